@@ -1,0 +1,196 @@
+"""The seams: what one room needs of another, so that no room imports its neighbour."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crag.stopping import Stop
+from crag.types import Grade, Knowledge, Passage, RunOptions, Space, Strip, Thresholds, Turn, Usage
+
+Vectors = NDArray[np.float32]
+
+
+class Embedder(Protocol):
+    """Turns text into unit vectors of one space."""
+
+    @property
+    def space(self) -> Space:
+        """The space all vectors of this embedder live in."""
+        ...
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """One row for each text, shape (len(texts), dimension), each row of length 1. Raises `ModelFault`."""
+        ...
+
+    def embed_query(self, text: str) -> Vectors:
+        """Shape (dimension,), length 1. Raises `ModelFault`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """One message to a chat model. Roles as in the OpenAI and Ollama chat formats."""
+
+    role: Literal["system", "user", "assistant"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A piece of a streamed reply; the last one carries the usage."""
+
+    text: str
+    usage: Usage | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A whole reply."""
+
+    text: str
+    usage: Usage = field(default_factory=Usage)
+
+
+class ChatModel(Protocol):
+    """A language model behind the one seam that Ollama and every other provider pass through."""
+
+    @property
+    def name(self) -> str:
+        """As in the settings, such as `ollama:llama3.1:8b`."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """Name and digest: equal exactly when the same weights answer."""
+        ...
+
+    @property
+    def window(self) -> int:
+        """Size of the context window in tokens."""
+        ...
+
+    @property
+    def answer_limit(self) -> int:
+        """How many tokens an answer may have; the prompt may use `window - answer_limit`."""
+        ...
+
+    @property
+    def concurrency(self) -> int:
+        """How many requests are worth sending at once."""
+        ...
+
+    def count_tokens(self, text: str) -> int:
+        """An upper estimate of the tokens in `text`."""
+        ...
+
+    def complete(self, prompts: Sequence[Prompt], stop: Stop, *, schema: dict[str, Any] | None = None) -> Reply:
+        """A whole reply, constrained to a JSON schema when one is given. Raises `ModelFault`, `Stopped`."""
+        ...
+
+    def stream(self, prompts: Sequence[Prompt], stop: Stop) -> Iterator[Piece]:
+        """The reply as it is made. Raises `ModelFault`, `Stopped`."""
+        ...
+
+
+class Retriever(Protocol):
+    """Finds the nearest passages of the library."""
+
+    def retrieve(self, query: str, options: RunOptions) -> list[Passage]:
+        """At most `options.k` passages, best first. Raises `ModelFault` when the query cannot be embedded."""
+        ...
+
+    def size(self, options: RunOptions) -> int:
+        """How many passages are searched under these options."""
+        ...
+
+
+class Grader(Protocol):
+    """Judges whether passages hold what answers a question."""
+
+    @property
+    def name(self) -> str:
+        """Grader and exact model; part of the key under which verdicts are cached."""
+        ...
+
+    @property
+    def thresholds(self) -> Thresholds:
+        """Where this grader's scores turn into words."""
+        ...
+
+    def grade(self, question: str, passages: Sequence[Passage], stop: Stop) -> Iterator[tuple[int, Grade]]:
+        """(index into `passages`, grade) as each is known, in any order, each index once. Raises `ModelFault`, `Stopped`."""
+        ...
+
+
+class Refiner(Protocol):
+    """Cuts passages into strips and keeps those that help to answer (CRAG, arXiv 2401.15884, section 4.4)."""
+
+    def refine(self, question: str, passages: Sequence[Passage], stop: Stop) -> Iterator[tuple[int, tuple[Strip, ...]]]:
+        """(index into `passages`, its strips in document order) as each is known. Raises `ModelFault`, `Stopped`."""
+        ...
+
+
+class Rewriter(Protocol):
+    """Writes questions anew: follow-ups that stand alone, queries for the web. Never sees document text."""
+
+    def condense(self, question: str, history: Sequence[Turn], stop: Stop) -> str:
+        """The question, made to stand without its history. Raises `ModelFault`, `Stopped`."""
+        ...
+
+    def rewrite(self, question: str, options: RunOptions, stop: Stop) -> str:
+        """A query for the web, at most 400 characters, in the style `options.rewrite`. Raises `ModelFault`, `Stopped`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PromptFit:
+    """How the knowledge fitted: prompt tokens, window in tokens (0: none), strips that were left out."""
+
+    tokens: int
+    window: int
+    left_out: int
+
+
+class Writer(Protocol):
+    """Writes the answer from the knowledge alone, with `[n]` after what rests on knowledge n."""
+
+    def write(
+        self, question: str, knowledge: Sequence[Knowledge], history: Sequence[Turn], stop: Stop
+    ) -> Iterator[PromptFit | Piece]:
+        """First a `PromptFit`, then the answer in pieces, the last with its usage. Raises `ModelFault`, `Stopped`."""
+        ...
+
+
+class WebSearch(Protocol):
+    """Searches the web. Every call leaves the machine."""
+
+    @property
+    def name(self) -> str:
+        """The provider's name as shown, such as `Tavily`."""
+        ...
+
+    @property
+    def host(self) -> str:
+        """Where the query goes, such as `api.tavily.com`."""
+        ...
+
+    def search(self, query: str, results: int, stop: Stop) -> list[Passage]:
+        """At most `results` passages with ids -1, -2, … and the origin `web`. Raises `WebSearchFailed`, `Stopped`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """What answers: the roles a run needs, whoever plays them."""
+
+    name: str
+    label: str
+    grader: Grader
+    refiner: Refiner
+    rewriter: Rewriter
+    writer: Writer

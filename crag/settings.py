@@ -1,0 +1,86 @@
+"""Settings from the environment and the `.env` file of the project folder; names as in the README."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dotenv import dotenv_values
+
+from crag.errors import BadRequest
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+DEFAULT_OLLAMA_HOST = "http://127.0.0.1:11434"
+DEFAULT_TAVILY_URL = "https://api.tavily.com"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Where things are and what answers. Model and embedder `auto` mean: the best that is present now."""
+
+    home: Path = Path("data")
+    chat_model: str = "auto"
+    grader_model: str = ""
+    embedder: str = "auto"
+    ollama_host: str = DEFAULT_OLLAMA_HOST
+    tavily_api_key: str = field(default="", repr=False)
+    tavily_url: str = DEFAULT_TAVILY_URL
+    allow_private_urls: tuple[Network, ...] = ()
+    max_upload_mb: int = 100
+
+    @property
+    def max_upload_bytes(self) -> int:
+        """The upload limit in bytes."""
+        return self.max_upload_mb * 1024 * 1024
+
+
+def load_settings(home: Path | None = None, env_file: Path = Path(".env")) -> Settings:
+    """Settings from `env_file`, overridden by the environment, overridden by `home`. Raises `BadRequest`."""
+    values = {name: value or "" for name, value in dotenv_values(env_file).items()} | dict(os.environ)
+
+    def get(name: str, default: str = "") -> str:
+        return values.get(name, "").strip() or default
+
+    return Settings(
+        home=(home or Path(get("CRAG_HOME", "data"))).expanduser().resolve(),
+        chat_model=get("CRAG_CHAT_MODEL", "auto"),
+        grader_model=get("CRAG_GRADER_MODEL"),
+        embedder=get("CRAG_EMBEDDER", "auto"),
+        ollama_host=_ollama_address(get("OLLAMA_HOST", DEFAULT_OLLAMA_HOST)),
+        tavily_api_key=get("TAVILY_API_KEY"),
+        tavily_url=get("CRAG_TAVILY_URL", DEFAULT_TAVILY_URL).rstrip("/"),
+        allow_private_urls=_networks(get("CRAG_ALLOW_PRIVATE_URLS")),
+        max_upload_mb=_positive("CRAG_MAX_UPLOAD_MB", get("CRAG_MAX_UPLOAD_MB", "100")),
+    )
+
+
+def _ollama_address(value: str) -> str:
+    """Ollama's own variable may hold `host`, `host:port` or a URL; 0.0.0.0 is where it listens, not where it is."""
+    address = value if "://" in value else f"http://{value}"
+    scheme, _, rest = address.partition("://")
+    host, slash, path = rest.partition("/")
+    if host.startswith("0.0.0.0"):
+        host = host.replace("0.0.0.0", "127.0.0.1", 1)
+    if ":" not in host.rpartition("]")[2]:
+        host += ":443" if scheme == "https" else ":11434"
+    return f"{scheme}://{host}{slash}{path}".rstrip("/")
+
+
+def _networks(value: str) -> tuple[Network, ...]:
+    try:
+        return tuple(ipaddress.ip_network(part.strip()) for part in value.split(",") if part.strip())
+    except ValueError as error:
+        raise BadRequest(
+            f"CRAG_ALLOW_PRIVATE_URLS cannot be read: {error}.", "Write networks such as 10.0.0.0/8,127.0.0.1/32."
+        ) from error
+
+
+def _positive(name: str, value: str) -> int:
+    if not value.isascii() or not value.isdigit() or int(value) == 0:
+        raise BadRequest(
+            f"{name} is “{value}”, which is not a whole number above 0.", f"Set {name} to one such as 100."
+        )
+    return int(value)

@@ -1,0 +1,266 @@
+"""The values that every room of the application speaks in: plain, frozen, without behaviour beyond themselves."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import Literal
+
+VerdictWord = Literal["relevant", "irrelevant", "ambiguous", "unknown"]
+Action = Literal["correct", "ambiguous", "incorrect"]
+Origin = Literal["library", "web"]
+PolicyName = Literal["paper", "any", "none", "off"]
+WebMode = Literal["off", "ask", "auto"]
+RewriteStyle = Literal["none", "question", "keywords"]
+Outcome = Literal["documents", "documents_and_web", "web", "not_answered"]
+Strength = Literal["supported", "weak", "unsupported"]
+RunState = Literal["running", "done", "stopped", "failed", "interrupted"]
+AddStatus = Literal["added", "unchanged", "replaced", "failed"]
+
+DEFAULT_COLLECTION = "Documents"
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """An embedding space; vectors of two spaces never meet.
+
+    `digest` names the exact weights (two models may share a name and a dimension).
+    """
+
+    provider: str
+    model: str
+    digest: str
+    dimension: int
+    document_prefix: str = ""
+    query_prefix: str = ""
+
+    @property
+    def id(self) -> str:
+        """A short fingerprint over every field: equal exactly when vectors may be compared."""
+        parts = (self.provider, self.model, self.digest, str(self.dimension), self.document_prefix, self.query_prefix)
+        return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:16]
+
+    @property
+    def label(self) -> str:
+        """The name to show, such as `builtin:wordllama`."""
+        return f"{self.provider}:{self.model}"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One added document. `size` is in bytes, `added_at` in seconds since the epoch, `pages` None where there are none."""
+
+    id: str
+    title: str
+    kind: str
+    location: str
+    collection: str
+    sha256: str
+    size: int
+    pages: int | None
+    passages: int
+    added_at: float
+    space: str
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """A named part of the library, with how much it holds."""
+
+    name: str
+    sources: int
+    passages: int
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A chunk that is searched and graded.
+
+    Library passages carry their positive database id; web passages carry -1, -2, … within one run.
+    `context` is the wider parent text around `text` (or equal to it); `score` is the retrieval score, higher is nearer.
+    """
+
+    id: int
+    source_id: str
+    title: str
+    location: str
+    text: str
+    context: str
+    page: int | None = None
+    heading: str = ""
+    origin: Origin = "library"
+    score: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """Scores ≥ upper are *relevant*, scores < lower *irrelevant*, between them *ambiguous*; 0 ≤ lower ≤ upper ≤ 1."""
+
+    lower: float
+    upper: float
+
+    def word(self, score: float | None) -> VerdictWord:
+        """The verdict word for a score in 0..1; None (could not be judged) is `unknown`."""
+        if score is None:
+            return "unknown"
+        if score >= self.upper:
+            return "relevant"
+        return "irrelevant" if score < self.lower else "ambiguous"
+
+
+@dataclass(frozen=True, slots=True)
+class Grade:
+    """What a grader says of one passage: a score in 0..1, or None when it could not be judged, and why."""
+
+    score: float | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """One to three sentences of a passage, kept or struck out by refinement."""
+
+    text: str
+    score: float | None
+    kept: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The grader's word on one passage, as shown and stored."""
+
+    passage_id: int
+    word: VerdictWord
+    score: float | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """What the writer may use of one passage: its citation number `n` (from 1) and the text that was kept."""
+
+    n: int
+    passage: Passage
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """One numbered source under an answer. `quote` is the sentence of the source that the answer rests on."""
+
+    n: int
+    passage_id: int
+    source_id: str
+    title: str
+    location: str
+    page: int | None
+    quote: str
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """How far one sentence of the answer is carried by what it cites."""
+
+    sentence: str
+    strength: Strength
+    citations: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One earlier message of a conversation, as models see it."""
+
+    role: Literal["user", "assistant"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens as counted by the model server; None where it did not say."""
+
+    prompt_tokens: int | None = None
+    answer_tokens: int | None = None
+    finish_reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """Everything a person can choose for one question. `collection` and `source_ids` empty mean the whole library."""
+
+    model: str = "auto"
+    k: int = 4
+    policy: PolicyName = "paper"
+    web: WebMode = "off"
+    refine: bool = True
+    rewrite: RewriteStyle = "question"
+    web_results: int = 3
+    join_web: bool = False
+    parent_context: bool = False
+    collection: str = ""
+    source_ids: tuple[str, ...] = ()
+    preset: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far one piece of work is: `stage` in the user's words, `done` of `total` units (total 0: not yet known)."""
+
+    stage: str
+    done: int = 0
+    total: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why something was not done: a code of the contract and a sentence in the user's words."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class AddResult:
+    """What became of one file or address that was to be added."""
+
+    source: str
+    id: str | None
+    title: str
+    status: AddStatus
+    passages: int = 0
+    pages: int | None = None
+    error: Refusal | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One line of the set-up checklist, with the one action that mends it (empty when there is nothing to mend)."""
+
+    name: str
+    status: Literal["ok", "warn", "fail"]
+    detail: str
+    fix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A chat kept on disk; times in seconds since the epoch."""
+
+    id: str
+    title: str
+    created_at: float
+    updated_at: float
+    options: RunOptions = field(default_factory=RunOptions)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a conversation. Answers name the run that made them; `state` is that of the run."""
+
+    id: int
+    conversation_id: str
+    role: Literal["user", "assistant"]
+    text: str
+    created_at: float
+    run_id: str | None = None
+    state: RunState = "done"
