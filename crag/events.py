@@ -94,7 +94,7 @@ class PassageGraded:
 
 @dataclass(frozen=True, slots=True)
 class ActionDecided:
-    """What the verdicts add up to (None: policy off), in one sentence with its figures, and whether the web is wanted."""
+    """What the verdicts add up to (None: policy off), in one sentence with figures, and whether the web is wanted."""
 
     action: Action | None
     reason: str

@@ -123,7 +123,7 @@ class Grader(Protocol):
         ...
 
     def grade(self, question: str, passages: Sequence[Passage], stop: Stop) -> Iterator[tuple[int, Grade]]:
-        """(index into `passages`, grade) as each is known, in any order, each index once. Raises `ModelFault`, `Stopped`."""
+        """(index into `passages`, grade) as each is known, in any order, each once. Raises `ModelFault`, `Stopped`."""
         ...
 
 
@@ -143,7 +143,7 @@ class Rewriter(Protocol):
         ...
 
     def rewrite(self, question: str, options: RunOptions, stop: Stop) -> str:
-        """A query for the web, at most 400 characters, in the style `options.rewrite`. Raises `ModelFault`, `Stopped`."""
+        """A query for the web, at most 400 characters, as `options.rewrite` says. Raises `ModelFault`, `Stopped`."""
         ...
 
 

@@ -14,6 +14,7 @@ from crag.errors import BadRequest
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 DEFAULT_OLLAMA_HOST = "http://127.0.0.1:11434"
+_EVERY_INTERFACE = "0.0.0.0"  # noqa: S104 — read from a variable, never bound
 DEFAULT_TAVILY_URL = "https://api.tavily.com"
 
 
@@ -62,8 +63,8 @@ def _ollama_address(value: str) -> str:
     address = value if "://" in value else f"http://{value}"
     scheme, _, rest = address.partition("://")
     host, slash, path = rest.partition("/")
-    if host.startswith("0.0.0.0"):
-        host = host.replace("0.0.0.0", "127.0.0.1", 1)
+    if host.startswith(_EVERY_INTERFACE):
+        host = host.replace(_EVERY_INTERFACE, "127.0.0.1", 1)
     if ":" not in host.rpartition("]")[2]:
         host += ":443" if scheme == "https" else ":11434"
     return f"{scheme}://{host}{slash}{path}".rstrip("/")

@@ -48,7 +48,7 @@ class Space:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One added document. `size` is in bytes, `added_at` in seconds since the epoch, `pages` None where there are none."""
+    """One added document. `size` in bytes, `added_at` in seconds since the epoch, `pages` None where there are none."""
 
     id: str
     title: str
