@@ -81,7 +81,5 @@ def _networks(value: str) -> tuple[Network, ...]:
 
 def _positive(name: str, value: str) -> int:
     if not value.isascii() or not value.isdigit() or int(value) == 0:
-        raise BadRequest(
-            f"{name} is “{value}”, which is not a whole number above 0.", f"Set {name} to one such as 100."
-        )
+        raise BadRequest(f"{name} is “{value}”, not a whole number above 0.", f"Set {name} to one such as 100.")
     return int(value)

@@ -1,0 +1,103 @@
+"""Opens the database durably and hands out short transactions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, create_engine, event, text
+from sqlalchemy.exc import DatabaseError, OperationalError
+
+from crag.database.migrations import migrate
+from crag.errors import HomeFault
+
+FILE_NAME = "crag.sqlite"
+_BUSY_SECONDS = 30
+
+
+class Database:
+    """One SQLite file in WAL mode; safe to share between threads, and between processes on one machine."""
+
+    def __init__(self, home: Path) -> None:
+        """Opens or creates `home/crag.sqlite`. Raises `HomeFault`, leaving a file that cannot be used untouched."""
+        self.home = home
+        _make_home(home)
+        path = home / FILE_NAME
+        self._engine = create_engine(f"sqlite:///{path}", connect_args={"timeout": _BUSY_SECONDS})
+        event.listen(self._engine, "connect", _configure)
+        try:
+            with self.write() as connection:
+                migrate(connection)
+            with self.read() as connection:
+                connection.execute(text("PRAGMA journal_mode = WAL"))
+        except HomeFault:
+            self.close()
+            raise
+        except DatabaseError as error:
+            self.close()
+            raise _home_fault(error) from error
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """A connection for reading; every statement sees what is committed."""
+        with self._engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """A write transaction, begun at once so that it waits in line instead of failing later; commits at the end.
+
+        Raises `HomeFault` when the disk is full or cannot be written.
+        """
+        with self._engine.connect() as connection:
+            try:
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+                yield connection
+                connection.exec_driver_sql("COMMIT")
+            except BaseException as error:
+                if connection.connection.dbapi_connection.in_transaction:  # type: ignore[union-attr]
+                    connection.exec_driver_sql("ROLLBACK")
+                if isinstance(error, OperationalError):
+                    raise _home_fault(error) from error
+                raise
+
+    def close(self) -> None:
+        """Closes every connection."""
+        self._engine.dispose()
+
+
+def _configure(connection: Any, _record: Any) -> None:
+    connection.isolation_level = None  # transactions are begun by name, never behind our back
+    for pragma in ("synchronous = FULL", "foreign_keys = ON", f"busy_timeout = {_BUSY_SECONDS * 1000}"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _make_home(home: Path) -> None:
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise HomeFault("The folder for your data cannot be made.", "Choose another with CRAG_HOME.") from error
+    if not os.access(home, os.W_OK):
+        raise HomeFault(
+            "The folder for your data cannot be written to.",
+            "Change its permissions, or choose another with CRAG_HOME.",
+        )
+
+
+def _home_fault(error: DatabaseError) -> HomeFault:
+    words = str(error.orig).lower()
+    if "full" in words:
+        return HomeFault("The disk is full, so nothing was saved.", "Free some space, then try again.")
+    if "readonly" in words or "read-only" in words or "unable to open" in words:
+        return HomeFault("The database cannot be written to.", "Check the permissions of the folder in CRAG_HOME.")
+    if "not a database" in words or "malformed" in words:
+        return HomeFault(
+            "The database file is damaged or not a database; it was left as it is.",
+            "Put a backup in its place, or choose another folder with CRAG_HOME.",
+        )
+    if "locked" in words or "busy" in words:
+        return HomeFault("The database was busy for too long.", "Try again in a moment.")
+    return HomeFault("The database refused the work.", "Try again; if it stays so, restart the application.")

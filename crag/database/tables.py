@@ -1,0 +1,142 @@
+"""Every table. Times are seconds since the epoch, identifiers are text, vectors are little-endian float32."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+metadata = MetaData()
+
+# The library -------------------------------------------------------------------------------------------------------
+
+spaces = Table(
+    "spaces",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("provider", Text, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("digest", Text, nullable=False),
+    Column("dimension", Integer, nullable=False),
+    Column("document_prefix", Text, nullable=False),
+    Column("query_prefix", Text, nullable=False),
+)
+
+collections = Table(
+    "collections",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("created_at", Float, nullable=False),
+)
+
+sources = Table(
+    "sources",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("title", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("location", Text, nullable=False),
+    Column("collection", Text, ForeignKey("collections.name", onupdate="CASCADE"), nullable=False, index=True),
+    Column("sha256", Text, nullable=False),
+    Column("size", Integer, nullable=False),
+    Column("pages", Integer),
+    Column("chunker", Text, nullable=False),
+    Column("added_at", Float, nullable=False),
+    UniqueConstraint("collection", "sha256"),
+)
+
+passages = Table(
+    "passages",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("source_id", Text, ForeignKey("sources.id", ondelete="CASCADE"), nullable=False),
+    Column("ordinal", Integer, nullable=False),
+    Column("page", Integer),
+    Column("heading", Text, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("context_start", Integer, nullable=False),
+    Column("context_end", Integer, nullable=False),
+    UniqueConstraint("source_id", "ordinal"),
+    sqlite_autoincrement=True,  # an id is never used again, so that a stale cache cannot show another text
+)
+
+vectors = Table(
+    "vectors",
+    metadata,
+    Column("passage_id", Integer, ForeignKey("passages.id", ondelete="CASCADE"), primary_key=True),
+    Column("space_id", Text, ForeignKey("spaces.id"), primary_key=True),
+    Column("vector", LargeBinary, nullable=False),
+)
+
+FULL_TEXT_INDEX = (
+    "CREATE VIRTUAL TABLE passage_terms USING fts5(terms, tokenize = 'porter unicode61 remove_diacritics 2')",
+    "CREATE VIRTUAL TABLE passage_vocabulary USING fts5vocab(passage_terms, row)",
+)
+
+counters = Table(
+    "counters",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("value", Integer, nullable=False),
+)
+
+# Conversations and runs --------------------------------------------------------------------------------------------
+
+conversations = Table(
+    "conversations",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("title", Text, nullable=False),
+    Column("created_at", Float, nullable=False),
+    Column("updated_at", Float, nullable=False, index=True),
+    Column("options", Text, nullable=False),
+)
+
+runs = Table(
+    "runs",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("conversation_id", Text, ForeignKey("conversations.id", ondelete="CASCADE"), index=True),
+    Column("question", Text, nullable=False),
+    Column("state", Text, nullable=False, index=True),
+    Column("owner", Text, nullable=False),
+    Column("started_at", Float, nullable=False),
+)
+
+messages = Table(
+    "messages",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("conversation_id", Text, ForeignKey("conversations.id", ondelete="CASCADE"), nullable=False),
+    Column("role", Text, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("created_at", Float, nullable=False),
+    Column("run_id", Text, ForeignKey("runs.id", ondelete="CASCADE")),
+    Index("messages_of_conversation", "conversation_id", "id"),
+)
+
+events = Table(
+    "events",
+    metadata,
+    Column("run_id", Text, ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("body", Text, nullable=False),
+)
+
+feedback = Table(
+    "feedback",
+    metadata,
+    Column("run_id", Text, ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
+    Column("helpful", Integer, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("given_at", Float, nullable=False),
+)
