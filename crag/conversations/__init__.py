@@ -1,0 +1,5 @@
+"""Conversations: the chat, kept on disk."""
+
+from crag.conversations.conversations import Conversations
+
+__all__ = ["Conversations"]

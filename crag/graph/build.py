@@ -1,0 +1,67 @@
+"""Puts the nodes together: which follows which, and on what condition."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from functools import cache
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import Runtime
+
+from crag.graph import nodes, writing
+from crag.graph.state import Deps, State
+
+Graph = CompiledStateGraph[State, Deps, State, State]
+
+
+@cache
+def build_graph() -> Graph:
+    """The compiled graph. At most one rewrite and one web round: no cycle, so no recursion limit to run into."""
+    graph = StateGraph(State, context_schema=Deps)
+    for function in (
+        nodes.condense_question,
+        nodes.retrieve,
+        nodes.grade_documents,
+        nodes.decide,
+        nodes.transform_query,
+        nodes.web_search,
+        nodes.refine_knowledge,
+        writing.generate,
+        writing.check_answer,
+    ):
+        graph.add_node(function.__name__, function)  # type: ignore[call-overload]
+    graph.add_conditional_edges(START, _after_start, _paths("condense_question", "retrieve"))
+    graph.add_edge("condense_question", "retrieve")
+    graph.add_conditional_edges("retrieve", _after_retrieve, _paths("grade_documents", "decide"))
+    graph.add_edge("grade_documents", "decide")
+    after_decide = _paths("transform_query", "web_search", "refine_knowledge", "generate")
+    graph.add_conditional_edges("decide", _after_decide, after_decide)
+    graph.add_edge("transform_query", "web_search")
+    graph.add_conditional_edges("web_search", _towards_answer, _paths("refine_knowledge", "generate"))
+    graph.add_edge("refine_knowledge", "generate")
+    graph.add_edge("generate", "check_answer")
+    graph.add_edge("check_answer", END)
+    return graph.compile()
+
+
+def _paths(*names: str) -> dict[Hashable, str]:
+    return {name: name for name in names}
+
+
+def _after_start(state: State) -> str:
+    return "condense_question" if state.get("history") else "retrieve"
+
+
+def _after_retrieve(_state: State, runtime: Runtime[Deps]) -> str:
+    return "decide" if runtime.context.options.policy == "off" else "grade_documents"
+
+
+def _after_decide(state: State, runtime: Runtime[Deps]) -> str:
+    if not state.get("search_web"):
+        return _towards_answer(state, runtime)
+    return "web_search" if runtime.context.options.rewrite == "none" else "transform_query"
+
+
+def _towards_answer(state: State, runtime: Runtime[Deps]) -> str:
+    return "refine_knowledge" if runtime.context.options.refine and nodes.usable_passages(state) else "generate"

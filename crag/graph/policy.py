@@ -1,0 +1,56 @@
+"""From verdicts to action and route: pure functions after CRAG (arXiv 2401.15884, section 4.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from crag.types import Action, PolicyName, Thresholds, Verdict, VerdictWord
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What the verdicts add up to. `action` is None under the policy `off`; `reason` is one sentence with figures."""
+
+    action: Action | None
+    wants_web: bool
+    reason: str
+
+
+def decide(policy: PolicyName, verdicts: Sequence[Verdict], thresholds: Thresholds) -> Decision:
+    """The action and whether the web is wanted. An `unknown` verdict counts as ambiguous, never as irrelevant.
+
+    `paper`: any relevant → correct, all irrelevant → incorrect, else ambiguous; the web unless correct.
+    `any`: the web as soon as one passage is not relevant. `none`: the web only when no passage is relevant.
+    `off`: no grading, no web.
+    """
+    if policy == "off":
+        return Decision(None, False, "Grading is off: every passage that was found is used.")
+    action = _action(policy, [verdict.word for verdict in verdicts])
+    return Decision(action, action != "correct", _reason(policy, action, verdicts, thresholds))
+
+
+def _action(policy: PolicyName, words: Sequence[VerdictWord]) -> Action:
+    if all(word == "irrelevant" for word in words):
+        return "incorrect"
+    correct = all(word == "relevant" for word in words) if policy == "any" else "relevant" in words
+    return "correct" if correct else "ambiguous"
+
+
+def _reason(policy: PolicyName, action: Action, verdicts: Sequence[Verdict], thresholds: Thresholds) -> str:
+    if not verdicts:
+        return "No passage was found: your documents do not answer this."
+    relevant = sum(verdict.word == "relevant" for verdict in verdicts)
+    count = f"{relevant} of {len(verdicts)} passages {'is' if relevant == 1 else 'are'} relevant"
+    best = max((verdict.score for verdict in verdicts if verdict.score is not None), default=None)
+    if best is None:
+        return "No verdict could be read, so every passage counts as ambiguous."
+    if action == "correct":
+        return f"{count}, best {best:.2f} ≥ {thresholds.upper:.2f}: your documents answer this."
+    if action == "incorrect":
+        return f"{count}, best {best:.2f} < {thresholds.lower:.2f}: your documents do not answer this."
+    if policy == "any" and relevant:
+        return f"{count}, and this policy wants all of them to be: documents and web together."
+    if best < thresholds.lower:
+        return f"{count}, best {best:.2f}, and some could not be judged: documents and web together."
+    return f"Best {best:.2f}, between {thresholds.lower:.2f} and {thresholds.upper:.2f}: documents and web together."

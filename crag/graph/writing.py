@@ -1,0 +1,80 @@
+"""The last two nodes: writing the answer, and checking it against what it rests on."""
+
+from __future__ import annotations
+
+from langgraph.runtime import Runtime
+
+from crag.events import AnswerChecked, AnswerWritten, Event, Noted, PromptBuilt, TokensWritten
+from crag.graph.answer import check_sentences, cite, drop_invalid_citations, outcome
+from crag.graph.nodes import gather_knowledge, node
+from crag.graph.state import Deps, State, standalone
+from crag.prompts import load
+from crag.prompts.language import detect
+from crag.protocols import PromptFit
+from crag.types import Knowledge, Usage
+
+FINISH_NOTES = {
+    "length": "The model stopped at its length limit.",
+    "incomplete": "The model's reply broke off before its end; what had come is kept.",
+    "truncated_prompt": "The model server seems to have cut the prompt: the answer may rest on less than is shown.",
+}
+
+
+@node("generate")
+def generate(state: State, runtime: Runtime[Deps]) -> State:
+    """Writes the answer from the knowledge, piece by piece; without knowledge it says so instead."""
+    knowledge = gather_knowledge(state, runtime.context)
+    if not knowledge:
+        return _refuse(state, runtime)
+    text, usage = _write(state, knowledge, runtime)
+    text = drop_invalid_citations(text, knowledge).strip()
+    if not text:
+        return _refuse(state, runtime, note="The model returned nothing.")
+    support = check_sentences(text, knowledge)
+    runtime.stream_writer(AnswerWritten(text, cite(text, knowledge), outcome(text, knowledge, support), usage))
+    if note := FINISH_NOTES.get(usage.finish_reason or ""):
+        runtime.stream_writer(Noted(note))
+    return {"answer": text, "knowledge": knowledge, "usage": usage}
+
+
+@node("check_answer")
+def check_answer(state: State, runtime: Runtime[Deps]) -> State:
+    """Says of each sentence of the answer how far its sources carry it."""
+    if knowledge := state.get("knowledge"):
+        runtime.stream_writer(AnswerChecked(check_sentences(state["answer"], knowledge)))
+    return {}
+
+
+def _write(state: State, knowledge: tuple[Knowledge, ...], runtime: Runtime[Deps]) -> tuple[str, Usage]:
+    deps = runtime.context
+    pieces: list[str] = []
+    usage = Usage()
+    for part in deps.engine.writer.write(standalone(state), knowledge, state.get("history", ()), deps.stop):
+        if isinstance(part, PromptFit):
+            _tell_fit(part, runtime)
+            continue
+        if part.text:
+            pieces.append(part.text)
+            runtime.stream_writer(TokensWritten(part.text))
+        usage = part.usage or usage
+    return "".join(pieces), usage
+
+
+def _tell_fit(fit: PromptFit, runtime: Runtime[Deps]) -> None:
+    runtime.stream_writer(PromptBuilt(fit.tokens, fit.window, fit.left_out))
+    if fit.left_out:
+        strips = "1 strip" if fit.left_out == 1 else f"{fit.left_out} strips"
+        verb = "was" if fit.left_out == 1 else "were"
+        note = f"{strips} did not fit the window of {fit.window:,} tokens and {verb} left out."
+        runtime.stream_writer(Noted(note))
+
+
+def _refuse(state: State, runtime: Runtime[Deps], note: str = "") -> State:
+    passages, web = len(state.get("passages", ())), len(state.get("web_passages", ()))
+    language = detect(state["question"])
+    name = "refusal_web" if web else "refusal" if passages else "refusal_empty"
+    text = load(name, language).strip().replace("$passages", str(passages)).replace("$web", str(web))
+    events: list[Event] = [TokensWritten(text), AnswerWritten(text, (), "not_answered", Usage())]
+    for event in [*events, Noted(note)] if note else events:
+        runtime.stream_writer(event)
+    return {"answer": text, "knowledge": ()}

@@ -1,0 +1,93 @@
+"""The event log on disk: appended in groups by one thread, so that no run waits for the disk and none is lost."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+from collections.abc import Iterable
+
+from sqlalchemy import delete, insert, select
+
+from crag.database import Database
+from crag.database.tables import events, runs
+from crag.errors import HomeFault
+from crag.events import Event, RunEnded, decode, encode
+
+_log = logging.getLogger(__name__)
+_TOKENS = '%"type":"tokens_written"%'
+Numbered = tuple[int, Event]
+
+
+class EventLog:
+    """Events by run and number. Appending returns at once; `flush` waits until all that was appended is on disk."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._pending: queue.Queue[tuple[str, int, Event] | threading.Event | None] = queue.Queue()
+        self._writer = threading.Thread(target=self._write_groups, name="event-log", daemon=True)
+        self._writer.start()
+
+    def append(self, run_id: str, number: int, event: Event) -> None:
+        """Hands one event over to be written."""
+        self._pending.put((run_id, number, event))
+
+    def flush(self) -> None:
+        """Returns when everything appended before is committed (or was refused by the disk)."""
+        done = threading.Event()
+        self._pending.put(done)
+        done.wait()
+
+    def read(self, run_id: str, after: int = 0) -> list[Numbered]:
+        """The events of a run with numbers above `after`, in order."""
+        query = (
+            select(events.c.number, events.c.body)
+            .where(events.c.run_id == run_id, events.c.number > after)
+            .order_by(events.c.number)
+        )
+        with self._database.read() as connection:
+            return [(row.number, decode(row.body)) for row in connection.execute(query)]
+
+    def holds_end(self, run_id: str) -> bool:
+        """Whether the last event of a run is there (or the run itself is not)."""
+        last = select(events.c.body).where(events.c.run_id == run_id).order_by(events.c.number.desc()).limit(1)
+        with self._database.read() as connection:
+            body = connection.execute(last).scalar()
+            known = body is not None or connection.execute(select(runs.c.id).where(runs.c.id == run_id)).first()
+        return not known or (body is not None and isinstance(decode(body), RunEnded))
+
+    def drop_tokens(self, run_id: str) -> None:
+        """Forgets the streamed pieces of an answer that was written as a whole."""
+        with self._database.write() as connection:
+            connection.execute(delete(events).where(events.c.run_id == run_id, events.c.body.like(_TOKENS)))
+
+    def close(self) -> None:
+        """Writes what is pending and ends the thread."""
+        self._pending.put(None)
+        self._writer.join()
+
+    def _write_groups(self) -> None:
+        open_ = True
+        while open_:
+            group = [self._pending.get()]
+            while not self._pending.empty():
+                group.append(self._pending.get())
+            open_ = None not in group
+            self._write([item for item in group if isinstance(item, tuple)])
+            for item in group:
+                if isinstance(item, threading.Event):
+                    item.set()
+
+    def _write(self, group: Iterable[tuple[str, int, Event]]) -> None:
+        rows = [{"run_id": run, "number": number, "body": encode(event).decode()} for run, number, event in group]
+        if not rows:
+            return
+        try:
+            with self._database.write() as connection:
+                named = {row["run_id"] for row in rows}
+                there = set(connection.execute(select(runs.c.id).where(runs.c.id.in_(named))).scalars())
+                kept = [row for row in rows if row["run_id"] in there]  # a conversation may be deleted while it runs
+                if kept:
+                    connection.execute(insert(events), kept)
+        except HomeFault as fault:
+            _log.error("Events of a run could not be kept: %s", fault.message)

@@ -1,0 +1,114 @@
+"""What the database keeps of runs and of the messages they belong to."""
+
+from __future__ import annotations
+
+import time
+
+from sqlalchemy import func, insert, select, update
+
+from crag.conversations.conversations import title_of
+from crag.database import Database
+from crag.database.tables import conversations, messages, runs
+from crag.errors import NotFound
+from crag.events import RunEnded
+from crag.runs.log import EventLog
+from crag.runs.owner import is_alive, this_process
+from crag.runs.trace import Trace
+from crag.types import RunState, Turn
+
+_TURNS = 6
+
+
+class RunRecords:
+    """Rows of runs and messages, written in short transactions."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._owner = this_process()
+
+    def open(self, run_id: str, conversation_id: str | None, question: str) -> None:
+        """Keeps the question, the run and the place of its answer, in one commit. Raises `NotFound`."""
+        now = time.time()
+        with self._database.write() as connection:
+            if conversation_id:
+                known = connection.execute(
+                    update(conversations).where(conversations.c.id == conversation_id).values(updated_at=now)
+                )
+                if known.rowcount == 0:
+                    raise NotFound("This conversation is no longer there.", "Start a new one.")
+            connection.execute(
+                insert(runs).values(
+                    id=run_id,
+                    conversation_id=conversation_id,
+                    question=question,
+                    state="running",
+                    owner=self._owner,
+                    started_at=now,
+                )
+            )
+            if not conversation_id:
+                return
+            of_conversation = messages.c.conversation_id == conversation_id
+            if connection.execute(select(func.count()).where(of_conversation)).scalar_one() == 0:
+                connection.execute(
+                    update(conversations).where(conversations.c.id == conversation_id).values(title=title_of(question))
+                )
+            shared = {"conversation_id": conversation_id, "created_at": now}
+            connection.execute(insert(messages).values(role="user", text=question, **shared))
+            connection.execute(insert(messages).values(role="assistant", text="", run_id=run_id, **shared))
+
+    def close(self, run_id: str, conversation_id: str | None, state: RunState, text: str) -> None:
+        """Keeps the answer, whole or partial, and how the run ended, in one commit."""
+        now = time.time()
+        with self._database.write() as connection:
+            connection.execute(update(runs).where(runs.c.id == run_id).values(state=state))
+            connection.execute(update(messages).where(messages.c.run_id == run_id).values(text=text))
+            if conversation_id:
+                connection.execute(
+                    update(conversations).where(conversations.c.id == conversation_id).values(updated_at=now)
+                )
+
+    def close_orphans(self, log: EventLog) -> None:
+        """Marks runs whose process died as interrupted, keeping what they had written."""
+        with self._database.read() as connection:
+            running = connection.execute(select(runs).where(runs.c.state == "running")).all()
+        for row in running:
+            if is_alive(row.owner):
+                continue
+            kept = log.read(row.id)
+            trace = Trace().apply_all(event for _, event in kept)
+            seconds = max((step.started + (step.seconds or 0) for step in trace.steps), default=0.0)
+            log.append(row.id, kept[-1][0] + 1 if kept else 1, RunEnded("interrupted", seconds))
+            log.flush()
+            self.close(row.id, None, "interrupted", trace.text)
+
+    def history(self, conversation_id: str) -> tuple[Turn, ...]:
+        """The last few turns that were answered, oldest first, as models are to see them."""
+        query = (
+            select(messages.c.role, messages.c.text)
+            .where(messages.c.conversation_id == conversation_id)
+            .order_by(messages.c.id.desc())
+            .limit(2 * _TURNS)
+        )
+        with self._database.read() as connection:
+            rows = list(reversed(connection.execute(query).all()))
+        pairs = zip(rows[::2], rows[1::2], strict=False)
+        answered = [pair for pair in pairs if pair[1].text]
+        return tuple(Turn(row.role, row.text) for pair in answered for row in pair)
+
+    def question(self, run_id: str) -> str:
+        """The question of a run. Raises `NotFound`."""
+        with self._database.read() as connection:
+            question = connection.execute(select(runs.c.question).where(runs.c.id == run_id)).scalar()
+        if question is None:
+            raise NotFound("This answer is no longer there.")
+        return str(question)
+
+    def running(self, conversation_id: str) -> str | None:
+        """The id of the run that is answering in this conversation, if any."""
+        query = select(runs.c.id, runs.c.owner).where(
+            runs.c.conversation_id == conversation_id, runs.c.state == "running"
+        )
+        with self._database.read() as connection:
+            rows = connection.execute(query).all()
+        return next((row.id for row in rows if is_alive(row.owner)), None)

@@ -1,0 +1,121 @@
+"""A run as others see it: its events so far, and a way to follow those to come."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from typing import Protocol
+
+from crag.events import Event, RunEnded
+from crag.runs.log import EventLog, Numbered
+from crag.stopping import Stop
+
+_POLL_SECONDS = 0.2
+
+
+class Run(Protocol):
+    """One execution of the graph. Numbers of events rise from 1 and stay the same for ever; some may be missing."""
+
+    @property
+    def id(self) -> str:
+        """The run's identifier."""
+        ...
+
+    @property
+    def question(self) -> str:
+        """The question as asked."""
+        ...
+
+    @property
+    def ended(self) -> bool:
+        """Whether its last event has happened."""
+        ...
+
+    def follow(self, after: int = 0, seconds: float | None = None) -> Iterator[Numbered]:
+        """Events numbered above `after`, then new ones as they happen, until the run ends or `seconds` have passed."""
+        ...
+
+
+class LiveRun:
+    """A run of this process: recorded in memory and handed to the log."""
+
+    def __init__(self, run_id: str, conversation_id: str | None, question: str, log: EventLog) -> None:
+        self.id = run_id
+        self.conversation_id = conversation_id
+        self.question = question
+        self.stop = Stop()
+        self._log = log
+        self._began = time.monotonic()
+        self._events: list[Event] = []
+        self._changed = threading.Condition()
+
+    def elapsed(self) -> float:
+        """Seconds since the question was sent."""
+        return time.monotonic() - self._began
+
+    @property
+    def ended(self) -> bool:
+        """Whether its last event has happened."""
+        return bool(self._events) and isinstance(self._events[-1], RunEnded)
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """All events so far."""
+        with self._changed:
+            return tuple(self._events)
+
+    def record(self, event: Event) -> None:
+        """Adds an event, keeps it, and wakes everybody who follows."""
+        with self._changed:
+            self._events.append(event)
+            self._log.append(self.id, len(self._events), event)
+            self._changed.notify_all()
+
+    def follow(self, after: int = 0, seconds: float | None = None) -> Iterator[Numbered]:
+        """As in `Run`."""
+        deadline = None if seconds is None else time.monotonic() + seconds
+        number = after
+        while True:
+            fresh = self._wait_for_more(number, deadline)
+            for event in fresh:
+                number += 1
+                yield number, event
+            if (self.ended and number >= len(self._events)) or _passed(deadline):
+                return
+
+    def _wait_for_more(self, number: int, deadline: float | None) -> list[Event]:
+        left = None if deadline is None else max(0.0, deadline - time.monotonic())
+        with self._changed:
+            self._changed.wait_for(lambda: len(self._events) > number or self.ended, timeout=left)
+            return self._events[number:]
+
+
+class LoggedRun:
+    """A run read from the log: ended, or alive in another process and polled."""
+
+    def __init__(self, run_id: str, question: str, log: EventLog) -> None:
+        self.id = run_id
+        self.question = question
+        self._log = log
+
+    @property
+    def ended(self) -> bool:
+        """Whether its last event has happened."""
+        return self._log.holds_end(self.id)
+
+    def follow(self, after: int = 0, seconds: float | None = None) -> Iterator[Numbered]:
+        """As in `Run`."""
+        deadline = None if seconds is None else time.monotonic() + seconds
+        while True:
+            ended = self.ended  # asked first: nothing is written after the end
+            for number, event in self._log.read(self.id, after):
+                after = number
+                yield number, event
+            if ended or _passed(deadline):
+                return
+            time.sleep(_POLL_SECONDS)
+
+
+def _passed(deadline: float | None) -> bool:
+    return deadline is not None and time.monotonic() >= deadline

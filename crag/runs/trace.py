@@ -1,0 +1,168 @@
+"""The trace: what a run's events add up to at any moment. Screen, command line and export all read this one fold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from crag.events import (
+    ActionDecided,
+    AnswerChecked,
+    AnswerWritten,
+    Event,
+    Node,
+    NodeEnded,
+    NodeStarted,
+    Noted,
+    PassageGraded,
+    PassagesFound,
+    PromptBuilt,
+    QueryWritten,
+    QuestionCondensed,
+    RunEnded,
+    RunStarted,
+    StripsScored,
+    TokensWritten,
+    WebQuerySent,
+    WebSkipped,
+)
+from crag.types import (
+    Action,
+    Citation,
+    Origin,
+    Outcome,
+    Passage,
+    RunOptions,
+    RunState,
+    Strip,
+    Support,
+    Usage,
+    Verdict,
+)
+
+TRAJECTORY_NAMES: dict[Node, str] = {
+    "retrieve": "retrieve_documents",
+    "grade_documents": "grade_document_retrieval",
+    "generate": "generate_answer",
+}
+_UNLISTED: frozenset[Node] = frozenset({"decide", "refine_knowledge", "check_answer"})
+
+
+@dataclass(slots=True)
+class Step:
+    """One node as it ran. `started` and `seconds` are in seconds; `seconds` is None while it runs."""
+
+    node: Node
+    started: float
+    state: RunState = "running"
+    seconds: float | None = None
+
+
+@dataclass(slots=True)
+class Trace:
+    """Everything known of a run so far. Made by applying its events in order; applying them again makes it again."""
+
+    question: str = ""
+    options: RunOptions = field(default_factory=RunOptions)
+    model: str = ""
+    embedder: str = ""
+    started_at: float = 0.0
+    steps: list[Step] = field(default_factory=list)
+    passages: dict[int, Passage] = field(default_factory=dict)
+    found: dict[Origin, tuple[int, ...]] = field(default_factory=dict)
+    searched: int = 0
+    verdicts: dict[int, Verdict] = field(default_factory=dict)
+    strips: dict[int, tuple[Strip, ...]] = field(default_factory=dict)
+    action: Action | None = None
+    action_reason: str = ""
+    wants_web: bool = False
+    condensed: str = ""
+    query: str = ""
+    query_sent: str = ""
+    web_provider: str = ""
+    web_skipped: str = ""
+    prompt: PromptBuilt | None = None
+    pieces: int = 0
+    text: str = ""
+    citations: tuple[Citation, ...] = ()
+    outcome: Outcome | None = None
+    usage: Usage = field(default_factory=Usage)
+    sentences: tuple[Support, ...] = ()
+    notes: list[str] = field(default_factory=list)
+    state: RunState = "running"
+    error: str = ""
+    remedy: str = ""
+    error_code: str = ""
+    seconds: float | None = None
+
+    @property
+    def trajectory(self) -> list[str]:
+        """The steps taken, under the names that trajectories are compared by; steps of bookkeeping are not listed."""
+        return [TRAJECTORY_NAMES.get(step.node, step.node) for step in self.steps if step.node not in _UNLISTED]
+
+    def step(self, node: Node) -> Step | None:
+        """The last time that a node ran."""
+        return next((step for step in reversed(self.steps) if step.node == node), None)
+
+    def apply_all(self, events: Iterable[Event]) -> Trace:
+        """Apply several events; returns itself."""
+        for event in events:
+            self.apply(event)
+        return self
+
+    def apply(self, event: Event) -> None:  # noqa: C901 — one case an event, nothing nested
+        """Take one more event into account."""
+        match event:
+            case RunStarted():
+                self.question, self.options, self.started_at = event.question, event.options, event.started_at
+                self.model, self.embedder = event.model, event.embedder
+            case NodeStarted():
+                self.steps.append(Step(event.node, event.at))
+            case NodeEnded():
+                self._end_step(event)
+            case QuestionCondensed():
+                self.condensed = event.question
+            case PassagesFound():
+                self.passages |= {passage.id: passage for passage in event.passages}
+                self.found[event.origin] = tuple(passage.id for passage in event.passages)
+                if event.origin == "library":
+                    self.searched = event.searched
+            case PassageGraded():
+                self.verdicts[event.verdict.passage_id] = event.verdict
+            case ActionDecided():
+                self.action, self.action_reason, self.wants_web = event.action, event.reason, event.wants_web
+            case QueryWritten():
+                self.query = event.query
+            case WebQuerySent():
+                self.query_sent, self.web_provider = event.query, event.provider
+            case WebSkipped():
+                self.web_skipped = event.reason
+            case StripsScored():
+                self.strips[event.passage_id] = event.strips
+            case PromptBuilt():
+                self.prompt = event
+            case TokensWritten():
+                self.text += event.text
+                self.pieces += 1
+            case AnswerWritten():
+                self.text, self.citations = event.text, event.citations
+                self.outcome, self.usage = event.outcome, event.usage
+            case AnswerChecked():
+                self.sentences = event.sentences
+            case Noted():
+                self.notes.append(event.text)
+            case RunEnded():
+                self._end(event)
+
+    def _end_step(self, event: NodeEnded) -> None:
+        if step := self.step(event.node):
+            step.seconds = event.at - step.started
+            step.state = "done"
+
+    def _end(self, event: RunEnded) -> None:
+        self.state, self.seconds = event.state, event.at
+        self.error, self.remedy, self.error_code = event.error, event.remedy, event.error_code
+        for step in self.steps:
+            if step.seconds is None:
+                step.seconds = event.at - step.started
+                step.state = event.state
