@@ -1,0 +1,5 @@
+"""Searching the web, behind one protocol; nothing here runs without a key and the person's leave."""
+
+from crag.websearch.tavily import TavilySearch
+
+__all__ = ["TavilySearch"]

@@ -1,0 +1,24 @@
+"""What every test shares: no network beyond this machine, and no settings from outside."""
+
+from __future__ import annotations
+
+import pytest
+
+CONFIGURATION = (
+    "CRAG_HOME",
+    "CRAG_CHAT_MODEL",
+    "CRAG_GRADER_MODEL",
+    "CRAG_EMBEDDER",
+    "OLLAMA_HOST",
+    "TAVILY_API_KEY",
+    "CRAG_TAVILY_URL",
+    "CRAG_ALLOW_PRIVATE_URLS",
+    "CRAG_MAX_UPLOAD_MB",
+)
+
+
+@pytest.fixture(autouse=True)
+def _bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests run as on a machine where nothing is configured."""
+    for name in CONFIGURATION:
+        monkeypatch.delenv(name, raising=False)

@@ -1,0 +1,64 @@
+"""A scripted Tavily server: answers over real HTTP as it is told, and remembers what was asked."""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+
+
+@dataclass
+class TavilyServer:
+    """`results` are returned with status 200; otherwise `status` and `body` are sent as they are, after `delay`."""
+
+    results: list[dict[str, Any]] = field(default_factory=list)
+    status: int = 200
+    body: bytes | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+    delay: threading.Event | None = None
+    requests: list[dict[str, Any]] = field(default_factory=list)
+
+    def __enter__(self) -> Self:
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._server.daemon_threads = True
+        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.delay:
+            self.delay.set()
+        self._server.shutdown()
+        self._server.server_close()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    @property
+    def queries(self) -> list[str]:
+        return [request["query"] for request in self.requests]
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        script = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                length = int(self.headers.get("Content-Length", 0))
+                script.requests.append(json.loads(self.rfile.read(length)))
+                if script.delay:
+                    script.delay.wait(30)
+                body = script.body if script.body is not None else json.dumps({"results": script.results}).encode()
+                self.send_response(script.status)
+                for name, value in script.headers.items():
+                    self.send_header(name, value)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                if script.status != 204:
+                    self.wfile.write(body)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        return Handler

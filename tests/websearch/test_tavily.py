@@ -1,0 +1,104 @@
+"""Tavily through its real client over real HTTP: every failure becomes words, and nothing is retried."""
+
+import json
+import threading
+import time
+
+import pytest
+
+from crag.errors import Stopped, WebSearchFailed
+from crag.stopping import Stop
+from crag.websearch import TavilySearch
+from tests.doubles.tavily import TavilyServer
+
+CELTICS = {"title": "2024 NBA Finals", "url": "https://example.org/finals", "content": "The Celtics won.", "score": 0.9}
+
+
+def search(server: TavilyServer, query: str = "2024 NBA finals", timeout: float = 5) -> list:
+    return TavilySearch("tvly-key", server.url, timeout).search(query, 3, Stop())
+
+
+def test_results_become_numbered_web_passages():
+    with TavilyServer(results=[CELTICS, CELTICS | {"title": None}]) as server:
+        first, second = search(server)
+    assert (first.id, first.origin, first.title, first.location) == (-1, "web", CELTICS["title"], CELTICS["url"])
+    assert first.text == "The Celtics won."
+    assert (second.id, second.title) == (-2, CELTICS["url"])
+
+
+def test_only_the_query_is_sent_and_never_more_than_the_api_takes():
+    with TavilyServer() as server:
+        assert search(server, "x" * 900) == []
+    assert server.queries == ["x" * 400]
+
+
+def test_more_results_than_asked_for_are_cut():
+    with TavilyServer(results=[CELTICS] * 9) as server:
+        assert [passage.id for passage in search(server)] == [-1, -2, -3]
+
+
+def test_hostile_fields_are_made_harmless():
+    hostile = {"title": 7, "url": "javascript:alert(1)", "content": "a\x00b\ud800", "score": "high"}
+    body = json.dumps({"results": [None, {"content": None}, hostile]}).encode()
+    with TavilyServer(body=body) as server:
+        (passage,) = search(server)
+    assert (passage.text, passage.location, passage.score) == ("ab", "", 0.0)
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "word"),
+    [
+        (401, b"{}", "key"),
+        (429, b'{"detail":{"error":"slow down"}}', "limit"),
+        (432, b"{}", "plan"),
+        (433, b"{}", "plan"),
+        (403, b"{}", "plan"),
+        (400, b"{}", "query"),
+        (500, b"<html>oops</html>", "fault"),
+        (200, b"<html>login</html>", "could not be read"),
+        (200, b"[1]", "could not be read"),
+        (200, b'{"results": null}', "could not be read"),
+        (204, b"", "could not be read"),
+    ],
+)
+def test_each_failure_is_told_in_words_after_one_request(status, body, word):
+    with TavilyServer(status=status, body=body) as server, pytest.raises(WebSearchFailed) as failure:
+        search(server)
+    assert word in str(failure.value).lower()
+    assert "tvly-key" not in str(failure.value)
+    assert len(server.requests) == 1
+
+
+def test_a_redirect_is_not_followed():
+    with TavilyServer(results=[CELTICS]) as elsewhere:
+        away = {"Location": f"{elsewhere.url}/search"}
+        with TavilyServer(status=307, body=b"", headers=away) as server, pytest.raises(WebSearchFailed):
+            search(server)
+    assert elsewhere.requests == []
+
+
+def test_silence_ends_at_the_deadline():
+    with TavilyServer(delay=threading.Event()) as server, pytest.raises(WebSearchFailed, match="in time"):
+        search(server, timeout=0.3)
+
+
+def test_nobody_there():
+    with TavilyServer() as server:
+        url = server.url
+    with pytest.raises(WebSearchFailed, match="reached"):
+        TavilySearch("tvly-key", url).search("q", 3, Stop())
+
+
+def test_stop_does_not_wait_for_the_reply():
+    stop = Stop()
+    with TavilyServer(delay=threading.Event()) as server:
+        threading.Timer(0.1, stop.request).start()
+        began = time.monotonic()
+        with pytest.raises(Stopped):
+            TavilySearch("tvly-key", server.url).search("q", 3, stop)
+        assert time.monotonic() - began < 2
+
+
+def test_without_a_key_there_is_no_client_at_all():
+    with pytest.raises(ValueError, match="key"):
+        TavilySearch("", "http://127.0.0.1:9")
