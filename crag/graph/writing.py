@@ -8,7 +8,7 @@ from crag.events import AnswerChecked, AnswerWritten, Event, Noted, PromptBuilt,
 from crag.graph.answer import check_sentences, cite, drop_invalid_citations, outcome
 from crag.graph.nodes import gather_knowledge, node
 from crag.graph.state import Deps, State, standalone
-from crag.prompts import load
+from crag.prompts import fill, load
 from crag.prompts.language import detect
 from crag.protocols import PromptFit
 from crag.types import Knowledge, Usage
@@ -73,7 +73,7 @@ def _refuse(state: State, runtime: Runtime[Deps], note: str = "") -> State:
     passages, web = len(state.get("passages", ())), len(state.get("web_passages", ()))
     language = detect(state["question"])
     name = "refusal_web" if web else "refusal" if passages else "refusal_empty"
-    text = load(name, language).strip().replace("$passages", str(passages)).replace("$web", str(web))
+    text = fill(load(name, language), passages=str(passages), web=str(web))
     events: list[Event] = [TokensWritten(text), AnswerWritten(text, (), "not_answered", Usage())]
     for event in [*events, Noted(note)] if note else events:
         runtime.stream_writer(event)

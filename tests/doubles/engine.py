@@ -1,0 +1,113 @@
+"""Hand-written players of every role of a run: they do exactly what a test tells them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from crag.protocols import Engine, Piece, PromptFit
+from crag.stopping import Stop
+from crag.types import Grade, Knowledge, Passage, RunOptions, Strip, Thresholds, Turn, Usage
+
+THRESHOLDS = Thresholds(lower=0.3, upper=0.6)
+
+
+def passage(number: int, text: str = "", **changes: object) -> Passage:
+    text = text or f"Passage {number} says that fact{number} holds."
+    given = {"title": f"Paper {number}.pdf", "location": f"paper{number}.pdf", "page": number}
+    return Passage(number, f"s{number}", text=text, context=f"Before. {text} After.", **(given | changes))  # type: ignore[arg-type]
+
+
+@dataclass
+class ListRetriever:
+    passages: Sequence[Passage] = ()
+    queries: list[str] = field(default_factory=list)
+
+    def retrieve(self, query: str, options: RunOptions) -> list[Passage]:
+        self.queries.append(query)
+        return list(self.passages[: options.k])
+
+    def size(self, options: RunOptions) -> int:
+        return len(self.passages)
+
+
+@dataclass
+class TableGrader:
+    """Scores by passage id; those not in the table score 0."""
+
+    scores: dict[int, float | None]
+    name: str = "table"
+    thresholds: Thresholds = THRESHOLDS
+    graded: list[int] = field(default_factory=list)
+
+    def grade(self, question: str, passages: Sequence[Passage], stop: Stop) -> Iterator[tuple[int, Grade]]:
+        for index, item in enumerate(passages):
+            stop.check()
+            self.graded.append(item.id)
+            yield index, Grade(self.scores.get(item.id, 0.0), f"Because of {item.id}.")
+
+
+class KeepEverySecond:
+    """Cuts at full stops and keeps the first, third, … strip."""
+
+    def refine(self, question: str, passages: Sequence[Passage], stop: Stop) -> Iterator[tuple[int, tuple[Strip, ...]]]:
+        for index, item in enumerate(passages):
+            texts = [text.strip() + "." for text in item.text.split(".") if text.strip()]
+            yield index, tuple(Strip(text, 1.0 - n % 2, n % 2 == 0) for n, text in enumerate(texts))
+
+
+@dataclass
+class MarkingRewriter:
+    seen: list[str] = field(default_factory=list)
+
+    def condense(self, question: str, history: Sequence[Turn], stop: Stop) -> str:
+        return f"{question} (about {history[0].text})"
+
+    def rewrite(self, question: str, options: RunOptions, stop: Stop) -> str:
+        self.seen.append(question)
+        return f"{options.rewrite} of {question}"
+
+
+@dataclass
+class QuotingWriter:
+    """Quotes each text it is given with its number; `reply` says something else instead."""
+
+    reply: Callable[[Sequence[Knowledge]], Sequence[str]] | None = None
+    finish: str | None = "stop"
+    fit: PromptFit = field(default_factory=lambda: PromptFit(10, 100, 0))
+    given: list[Knowledge] = field(default_factory=list)
+    gate: threading.Event | None = None
+
+    def write(
+        self, question: str, knowledge: Sequence[Knowledge], history: Sequence[Turn], stop: Stop
+    ) -> Iterator[PromptFit | Piece]:
+        self.given = list(knowledge)
+        yield self.fit
+        pieces = self.reply(knowledge) if self.reply else [f"{item.text} [{item.n}] " for item in knowledge]
+        for number, piece in enumerate(pieces):
+            stop.check()
+            yield Piece(piece)
+            if number == 0 and self.gate:
+                while not self.gate.wait(0.01):
+                    stop.check()
+        yield Piece("", Usage(10, len(pieces), self.finish))
+
+
+@dataclass
+class ListWeb:
+    results: Sequence[Passage] = ()
+    failure: Exception | None = None
+    queries: list[str] = field(default_factory=list)
+    name: str = "Tavily"
+    host: str = "api.tavily.com"
+
+    def search(self, query: str, results: int, stop: Stop) -> list[Passage]:
+        self.queries.append(query)
+        if self.failure:
+            raise self.failure
+        return list(self.results[:results])
+
+
+def engine(grader: TableGrader, writer: QuotingWriter | None = None) -> Engine:
+    return Engine("double", "Double", grader, KeepEverySecond(), MarkingRewriter(), writer or QuotingWriter())

@@ -1,0 +1,49 @@
+"""Runs the real graph over doubles and gives back its trace."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from crag.events import RunEnded, RunStarted
+from crag.graph.build import build_graph
+from crag.graph.state import Deps
+from crag.protocols import WebSearch
+from crag.runs.trace import Trace
+from crag.stopping import Stop
+from crag.types import Passage, RunOptions, Turn
+from tests.doubles.engine import ListRetriever, QuotingWriter, TableGrader, engine, passage
+
+
+@dataclass
+class Bench:
+    """One question through the graph. `scores` grade library passages 1, 2, … and web passages -1, -2, …."""
+
+    scores: dict[int, float | None]
+    options: RunOptions = field(default_factory=RunOptions)
+    web: WebSearch | None = None
+    web_missing: str = "Web search is off."
+    writer: QuotingWriter = field(default_factory=QuotingWriter)
+    passages: list[Passage] | None = None
+    consent: Any = None
+
+    def ask(self, question: str = "What holds?", history: tuple[Turn, ...] = ()) -> Trace:
+        ids = [number for number in self.scores if number > 0]
+        self.retriever = ListRetriever([passage(n) for n in ids] if self.passages is None else self.passages)
+        self.grader = TableGrader(self.scores)
+        played = engine(self.grader, self.writer)
+        self.rewriter = played.rewriter
+        deps = Deps(self.retriever, played, self.options, Stop(), lambda: 0.0, self.web, self.web_missing, self.consent)
+        trace = Trace()
+        trace.apply(RunStarted(question, self.options, "Double", "none", 0.0))
+        start = {"question": question, "history": history}
+        trace.apply_all(build_graph().stream(start, context=deps, stream_mode="custom"))
+        trace.apply(RunEnded("done", 0.0))
+        return trace
+
+
+@pytest.fixture
+def bench() -> type[Bench]:
+    return Bench

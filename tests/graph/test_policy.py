@@ -1,0 +1,57 @@
+"""From verdicts to action: the whole table."""
+
+import pytest
+
+from crag.graph.policy import decide
+from crag.types import Thresholds, Verdict
+
+THRESHOLDS = Thresholds(0.31, 0.59)
+
+
+def verdicts(*scores: float | None) -> list[Verdict]:
+    return [Verdict(n, THRESHOLDS.word(score), score, "") for n, score in enumerate(scores)]
+
+
+@pytest.mark.parametrize(
+    ("policy", "scores", "action", "wants_web"),
+    [
+        ("paper", (0.94, 0.46, 0.07), "correct", False),
+        ("paper", (0.59,), "correct", False),
+        ("paper", (0.58, 0.31), "ambiguous", True),
+        ("paper", (0.30, 0.0), "incorrect", True),
+        ("paper", (0.31, 0.0), "ambiguous", True),
+        ("paper", (None, 0.0), "ambiguous", True),
+        ("paper", (None, None), "ambiguous", True),
+        ("paper", (None, 0.9), "correct", False),
+        ("paper", (), "incorrect", True),
+        ("any", (0.9, 0.8), "correct", False),
+        ("any", (0.9, 0.1), "ambiguous", True),
+        ("any", (0.9, None), "ambiguous", True),
+        ("any", (0.1, 0.2), "incorrect", True),
+        ("any", (), "incorrect", True),
+        ("none", (0.9, 0.1, 0.0), "correct", False),
+        ("none", (0.4, 0.1), "ambiguous", True),
+        ("none", (0.1,), "incorrect", True),
+        ("off", (), None, False),
+        ("off", (0.1,), None, False),
+    ],
+)
+def test_action_and_route(policy, scores, action, wants_web):
+    decision = decide(policy, verdicts(*scores), THRESHOLDS)
+    assert (decision.action, decision.wants_web) == (action, wants_web)
+
+
+@pytest.mark.parametrize(
+    ("policy", "scores", "reason"),
+    [
+        ("paper", (0.94, 0.46, 0.1, 0.0), "1 of 4 passages is relevant, best 0.94 ≥ 0.59: your documents answer this."),
+        ("paper", (0.06, 0.0), "0 of 2 passages are relevant, best 0.06 < 0.31: your documents do not answer this."),
+        ("paper", (0.46, 0.0), "Best 0.46, between 0.31 and 0.59: documents and web together."),
+        ("paper", (), "No passage was found: your documents do not answer this."),
+        ("paper", (None,), "No verdict could be read, so every passage counts as ambiguous."),
+        ("paper", (None, 0.1), "0 of 2 passages are relevant, best 0.10, and some could not be judged"),
+        ("any", (0.9, 0.0), "1 of 2 passages is relevant, and this policy wants all of them to be"),
+    ],
+)
+def test_the_reason_holds_the_figures(policy, scores, reason):
+    assert decide(policy, verdicts(*scores), THRESHOLDS).reason.startswith(reason)
