@@ -1,0 +1,79 @@
+"""Conversations on a real database."""
+
+import pytest
+from sqlalchemy import insert
+
+from crag.conversations import Conversations
+from crag.database import Database
+from crag.database.tables import messages
+from crag.errors import BadRequest, NotFound
+from crag.types import RunOptions
+
+
+@pytest.fixture
+def database(tmp_path):
+    database = Database(tmp_path)
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def conversations(database):
+    return Conversations(database)
+
+
+def say(database, conversation, *texts):
+    with database.write() as connection:
+        for number, text in enumerate(texts):
+            values = {"conversation_id": conversation.id, "role": "user", "text": text, "created_at": number}
+            connection.execute(insert(messages).values(**values))
+
+
+def test_an_empty_conversation_is_not_listed(database, conversations):
+    conversation = conversations.create()
+    assert conversations.list() == []
+    say(database, conversation, "hello")
+    assert [one.id for one in conversations.list()] == [conversation.id]
+
+
+def test_options_are_kept_whole(conversations):
+    options = RunOptions(model="ollama:llama3.1", k=9, policy="any", web="auto", source_ids=("a", "b"))
+    conversation = conversations.create()
+    conversations.set_options(conversation.id, options)
+    assert conversations.get(conversation.id).options == options
+
+
+def test_search_looks_into_titles_and_texts_and_takes_signs_literally(database, conversations):
+    one, other = conversations.create(), conversations.create()
+    say(database, one, "about 100% of it")
+    say(database, other, "about 100 of it")
+    conversations.rename(other.id, "Penguins")
+    assert [found.id for found in conversations.list("100%")] == [one.id]
+    assert [found.id for found in conversations.list("penguin")] == [other.id]
+
+
+def test_last_messages_oldest_first(database, conversations):
+    conversation = conversations.create()
+    say(database, conversation, *"abcde")
+    assert [message.text for message in conversations.messages(conversation.id, last=2)] == ["d", "e"]
+    assert conversations.count(conversation.id) == 5
+
+
+def test_deleting_takes_the_messages_along(database, conversations):
+    conversation = conversations.create()
+    say(database, conversation, "hello")
+    conversations.delete(conversation.id)
+    assert conversations.messages(conversation.id) == []
+    with pytest.raises(NotFound):
+        conversations.get(conversation.id)
+    conversations.delete(conversation.id)
+
+
+def test_refusals(conversations):
+    conversation = conversations.create()
+    with pytest.raises(BadRequest):
+        conversations.rename(conversation.id, "  ")
+    with pytest.raises(NotFound):
+        conversations.rename("gone", "title")
+    with pytest.raises(NotFound):
+        conversations.give_feedback("gone", True)

@@ -1,0 +1,242 @@
+"""Runs over a real database: they outlive whoever watches, stop, survive a dead process, and keep their words."""
+
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from crag.conversations import Conversations
+from crag.database import Database
+from crag.errors import BadRequest, ModelFault, NotFound
+from crag.events import RunEnded, TokensWritten
+from crag.runs import RunService, Trace
+from crag.runs.service import Equipment
+from crag.types import RunOptions
+from tests.doubles.engine import ListRetriever, QuotingWriter, TableGrader, engine, passage
+
+OPTIONS = RunOptions()
+
+
+class House:
+    """A home with two good passages, and a run service over doubles."""
+
+    def __init__(self, home, writer=None, equip_fault=None):
+        self.database = Database(home)
+        self.conversations = Conversations(self.database)
+        self.writer = writer or QuotingWriter()
+        self.equip_fault = equip_fault
+        self.histories = []
+        self.runs = RunService(self.database, self.equip)
+
+    def equip(self, options):
+        if self.equip_fault:
+            raise self.equip_fault
+        played = engine(TableGrader({1: 0.9, 2: 0.8}), self.writer)
+        return Equipment(played, ListRetriever([passage(1), passage(2)]), "none", None, "Web search is off.")
+
+    def close(self):
+        self.runs.close()
+        self.database.close()
+
+
+@pytest.fixture
+def house(tmp_path):
+    made = []
+
+    def make(**given):
+        made.append(House(tmp_path, **given))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
+
+def wait(run) -> Trace:
+    return Trace().apply_all(event for _, event in run.follow(seconds=20))
+
+
+def test_question_and_answer_are_kept(house):
+    home = house()
+    conversation = home.conversations.create()
+    trace = wait(home.runs.start(conversation.id, "  What holds? ", OPTIONS))
+    assert trace.state == "done"
+    question, answer = home.conversations.messages(conversation.id)
+    assert (question.role, question.text) == ("user", "What holds?")
+    assert (answer.role, answer.text, answer.state) == ("assistant", trace.text, "done")
+    assert home.conversations.get(conversation.id).title == "What holds?"
+
+
+def test_the_stored_run_adds_up_to_what_was_seen_live(house):
+    home = house()
+    conversation = home.conversations.create()
+    run = home.runs.start(conversation.id, "What holds?", OPTIONS)
+    seen = wait(run)
+    again = RunService(home.database, home.equip)
+    try:
+        stored = again.trace(run.id)
+    finally:
+        again.close()
+    stored.pieces = seen.pieces
+    assert stored == seen
+
+
+def test_two_followers_see_the_same_and_can_begin_anywhere(house):
+    home = house()
+    run = home.runs.start(None, "What holds?", OPTIONS)
+    every = list(run.follow(seconds=20))
+    assert [number for number, _ in every] == list(range(1, len(every) + 1))
+    assert list(run.follow(after=3, seconds=20)) == every[3:]
+
+
+def test_follow_returns_when_its_time_is_over(house):
+    home = house(writer=QuotingWriter(gate=threading.Event()))
+    run = home.runs.start(None, "What holds?", OPTIONS)
+    began = time.monotonic()
+    events = list(run.follow(seconds=0.3))
+    assert 0.2 < time.monotonic() - began < 5
+    assert events
+    assert not run.ended
+
+
+def test_stop_keeps_the_partial_answer(house):
+    home = house(writer=QuotingWriter(gate=threading.Event()))
+    conversation = home.conversations.create()
+    run = home.runs.start(conversation.id, "What holds?", OPTIONS)
+    next(event for _, event in run.follow(seconds=20) if isinstance(event, TokensWritten))
+    began = time.monotonic()
+    home.runs.stop(run.id)
+    trace = wait(run)
+    assert time.monotonic() - began < 0.5
+    assert trace.state == "stopped"
+    assert trace.text.startswith("Passage 1 says")
+    assert home.conversations.messages(conversation.id)[-1].text == trace.text
+    assert home.conversations.messages(conversation.id)[-1].state == "stopped"
+    assert RunService(home.database, home.equip).trace(run.id).text == trace.text
+
+
+def test_one_run_at_a_time_in_a_conversation(house):
+    home = house(writer=QuotingWriter(gate=threading.Event()))
+    conversation = home.conversations.create()
+    run = home.runs.start(conversation.id, "First?", OPTIONS)
+    with pytest.raises(BadRequest, match="still being written"):
+        home.runs.start(conversation.id, "Second?", OPTIONS)
+    assert home.runs.active(conversation.id).id == run.id
+    other = home.conversations.create()
+    assert home.runs.start(other.id, "Elsewhere?", OPTIONS).id != run.id
+    home.runs.stop(run.id)
+    wait(run)
+    assert home.runs.active(conversation.id) is None
+
+
+@pytest.mark.parametrize("question", ["", "   ", "\x00", "\ud800", "x" * 9000])
+def test_what_is_no_question_is_refused_and_nothing_is_kept(house, question):
+    home = house()
+    conversation = home.conversations.create()
+    with pytest.raises(BadRequest):
+        home.runs.start(conversation.id, question, OPTIONS)
+    assert home.conversations.messages(conversation.id) == []
+
+
+def test_a_model_that_is_not_there_fails_in_words_and_the_question_is_kept(house):
+    home = house(equip_fault=ModelFault("unreachable", "Ollama does not answer.", "Start it with `ollama serve`."))
+    conversation = home.conversations.create()
+    trace = wait(home.runs.start(conversation.id, "What holds?", OPTIONS))
+    assert (trace.state, trace.error, trace.error_code) == ("failed", "Ollama does not answer.", "unreachable")
+    assert home.conversations.messages(conversation.id)[0].text == "What holds?"
+
+
+def test_a_fault_in_mid_answer_keeps_what_was_written(house):
+    def break_off(_):
+        yield "So far "
+        raise ModelFault("reset", "The connection broke.")
+
+    home = house(writer=QuotingWriter(reply=lambda knowledge: _Lazy(break_off(knowledge))))
+    conversation = home.conversations.create()
+    trace = wait(home.runs.start(conversation.id, "What holds?", OPTIONS))
+    assert (trace.state, trace.text) == ("failed", "So far ")
+    assert home.conversations.messages(conversation.id)[-1].text == "So far "
+
+
+class _Lazy(list):
+    def __init__(self, pieces):
+        super().__init__()
+        self._pieces = pieces
+
+    def __iter__(self):
+        return iter(self._pieces)
+
+
+def test_a_bug_is_told_without_its_inside(house, caplog):
+    home = house(equip_fault=RuntimeError("secret inside"))
+    trace = wait(home.runs.start(None, "What holds?", OPTIONS))
+    assert trace.state == "failed"
+    assert "secret" not in trace.error + trace.remedy
+    assert "failed in a way nobody foresaw" in caplog.text
+
+
+def test_the_next_question_knows_the_turns_before(house):
+    home = house()
+    conversation = home.conversations.create()
+    wait(home.runs.start(conversation.id, "What holds?", OPTIONS))
+    trace = wait(home.runs.start(conversation.id, "And when?", OPTIONS))
+    assert trace.condensed == "And when? (about What holds?)"
+
+
+def test_a_conversation_may_be_deleted_while_it_is_answered(house):
+    gate = threading.Event()
+    home = house(writer=QuotingWriter(gate=gate))
+    conversation = home.conversations.create()
+    run = home.runs.start(conversation.id, "What holds?", OPTIONS)
+    home.conversations.delete(conversation.id)
+    gate.set()
+    assert wait(run).state == "done"
+    with pytest.raises(NotFound):
+        home.conversations.get(conversation.id)
+    assert wait(home.runs.start(None, "And now?", OPTIONS)).state == "done"
+
+
+def test_a_run_of_a_killed_process_is_marked_and_its_words_are_kept(house, tmp_path):
+    script = (
+        "import sys, threading, pathlib\n"
+        "from tests.runs.test_service import House, OPTIONS, QuotingWriter, TokensWritten\n"
+        "home = House(pathlib.Path(sys.argv[1]), QuotingWriter(gate=threading.Event()))\n"
+        "run = home.runs.start(home.conversations.create().id, 'What holds?', OPTIONS)\n"
+        "next(e for _, e in run.follow() if isinstance(e, TokensWritten))\n"
+        "home.runs._log.flush()\n"
+        "print(run.id, flush=True)\n"
+        "threading.Event().wait()\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    run_id = process.stdout.readline().strip()
+    watching = house()
+    conversation = watching.conversations.list()[0]
+    assert watching.runs.active(conversation.id).id == run_id, "it lives on in the other process"
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    assert watching.runs.active(conversation.id) is None
+    reopened = house()
+    trace = reopened.runs.trace(run_id)
+    assert trace.state == "interrupted"
+    assert trace.text.startswith("Passage 1 says")
+    question, answer = reopened.conversations.messages(conversation.id)
+    assert (question.text, answer.text, answer.state) == ("What holds?", trace.text, "interrupted")
+    reopened.runs.start(conversation.id, "Again?", OPTIONS)
+
+
+def test_closing_stops_what_runs(tmp_path):
+    home = House(tmp_path, QuotingWriter(gate=threading.Event()))
+    run = home.runs.start(None, "What holds?", OPTIONS)
+    home.close()
+    assert isinstance(list(run.follow())[-1][1], RunEnded)
+
+
+def test_twenty_conversations_at_once_do_not_mix(house):
+    home = house()
+    started = [home.runs.start(home.conversations.create().id, f"Question {n}?", OPTIONS) for n in range(20)]
+    for number, run in enumerate(started):
+        assert wait(run).question == f"Question {number}?"
+    assert len(home.conversations.list()) == 20
