@@ -1,0 +1,82 @@
+"""Which network addresses may be fetched from: the public internet, and what a setting allows besides."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Callable, Iterable
+
+from crag.settings import Network
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Resolver = Callable[[str, int], list[str]]
+
+_COMPATIBLE = ipaddress.ip_network("::/96")  # RFC 4291, section 2.5.5.1
+_TRANSLATED = ipaddress.ip_network("64:ff9b::/96")  # NAT64, RFC 6052
+_WEB_PORTS = (80, 443)  # of the ports below 1024, which belong to the system's services (RFC 6335)
+# Databases, model servers, chat, mail and administration; see also WHATWG Fetch, "port blocking".
+# fmt: off
+_SERVICE_PORTS = frozenset({
+    1433, 1521, 1723, 2049, 2375, 2376, 2379, 3306, 3389, 4045, 5060, 5061, 5432, 5672, 5900, 5984, 6000, 6379,
+    6443, 6566, 6665, 6666, 6667, 6668, 6669, 6697, 8501, 9042, 9092, 9200, 9300, 10080, 10250, 11211, 11434, 27017,
+})
+# fmt: on
+
+
+def resolve(host: str, port: int) -> list[str]:
+    """Every address the system's resolver knows for `host`. Raises `OSError` or `UnicodeError`."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+def may_reach(addresses: Iterable[str], port: int, allow: tuple[Network, ...]) -> bool:
+    """Whether every one of `addresses` may be connected to at `port`; no address at all may not.
+
+    Ports of other services (databases, model servers, mail, …) may be reached in allowed networks only.
+    """
+    judged = [_may_reach(address, port, allow) for address in addresses]
+    return bool(judged) and all(judged)
+
+
+def _may_reach(text: str, port: int, allow: tuple[Network, ...]) -> bool:
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:
+        address = address.ipv4_mapped
+    if _in(address, allow):
+        return True
+    if port in _SERVICE_PORTS or (port < 1024 and port not in _WEB_PORTS) or str(address) in _own_addresses():
+        return False
+    return _is_public(address) and all(_is_public(inner) or _in(inner, allow) for inner in _embedded(address))
+
+
+def _in(address: Address, networks: tuple[Network, ...]) -> bool:
+    return any(address in network for network in networks)
+
+
+def _is_public(address: Address) -> bool:
+    """`is_global` alone is true for multicast, site-local and the embedding ranges that `_embedded` unwraps."""
+    if isinstance(address, ipaddress.IPv6Address) and (address.is_site_local or address in _COMPATIBLE):
+        return False
+    return address.is_global and not (address.is_multicast or (address.is_reserved and address not in _TRANSLATED))
+
+
+def _embedded(address: Address) -> list[ipaddress.IPv4Address]:
+    """The IPv4 addresses that an IPv6 address leads to: NAT64, 6to4 (RFC 3056), Teredo (RFC 4380)."""
+    if isinstance(address, ipaddress.IPv4Address):
+        return []
+    inner = list(address.teredo or ())
+    if address.sixtofour:
+        inner.append(address.sixtofour)
+    if address in _TRANSLATED:
+        inner.append(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
+    return inner
+
+
+def _own_addresses() -> set[str]:
+    """This machine's own addresses: a service on it may listen on a public one."""
+    import psutil
+
+    return {entry.address for interface in psutil.net_if_addrs().values() for entry in interface}

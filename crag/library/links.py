@@ -1,0 +1,98 @@
+"""Addresses that people paste: which are well-formed and may be tried at all, before any name is resolved."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from dataclasses import dataclass
+
+from crag.errors import SourceRefused
+
+MAX_LENGTH = 4096
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_HOST = re.compile(r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*\.?")
+_INSIDE = re.compile(r"(^|\.)(localhost|local|internal|intranet|lan|home|corp|home\.arpa)\.?$")
+_VIDEO = re.compile(
+    r"(^|\.)(youtube\.com|youtube-nocookie\.com|youtu\.be|vimeo\.com|dailymotion\.com|twitch\.tv|tiktok\.com"
+    r"|bilibili\.com)\.?$"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A web address in parts, as it will be requested: `host` in ASCII, without brackets; `target` path and query."""
+
+    url: str
+    scheme: str
+    host: str
+    port: int
+    target: bytes
+
+    @property
+    def authority(self) -> str:
+        """The Host header."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == _DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
+
+    @property
+    def sounds_inside(self) -> bool:
+        """Whether the name alone says that it belongs to an inner network (RFC 6762, RFC 8375, RFC 9476)."""
+        return bool(_INSIDE.search(self.host)) or "." not in self.host.rstrip(".")
+
+
+def read_link(url: str, base: str | None = None) -> Link:
+    """`url`, relative to `base` where one is given, in parts. Raises `SourceRefused` (`blocked_url`, `unsupported`).
+
+    The same reading is judged and requested, so that no second parser can see another host in it.
+    """
+    import httpx
+
+    _check_characters(url)
+    try:
+        parsed = httpx.URL(base).join(url) if base else httpx.URL(url)
+        host = parsed.raw_host.decode("ascii").lower()
+    except (httpx.InvalidURL, UnicodeError) as error:
+        raise _malformed() from error
+    if parsed.scheme not in _DEFAULT_PORTS:
+        raise SourceRefused("blocked_url", "Only addresses that begin with http:// or https:// can be added.")
+    if parsed.userinfo:
+        raise SourceRefused("blocked_url", "This address holds a user name or password and was not fetched.")
+    port = _DEFAULT_PORTS[parsed.scheme] if parsed.port is None else parsed.port
+    if not _is_host(host) or not 0 < port < 65536:
+        raise _malformed()
+    if _VIDEO.search(host):
+        raise SourceRefused("unsupported", "This is a video page, and videos cannot be read.", "Add its transcript.")
+    return Link(str(parsed.copy_with(fragment=None)), parsed.scheme, host, port, parsed.raw_path)
+
+
+def into_own_network() -> SourceRefused:
+    """The refusal of an address that leads to this machine or its network."""
+    return SourceRefused(
+        "blocked_url",
+        "This address leads into your own network and was not fetched.",
+        "To allow it, name its network in CRAG_ALLOW_PRIVATE_URLS.",
+    )
+
+
+def _check_characters(url: str) -> None:
+    if len(url) > MAX_LENGTH:
+        raise SourceRefused(
+            "blocked_url", f"This address is longer than {MAX_LENGTH:,} characters and was not fetched."
+        )
+    if "\\" in url or any(ord(character) < 33 or ord(character) == 127 for character in url):
+        raise _malformed()
+
+
+def _is_host(host: str) -> bool:
+    if ":" not in host:
+        return len(host) <= 253 and bool(_HOST.fullmatch(host))
+    try:
+        return ipaddress.IPv6Address(host).scope_id is None
+    except ValueError:
+        return False
+
+
+def _malformed() -> SourceRefused:
+    return SourceRefused(
+        "blocked_url", "This is not a web address that can be read.", "Paste one such as https://example.com/page."
+    )

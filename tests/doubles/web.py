@@ -1,0 +1,126 @@
+"""A scripted web server on loopback, over plain HTTP or TLS, and a listener that counts who came near it."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+Script = Callable[["Handler"], None]
+CERTIFICATE = Path(__file__).with_name("pages.test.pem")
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers each path by its script; an unknown path is a 404."""
+
+    protocol_version = "HTTP/1.1"
+    server: WebServer
+
+    def do_GET(self) -> None:
+        self.close_connection = True
+        self.server.seen.append((self.headers["Host"], self.path))
+        script = self.server.scripts.get(self.path.partition("?")[0])
+        with suppress(OSError):  # the client may leave at any moment
+            if script:
+                script(self)
+            else:
+                self.reply(b"nothing here", status=404, content_type="text/plain")
+
+    def reply(self, body: bytes, *, status: int = 200, content_type: str = "text/html", **headers: str) -> None:
+        """One whole answer; header names are written with underscores, `content_type=""` sends none."""
+        self.send_response(status)
+        if content_type:
+            self.send_header("Content-Type", content_type)
+        for name, value in ({"Content_Length": str(len(body))} | headers).items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *arguments: object) -> None:
+        """Say nothing."""
+
+
+class WebServer(ThreadingHTTPServer):
+    """`scripts` maps paths to what answers them; `seen` lists (Host header, path) of every request."""
+
+    daemon_threads = True
+
+    def __init__(self, tls: bool = False, host: str = "127.0.0.1") -> None:
+        super().__init__((host, 0), Handler)
+        self.scripts: dict[str, Script] = {}
+        self.seen: list[tuple[str, str]] = []
+        self.closing = threading.Event()
+        self._tls = tls
+        if tls:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(CERTIFICATE)
+            self.socket = context.wrap_socket(self.socket, server_side=True)
+
+    @property
+    def port(self) -> int:
+        return int(self.server_address[1])
+
+    def url(self, path: str = "/", host: str = "") -> str:
+        return f"{'https' if self._tls else 'http'}://{host or self.server_address[0]}:{self.port}{path}"
+
+    def page(self, path: str, body: bytes, **reply: object) -> str:
+        """Serve `body` at `path`; returns its address."""
+        self.scripts[path] = lambda handler: handler.reply(body, **reply)  # type: ignore[arg-type]
+        return self.url(path)
+
+    def redirect(self, path: str, to: str, status: int = 302) -> str:
+        """Send whoever asks for `path` on to `to`; returns its address."""
+        return self.page(path, b"", status=status, Location=to)
+
+    def drip(self, path: str, piece: bytes, pause: float, head: bytes = b"") -> str:
+        """After `head` send `piece` every `pause` seconds without end; returns the address."""
+
+        def script(handler: Handler) -> None:
+            handler.wfile.write(head)
+            while not self.closing.wait(pause):
+                handler.wfile.write(piece)
+
+        self.scripts[path] = script
+        return self.url(path)
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that leaves is no error."""
+
+
+@contextmanager
+def serving(tls: bool = False, host: str = "127.0.0.1") -> Iterator[WebServer]:
+    """A running server; it is gone when the block ends."""
+    with WebServer(tls, host) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.closing.set()
+            server.shutdown()
+            thread.join()
+
+
+class Canary:
+    """Listens on loopback and must never be touched."""
+
+    def __init__(self) -> None:
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self._socket.settimeout(0.05)
+        self.port = int(self._socket.getsockname()[1])
+
+    def hit(self) -> bool:
+        """Whether anybody connected since the last call."""
+        try:
+            connection, _ = self._socket.accept()
+        except TimeoutError:
+            return False
+        connection.close()
+        return True
+
+    def close(self) -> None:
+        self._socket.close()

@@ -1,0 +1,220 @@
+"""The fetcher against a real server: what it brings home, and what it refuses on the way."""
+
+from __future__ import annotations
+
+import gzip
+import ipaddress
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from crag.errors import SourceRefused, Stopped
+from crag.library.fetch import Fetched, Patience, fetch
+from crag.stopping import Stop
+from crag.types import Progress
+from tests.doubles.web import CERTIFICATE, WebServer, serving
+
+LOOPBACK = (ipaddress.ip_network("127.0.0.0/8"),)
+LIMIT = 200_000
+
+pytestmark = pytest.mark.allow_hosts(["127.0.0.1", "127.9.9.9"])
+
+
+@pytest.fixture
+def web() -> Iterator[WebServer]:
+    with serving() as server:
+        yield server
+
+
+def get(url: str, **options: object) -> Fetched:
+    settings = {"allow": LOOPBACK, "limit_bytes": LIMIT, "stop": Stop()} | options
+    return fetch(url, **settings)  # type: ignore[arg-type]
+
+
+def refusal(url: str, **options: object) -> SourceRefused:
+    with pytest.raises(SourceRefused) as caught:
+        get(url, **options)
+    return caught.value
+
+
+def named(addresses: dict[str, list[str]]) -> Callable[[str, int], list[str]]:
+    def resolver(host: str, port: int) -> list[str]:
+        return addresses[host]
+
+    return resolver
+
+
+def test_a_page_comes_with_its_type_charset_and_progress(web: WebServer) -> None:
+    steps: list[Progress] = []
+    url = web.page("/a", b"<p>hello</p>", content_type="Text/HTML; charset=EUC-KR")
+    assert get(url, progress=steps.append) == Fetched(url, "text/html", "euc-kr", b"<p>hello</p>")
+    assert steps[-1] == Progress("Fetching", 12, 12)
+
+
+def test_the_original_name_reaches_the_server_though_the_address_is_pinned(web: WebServer) -> None:
+    web.page("/a", b"hello")
+    got = get(web.url("/a?q=1#part", host="pages.test"), resolver=named({"pages.test": ["127.0.0.1"]}))
+    assert web.seen == [(f"pages.test:{web.port}", "/a?q=1")]
+    assert got.url_final == web.url("/a?q=1", host="pages.test")
+
+
+def test_the_next_address_is_tried_when_the_first_does_not_answer(web: WebServer) -> None:
+    url = web.page("/a", b"hello").replace("127.0.0.1", "pages.test")
+    assert get(url, resolver=named({"pages.test": ["127.9.9.9", "127.0.0.1"]})).body == b"hello"
+
+
+def test_proxies_of_the_environment_are_not_used(web: WebServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    assert get(web.page("/a", b"hello")).body == b"hello"
+
+
+def test_redirects_are_followed_relative_ones_too(web: WebServer) -> None:
+    web.page("/end/page", b"here")
+    web.redirect("/end/one", "page", status=308)
+    assert get(web.redirect("/start", "/end/one")).url_final == web.url("/end/page")
+
+
+def test_five_redirects_are_followed_and_six_are_not(web: WebServer) -> None:
+    web.page("/0", b"here")
+    for n in range(1, 7):
+        web.redirect(f"/{n}", f"/{n - 1}")
+    assert get(web.url("/5")).body == b"here"
+    assert refusal(web.url("/6")).code == "http_error"
+
+
+def test_a_redirect_loop_and_a_redirect_to_nowhere_are_refused(web: WebServer) -> None:
+    assert refusal(web.redirect("/loop", "/loop")).code == "http_error"
+    assert refusal(web.page("/lost", b"", status=302)).code == "http_error"
+
+
+def test_a_meta_refresh_is_not_followed(web: WebServer) -> None:
+    body = b'<meta http-equiv="refresh" content="0;url=/other">'
+    assert get(web.page("/a", body)).body == body
+    assert [path for _, path in web.seen] == ["/a"]
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 410, 429, 500, 503, 299 + 400])
+def test_an_error_page_is_refused_with_its_status(web: WebServer, status: int) -> None:
+    refused = refusal(web.page("/a", b"some words", status=status))
+    assert refused.code == "http_error"
+    assert str(status) in refused.message
+
+
+@pytest.mark.parametrize("content_type", ["image/png", "video/mp4", "application/zip", "font/woff2", "audio/mpeg"])
+def test_what_is_no_text_is_refused_by_its_type(web: WebServer, content_type: str) -> None:
+    refused = refusal(web.page("/a", b"x", content_type=content_type))
+    assert (refused.code, content_type in refused.message) == ("unsupported", True)
+
+
+def test_a_page_without_a_type_is_left_to_the_parser(web: WebServer) -> None:
+    assert get(web.page("/a", b"x", content_type="")).content_type == ""
+
+
+def test_the_limit_is_exact_and_a_stated_length_is_believed_before_reading(web: WebServer) -> None:
+    assert len(get(web.page("/a", b"x" * LIMIT)).body) == LIMIT
+    assert refusal(web.page("/b", b"x" * (LIMIT + 1))).code == "too_large"
+    started = time.monotonic()
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 10737418240\r\n\r\n"
+    assert refusal(web.drip("/c", b"x", 0.5, head)).code == "too_large"
+    assert time.monotonic() - started < 5
+
+
+def test_an_endless_body_ends_at_the_limit(web: WebServer) -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
+    assert refusal(web.drip("/a", b"x" * 50_000, 0.001, head)).code == "too_large"
+
+
+def test_gzip_is_read_and_a_bomb_ends_at_the_limit(web: WebServer) -> None:
+    assert get(web.page("/a", gzip.compress(b"hello" * 99), Content_Encoding="gzip")).body == b"hello" * 99
+    bomb = gzip.compress(bytes(100_000_000), compresslevel=9)
+    assert len(bomb) < LIMIT
+    assert refusal(web.page("/b", bomb, Content_Encoding="gzip")).code == "too_large"
+
+
+@pytest.mark.parametrize("encoding", ["br", "gzip, gzip", "zstd"])
+def test_compression_that_was_not_asked_for_is_refused(web: WebServer, encoding: str) -> None:
+    assert refusal(web.page("/a", b"x", Content_Encoding=encoding)).code == "unsupported"
+
+
+def test_damaged_gzip_is_refused(web: WebServer) -> None:
+    assert refusal(web.page("/a", b"no gzip at all", Content_Encoding="gzip")).code == "corrupt"
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 1000\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nX-Long: ",
+        b"",
+    ],
+    ids=["body", "body without length", "headers", "status line"],
+)
+def test_one_byte_at_a_time_ends_at_the_deadline(web: WebServer, head: bytes) -> None:
+    started = time.monotonic()
+    assert refusal(web.drip("/a", b"x", 0.05, head), patience=Patience(total=0.5)).code == "too_slow"
+    assert time.monotonic() - started < 5
+
+
+def test_a_silent_server_is_given_up(web: WebServer) -> None:
+    assert refusal(web.drip("/a", b"", 0.05), patience=Patience(read=0.3)).code == "too_slow"
+
+
+def test_endless_headers_are_refused(web: WebServer) -> None:
+    url = web.drip("/a", b"X-More: " + b"y" * 9000 + b"\r\n", 0.001, b"HTTP/1.1 200 OK\r\n")
+    assert refusal(url).code == "unreachable"
+
+
+def test_a_body_that_breaks_off_is_refused(web: WebServer) -> None:
+    assert refusal(web.page("/a", b"half", Content_Length="1000")).code == "unreachable"
+
+
+def test_stop_ends_a_slow_fetch_at_once(web: WebServer) -> None:
+    stop = Stop()
+    threading.Timer(0.2, stop.request).start()
+    started = time.monotonic()
+    with pytest.raises(Stopped):
+        get(web.drip("/a", b"x", 0.05, b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"), stop=stop)
+    assert time.monotonic() - started < 5
+
+
+def test_stop_and_deadline_end_a_resolver_that_hangs() -> None:
+    never = threading.Event()
+
+    def hang(host: str, port: int) -> list[str]:
+        never.wait(20)
+        return []
+
+    assert refusal("http://pages.test/", resolver=hang, patience=Patience(total=0.2)).code == "too_slow"
+    stop = Stop()
+    threading.Timer(0.2, stop.request).start()
+    with pytest.raises(Stopped):
+        get("http://pages.test/", resolver=hang, stop=stop)
+    never.set()
+
+
+def test_a_dead_port_and_an_unknown_name_are_unreachable() -> None:
+    with serving() as gone:
+        url = gone.url()
+    assert refusal(url).code == "unreachable"
+
+    def unknown(host: str, port: int) -> list[str]:
+        raise OSError
+
+    assert refusal("http://nowhere.example/", resolver=unknown).code == "unreachable"
+
+
+def test_certificates_are_checked_against_the_name_that_was_asked_for() -> None:
+    trust = ssl.create_default_context(cafile=CERTIFICATE)
+    resolver = named({"pages.test": ["127.0.0.1"], "other.test": ["127.0.0.1"]})
+    with serving(tls=True) as web:
+        web.page("/a", b"secret")
+        right, wrong = web.url("/a", host="pages.test"), web.url("/a", host="other.test")
+        assert get(right, resolver=resolver, trust=trust).body == b"secret"
+        for refused in (refusal(wrong, resolver=resolver, trust=trust), refusal(right, resolver=resolver)):
+            assert (refused.code, "certificate" in refused.message) == ("unreachable", True)
+        assert len(web.seen) == 1

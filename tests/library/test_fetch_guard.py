@@ -1,0 +1,203 @@
+"""No address leads the fetcher into the machine's own network; a listener there must never be touched."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from crag.errors import SourceRefused
+from crag.library.addresses import may_reach
+from crag.library.fetch import fetch
+from crag.library.links import read_link
+from crag.stopping import Stop
+from tests.doubles.web import Canary, WebServer, serving
+
+# The server that redirects is reached by this address alone, so that the canary beside it stays forbidden.
+SERVER = (ipaddress.ip_network("127.0.0.77/32"),)
+INNER_ADDRESSES = (
+    "10.0.0.1 172.16.3.4 192.168.1.1 100.64.0.1 169.254.169.254 198.18.0.1 192.0.0.1 192.0.2.1 198.51.100.1 "
+    "203.0.113.1 240.0.0.1 255.255.255.255 224.0.0.1 0.0.0.0 127.255.255.254 ::ffff:10.0.0.1 64:ff9b::a00:1 "
+    "2002:a00:1::1 2001:db8::1 fd00:ec2::254 fe80::1%eth0 nonsense"
+)
+
+pytestmark = pytest.mark.allow_hosts(["127.0.0.1", "127.0.0.77"])
+
+
+@pytest.fixture
+def canary() -> Iterator[Canary]:
+    listener = Canary()
+    yield listener
+    assert not listener.hit()
+    listener.close()
+
+
+@pytest.fixture
+def web() -> Iterator[WebServer]:
+    try:
+        with serving(host="127.0.0.77") as server:
+            yield server
+    except OSError:
+        pytest.skip("this system gives loopback one address only")
+
+
+def code(url: str, resolver: Callable[[str, int], list[str]] | None = None) -> str:
+    options = {"resolver": resolver} if resolver else {}
+    with pytest.raises(SourceRefused) as caught:
+        fetch(url, allow=SERVER, limit_bytes=1000, stop=Stop(), **options)  # type: ignore[arg-type]
+    return caught.value.code
+
+
+LOOPBACK_SPELLINGS = [
+    "127.0.0.1",
+    "127.1",
+    "0",
+    "0.0.0.0",  # noqa: S104
+    "2130706433",
+    "0x7f000001",
+    "0177.0.0.1",
+    "①②⑦.⓪.⓪.①",
+    "１２７.0.0.1",
+    "127。0。0。1",
+    "%31%32%37.0.0.1",
+    "localhost",
+    "localhost.",
+    "LOCALHOST",
+    "app.localhost",
+    "[::1]",
+    "[::]",
+    "[::ffff:127.0.0.1]",
+    "[::ffff:7f00:1]",
+    "[::127.0.0.1]",
+    "[64:ff9b::127.0.0.1]",
+    "[64:ff9b:1::7f00:1]",
+    "[2002:7f00:1::]",
+    "[2001:0:7f00:1::]",
+    "[fe80::1%25lo]",
+    "[fe80::1]",
+    "[fec0::1]",
+    "[fc00::1]",
+    "[ff02::1]",
+]
+
+
+@pytest.mark.parametrize("host", LOOPBACK_SPELLINGS)
+def test_no_spelling_of_an_inner_address_is_fetched(canary: Canary, host: str) -> None:
+    assert code(f"http://{host}:{canary.port}/") == "blocked_url"
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "http://user@127.0.0.77:{port}/",
+        "http://user:secret@example.com:{port}/",
+        "http://127.0.0.1:{port}\\@example.com/",
+        "http://example.com\\@127.0.0.1:{port}/",
+        "http://example.com:80:{port}/",
+        "http://127.0.0.77:{port}\t/",
+        "http://127.0.0\n.77:{port}/",
+        "http://127.0.0.77 :{port}/",
+        "http://127.0.0.77:{port}/a b",
+        "http://127.0.0.77:99999/",
+        "http://127.0.0.77:0/",
+        "http://127.0.0.1:{port}#@example.com/",
+        "http://127.0.0.1:{port}?@example.com/",
+        "http://",
+        "http:///path",
+        "//127.0.0.77:{port}/",
+        "file:///etc/hosts",
+        "data:text/html,hello",
+        "gopher://127.0.0.1:{port}/",
+        "ftp://127.0.0.1:{port}/",
+        "jar:http://127.0.0.1:{port}!/",
+        "javascript:alert(1)",
+        "127.0.0.77:{port}",
+        "",
+        " ",
+        "http://127.0.0.77:{port}/" + "a" * 10_000,
+    ],
+)
+def test_what_is_no_plain_web_address_is_refused(canary: Canary, template: str) -> None:
+    assert code(template.replace("{port}", str(canary.port))) == "blocked_url"
+
+
+@pytest.mark.parametrize("address", INNER_ADDRESSES.split())
+def test_a_name_that_leads_inside_is_refused(address: str) -> None:
+    assert not may_reach([address], 80, ())
+    assert code("http://pages.test/", lambda host, port: [address]) == "blocked_url"
+
+
+@pytest.mark.parametrize(
+    "address", ["93.184.215.14", "2606:2800:21f:cb07::1", "64:ff9b::5db8:d70e", "2002:5db8:d70e::1"]
+)
+def test_public_addresses_may_be_reached(address: str) -> None:
+    assert may_reach([address], 443, ())
+
+
+@pytest.mark.parametrize("addresses", [["93.184.215.14", "127.0.0.1"], ["93.184.215.14", "::1"], []])
+def test_one_inner_address_among_public_ones_is_enough(addresses: list[str]) -> None:
+    assert code("http://pages.test/", lambda host, port: addresses) == "blocked_url"
+
+
+@pytest.mark.parametrize("port", [22, 25, 5432, 6379, 8501, 11434])
+def test_service_ports_are_for_allowed_networks_only(port: int) -> None:
+    assert code(f"http://pages.test:{port}/", lambda host, port: ["93.184.215.14"]) == "blocked_url"
+    assert may_reach(["10.1.2.3"], port, (ipaddress.ip_network("10.0.0.0/8"),))
+
+
+def test_this_machines_own_public_address_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("crag.library.addresses._own_addresses", lambda: {"93.184.215.14"})
+    assert not may_reach(["93.184.215.14"], 80, ())
+
+
+@pytest.mark.parametrize("name", ["metadata.google.internal", "printer.local", "router", "wiki.corp"])
+def test_names_of_inner_networks_are_refused_even_where_they_are_unknown(name: str) -> None:
+    def unknown(host: str, port: int) -> list[str]:
+        raise OSError
+
+    assert code(f"http://{name}/", unknown) == "blocked_url"
+
+
+@pytest.mark.parametrize("target", ["http://127.0.0.1:{port}/", "http://localhost:{port}/", "//127.1:{port}/"])
+def test_a_redirect_inside_is_not_followed_at_any_hop(web: WebServer, canary: Canary, target: str) -> None:
+    web.redirect("/1", target.replace("{port}", str(canary.port)))
+    for n in range(2, 6):
+        web.redirect(f"/{n}", f"/{n - 1}")
+    assert code(web.url("/1")) == "blocked_url"
+    assert code(web.url("/5")) == "blocked_url"
+    assert web.seen[-1][1] == "/1"
+
+
+@pytest.mark.parametrize(
+    "target", ["file:///etc/hosts", "ftp://example.com/", "data:text/html,x", "http://u@pages.test/"]
+)
+def test_a_redirect_to_what_is_no_web_address_is_refused(web: WebServer, target: str) -> None:
+    assert code(web.redirect("/a", target)) == "blocked_url"
+
+
+def test_a_name_that_changes_its_mind_is_asked_once_and_its_first_answer_used(web: WebServer, canary: Canary) -> None:
+    answers = [["127.0.0.77"], ["127.0.0.1"]]
+    web.page("/a", b"first")
+    url = web.url("/a", host="pages.test")
+    got = fetch(url, allow=SERVER, limit_bytes=1000, stop=Stop(), resolver=lambda host, port: answers.pop(0))
+    assert (got.body, len(answers)) == (b"first", 1)
+
+
+def test_a_redirect_resolves_the_name_anew(web: WebServer, canary: Canary) -> None:
+    answers = [["127.0.0.77"], ["127.0.0.1"]]
+    web.redirect("/a", f"http://pages.test:{canary.port}/")
+    assert code(web.url("/a", host="pages.test"), lambda host, port: answers.pop(0)) == "blocked_url"
+
+
+@pytest.mark.parametrize("host", ["www.youtube.com", "youtu.be", "vimeo.com"])
+def test_videos_are_refused_in_words(host: str) -> None:
+    with pytest.raises(SourceRefused, match="video") as caught:
+        read_link(f"https://{host}/watch?v=1")
+    assert caught.value.code == "unsupported"
+
+
+def test_names_in_other_scripts_are_requested_in_ascii() -> None:
+    link = read_link("HTTPS://Bücher.example/ü?q=é#x")
+    assert (link.host, link.port, link.target) == ("xn--bcher-kva.example", 443, b"/%C3%BC?q=%C3%A9")
+    assert (link.authority, link.url) == ("xn--bcher-kva.example", "https://xn--bcher-kva.example/%C3%BC?q=%C3%A9")
