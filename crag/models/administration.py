@@ -1,0 +1,122 @@
+"""What the Ollama server says of itself and its models, asked over its plain HTTP interface.
+
+The Python client drops `remote_host`, which tells models that run on this machine from those that do not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from crag.errors import ModelFault
+from crag.models.faults import bad_reply, missing_model, translate_ollama
+from crag.settings import Settings
+
+PROBE_SECONDS = 0.5
+_ASK_SECONDS = 5.0
+_EMBEDDING_SIGNS = ("embed", "bert", "minilm", "bge", "gte-")
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledModel:
+    """One model of the server. `size` in bytes; `remote_host` is where a cloud model really runs, else empty."""
+
+    name: str
+    size: int
+    digest: str
+    family: str
+    parameters: str
+    remote_host: str
+
+    @property
+    def cloud(self) -> bool:
+        """Whether prompts to this model leave the machine."""
+        return bool(self.remote_host) or self.name.endswith((":cloud", "-cloud"))
+
+    @property
+    def only_embeds(self) -> bool:
+        """Whether this model makes vectors and cannot chat."""
+        words = f"{self.name} {self.family}".lower()
+        return any(sign in words for sign in _EMBEDDING_SIGNS)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """Limits of one model in tokens and numbers; None where the server does not say."""
+
+    context_length: int | None
+    embedding_length: int | None
+
+
+def ollama_version(settings: Settings) -> str | None:
+    """The server's version, or None when nothing that acts like Ollama answers within half a second."""
+    try:
+        version = _ask(settings, "GET", "/api/version", timeout=PROBE_SECONDS).get("version")
+    except ModelFault:
+        return None
+    return version if isinstance(version, str) else None
+
+
+def installed_models(settings: Settings, timeout: float = _ASK_SECONDS) -> list[InstalledModel]:
+    """All models of the server, in its order (newest first). Raises `ModelFault`."""
+    listed = _ask(settings, "GET", "/api/tags", timeout=timeout).get("models") or []
+    try:
+        return [_installed(entry) for entry in listed]
+    except (TypeError, ValueError, AttributeError, KeyError) as error:
+        raise bad_reply("Ollama") from error
+
+
+def find_model(settings: Settings, name: str) -> InstalledModel:
+    """The model called `name`, where a missing tag means `latest`. Raises `ModelFault`."""
+    wanted = {name, f"{name}:latest"} if ":" not in name else {name}
+    for model in installed_models(settings):
+        if model.name in wanted:
+            return model
+    raise missing_model(name)
+
+
+def model_facts(settings: Settings, name: str) -> ModelFacts:
+    """What the server knows of one model's limits. Raises `ModelFault`."""
+    shown = _ask(settings, "POST", "/api/show", {"model": name}, model=name)
+    details = shown.get("model_info")
+    known = details if isinstance(details, dict) else {}
+    return ModelFacts(_ending(known, ".context_length"), _ending(known, ".embedding_length"))
+
+
+def _ask(
+    settings: Settings,
+    method: str,
+    path: str,
+    body: dict[str, Any] | None = None,
+    *,
+    model: str = "the model",
+    timeout: float = _ASK_SECONDS,
+) -> dict[str, Any]:
+    try:
+        with httpx.Client(timeout=timeout, trust_env=False) as client:
+            reply = client.request(method, settings.ollama_host + path, json=body)
+        reply.raise_for_status()
+        value = reply.json()
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+        raise translate_ollama(error, model, settings) from error
+    if not isinstance(value, dict):
+        raise bad_reply("Ollama")
+    return value
+
+
+def _installed(entry: dict[str, Any]) -> InstalledModel:
+    details = entry.get("details") or {}
+    return InstalledModel(
+        name=str(entry.get("name") or entry["model"]),
+        size=int(entry.get("size") or 0),
+        digest=str(entry.get("digest") or ""),
+        family=str(details.get("family") or ""),
+        parameters=str(details.get("parameter_size") or ""),
+        remote_host=str(entry.get("remote_host") or ""),
+    )
+
+
+def _ending(known: dict[str, Any], end: str) -> int | None:
+    return next((value for key, value in known.items() if key.endswith(end) and isinstance(value, int)), None)

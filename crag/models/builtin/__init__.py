@@ -1,0 +1,1 @@
+"""The engine that needs no server, no download and no key."""

@@ -1,0 +1,115 @@
+"""Opens chat models by the names people write in the settings."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from typing import TYPE_CHECKING, Any
+
+from crag.models import faults
+from crag.models.administration import find_model, model_facts
+from crag.models.client import LangChainChatModel, Schema, Traits
+from crag.models.connections import CuttableTransport, client_options
+from crag.protocols import ChatModel, Prompt
+from crag.settings import Settings
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+WINDOW = 8192
+ANSWER_LIMIT = 1024
+_DEFAULT_CONCURRENCY = 4
+_KEEP_LOADED_SECONDS = 1800
+
+
+def open_chat_model(name: str, settings: Settings) -> ChatModel:
+    """The model called `ollama:NAME` or, by LangChain's `init_chat_model`, any other `provider:model`.
+
+    An Ollama server is asked at once for the model's digest and limits, so that a missing server or model is told
+    before any work begins. Raises `ModelFault`.
+    """
+    provider, colon, model = name.partition(":")
+    if not colon or not provider or not model:
+        raise faults.unknown_provider(name)
+    return _open_ollama(model, settings) if provider == "ollama" else _open_provider(provider, model)
+
+
+def _open_ollama(model: str, settings: Settings) -> ChatModel:
+    installed = find_model(settings, model)
+    window = min(WINDOW, model_facts(settings, model).context_length or WINDOW)
+    answer_limit = min(ANSWER_LIMIT, window // 2)
+    traits = Traits(
+        name=f"ollama:{model}",
+        fingerprint=f"ollama:{model}@{installed.digest}",
+        window=window,
+        answer_limit=answer_limit,
+        concurrency=_server_parallelism(),
+        marks_end=True,
+        constrain=lambda prompts, schema: (prompts, {"format": schema}),
+        translate=lambda error: faults.translate_ollama(error, model, settings),
+    )
+    return LangChainChatModel(_chat_ollama(model, settings, window, answer_limit), traits)
+
+
+def _chat_ollama(model: str, settings: Settings, window: int, answer_limit: int) -> BaseChatModel:
+    """Every role sends these same options: a different `num_ctx` would make the server load the model anew."""
+    from langchain_ollama import ChatOllama
+
+    return ChatOllama(
+        model=model,
+        base_url=settings.ollama_host,
+        num_ctx=window,
+        num_predict=answer_limit,
+        temperature=0,
+        reasoning=False,  # unset means on: thinking eats the answer's tokens and its text is dropped
+        keep_alive=_KEEP_LOADED_SECONDS,
+        client_kwargs=client_options(settings),
+        sync_client_kwargs={"transport": CuttableTransport(settings)},
+    )
+
+
+def _server_parallelism() -> int:
+    """The server's slots, which it does not tell: its own variable where it is set here too."""
+    value = os.environ.get("OLLAMA_NUM_PARALLEL", "")
+    return max(1, int(value)) if value.isdecimal() else _DEFAULT_CONCURRENCY
+
+
+def _open_provider(provider: str, model: str) -> ChatModel:
+    traits = Traits(
+        name=f"{provider}:{model}",
+        fingerprint=f"{provider}:{model}",
+        window=WINDOW,
+        answer_limit=ANSWER_LIMIT,
+        concurrency=_DEFAULT_CONCURRENCY,
+        marks_end=False,
+        constrain=_with_schema_in_words,
+        translate=lambda error: faults.translate_provider(error, provider),
+    )
+    return LangChainChatModel(_init_provider(provider, model), traits)
+
+
+def _init_provider(provider: str, model: str) -> BaseChatModel:
+    from langchain.chat_models import init_chat_model
+
+    try:
+        chat: BaseChatModel = init_chat_model(model, model_provider=provider, temperature=0, max_tokens=ANSWER_LIMIT)
+    except ImportError as error:
+        raise faults.missing_package(provider, _package(str(error), provider)) from error
+    except Exception as error:
+        if "Unsupported provider" in str(error):
+            raise faults.unknown_provider(f"{provider}:{model}") from error
+        raise faults.missing_key(provider, str(error)) from error
+    return chat
+
+
+def _package(words: str, provider: str) -> str:
+    named = re.search(r"pip install (?:-U )?[\"']?([\w\-\[\]]+)", words)
+    return named.group(1) if named else f"langchain-{provider}"
+
+
+def _with_schema_in_words(prompts: list[Prompt], schema: Schema) -> tuple[list[Prompt], dict[str, Any]]:
+    """The schema as a last instruction: every provider understands that, whatever its own JSON mode is called."""
+    words = f"Reply with one JSON object and nothing else. It must match this JSON schema:\n{json.dumps(schema)}"
+    *before, last = prompts
+    return [*before, Prompt(last.role, f"{last.text}\n\n{words}")], {}

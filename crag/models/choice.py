@@ -1,0 +1,114 @@
+"""What answers and what embeds: what was asked for, else the best that is present now, with the reason to show."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from crag.errors import ModelFault
+from crag.models.administration import PROBE_SECONDS, InstalledModel, installed_models
+from crag.models.faults import host_label
+from crag.models.nomic import nomic_present
+from crag.settings import Settings
+
+BUILTIN_LABEL = "Built-in engine"
+_AUTO = ("", "auto")
+# Larger models than this fit few machines: an automatic choice prefers the largest below it. Bytes.
+_COMFORTABLE = 10_000_000_000
+_SIZE = re.compile(r"\d+(?:\.\d+)?[bm]", re.IGNORECASE)
+_VERSIONED = re.compile(r"([a-z]{2,})(\d+(?:\.\d+)*)")
+_PLAIN_NAME = re.compile(r"[a-z][a-z0-9.\-]*(?::[\w.\-]+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChoice:
+    """A model to choose or chosen: name as in the settings, label and reason as shown. `cloud`: it leaves the machine.
+
+    `builtin` is True for the built-in engine, which is not a chat model and has no `open_chat_model`.
+    """
+
+    name: str
+    label: str
+    reason: str = ""
+    cloud: bool = False
+
+    @property
+    def builtin(self) -> bool:
+        """Whether this is the built-in engine."""
+        return self.name == "builtin"
+
+
+def choose_chat_model(settings: Settings) -> ModelChoice:
+    """The chat model of the settings; on auto a Llama 3 of an Ollama that answers now, else the built-in engine."""
+    if settings.chat_model not in _AUTO:
+        return ModelChoice(settings.chat_model, model_label(settings.chat_model), "Chosen in the settings.")
+    try:
+        models = installed_models(settings, PROBE_SECONDS)
+    except ModelFault as fault:
+        return ModelChoice("builtin", BUILTIN_LABEL, f"{fault.message[:-1]}, so the built-in engine answers.")
+    best = _best_llama(models)
+    if best is None:
+        why = "Ollama has no Llama 3 model, so the built-in engine answers. Get one with `ollama pull llama3.1`."
+        return ModelChoice("builtin", BUILTIN_LABEL, why)
+    label = model_label(f"ollama:{best.name}")
+    return ModelChoice(f"ollama:{best.name}", label, f"Ollama at {host_label(settings)} has {label}, so it answers.")
+
+
+def choose_embedder(settings: Settings) -> ModelChoice:
+    """The embedder of the settings; on auto Nomic where its weights are on disk, else the built-in vectors."""
+    if settings.embedder not in _AUTO:
+        return ModelChoice(settings.embedder, embedder_label(settings.embedder), "Chosen in the settings.")
+    if nomic_present():
+        return ModelChoice("nomic", embedder_label("nomic"), "Nomic's weights are on this machine, so they embed.")
+    why = "Nomic's weights are not on this machine, so the built-in vectors embed."
+    return ModelChoice("builtin", embedder_label("builtin"), why)
+
+
+def available_chat_models(settings: Settings) -> list[ModelChoice]:
+    """The built-in engine and, where Ollama answers, each of its models that can chat; cloud models are marked."""
+    choices = [ModelChoice("builtin", BUILTIN_LABEL)]
+    try:
+        models = installed_models(settings, PROBE_SECONDS)
+    except ModelFault:
+        return choices
+    for model in models:
+        if not model.only_embeds:
+            name = f"ollama:{model.name}"
+            choices.append(ModelChoice(name, model_label(name), cloud=model.cloud))
+    return choices
+
+
+def model_label(name: str) -> str:
+    """The name to show: `ollama:llama3.1:8b` is “Llama 3.1 8B”; what cannot be read so stays as it is."""
+    if name == "builtin":
+        return BUILTIN_LABEL
+    provider, _, model = name.partition(":")
+    if provider != "ollama":
+        return name
+    model = model.removesuffix(":latest")
+    if not _PLAIN_NAME.fullmatch(model):
+        return model
+    return " ".join(_word(part) for part in re.split("[-:]", model) if part)
+
+
+def embedder_label(name: str) -> str:
+    """The name of an embedder to show."""
+    return {"builtin": "Built-in vectors", "nomic": "Nomic (local)"}.get(name, model_label(name))
+
+
+def _word(part: str) -> str:
+    if _SIZE.fullmatch(part):
+        return part.upper()
+    versioned = _VERSIONED.fullmatch(part)
+    if versioned:
+        return f"{versioned[1].capitalize()} {versioned[2]}"
+    return part.capitalize() if part.isalpha() else part
+
+
+def _best_llama(models: list[InstalledModel]) -> InstalledModel | None:
+    """The largest local Llama 3 that most machines can run, else the smallest."""
+    llamas = [model for model in models if model.name.startswith("llama3") and not model.cloud]
+    comfortable = [model for model in llamas if model.size <= _COMFORTABLE]
+    if comfortable:
+        return max(comfortable, key=lambda model: model.size)
+    return min(llamas, key=lambda model: model.size, default=None)

@@ -1,0 +1,170 @@
+"""One chat model for every provider: a LangChain model, made stoppable, retried, and honest about how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any, cast
+
+from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
+
+from crag.errors import CragError, ModelFault, Stopped
+from crag.models.following import follow
+from crag.models.thinking import without_thinking
+from crag.models.tokens import count_tokens
+from crag.protocols import Piece, Prompt, Reply
+from crag.stopping import Stop
+from crag.types import Usage
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+    from langchain_core.messages import AIMessageChunk
+
+ATTEMPTS = 3
+_NEARLY_FULL = 0.95
+_SAME_AS_LENGTH = ("max_tokens", "MAX_TOKENS")
+
+Schema = dict[str, Any]
+Chunks = Generator["AIMessageChunk", None, None]
+Constrain = Callable[[list[Prompt], Schema], tuple[list[Prompt], dict[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What differs between providers. `marks_end`: each whole reply ends with a mark whose absence means cut off."""
+
+    name: str
+    fingerprint: str
+    window: int
+    answer_limit: int
+    concurrency: int
+    marks_end: bool
+    constrain: Constrain
+    translate: Callable[[Exception], ModelFault]
+
+
+class LangChainChatModel:
+    """The project's `ChatModel` over any LangChain chat model.
+
+    `Usage.finish_reason` is the provider's, with these of our own: `length` (the answer hit its limit), `incomplete`
+    (the stream ended without its end mark), `truncated_prompt` (the server saw less of the prompt than was sent).
+    """
+
+    def __init__(self, chat: BaseChatModel, traits: Traits) -> None:
+        self._chat = chat
+        self._traits = traits
+
+    @property
+    def name(self) -> str:
+        """As in the settings, such as `ollama:llama3.1:8b`."""
+        return self._traits.name
+
+    @property
+    def fingerprint(self) -> str:
+        """Name and digest: equal exactly when the same weights answer."""
+        return self._traits.fingerprint
+
+    @property
+    def window(self) -> int:
+        """Size of the context window in tokens."""
+        return self._traits.window
+
+    @property
+    def answer_limit(self) -> int:
+        """How many tokens an answer may have; the prompt may use `window - answer_limit`."""
+        return self._traits.answer_limit
+
+    @property
+    def concurrency(self) -> int:
+        """How many requests are worth sending at once."""
+        return self._traits.concurrency
+
+    def count_tokens(self, text: str) -> int:
+        """An upper estimate of the tokens in `text`."""
+        return count_tokens(text)
+
+    def complete(self, prompts: Sequence[Prompt], stop: Stop, *, schema: Schema | None = None) -> Reply:
+        """A whole reply, constrained to a JSON schema when one is given. Raises `ModelFault`, `Stopped`."""
+        pieces = list(self._pieces(list(prompts), stop, schema))
+        usage = next((piece.usage for piece in reversed(pieces) if piece.usage), Usage())
+        return Reply("".join(piece.text for piece in pieces), usage)
+
+    def stream(self, prompts: Sequence[Prompt], stop: Stop) -> Iterator[Piece]:
+        """The reply as it is made; the last piece is empty and carries the usage. Raises `ModelFault`, `Stopped`."""
+        return self._pieces(list(prompts), stop, None)
+
+    def _pieces(self, prompts: list[Prompt], stop: Stop, schema: Schema | None) -> Iterator[Piece]:
+        options: dict[str, Any] = {}
+        if schema is not None:
+            prompts, options = self._traits.constrain(prompts, schema)
+        ending = _Ending()
+        with closing(self._begun(prompts, stop, options)) as chunks:
+            for text in without_thinking(ending.watch(chunks)):
+                yield Piece(text)
+        yield Piece("", ending.usage(prompts, self._traits))
+
+    def _begun(self, prompts: list[Prompt], stop: Stop, options: dict[str, Any]) -> Chunks:
+        """The chunks of a reply. Passing faults are tried again, but only before the first chunk."""
+        attempts = Retrying(
+            stop=stop_after_attempt(ATTEMPTS),
+            wait=wait_random_exponential(multiplier=0.3, max=3),
+            retry=retry_if_exception(lambda error: isinstance(error, ModelFault) and error.fault == "passing"),
+            sleep=cast("Callable[[float], None]", stop.wait),
+            reraise=True,
+        )
+        first, rest = attempts(self._first, prompts, stop, options)
+        with closing(rest):
+            yield from chain(first, rest)
+
+    def _first(self, prompts: list[Prompt], stop: Stop, options: dict[str, Any]) -> tuple[list[AIMessageChunk], Chunks]:
+        chunks = self._chunks(prompts, stop, options)
+        return [chunk for chunk in [next(chunks, None)] if chunk is not None], chunks
+
+    def _chunks(self, prompts: list[Prompt], stop: Stop, options: dict[str, Any]) -> Chunks:
+        messages = [(prompt.role, prompt.text) for prompt in prompts]
+        try:
+            yield from follow(lambda: self._chat.stream(messages, **options), stop)
+        except (CragError, Stopped):
+            raise
+        except Exception as error:
+            raise self._traits.translate(error) from error
+
+
+class _Ending:
+    """Notes, while a reply passes by, what the provider says about its end."""
+
+    def __init__(self) -> None:
+        self._said: dict[str, Any] = {}
+        self._prompt_tokens: int | None = None
+        self._answer_tokens: int | None = None
+
+    def watch(self, chunks: Iterator[AIMessageChunk]) -> Iterator[str]:
+        for chunk in chunks:
+            self._said |= chunk.response_metadata
+            if counted := chunk.usage_metadata:
+                self._prompt_tokens = counted["input_tokens"] or self._prompt_tokens
+                self._answer_tokens = counted["output_tokens"] or self._answer_tokens
+            yield str(chunk.text)
+
+    def usage(self, prompts: Sequence[Prompt], traits: Traits) -> Usage:
+        return Usage(self._prompt_tokens, self._answer_tokens, self._reason(prompts, traits))
+
+    def _reason(self, prompts: Sequence[Prompt], traits: Traits) -> str | None:
+        said = self._said
+        reason = said.get("done_reason") or said.get("finish_reason") or said.get("stop_reason")
+        if traits.marks_end and not said.get("done"):
+            return "incomplete"
+        if self._prompt_tokens is not None and _was_truncated(self._prompt_tokens, prompts, traits.window):
+            return "truncated_prompt"
+        return "length" if reason in _SAME_AS_LENGTH else reason
+
+
+def _was_truncated(seen: int, prompts: Sequence[Prompt], window: int) -> bool:
+    """Whether the server saw less than was sent: nearly its whole window, or fewer tokens than there are words.
+
+    Every tokenizer makes at least one token of a word, so the second sign needs no knowledge of the model's own.
+    """
+    words = sum(len(prompt.text.split()) for prompt in prompts)
+    return seen >= _NEARLY_FULL * window or seen < words

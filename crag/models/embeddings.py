@@ -1,0 +1,195 @@
+"""Opens embedders by the names people write in the settings, and checks every vector before anyone uses it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from crag.errors import ModelFault
+from crag.models import faults
+from crag.models.administration import find_model, model_facts
+from crag.models.connections import CuttableTransport, client_options
+from crag.protocols import Embedder, Vectors
+from crag.settings import Settings
+from crag.types import Space
+
+if TYPE_CHECKING:
+    from langchain_core.embeddings import Embeddings
+
+Embed = Callable[[list[str]], Any]
+
+_SMALLEST_LENGTH = 1e-6
+# What a model was trained to see before documents and before queries; Ollama does not add it.
+_PREFIXES = {
+    "nomic-embed-text": ("search_document: ", "search_query: "),
+    "mxbai-embed": ("", "Represent this sentence for searching relevant passages: "),
+    "embeddinggemma": ("title: none | text: ", "task: search result | query: "),
+}
+
+
+def open_embedder(name: str, settings: Settings) -> Embedder:
+    """The embedder called `builtin`, `nomic`, `ollama:NAME` or `provider:NAME` of LangChain. Raises `ModelFault`."""
+    provider, _, model = name.partition(":")
+    if name == "builtin":
+        return _open_builtin()
+    if name == "nomic":
+        return _open_nomic()
+    if not model:
+        raise _unknown_embedder(name)
+    return _open_ollama(model, settings) if provider == "ollama" else _open_provider(provider, model)
+
+
+class CheckedEmbedder:
+    """An `Embedder` over any function from texts to rows; lets only sound vectors of its space through."""
+
+    def __init__(self, space: Space, documents: Embed, queries: Embed) -> None:
+        self._space = space
+        self._documents = documents
+        self._queries = queries
+
+    @property
+    def space(self) -> Space:
+        """The space all vectors of this embedder live in."""
+        return self._space
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """One row for each text, shape (len(texts), dimension), each row of length 1. Raises `ModelFault`."""
+        if not texts:
+            return np.empty((0, self._space.dimension), dtype=np.float32)
+        return unit_vectors(self._documents(list(texts)), len(texts), self._space)
+
+    def embed_query(self, text: str) -> Vectors:
+        """Shape (dimension,), length 1. Raises `ModelFault`."""
+        row: Vectors = unit_vectors(self._queries([text]), 1, self._space)[0]
+        return row
+
+
+def unit_vectors(rows: Any, count: int, space: Space) -> Vectors:
+    """`rows` as float32 of shape (count, space.dimension) and length 1.
+
+    Raises `ModelFault` with the code `embedding_failed` for anything else: too few, of another size, not numbers,
+    not finite, or without a direction.
+    """
+    try:
+        vectors = np.asarray(rows, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise _unsound(space, "are not all of one size") from error
+    if len(vectors) != count:
+        raise _unsound(space, f"are {len(vectors)} for {count} texts")
+    if vectors.shape != (count, space.dimension):
+        raise _unsound(space, f"do not have {space.dimension} dimensions")
+    if not np.isfinite(vectors).all():
+        raise _unsound(space, "hold values that are not numbers")
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    if not (lengths > _SMALLEST_LENGTH).all():
+        raise _unsound(space, "hold one that is all zeros")
+    unit: Vectors = vectors / lengths
+    return unit
+
+
+def _open_builtin() -> Embedder:
+    from crag.models.builtin.vectors import builtin_space, embed_texts
+
+    return CheckedEmbedder(builtin_space(), embed_texts, embed_texts)
+
+
+def _open_nomic() -> Embedder:
+    from crag.models.nomic import local_nomic, nomic_space
+
+    def failed(_: Exception) -> ModelFault:
+        return _failed("Nomic's model could not embed this text.")
+
+    space = nomic_space()
+    return CheckedEmbedder(
+        space,
+        _guarded(lambda texts: local_nomic().embed_documents(texts), failed),
+        _guarded(lambda texts: [local_nomic().embed_query(texts[0])], failed),
+    )
+
+
+def _open_ollama(model: str, settings: Settings) -> Embedder:
+    from langchain_ollama import OllamaEmbeddings
+
+    installed = find_model(settings, model)
+    embeddings = OllamaEmbeddings(
+        model=model,
+        base_url=settings.ollama_host,
+        client_kwargs=client_options(settings),
+        sync_client_kwargs={"transport": CuttableTransport(settings)},
+    )
+    embed = _guarded(embeddings.embed_documents, lambda error: _ollama_fault(error, model, settings))
+    before = next((prefixes for sign, prefixes in _PREFIXES.items() if sign in model), ("", ""))
+    dimension = model_facts(settings, model).embedding_length or _probe(embed)
+    space = Space("ollama", model, installed.digest, dimension, *before)
+    return CheckedEmbedder(space, _prefixed(embed, space.document_prefix), _prefixed(embed, space.query_prefix))
+
+
+def _open_provider(provider: str, model: str) -> Embedder:
+    embeddings = _init_provider(provider, model)
+    embed = _guarded(embeddings.embed_documents, lambda error: faults.translate_provider(error, provider))
+    query = _guarded(
+        lambda texts: [embeddings.embed_query(texts[0])], lambda error: faults.translate_provider(error, provider)
+    )
+    # Hosted models have no digest: their name is all that tells them apart.
+    return CheckedEmbedder(Space(provider, model, model, _probe(embed)), embed, query)
+
+
+def _init_provider(provider: str, model: str) -> Embeddings:
+    from langchain.embeddings import init_embeddings
+
+    try:
+        embeddings: Any = init_embeddings(model, provider=provider)
+    except ImportError as error:
+        raise faults.missing_package(provider, f"langchain-{provider}") from error
+    except Exception as error:
+        if "not supported" in str(error):
+            raise _unknown_embedder(f"{provider}:{model}") from error
+        raise faults.missing_key(provider, str(error)) from error
+    return embeddings  # type: ignore[no-any-return]
+
+
+def _guarded(embed: Embed, translate: Callable[[Exception], ModelFault]) -> Embed:
+    def guarded(texts: list[str]) -> Any:
+        try:
+            return embed(texts)
+        except ModelFault:
+            raise
+        except Exception as error:
+            raise translate(error) from error
+
+    return guarded
+
+
+def _prefixed(embed: Embed, prefix: str) -> Embed:
+    return lambda texts: embed([prefix + text for text in texts])
+
+
+def _probe(embed: Embed) -> int:
+    """The dimension of a model that does not tell it, from one vector."""
+    rows = embed(["dimension"])
+    return len(rows[0]) if rows else 0
+
+
+def _ollama_fault(error: Exception, model: str, settings: Settings) -> ModelFault:
+    fault = faults.translate_ollama(error, model, settings)
+    if fault.code in ("refused", "server_error", "bad_reply", "incomplete"):
+        return _failed(f"{model} on Ollama could not embed this text.")
+    return fault
+
+
+def _failed(message: str) -> ModelFault:
+    return ModelFault("embedding_failed", message, "Try again, or choose another embedder in the settings.")
+
+
+def _unsound(space: Space, what: str) -> ModelFault:
+    return _failed(f"The vectors of {space.label} {what}, so they were not used.")
+
+
+def _unknown_embedder(name: str) -> ModelFault:
+    return ModelFault(
+        "unknown_model",
+        f"There is no embedder called “{name}”.",
+        "Write builtin, nomic, ollama:NAME, or provider:name such as openai:text-embedding-3-small.",
+    )

@@ -1,0 +1,52 @@
+"""Follows work in another thread, so that a stop is heard at once whatever that thread waits for."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from queue import SimpleQueue
+from typing import TypeVar
+
+from crag.models.connections import Line
+from crag.stopping import Stop
+
+Item = TypeVar("Item")
+
+
+class _Ended:
+    """Nothing more comes; `error` says why when it was not the regular end."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.error = error
+
+
+def follow(produce: Callable[[], Iterable[Item]], stop: Stop) -> Iterator[Item]:
+    """The items of `produce()`, made in a thread of their own, as they come.
+
+    Raises `Stopped` as soon as `stop` is requested, and whatever the work raised. However the caller leaves, the
+    connections of the work are cut, so that no server goes on generating for nobody.
+    """
+    stop.check()
+    line = Line()
+    inbox: SimpleQueue[Item | _Ended] = SimpleQueue()
+    threading.Thread(target=_work, args=(produce, line, inbox), name="model-call", daemon=True).start()
+    try:
+        with stop.breaking(lambda: inbox.put(_Ended())):
+            while not isinstance(item := inbox.get(), _Ended):
+                stop.check()
+                yield item
+        stop.check()
+        if item.error is not None:
+            raise item.error
+    finally:
+        line.cut()
+
+
+def _work(produce: Callable[[], Iterable[Item]], line: Line, inbox: SimpleQueue[Item | _Ended]) -> None:
+    try:
+        with line.holding():
+            for item in produce():
+                inbox.put(item)
+        inbox.put(_Ended())
+    except Exception as error:  # noqa: BLE001 — raised again where the items are waited for
+        inbox.put(_Ended(error))

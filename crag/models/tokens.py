@@ -1,0 +1,72 @@
+"""Counts tokens without ever downloading: cl100k where it is on disk, else the Llama tokenizer of WordLlama's wheel."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+# Where tiktoken fetches the encoding and what it must be; it names its cached copy after the address.
+_CL100K_ADDRESS = "https://openaipublic.blob.core.windows.net/encodings/cl100k_base.tiktoken"
+_CL100K_SHA256 = "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7"
+_LLAMA_TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
+
+
+def count_tokens(text: str) -> int:
+    """How many tokens `text` has, in the words of `token_counter_name()`; special tokens are counted as plain text."""
+    return _counter()[1](text)
+
+
+def token_counter_name() -> str:
+    """What counts: `cl100k_base`, `llama2`, or `bytes` where no tokenizer is installed. It does not change in a run."""
+    return _counter()[0]
+
+
+@cache
+def _counter() -> tuple[str, Callable[[str], int]]:
+    if _cl100k_on_disk():
+        return "cl100k_base", _cl100k()
+    if llama := _llama_file():
+        return "llama2", _llama(llama)
+    return "bytes", lambda text: (len(text.encode("utf-8", "replace")) + 2) // 3
+
+
+def _cl100k_on_disk() -> bool:
+    """Whether tiktoken will find the encoding whole; a damaged copy would make it delete that and download."""
+    named = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
+    folder = Path(tempfile.gettempdir()) / "data-gym-cache" if named is None else Path(named)
+    file = folder / hashlib.sha1(_CL100K_ADDRESS.encode(), usedforsecurity=False).hexdigest()
+    if named == "" or not file.is_file():
+        return False
+    return hashlib.sha256(file.read_bytes()).hexdigest() == _CL100K_SHA256
+
+
+def _cl100k() -> Callable[[str], int]:
+    import tiktoken
+
+    encoding = tiktoken.get_encoding("cl100k_base")
+    return lambda text: len(encoding.encode(text, disallowed_special=()))
+
+
+def _llama_file() -> Path | None:
+    package = find_spec("wordllama")
+    folders = (package.submodule_search_locations or []) if package else []
+    return next((path for folder in folders if (path := Path(folder) / _LLAMA_TOKENIZER).is_file()), None)
+
+
+def _llama(file: Path) -> Callable[[str], int]:
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(file))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+
+    def count(text: str) -> int:
+        whole = text.encode("utf-8", "replace").decode()  # half surrogates are no text to the tokenizer
+        return len(tokenizer.encode(whole, add_special_tokens=False).ids)
+
+    return count

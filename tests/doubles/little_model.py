@@ -1,0 +1,105 @@
+"""A sensible little model: what the scripted server says when a test does not say otherwise.
+
+It judges by shared words, answers with the sentence nearest to the question, and repeats questions it is to rewrite.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import zlib
+from typing import Any, Protocol
+
+from crag.language import sentences, terms
+
+_QUESTION = re.compile(
+    r"(?im)<question>([\s\S]*?)</question>|^\W*(?:[\w-]+ )*(?:question|질문|问题|問題)\s*[:：]\s*([^\n]+)"
+)
+_PASSAGE = re.compile(r"(?is)<(passage|document|text|strips?)\b[^>]*>(.*?)</\1>")
+_NUMBERED = re.compile(r"(?sm)^\[(\d+)\](.*?)(?=^\[\d+\]|\Z)")
+_KNOWLEDGE = re.compile(r"(?sm)^<knowledge>\n(.*)^</knowledge>")
+_YES = ("yes", "relevant", "correct", "true")
+_NO = ("no", "irrelevant", "incorrect", "false")
+
+
+class Request(Protocol):
+    """What of a request the little model looks at."""
+
+    body: dict[str, Any]
+
+    @property
+    def prompt(self) -> str: ...
+
+    @property
+    def schema(self) -> dict[str, Any] | None: ...
+
+
+def answer_like_a_little_model(asked: Request) -> str:
+    """JSON where a schema was sent, an answer with citations where knowledge was, else the question itself."""
+    prompt = asked.prompt
+    question = question_in(prompt)
+    if asked.schema is not None:
+        return json.dumps(_filled(asked.schema, _shares_words(question, passage_in(prompt, question))))
+    knowledge = _KNOWLEDGE.search(prompt)
+    return _cited(question, knowledge[1]) if knowledge else question
+
+
+def question_in(prompt: str) -> str:
+    """The last question that a prompt marks as one, else its last line."""
+    found = [first or second for first, second in _QUESTION.findall(prompt)]
+    lines = (found[-1] if found else prompt).strip().splitlines()
+    return (lines[0] if found else lines[-1]).strip() if lines else ""
+
+
+def passage_in(prompt: str, question: str) -> str:
+    """What stands in the last tag for a passage, else what stands after the question, else before it."""
+    if tagged := _PASSAGE.findall(prompt):
+        return str(tagged[-1][1])
+    before, _, after = prompt.rpartition(question)
+    return after.strip() or before
+
+
+def embed_words(texts: list[str], dimension: int) -> list[list[float]]:
+    """A bag of hashed words: texts that share words are near each other."""
+    return [_hashed(text, dimension) for text in texts]
+
+
+def _shares_words(question: str, passage: str) -> bool:
+    wanted = set(terms(question))
+    return len(wanted & set(terms(passage))) * 2 >= max(1, len(wanted))
+
+
+def _filled(schema: dict[str, Any], relevant: bool) -> Any:
+    """A value of the schema that says yes or no wherever it can."""
+    options = schema.get("enum")
+    if options:
+        wanted = _YES if relevant else _NO
+        return next((option for option in options if str(option).lower() in wanted), options[0])
+    kind = schema.get("type")
+    if kind == "object":
+        return {name: _filled(part, relevant) for name, part in schema.get("properties", {}).items()}
+    if kind == "array":
+        return [_filled(schema.get("items", {}), relevant)]
+    if kind == "boolean":
+        return relevant
+    if kind in ("number", "integer"):
+        return int(relevant) * schema.get("maximum", 1)
+    return "It names what the question asks for." if relevant else "It is about something else."
+
+
+def _cited(question: str, knowledge: str) -> str:
+    wanted = set(terms(question))
+    lines = [(n, line) for n, text in _NUMBERED.findall(knowledge) for line in sentences(text)[1:]]
+    best = max(lines, key=lambda one: len(wanted & set(terms(one[1]))), default=None)
+    if best is None or not wanted & set(terms(best[1])):
+        return "The knowledge does not answer this question."
+    return f"{best[1]} [{best[0]}]"
+
+
+def _hashed(text: str, dimension: int) -> list[float]:
+    row = [0.0] * dimension
+    for term in [*terms(text), text[:1] or " "]:
+        row[zlib.crc32(term.encode("utf-8", "replace")) % dimension] += 1.0
+    length = math.sqrt(sum(value * value for value in row))
+    return [value / length for value in row]

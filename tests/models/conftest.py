@@ -1,0 +1,29 @@
+"""The scripted Ollama server and settings that point at it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from crag.settings import Settings
+from tests.doubles.ollama import ScriptedOllama
+
+
+@pytest.fixture
+def ollama() -> Iterator[ScriptedOllama]:
+    with ScriptedOllama() as server:
+        yield server
+
+
+@pytest.fixture
+def settings(ollama: ScriptedOllama, tmp_path: Path) -> Settings:
+    return Settings(home=tmp_path, ollama_host=ollama.url)
+
+
+@pytest.fixture
+def no_weights(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A home folder without Nomic's weights; returns where they would be."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return tmp_path / ".cache" / "gpt4all" / "nomic-embed-text-v1.5.f16.gguf"

@@ -1,0 +1,263 @@
+"""Chat models over real HTTP: tokens as they are made, stops in silence, honest ends, one set of options."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+
+from crag.errors import ModelFault, Stopped
+from crag.models.chat import open_chat_model
+from crag.protocols import Piece, Prompt
+from crag.settings import Settings
+from crag.stopping import Stop
+from tests.doubles.ollama import Model, Say, ScriptedOllama, closed_address
+
+ASK = [Prompt("system", "Be short."), Prompt("user", "What is the capital of France?")]
+SCHEMA = {"type": "object", "properties": {"verdict": {"enum": ["yes", "no"]}}, "required": ["verdict"]}
+
+
+def say(ollama: ScriptedOllama, reply: Say) -> None:
+    ollama.script = lambda asked: reply
+
+
+def test_pieces_arrive_while_they_are_made(ollama: ScriptedOllama, settings: Settings) -> None:
+    say(ollama, Say("Paris is the capital of France.", per_token=0.05))
+    sent = [
+        (piece.text, ollama.chats[0].tokens_sent)
+        for piece in open_chat_model("ollama:llama3.1:8b", settings).stream(ASK, Stop())
+    ]
+    assert "".join(text for text, _ in sent) == "Paris is the capital of France."
+    assert sent[0][1] < 6  # the first piece was here before the last was sent
+    assert len(sent) > 5
+
+
+def test_the_last_piece_carries_the_usage(ollama: ScriptedOllama, settings: Settings) -> None:
+    say(ollama, Say("Paris.", prompt_tokens=21))
+    *_, last = open_chat_model("ollama:llama3.1:8b", settings).stream(ASK, Stop())
+    assert last.usage is not None
+    assert (last.usage.prompt_tokens, last.usage.answer_tokens, last.usage.finish_reason) == (21, 1, "stop")
+
+
+@pytest.mark.parametrize("silence", ["before the first token", "in the middle"])
+def test_stop_is_heard_while_the_server_is_silent(ollama: ScriptedOllama, settings: Settings, silence: str) -> None:
+    early = silence == "before the first token"
+    say(ollama, Say("Paris is", first_token_after=60 if early else 0, end="hang"))
+    stop, got = Stop(), list[Piece]()
+    stream = open_chat_model("ollama:llama3.1:8b", settings).stream(ASK, stop)
+
+    def ask() -> float:
+        with pytest.raises(Stopped):
+            got.extend(stream)
+        return time.monotonic()
+
+    with ThreadPoolExecutor(1) as pool:
+        ended = pool.submit(ask)
+        ollama.wait_until(lambda: ollama.chats and (early or ollama.chats[0].tokens_sent == 2))
+        time.sleep(0.05)
+        asked_at = time.monotonic()
+        stop.request()
+        assert ended.result(timeout=5) - asked_at < 0.5
+    ollama.wait_until(lambda: ollama.chats[0].outcome == "dropped")
+
+
+def test_a_stop_before_the_start_sends_nothing(ollama: ScriptedOllama, settings: Settings) -> None:
+    model, stop = open_chat_model("ollama:llama3.1:8b", settings), Stop()
+    stop.request()
+    with pytest.raises(Stopped):
+        model.complete(ASK, stop)
+    assert not ollama.chats
+
+
+def test_leaving_a_stream_ends_the_generation(ollama: ScriptedOllama, settings: Settings) -> None:
+    say(ollama, Say("word " * 500, per_token=0.02))
+    stream = open_chat_model("ollama:llama3.1:8b", settings).stream(ASK, Stop())
+    next(stream)
+    stream.close()  # type: ignore[attr-defined]
+    ollama.wait_until(lambda: ollama.chats[0].outcome == "dropped")
+    assert ollama.chats[0].tokens_sent < 100
+
+
+def test_every_role_sends_the_same_options(ollama: ScriptedOllama, settings: Settings) -> None:
+    open_chat_model("ollama:llama3.1:8b", settings).complete(ASK, Stop(), schema=SCHEMA)
+    list(open_chat_model("ollama:llama3.1:8b", settings).stream(ASK, Stop()))
+    first, second = (asked.body for asked in ollama.chats)
+    assert first["options"] == second["options"] == {"num_ctx": 8192, "num_predict": 1024, "temperature": 0}
+    assert first["think"] is second["think"] is False
+    assert isinstance(first["keep_alive"], int | float)
+    assert first["format"] == SCHEMA
+    assert second.get("format") is None
+
+
+def test_a_small_model_gets_its_own_window(ollama: ScriptedOllama, settings: Settings) -> None:
+    ollama.models = [Model("tiny:1b", context_length=2048)]
+    model = open_chat_model("ollama:tiny:1b", settings)
+    assert model.complete(ASK, Stop()).text
+    assert model.window == ollama.chats[0].body["options"]["num_ctx"] == 2048
+
+
+def test_the_fingerprint_follows_the_digest(ollama: ScriptedOllama, settings: Settings) -> None:
+    before = open_chat_model("ollama:llama3.1:8b", settings).fingerprint
+    ollama.models = [replace(ollama.models[0], digest="c" * 64)]
+    assert open_chat_model("ollama:llama3.1:8b", settings).fingerprint != before
+
+
+def test_the_servers_slots_are_used(
+    ollama: ScriptedOllama, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    say(ollama, Say("yes", first_token_after=0.2))
+    model = open_chat_model("ollama:llama3.1:8b", settings)
+    with ThreadPoolExecutor(model.concurrency) as pool:
+        replies = list(pool.map(lambda _: model.complete(ASK, Stop()).text, range(4)))
+    assert replies == ["yes"] * 4
+    assert ollama.most_at_once == model.concurrency == 4
+    monkeypatch.setenv("OLLAMA_NUM_PARALLEL", "2")
+    assert open_chat_model("ollama:llama3.1:8b", settings).concurrency == 2
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        (Say("Paris is", end="no_done"), "incomplete"),
+        (Say("Paris is", end="length"), "length"),
+        (Say("Paris.", prompt_tokens=8100), "truncated_prompt"),
+        (Say("Paris.", prompt_tokens=3), "truncated_prompt"),
+    ],
+)
+def test_a_doubtful_end_can_be_told(ollama: ScriptedOllama, settings: Settings, reply: Say, reason: str) -> None:
+    say(ollama, reply)
+    whole = open_chat_model("ollama:llama3.1:8b", settings).complete(ASK, Stop())
+    assert (whole.text, whole.usage.finish_reason) == (reply.text, reason)
+
+
+@pytest.mark.parametrize(
+    ("reply", "code"),
+    [
+        (Say("Paris is", end="error_line", error="an error was encountered while running the model"), "server_error"),
+        (Say("Paris is", end="error_line", error="CUDA error: out of memory"), "out_of_memory"),
+        (Say("Paris is", end="reset"), "incomplete"),
+        (Say("Paris is", end="bad_line"), "bad_reply"),
+    ],
+)
+def test_a_reply_that_breaks_keeps_its_beginning(
+    ollama: ScriptedOllama, settings: Settings, reply: Say, code: str
+) -> None:
+    say(ollama, reply)
+    pieces = list[Piece]()
+    with pytest.raises(ModelFault) as fault:
+        pieces.extend(open_chat_model("ollama:llama3.1:8b", settings).stream(ASK, Stop()))
+    got = "".join(piece.text for piece in pieces)
+    assert fault.value.code == code
+    assert "Paris is".startswith(got)
+    assert len(ollama.chats) == 1 or not got  # nothing is tried again once a token was shown
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "code", "times"),
+    [
+        (500, "model requires more system memory (9.1 GiB) than is available (4.2 GiB)", "out_of_memory", 1),
+        (500, "llama runner process has terminated", "server_error", 3),
+        (503, "server busy, please try again.  maximum pending requests exceeded", "busy", 3),
+        (404, "model 'llama3.1:8b' not found", "model_missing", 1),
+        (400, "does not support thinking", "refused", 1),
+    ],
+)
+def test_error_statuses_are_told_and_only_passing_ones_tried_again(
+    ollama: ScriptedOllama, settings: Settings, status: int, error: str, code: str, times: int
+) -> None:
+    model = open_chat_model("ollama:llama3.1:8b", settings)
+    ollama.fail_next(3, status, error)
+    with pytest.raises(ModelFault) as fault:
+        model.complete(ASK, Stop())
+    assert fault.value.code == code
+    assert fault.value.remedy
+    assert len(ollama.chats) == times
+
+
+def test_busy_twice_and_then_fine(ollama: ScriptedOllama, settings: Settings) -> None:
+    ollama.fail_next(2, 503)
+    assert open_chat_model("ollama:llama3.1:8b", settings).complete(ASK, Stop()).text == ASK[1].text
+    assert len(ollama.chats) == 3
+
+
+def test_stop_is_heard_between_attempts(ollama: ScriptedOllama, settings: Settings) -> None:
+    model, stop = open_chat_model("ollama:llama3.1:8b", settings), Stop()
+    ollama.fail_next(3, 503)
+    ollama.script = lambda asked: pytest.fail("asked again after the stop")
+    threading.Thread(target=lambda: (ollama.wait_until(lambda: ollama.chats), stop.request())).start()
+    with pytest.raises(Stopped):
+        model.complete(ASK, stop)
+
+
+def test_no_server(settings: Settings) -> None:
+    address = closed_address()
+    with pytest.raises(ModelFault) as fault:
+        open_chat_model("ollama:llama3.1:8b", replace(settings, ollama_host=address))
+    assert fault.value.code == "unreachable"
+    assert fault.value.message == f"Ollama does not answer at {address.removeprefix('http://')}."
+    assert "ollama serve" in fault.value.remedy
+
+
+def test_a_server_that_goes_away(ollama: ScriptedOllama, settings: Settings) -> None:
+    with ScriptedOllama() as gone:
+        model = open_chat_model("ollama:llama3.1:8b", replace(settings, ollama_host=gone.url))
+    with pytest.raises(ModelFault) as fault:
+        model.complete(ASK, Stop())
+    assert fault.value.code == "unreachable"
+
+
+def test_the_password_of_an_address_is_never_shown(settings: Settings) -> None:
+    secret = closed_address().replace("http://", "http://me:secret@")
+    with pytest.raises(ModelFault) as fault:
+        open_chat_model("ollama:llama3.1:8b", replace(settings, ollama_host=secret))
+    assert "secret" not in str(fault.value)
+
+
+def test_a_missing_model_names_the_command(settings: Settings) -> None:
+    with pytest.raises(ModelFault) as fault:
+        open_chat_model("ollama:qwen3:4b", settings)
+    assert fault.value.code == "model_missing"
+    assert "ollama pull qwen3:4b" in fault.value.remedy
+
+
+@pytest.mark.parametrize("name", ["llama3", "ollama:", "nobody:knows", ""])
+def test_names_that_mean_nothing(settings: Settings, name: str) -> None:
+    with pytest.raises(ModelFault) as fault:
+        open_chat_model(name, settings)
+    assert fault.value.code == "unknown_model"
+
+
+def test_a_provider_without_its_package(settings: Settings) -> None:
+    pytest.importorskip("langchain")
+    with pytest.raises(ModelFault) as fault:
+        open_chat_model("mistralai:mistral-small", settings)
+    assert fault.value.code == "package_missing"
+    assert "pip install langchain-mistralai" in fault.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("reply", "shown"),
+    [
+        ("<think>Hm, France. </think> Paris.", "Paris."),
+        ("<think>never ends", ""),
+        ("The tag <think> opens a thought.", "The tag <think> opens a thought."),
+    ],
+)
+def test_thoughts_are_left_out(ollama: ScriptedOllama, settings: Settings, reply: str, shown: str) -> None:
+    say(ollama, Say(reply))
+    assert open_chat_model("ollama:llama3.1:8b", settings).complete(ASK, Stop()).text == shown
+
+
+def test_the_little_model_judges_by_shared_words(settings: Settings, ollama: ScriptedOllama) -> None:
+    model = open_chat_model("ollama:llama3.1:8b", settings)
+
+    def verdict(passage: str) -> str:
+        text = f"Question: What is the capital of France?\n\n<passage>\n{passage}\n</passage>"
+        return model.complete([Prompt("user", text)], Stop(), schema=SCHEMA).text
+
+    assert verdict("The capital of France is Paris.") == '{"verdict": "yes"}'
+    assert verdict("Bananas are rich in potassium.") == '{"verdict": "no"}'
+    ollama.wait_until(lambda: all(asked.outcome == "finished" for asked in ollama.chats))

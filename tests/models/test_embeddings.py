@@ -1,0 +1,162 @@
+"""Embedders: unit vectors of their own space, prefixes where the model wants them, and nothing unsound let through."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from crag.errors import ModelFault
+from crag.models.embeddings import open_embedder
+from crag.settings import Settings
+from tests.doubles.ollama import Model, ScriptedOllama, closed_address
+
+TEXTS = ["Paris is the capital of France.", "Bananas are rich in potassium.", "프랑스의 수도는 파리이다."]
+
+
+def test_builtin_vectors_have_length_one_and_place_like_near_like() -> None:
+    embedder = open_embedder("builtin", Settings())
+    rows = embedder.embed_documents(TEXTS)
+    query = embedder.embed_query("What is the capital city of France?")
+    assert rows.shape == (3, 256)
+    assert rows.dtype == np.float32
+    assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
+    assert np.argmax(rows @ query) == 0
+    assert embedder.space.label == "builtin:wordllama"
+
+
+def test_builtin_vectors_of_odd_texts_are_sound() -> None:
+    embedder = open_embedder("builtin", Settings())
+    odd = ["", "   ", "\n", "\ud800 half a pair", "<|endoftext|> {user} %s", "word " * 50_000]
+    assert np.allclose(np.linalg.norm(embedder.embed_documents(odd), axis=1), 1, atol=1e-5)
+    assert embedder.embed_documents([]).shape == (0, 256)
+    assert embedder.embed_query("").shape == (256,)
+
+
+def test_builtin_vectors_are_the_same_from_many_threads_and_any_batch() -> None:
+    embedder = open_embedder("builtin", Settings())
+    texts = [f"sentence number {n} " * (n % 7 + 1) for n in range(100)]
+    together = embedder.embed_documents(texts)
+    with ThreadPoolExecutor(4) as pool:
+        alone = np.stack(list(pool.map(embedder.embed_query, texts)))
+    assert np.allclose(together, alone, atol=1e-5)
+
+
+def test_the_builtin_model_leaves_the_logging_alone() -> None:
+    before = (logging.getLogger().level, list(logging.getLogger().handlers))
+    open_embedder("builtin", Settings()).embed_query("hello")
+    assert (logging.getLogger().level, list(logging.getLogger().handlers)) == before
+
+
+def test_ollama_vectors_get_the_prefixes_of_their_model(ollama: ScriptedOllama, settings: Settings) -> None:
+    embedder = open_embedder("ollama:nomic-embed-text", settings)
+    rows = embedder.embed_documents(TEXTS)
+    assert embedder.embed_query("capital").shape == (768,)
+    assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
+    sent = [asked.body["input"] for asked in ollama.requests if asked.path == "/api/embed"]
+    assert sent == [[f"search_document: {text}" for text in TEXTS], ["search_query: capital"]]
+
+
+def test_the_space_follows_the_digest(ollama: ScriptedOllama, settings: Settings) -> None:
+    before = open_embedder("ollama:nomic-embed-text", settings).space
+    ollama.models = [replace(model, digest="d" * 64) for model in ollama.models]
+    after = open_embedder("ollama:nomic-embed-text", settings).space
+    assert (before.dimension, before.digest) == (768, "b" * 64)
+    assert before.id != after.id
+
+
+def test_a_dimension_that_is_not_told_is_measured(ollama: ScriptedOllama, settings: Settings) -> None:
+    class Silent(Model):
+        def shown(self) -> dict[str, Any]:
+            return {"model_info": {}}
+
+    ollama.models = [Silent("plain-embed:latest", embedding_length=12)]
+    assert open_embedder("ollama:plain-embed", settings).space.dimension == 12
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        lambda texts, size: [[1.0] * size] * (len(texts) - 1),
+        lambda texts, size: [[1.0] * (size + 1)] * len(texts),
+        lambda texts, size: [[1.0] * size, [1.0] * (size - 1)],
+        lambda texts, size: [[0.0] * size] * len(texts),
+        lambda texts, size: [[float("nan")] * size] * len(texts),
+        lambda texts, size: [[float("inf"), *[1.0] * (size - 1)]] * len(texts),
+        lambda texts, size: [],
+    ],
+    ids=["too few", "too long", "ragged", "zeros", "not numbers", "infinite", "none"],
+)
+def test_unsound_vectors_are_refused(
+    ollama: ScriptedOllama, settings: Settings, rows: Callable[[list[str], int], Any]
+) -> None:
+    embedder = open_embedder("ollama:nomic-embed-text", settings)
+    ollama.embed = rows
+    with pytest.raises(ModelFault) as fault:
+        embedder.embed_documents(TEXTS[:2])
+    assert fault.value.code == "embedding_failed"
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "code"),
+    [
+        (400, "the input length exceeds the context length", "embedding_failed"),
+        (500, "failed to encode response", "embedding_failed"),
+        (503, "server busy", "busy"),
+    ],
+)
+def test_failures_of_the_server_are_told(
+    ollama: ScriptedOllama, settings: Settings, status: int, error: str, code: str
+) -> None:
+    embedder = open_embedder("ollama:nomic-embed-text", settings)
+    ollama.fail_next(1, status, error)
+    with pytest.raises(ModelFault) as fault:
+        embedder.embed_query("capital")
+    assert fault.value.code == code
+
+
+def test_no_server_and_no_model(settings: Settings) -> None:
+    with pytest.raises(ModelFault, match="does not answer"):
+        open_embedder("ollama:nomic-embed-text", replace(settings, ollama_host=closed_address()))
+    with pytest.raises(ModelFault, match="ollama pull bge-m3"):
+        open_embedder("ollama:bge-m3", settings)
+
+
+def test_missing_weights_are_told_with_what_to_do(no_weights: Path) -> None:
+    with pytest.raises(ModelFault) as fault:
+        open_embedder("nomic", Settings())
+    assert fault.value.code == "weights_missing"
+    assert "274 MB" in fault.value.message
+    assert ".cache/gpt4all" in fault.value.remedy
+    assert str(no_weights.parent) not in str(fault.value)
+
+
+def test_the_space_of_nomic_follows_its_weights(no_weights: Path) -> None:
+    no_weights.parent.mkdir(parents=True)
+    no_weights.write_bytes(b"some weights")
+    first = open_embedder("nomic", Settings()).space
+    no_weights.write_bytes(b"other weights here")
+    second = open_embedder("nomic", Settings()).space
+    assert first.dimension == second.dimension == 768
+    assert first.query_prefix == "search_query: "
+    assert first.id != second.id
+
+
+@pytest.mark.parametrize("name", ["", "wordllama", "ollama:", "nobody:knows"])
+def test_names_that_mean_nothing(name: str) -> None:
+    with pytest.raises(ModelFault) as fault:
+        open_embedder(name, Settings())
+    assert fault.value.code == "unknown_model"
+
+
+def test_a_provider_without_its_package() -> None:
+    with pytest.raises(ModelFault) as fault:
+        open_embedder("mistralai:mistral-embed", Settings())
+    assert fault.value.code == "package_missing"
+    assert "pip install langchain-mistralai" in fault.value.remedy

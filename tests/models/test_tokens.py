@@ -1,0 +1,43 @@
+"""Tokens are counted without a network, and the counter says who it is."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from crag.models import tokens
+from crag.models.tokens import count_tokens, token_counter_name
+
+
+@pytest.fixture(autouse=True)
+def _fresh_counter(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+    tokens._counter.cache_clear()
+    yield
+    tokens._counter.cache_clear()
+
+
+def test_the_llama_tokenizer_counts_where_there_is_no_other() -> None:
+    assert token_counter_name() == "llama2"
+    assert 8 <= count_tokens("The quick brown fox jumps over the lazy dog.") <= 16
+    assert count_tokens("") == 0
+
+
+def test_special_tokens_and_half_characters_are_plain_text() -> None:
+    assert count_tokens("<|endoftext|> </s> \ud800") > 3
+
+
+def test_a_damaged_encoding_is_left_alone(tmp_path: Path) -> None:
+    name = hashlib.sha1(tokens._CL100K_ADDRESS.encode()).hexdigest()  # noqa: S324 — tiktoken's own file name
+    (tmp_path / name).write_bytes(b"half a download")
+    assert token_counter_name() == "llama2"
+    assert (tmp_path / name).read_bytes() == b"half a download"
+
+
+def test_bytes_count_where_no_tokenizer_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tokens, "_llama_file", lambda: None)
+    assert token_counter_name() == "bytes"
+    assert count_tokens("abcdef") == 2
