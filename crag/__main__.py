@@ -1,0 +1,7 @@
+"""`python -m crag`."""
+
+import sys
+
+from crag.cli import main
+
+sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,212 @@
+"""The composition root: opens the rooms and puts them together. Heavy parts are opened when first used."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from crag.checks import library_checks, setup_checks
+from crag.conversations import Conversations
+from crag.database import Database
+from crag.library import IngestJobs, Library, LibraryRetriever
+from crag.models.choice import (
+    ModelChoice,
+    available_chat_models,
+    choose_chat_model,
+    choose_embedder,
+    embedder_label,
+    model_label,
+)
+from crag.models.tokens import count_tokens, token_counter_name
+from crag.protocols import Embedder, Engine, Grader, TermStatistics, Vectors, WebSearch
+from crag.runs import RunService
+from crag.runs.service import Equipment
+from crag.settings import Settings, load_settings
+from crag.types import Check, RunOptions, Space
+
+EXAMPLE_URLS = (
+    "https://lilianweng.github.io/posts/2023-06-23-agent/",
+    "https://lilianweng.github.io/posts/2023-03-15-prompt-engineering/",
+    "https://lilianweng.github.io/posts/2023-10-25-adv-attack-llm/",
+)
+WEB_OFF = "Web search is off."
+NO_KEY = "There is no Tavily key, so the web was not searched."
+_REMEMBERED_SECONDS = 10.0
+
+
+class DeferredEmbedder:
+    """An embedder that is opened when first used, so that nothing heavy happens at start."""
+
+    def __init__(self, name: str, settings: Settings) -> None:
+        self._name = name
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._opened: Embedder | None = None
+
+    @property
+    def space(self) -> Space:
+        """As in `Embedder`. Raises `ModelFault` when it cannot be opened."""
+        return self._open().space
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """As in `Embedder`."""
+        return self._open().embed_documents(texts)
+
+    def embed_query(self, text: str) -> Vectors:
+        """As in `Embedder`."""
+        return self._open().embed_query(text)
+
+    def _open(self) -> Embedder:
+        from crag.models.embeddings import open_embedder
+
+        with self._lock:
+            if self._opened is None:
+                self._opened = open_embedder(self._name, self._settings)
+            return self._opened
+
+
+class Engines:
+    """Opens what answers, by name, and remembers it for a few seconds so that changes are noticed soon."""
+
+    def __init__(self, settings: Settings, library: Library, builtin_embedder: Embedder) -> None:
+        from crag.grading.cache import GradeMemory
+
+        self._settings = settings
+        self._library = library
+        self._embedder = builtin_embedder
+        self._grades = GradeMemory()
+        self._lock = threading.Lock()
+        self._opened: dict[str, tuple[float, Engine]] = {}
+
+    def open(self, choice: ModelChoice) -> Engine:
+        """The engine of this choice. Raises `ModelFault` when its server or model is not there."""
+        with self._lock:
+            opened_at, engine = self._opened.get(choice.name, (0.0, None))
+            if engine is None or time.monotonic() - opened_at > _REMEMBERED_SECONDS:
+                engine = self._builtin(choice) if choice.builtin else self._model(choice)
+                self._opened[choice.name] = (time.monotonic(), engine)
+            return engine
+
+    def grader(self, name: str, statistics: TermStatistics | None = None) -> Grader:
+        """The grader alone: `builtin`, or the name of a chat model. Raises `ModelFault`.
+
+        The built-in one weighs words by their rarity in the library, or by the `statistics` given.
+        """
+        from crag.grading.builtin import BuiltinGrader
+        from crag.grading.explained import ExplainedGrader
+        from crag.models.chat import open_chat_model
+
+        if name == "builtin":  # its coefficients hold for the built-in vectors only, whatever embeds the library
+            return BuiltinGrader(self._embedder, statistics or self._library)
+        return ExplainedGrader(open_chat_model(name, self._settings))
+
+    def _cached_grader(self, name: str) -> Grader:
+        from crag.grading.cache import CachedGrader
+
+        return CachedGrader(self.grader(name), self._grades)
+
+    def _builtin(self, choice: ModelChoice) -> Engine:
+        from crag.grading.strips import BuiltinRefiner
+        from crag.models.builtin.reader import BuiltinWriter
+        from crag.models.builtin.rewriter import BuiltinRewriter
+
+        grader = self._cached_grader(self._settings.grader_model or "builtin")
+        refiner = BuiltinRefiner(self._embedder, self._library)
+        writer = BuiltinWriter(self._embedder, self._library)
+        return Engine(choice.name, choice.label, grader, refiner, BuiltinRewriter(), writer)
+
+    def _model(self, choice: ModelChoice) -> Engine:
+        from crag.grading.strips import ExplainedRefiner
+        from crag.models.chat import open_chat_model
+        from crag.models.writing import ModelRewriter, ModelWriter
+
+        model = open_chat_model(choice.name, self._settings)
+        grader = self._cached_grader(self._settings.grader_model or choice.name)
+        return Engine(
+            choice.name, choice.label, grader, ExplainedRefiner(model), ModelRewriter(model), ModelWriter(model)
+        )
+
+
+class Application:
+    """Everything behind one home. Safe to share between threads; close it when done."""
+
+    example_urls = EXAMPLE_URLS
+
+    def __init__(self, settings: Settings) -> None:
+        """Raises `HomeFault` when the home cannot be used."""
+        self.settings = settings
+        self._embedder_choice = choose_embedder(settings)
+        self._builtin_embedder = DeferredEmbedder("builtin", settings)
+        embedder = self._open_embedder()
+        self.database = Database(settings.home)
+        self.library = Library(self.database, embedder, count_tokens, settings, counter_name=token_counter_name())
+        self.jobs = IngestJobs(self.library)
+        self.conversations = Conversations(self.database)
+        self.engines = Engines(settings, self.library, self._builtin_embedder)
+        self.runs = RunService(self.database, self._equip)
+        self._choice_lock = threading.Lock()
+        self._choice: tuple[float, ModelChoice] | None = None
+
+    def model_choice(self) -> ModelChoice:
+        """What answers under `auto` now, and why; looked up at most every few seconds."""
+        with self._choice_lock:
+            if self._choice is None or time.monotonic() - self._choice[0] > _REMEMBERED_SECONDS:
+                self._choice = (time.monotonic(), choose_chat_model(self.settings))
+            return self._choice[1]
+
+    def models(self) -> list[ModelChoice]:
+        """Every model that can be chosen now."""
+        return available_chat_models(self.settings)
+
+    def embedder_choice(self) -> ModelChoice:
+        """What embeds, and why."""
+        return self._embedder_choice
+
+    def checks(self) -> list[Check]:
+        """The set-up checklist, each line with what mends it."""
+        return setup_checks(self.settings, self.model_choice(), self._embedder_choice)
+
+    def diagnose(self) -> list[Check]:
+        """The set-up checklist and the state of the library."""
+        return [*self.checks(), *library_checks(self.library, self.settings)]
+
+    def close(self) -> None:
+        """Stops what runs and closes what is open."""
+        self.runs.close()
+        self.jobs.close()
+        self.library.close()
+        self.database.close()
+
+    def _open_embedder(self) -> Embedder:
+        if self._embedder_choice.name == "builtin":
+            return self._builtin_embedder
+        return DeferredEmbedder(self._embedder_choice.name, self.settings)
+
+    def _equip(self, options: RunOptions) -> Equipment:
+        choice = (
+            self.model_choice() if options.model == "auto" else ModelChoice(options.model, model_label(options.model))
+        )
+        web, missing = self._web(options)
+        return Equipment(
+            engine=self.engines.open(choice),
+            retriever=LibraryRetriever(self.library),
+            embedder=embedder_label(self._embedder_choice.name),
+            web=web,
+            web_missing=missing,
+        )
+
+    def _web(self, options: RunOptions) -> tuple[WebSearch | None, str]:
+        if options.web == "off":
+            return None, WEB_OFF
+        if not self.settings.tavily_api_key:
+            return None, NO_KEY
+        from crag.websearch import TavilySearch
+
+        return TavilySearch(self.settings.tavily_api_key, self.settings.tavily_url), ""
+
+
+def open_application(settings: Settings | None = None, home: Path | None = None) -> Application:
+    """The application over the given settings, or over those of the environment. Raises `HomeFault`, `BadRequest`."""
+    return Application(settings or load_settings(home))

@@ -1,0 +1,76 @@
+"""The set-up checklist: what is there, what is not, and the one action that mends it."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from importlib.util import find_spec
+
+from crag.library import Library
+from crag.models.administration import ollama_version
+from crag.models.choice import ModelChoice
+from crag.models.faults import host_label
+from crag.models.nomic import nomic_present
+from crag.settings import Settings
+from crag.types import Check
+
+_LOW_DISK_BYTES = 2_000_000_000
+
+
+def setup_checks(settings: Settings, model: ModelChoice, embedder: ModelChoice) -> list[Check]:
+    """One line each for the built-in engine, Llama 3 on Ollama, Nomic embeddings and web search."""
+    return [_builtin(model), _ollama(settings, model), _nomic(embedder), _web(settings)]
+
+
+def library_checks(library: Library, settings: Settings) -> list[Check]:
+    """One line each for Python, the library, the home's disk."""
+    sources, passages, _ = library.counts()
+    free = shutil.disk_usage(settings.home).free
+    missing = library.missing_vectors() if passages else 0
+    return [
+        Check("Python", "ok", f"{sys.version_info.major}.{sys.version_info.minor}"),
+        Check(
+            "Library",
+            "warn" if missing else "ok",
+            f"{sources:,} documents, {passages:,} passages" + (f", {missing:,} without vectors" if missing else ""),
+            "Passages without vectors are found by their words only. Add them again to change that." if missing else "",
+        ),
+        Check(
+            "Disk",
+            "warn" if free < _LOW_DISK_BYTES else "ok",
+            f"{free / 1e9:,.1f} GB free",
+            "Free some space." if free < _LOW_DISK_BYTES else "",
+        ),
+    ]
+
+
+def _builtin(model: ModelChoice) -> Check:
+    used = "in use: answers" if model.builtin else "ready: answers"
+    return Check("Built-in engine", "ok", f"{used} by quoting your documents; needs nothing else")
+
+
+def _ollama(settings: Settings, model: ModelChoice) -> Check:
+    version = ollama_version(settings)
+    where = host_label(settings)
+    if version is None:
+        fix = "Install Ollama from ollama.com, start it, then run `ollama pull llama3.1`."
+        return Check("Llama 3 on Ollama", "warn", f"not reachable at {where}", fix)
+    if model.builtin:
+        return Check("Llama 3 on Ollama", "warn", f"Ollama {version}, no Llama 3", "Run `ollama pull llama3.1`.")
+    return Check("Llama 3 on Ollama", "ok", f"{model.label} on Ollama {version} at {where}")
+
+
+def _nomic(embedder: ModelChoice) -> Check:
+    if nomic_present():
+        return Check("Nomic embeddings", "ok", "in use" if embedder.name == "nomic" else "on this machine")
+    if find_spec("gpt4all") is None:
+        fix = "Run `ollama pull nomic-embed-text` and set CRAG_EMBEDDER=ollama:nomic-embed-text."
+        return Check("Nomic embeddings", "warn", "only through Ollama on this kind of machine", fix)
+    fix = "Run `python -c \"from gpt4all import Embed4All; Embed4All('nomic-embed-text-v1.5.f16.gguf')\"` once."
+    return Check("Nomic embeddings", "warn", "274 MB once, then offline", fix)
+
+
+def _web(settings: Settings) -> Check:
+    if settings.tavily_api_key:
+        return Check("Web search", "ok", "Tavily key present; searched only when you switch it on")
+    return Check("Web search", "warn", "no Tavily key, so nothing is ever sent", "Set TAVILY_API_KEY in `.env`.")

@@ -1,0 +1,56 @@
+"""Reads pairs of question and passage from a file, for measuring a grader without a library."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from crag.errors import BadRequest
+from crag.language import terms
+from crag.types import Passage
+
+Row = tuple[int, Passage]
+
+
+def read_pairs(file: Path) -> dict[str, list[Row]]:
+    """The lines `{"question", "passage"}` of a JSON Lines file by question, each with its line's index from 0.
+
+    Raises `BadRequest`, naming the line, when one cannot be read.
+    """
+    try:
+        lines = [line for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadRequest("The file cannot be read.", "Give a JSON Lines file in UTF-8.") from error
+    questions: dict[str, list[Row]] = {}
+    for index, line in enumerate(lines):
+        question, text = _pair(line, index + 1)
+        passage = Passage(id=index + 1, source_id="", title="", location="", text=text, context=text)
+        questions.setdefault(question, []).append((index, passage))
+    return questions
+
+
+class CountedStatistics:
+    """How rare terms are among given texts."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        held = [set(terms(text)) for text in texts]
+        self._total = len(held)
+        self._counts = Counter(term for one in held for term in one)
+
+    def idf(self, terms: Sequence[str]) -> dict[str, float]:
+        """The inverse document frequency of each term, above 0; the maximum for one that no text holds."""
+        return {term: math.log(1 + (self._total + 1) / (self._counts[term] + 0.5)) for term in terms}
+
+
+def _pair(line: str, number: int) -> tuple[str, str]:
+    try:
+        row = json.loads(line)
+        question, passage = row["question"], row["passage"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise BadRequest(f"Line {number} has no question and passage.", "Write one JSON object a line.") from error
+    if not isinstance(question, str) or not isinstance(passage, str):
+        raise BadRequest(f"Line {number}: question and passage must be text.", "Write one JSON object a line.")
+    return question, passage

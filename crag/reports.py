@@ -1,0 +1,141 @@
+"""What the command line prints: the JSON of the contract, and the same for people."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict
+from typing import Any
+
+from crag.runs import Trace
+from crag.types import AddResult, Check, Grade, Passage, Source, Thresholds, Verdict
+
+Json = dict[str, Any]
+
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def printable(text: str) -> str:
+    """Text without what would steer a terminal: escape codes, control and direction characters."""
+    return _UNPRINTABLE.sub("", text)
+
+
+def added(result: AddResult) -> Json:
+    """One entry of `add` and `refresh`."""
+    return asdict(result)
+
+
+def source(item: Source) -> Json:
+    """One entry of `list`."""
+    return {
+        "id": item.id,
+        "title": item.title,
+        "kind": item.kind,
+        "location": item.location,
+        "collection": item.collection,
+        "passages": item.passages,
+        "pages": item.pages,
+        "size": item.size,
+        "added_at": item.added_at,
+        "space": item.space,
+    }
+
+
+def hit(passage: Passage) -> Json:
+    """One entry of `search`."""
+    return {
+        "passage_id": passage.id,
+        "source_id": passage.source_id,
+        "title": passage.title,
+        "location": passage.location,
+        "page": passage.page,
+        "heading": passage.heading,
+        "score": passage.score,
+        "text": passage.text,
+    }
+
+
+def grade(given: Grade, thresholds: Thresholds) -> Json:
+    """One entry of `grade`."""
+    return {"score": given.score, "verdict": thresholds.word(given.score), "reason": given.reason}
+
+
+def answer(run_id: str, trace: Trace) -> Json:
+    """The whole of `ask`. `complete` is false when the answer was stopped or broke off."""
+    document: Json = {
+        "run_id": run_id,
+        "question": trace.question,
+        "answer": trace.text,
+        "complete": trace.state == "done" and trace.usage.finish_reason not in ("length", "incomplete"),
+        "outcome": trace.outcome,
+        "action": trace.action,
+        "reason": trace.action_reason,
+        "steps": trace.trajectory,
+        "verdicts": [_verdict(trace, verdict) for verdict in trace.verdicts.values()],
+        "sources": [
+            {"n": cited.n, "title": cited.title, "location": cited.location, "page": cited.page, "quote": cited.quote}
+            for cited in trace.citations
+        ],
+        "support": [asdict(sentence) for sentence in trace.sentences],
+        "web": {
+            "used": bool(trace.query_sent),
+            "query": trace.query_sent or None,
+            "why": trace.web_skipped or (trace.action_reason if trace.query_sent else None) or None,
+        },
+        "notes": trace.notes,
+        "model": trace.model,
+        "embedder": trace.embedder,
+        "timings": {step.node: step.seconds for step in trace.steps} | {"total": trace.seconds},
+        "tokens": {"prompt": trace.usage.prompt_tokens, "answer": trace.usage.answer_tokens},
+    }
+    if trace.state != "done":
+        document["error"] = {
+            "code": trace.error_code or trace.state,
+            "message": f"{trace.error} {trace.remedy}".strip(),
+        }
+    return document
+
+
+def sources_text(trace: Trace) -> str:
+    """The sources below an answer, or the nearest passages below a refusal; then its notes."""
+    lines = [
+        f"[{cited.n}] {_place(cited.title, cited.page)}" + (f"  {cited.location}" if cited.origin == "web" else "")
+        for cited in trace.citations
+    ]
+    if trace.outcome == "not_answered":
+        nearest = [trace.passages[number] for number in trace.found.get("library", ())]
+        lines = [f"Nearest: {_place(passage.title, passage.page)}" for passage in nearest]
+    return printable("\n".join([*lines, *(f"Note: {note}" for note in trace.notes)]))
+
+
+def added_text(result: AddResult) -> str:
+    """One line about one source that was to be added."""
+    if result.error:
+        return printable(f"✗ {result.source}: {result.error.message}")
+    words = {"added": "added", "unchanged": "unchanged: it was already here", "replaced": "replaced by its new text"}
+    pages = f"{result.pages} pages, " if result.pages else ""
+    return printable(f"✓ {result.title}: {words[result.status]}, {pages}{result.passages} passages")
+
+
+def check_text(check: Check) -> str:
+    """One line of the set-up checklist."""
+    sign = {"ok": "✓", "warn": "○", "fail": "✗"}[check.status]
+    return f"{sign} {check.name}: {check.detail}" + (f"\n  {check.fix}" if check.fix else "")
+
+
+def _place(title: str, page: int | None) -> str:
+    return f"{title}, p. {page}" if page else title
+
+
+def _verdict(trace: Trace, verdict: Verdict) -> Json:
+    passage = trace.passages[verdict.passage_id]
+    return {
+        "passage_id": passage.id,
+        "source_id": passage.source_id,
+        "title": passage.title,
+        "page": passage.page,
+        "origin": passage.origin,
+        "score": verdict.score,
+        "verdict": verdict.word,
+        "reason": verdict.reason,
+        "strips": [asdict(strip) for strip in trace.strips.get(passage.id, ())],
+    }
