@@ -109,6 +109,17 @@ class Retriever(Protocol):
         ...
 
 
+class TermStatistics(Protocol):
+    """Knows how rare terms are in the library."""
+
+    def idf(self, terms: Sequence[str]) -> dict[str, float]:
+        """The inverse document frequency, above 0, of each term as cut by `crag.language.terms`.
+
+        A term that no passage holds gets the maximum, so that a question about something absent scores low.
+        """
+        ...
+
+
 class Grader(Protocol):
     """Judges whether passages hold what answers a question."""
 

@@ -1,0 +1,34 @@
+"""Runs one piece of work for each passage at once and hands results out as they come; stops at once when asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from queue import SimpleQueue
+from typing import TypeVar
+
+from crag.stopping import Stop
+
+T = TypeVar("T")
+
+
+def in_parallel(work: Callable[[int], T], count: int, workers: int, stop: Stop) -> Iterator[tuple[int, T]]:
+    """(index, `work(index)`) for `count` indexes in the order of completion, `workers` of them at a time.
+
+    What `work` raises is raised here. Raises `Stopped`; work already begun then ends on its own.
+    """
+    stop.check()
+    finished: SimpleQueue[tuple[int, Future[T]] | None] = SimpleQueue()
+    pool = ThreadPoolExecutor(max_workers=max(1, min(workers, count)), thread_name_prefix="grading")
+    try:
+        with stop.breaking(lambda: finished.put(None)):
+            for index in range(count):
+                future = pool.submit(work, index)
+                future.add_done_callback(lambda done, index=index: finished.put((index, done)))  # type: ignore[misc]
+            for _ in range(count):
+                item = finished.get()
+                stop.check()
+                if item is not None:
+                    yield item[0], item[1].result()
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)

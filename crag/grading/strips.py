@@ -1,0 +1,141 @@
+"""Knowledge strips: passages cut into one to three sentences, and the strips that help to answer kept.
+
+After CRAG (arXiv 2401.15884, section 4.4): the best five above a floor, in document order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from crag.errors import ModelFault
+from crag.grading.parallel import in_parallel
+from crag.grading.replies import ask_twice, first_object, passage_block, question_block, without_thoughts
+from crag.language import is_heading, is_item, join, sentences
+from crag.prompts import load
+from crag.prompts.language import detect
+from crag.protocols import ChatModel, Embedder, Prompt, TermStatistics
+from crag.questions import Question, read_question
+from crag.scoring import read_units, score_sentences
+from crag.stopping import Stop
+from crag.types import Passage, Strip
+
+MOST_KEPT = 5
+FLOOR = 0.35
+_UNITS = 3
+_LIST_UNITS = 8
+_LENGTH = 560  # characters, about 80 English words
+_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"keep": {"type": "array", "items": {"type": "integer"}}},
+    "required": ["keep"],
+}
+
+
+def cut(text: str) -> list[str]:
+    """The strips of a passage, in order. One or two sentences are one strip; headings stay with what follows them."""
+    units = sentences(text)
+    if len(units) <= 2:
+        return [join(units)] if units else []
+    groups: list[list[str]] = []
+    for unit in units:
+        if groups and _belongs(groups[-1], unit):
+            groups[-1].append(unit)
+        else:
+            groups.append([unit])
+    return [join(group) for group in groups]
+
+
+def _belongs(group: list[str], unit: str) -> bool:
+    """Whether a sentence goes into the strip begun before it."""
+    if all(is_heading(held) for held in group):
+        return True
+    length = sum(_width(held) for held in group) + _width(unit)
+    if is_heading(unit) or length > _LENGTH:
+        return False
+    listed = is_item(unit) and is_item(group[-1])
+    if is_item(unit) and not listed and not group[-1].endswith((":", "：")):
+        return False
+    return len(group) < (_LIST_UNITS if listed else _UNITS)
+
+
+def _width(text: str) -> int:
+    """Length in Latin characters: one of Chinese or Korean says as much as three."""
+    return sum(3 if character > "\u1100" else 1 for character in text)
+
+
+class BuiltinRefiner:
+    """Keeps the strips whose best sentence scores above a floor, and the best strip always."""
+
+    def __init__(self, embedder: Embedder, statistics: TermStatistics) -> None:
+        self._embedder = embedder
+        self._statistics = statistics
+
+    def refine(self, question: str, passages: Sequence[Passage], stop: Stop) -> Iterator[tuple[int, tuple[Strip, ...]]]:
+        """The strips of every passage, in order. Raises `ModelFault` when something cannot be embedded, `Stopped`."""
+        asked = read_question(question, self._statistics)
+        for index, passage in enumerate(passages):
+            stop.check()
+            parts = cut(passage.text)
+            yield index, _kept_best(parts, self._scores(asked, passage, parts))
+
+    def _scores(self, asked: Question, passage: Passage, parts: Sequence[str]) -> list[float]:
+        units = [sentences(part) for part in parts]
+        reading = read_units((unit for part in units for unit in part), f"{passage.title} {passage.heading}")
+        sentence_scores = iter(score_sentences(asked, reading, self._embedder))
+        scores: list[float] = []
+        for part in units:
+            own = max(next(sentence_scores) for _ in part)
+            # A list says little without what leads into it, and answers where that does.
+            lead = max(scores[-2:], default=0.0) if is_item(part[0]) else 0.0
+            scores.append(max(own, 0.9 * lead))
+        return scores
+
+
+def _kept_best(parts: Sequence[str], scores: Sequence[float]) -> tuple[Strip, ...]:
+    order = sorted(range(len(parts)), key=lambda index: -scores[index])
+    kept = {index for index in order[:MOST_KEPT] if scores[index] >= FLOOR} | set(order[:1])
+    return tuple(Strip(part, scores[index], index in kept) for index, part in enumerate(parts))
+
+
+class ExplainedRefiner:
+    """Asks a language model which strips to keep, one call for each passage; an unreadable reply keeps them all."""
+
+    def __init__(self, model: ChatModel) -> None:
+        self._model = model
+
+    def refine(self, question: str, passages: Sequence[Passage], stop: Stop) -> Iterator[tuple[int, tuple[Strip, ...]]]:
+        """The strips of every passage as its reply comes. Raises `ModelFault` where the person must act, `Stopped`."""
+        if not passages:
+            return
+
+        def choose(index: int) -> tuple[Strip, ...]:
+            return self._choose(question, passages[index], stop)
+
+        yield from in_parallel(choose, len(passages), self._model.concurrency, stop)
+
+    def _choose(self, question: str, passage: Passage, stop: Stop) -> tuple[Strip, ...]:
+        parts = cut(passage.text)
+        if len(parts) < 2:
+            return tuple(Strip(part, None, kept=True) for part in parts)
+        numbered = "\n".join(f"[{number}] {part}" for number, part in enumerate(parts, start=1))
+        prompts = [
+            Prompt("system", load("refine", detect(question))),
+            Prompt("user", f"{question_block(question)}\n\n{passage_block(question, passage, numbered)}"),
+        ]
+        try:
+            keep = ask_twice(self._model, prompts, _SCHEMA, lambda reply: read_numbers(reply, len(parts)), stop)
+        except ModelFault as fault:
+            if fault.fault not in ("passing", "without"):
+                raise
+            keep = None
+        return tuple(Strip(part, None, keep is None or index in keep) for index, part in enumerate(parts, start=1))
+
+
+def read_numbers(reply: str, most: int) -> frozenset[int] | None:
+    """The strip numbers in a model's reply, from 1 to `most`; None when it names none that exist, unless it says so."""
+    found = (first_object(without_thoughts(reply)) or {}).get("keep")
+    if not isinstance(found, list):
+        return None
+    numbers = frozenset(n for n in found if isinstance(n, int) and not isinstance(n, bool) and 1 <= n <= most)
+    return numbers if numbers or not found else None

@@ -1,0 +1,84 @@
+"""Rewrites questions without a language model: follow-ups borrow the key words of the question before."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from crag.language import words
+from crag.protocols import Rewriter
+from crag.stopping import Stop
+from crag.types import RunOptions, Turn
+
+MOST_CHARACTERS = 400
+_FEW_WORDS = 2
+_BORROWED = 6
+_KEYWORDS = 3
+_POINTING = re.compile(
+    r"\b(?:it|its|they|them|their|theirs|he|him|his|she|her|hers|this|that|these|those|there|former|latter|ones?|both)\b"
+    r"|^(?:and|but|so|or|then|also|why|how so|how come|what about|how about)\b(?:\W*\w+){0,4}\W*$"
+    r"|그것|그거|이것|이거|거기|그는|그녀|그들|그럼|그러면|그리고|它|他|她|其|這|这|那",
+    re.IGNORECASE,
+)
+_FILLER = re.compile(
+    r"^(?:(?:hi|hello|hey|ok|okay|so|well|thanks|please)\b[\s,.!]*)*"
+    r"(?:(?:can|could|would|will) you (?:please )?(?:tell|explain to|show|give) me\s+|(?:please )?tell me\s+(?:about\s+)?"
+    r"|i(?: would|'d)? (?:like|want) to know\s+|do you know\s+|i wonder\s+)?(?:if you know\s+)?"
+    r"|[\s,]*(?:please|thanks|thank you)[\s.!?]*$"
+    r"|^(?:请问|請問|请告诉我|請告訴我)[，,\s]*|\s*(?:알려 ?줘|알려 ?주세요|말해 ?줘|설명해 ?줘|설명해 ?주세요)[.!?\s]*$",
+    re.IGNORECASE,
+)
+
+
+class BuiltinRewriter(Rewriter):
+    """Works by rules on the questions alone; keeps their language."""
+
+    def condense(self, question: str, history: Sequence[Turn], stop: Stop) -> str:
+        """The question, with the key words of the earlier ones behind it where it points back or says too little."""
+        stop.check()
+        own = {part for _, parts in words(question) for part in parts}
+        if not _POINTING.search(question) and len(words(question)) >= _FEW_WORDS:
+            return question
+        borrowed = [word for word, parts in _earlier(history) if not own.issuperset(parts)][:_BORROWED]
+        return _fit(f"{question} ({' '.join(borrowed)})") if borrowed else question
+
+    def rewrite(self, question: str, options: RunOptions, stop: Stop) -> str:
+        """A query for the web: unchanged, without its filler, or its three strongest key words."""
+        stop.check()
+        if options.rewrite == "none":
+            return _fit(question)
+        cleaned = " ".join(_FILLER.sub("", question).split()) or question
+        if options.rewrite == "question":
+            return _fit(cleaned)
+        return _fit(" ".join(_keywords(cleaned)) or cleaned)
+
+
+def _earlier(history: Sequence[Turn]) -> list[tuple[str, tuple[str, ...]]]:
+    """The key words of the last question that said enough, with those of the ones after it."""
+    found: list[tuple[str, tuple[str, ...]]] = []
+    for turn in reversed(history):
+        if turn.role == "user":
+            found = words(turn.text) + found
+            if len(found) >= _FEW_WORDS:
+                break
+    unique = {parts: word for word, parts in found}
+    return [(word, parts) for parts, word in unique.items()]
+
+
+def _keywords(question: str) -> list[str]:
+    """The three strongest key words in their order: names and numbers first, then long words. Names stay whole."""
+    phrases = re.findall(r"[A-Z][\w’'-]*(?: (?:of |the )?[A-Z][\w’'-]*)+", question.partition(" ")[2])
+    rest = question
+    for phrase in phrases:
+        rest = rest.replace(phrase, " ")
+    candidates = phrases + [word for word, _ in words(rest)]
+    unique = list(dict.fromkeys(candidates))
+    strongest = sorted(unique, key=lambda word: (not (word[0].isupper() or word[0].isdigit()), -len(word)))[:_KEYWORDS]
+    return sorted(strongest, key=question.find)
+
+
+def _fit(text: str) -> str:
+    """At most 400 characters, cut between words where there are any."""
+    if len(text) <= MOST_CHARACTERS:
+        return text
+    return text[:MOST_CHARACTERS].rsplit(" ", 1)[0]

@@ -1,0 +1,149 @@
+"""How well a text answers a question, from cheap features; shared by the built-in grader, refiner and writer."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal
+
+from crag.language import sentences, terms
+from crag.protocols import Embedder
+from crag.questions import Question, fitting
+from crag.types import Thresholds
+
+Model = Literal["passage", "sentence"]
+
+WEIGHTS = Path(__file__).with_name("scoring_weights.json")
+FEATURES: dict[Model, tuple[str, ...]] = {
+    "passage": ("coverage", "best", "best_squared", "cosine", "rarest", "names", "phrases", "fitting", "shortness"),
+    "sentence": ("coverage", "near", "around", "subject", "cosine", "rarest", "phrases", "fitting", "novelty"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A passage taken apart: its sentences, their terms, and the terms of its title and heading."""
+
+    sentences: tuple[str, ...]
+    terms: tuple[tuple[str, ...], ...]
+    around: frozenset[str]
+
+
+def read_text(text: str, around: str = "") -> Reading:
+    """The text taken apart; `around` is what stands over it, such as title and heading."""
+    return read_units(sentences(text), around)
+
+
+def read_units(units: Iterable[str], around: str = "") -> Reading:
+    """Sentences that were taken apart before."""
+    held = tuple(units)
+    return Reading(held, tuple(tuple(terms(unit)) for unit in held), frozenset(terms(around)))
+
+
+def measure_passage(question: Question, reading: Reading, cosine: float) -> list[float]:
+    """The features of a passage, in the order of `FEATURES["passage"]`."""
+    sequence = [term for unit in reading.terms for term in unit]
+    every = reading.around.union(sequence)
+    at, best = best_window(question, reading)
+    return [
+        question.covered(every),
+        best,
+        best * best,
+        cosine,
+        float(question.rarest in every),
+        len(question.names & every) / len(question.names) if question.names else 1.0,
+        _phrases(question, sequence),
+        fitting(question, "\n".join(reading.sentences[at : at + 2])),
+        1 / (1 + len(sequence) / 50),
+    ]
+
+
+def best_window(question: Question, reading: Reading) -> tuple[int, float]:
+    """Where the two neighbouring sentences begin that cover most of the question, and the share they cover."""
+    windows = (set(unit).union(*reading.terms[index + 1 : index + 2]) for index, unit in enumerate(reading.terms))
+    shares = [question.covered(window) for window in windows]
+    best = max(shares, default=0.0)
+    return (shares.index(best) if shares else 0), best
+
+
+def measure_sentences(question: Question, reading: Reading, cosines: Sequence[float]) -> list[list[float]]:
+    """The features of every sentence, in the order of `FEATURES["sentence"]`."""
+    asked = question.weights.keys()
+    rows = []
+    for index, (text, own) in enumerate(zip(reading.sentences, reading.terms, strict=True)):
+        near = set(own).union(*reading.terms[max(0, index - 1) : index + 2])
+        rows.append(
+            [
+                question.covered(own),
+                question.covered(near),
+                question.covered(reading.around.union(own)),
+                question.covered(own[:3]),
+                cosines[index],
+                float(question.rarest in own),
+                _phrases(question, own),
+                fitting(question, text),
+                min(len(set(own) - asked), 8) / 8,
+            ]
+        )
+    return rows
+
+
+def _phrases(question: Question, sequence: Sequence[str]) -> float:
+    """The share of neighbouring terms of the question that stand as near in the text."""
+    asked = list(pairwise(question.order))
+    if not asked:
+        return 0.5
+    near = {*pairwise(sequence), *zip(sequence, sequence[2:], strict=False)}
+    return sum(pair in near or pair[::-1] in near for pair in asked) / len(asked)
+
+
+@cache
+def _data() -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(WEIGHTS.read_text("utf-8"))
+    return data
+
+
+def thresholds() -> Thresholds:
+    """Where scores of passages turn into words, as fitted; the same for words and characters."""
+    return Thresholds(**_data()["thresholds"])
+
+
+def probability(model: Model, question: Question, features: Sequence[float]) -> float:
+    """The logistic score of the features in 0..1; words and characters have coefficients of their own."""
+    bias, *slopes = _data()["models"][model]["characters" if question.foreign else "words"]
+    return 1 / (1 + math.exp(-bias - sum(slope * value for slope, value in zip(slopes, features, strict=True))))
+
+
+def score_sentences(question: Question, reading: Reading, embedder: Embedder) -> list[float]:
+    """How likely each sentence is to hold the answer, in 0..1. Raises `ModelFault` when they cannot be embedded."""
+    if not reading.sentences:
+        return []
+    cosines = embedder.embed_documents(reading.sentences) @ embedder.embed_query(question.text)
+    rows = measure_sentences(question, reading, [float(value) for value in cosines])
+    return [probability("sentence", question, row) for row in rows]
+
+
+class CountedTerms:
+    """Term statistics from counts: in how many of `documents` passages each term occurs."""
+
+    def __init__(self, texts: Iterable[str] = ()) -> None:
+        self.counts: Counter[str] = Counter()
+        self.documents = 0
+        for text in texts:
+            self.counts.update(set(terms(text)))
+            self.documents += 1
+
+    def idf(self, terms: Sequence[str]) -> dict[str, float]:
+        """Inverse document frequency of each term; one that never occurs gets the maximum."""
+        return {term: inverse_frequency(self.counts[term], self.documents) for term in terms}
+
+
+def inverse_frequency(passages_with_term: int, passages: int) -> float:
+    """The weight of a term as in BM25 (Robertson and Zaragoza 2009), above 0."""
+    return math.log(1 + (passages - passages_with_term + 0.5) / (passages_with_term + 0.5))
