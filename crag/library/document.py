@@ -1,0 +1,42 @@
+"""What parsers hand on: a document as blocks in reading order, plain and frozen, and writable as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+BlockKind = Literal["heading", "paragraph", "item", "row", "code"]
+DocumentKind = Literal["pdf", "docx", "html", "markdown", "text"]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A heading, paragraph, list item, table row (`a | b`) or piece of code.
+
+    `page` counts from 1, None where there are no pages; `level` is 1 to 6 for headings, else 0.
+    """
+
+    text: str
+    kind: BlockKind = "paragraph"
+    page: int | None = None
+    level: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A parsed document; `pages` None where there are none."""
+
+    title: str
+    kind: DocumentKind
+    pages: int | None
+    blocks: tuple[Block, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Lists and plain values only; the other way is `from_json`."""
+        blocks = [[block.text, block.kind, block.page, block.level] for block in self.blocks]
+        return {"title": self.title, "kind": self.kind, "pages": self.pages, "blocks": blocks}
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Document:
+        """The document that `as_json` wrote."""
+        return cls(value["title"], value["kind"], value["pages"], tuple(Block(*block) for block in value["blocks"]))

@@ -1,0 +1,50 @@
+"""Looks into a zip file before a parser does: what it says of its sizes is not believed."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+import zlib
+
+from crag.errors import SourceRefused
+from crag.library.parse.formats import Request
+from crag.library.parse.limits import too_large
+
+_PIECE = 1024 * 1024
+_MAX_MEMBERS = 10_000
+
+
+def member_names(request: Request) -> set[str]:
+    """The names in the archive, after every member was inflated once and counted. Nothing is written anywhere.
+
+    Raises `SourceRefused` (`too_large`, `corrupt`, `encrypted`).
+    """
+    left = request.limits.inflated
+    try:
+        with zipfile.ZipFile(io.BytesIO(request.data)) as archive:
+            members = archive.infolist()
+            if len(members) > _MAX_MEMBERS:
+                raise too_large(f"holds more than {_MAX_MEMBERS:,} parts")
+            for member in members:
+                left = _inflate(archive, member, left, request)
+            return {member.filename for member in members}
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError, OverflowError) as error:
+        raise SourceRefused(
+            "corrupt", "The file is damaged and cannot be read.", "Open it, save it anew and add that."
+        ) from error
+
+
+def _inflate(archive: zipfile.ZipFile, member: zipfile.ZipInfo, left: int, request: Request) -> int:
+    """What is left of the allowance. Raises `SourceRefused` for bombs, passwords and document type declarations."""
+    if member.flag_bits & 1:
+        raise SourceRefused("encrypted", "Needs a password.", "Save it without one, then add it again.")
+    with archive.open(member) as file:
+        beginning = True
+        while piece := file.read(_PIECE):
+            left -= len(piece)
+            if left < 0:
+                raise too_large(f"unpacks to more than {request.limits.inflated / _PIECE:,.0f} MB")
+            if beginning and member.filename.endswith((".xml", ".rels")) and b"<!DOCTYPE" in piece[:4096]:
+                raise SourceRefused("corrupt", "The file declares XML entities, which no word processor writes.")
+            beginning = False
+    return left

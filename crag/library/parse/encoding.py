@@ -1,0 +1,94 @@
+"""Bytes to text: the mark at the beginning, then what was declared, then what fits."""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+from crag.errors import SourceRefused
+
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+# What pages mean by these names is the wider encoding (WHATWG Encoding, section 4.2).
+_WIDER = {
+    "iso8859-1": "cp1252",
+    "ascii": "cp1252",
+    "euc_kr": "cp949",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "shift_jis": "cp932",
+    "big5": "big5hkscs",
+    "iso8859-9": "cp1254",
+}
+_DECLARED = re.compile(rb"""<(?:meta[^>]*?charset|\?xml[^>]*?encoding)\s*=\s*["']?\s*([\w:.-]+)""", re.IGNORECASE)
+_GUESSES = ["cp949", "gb18030", "big5hkscs", "cp932", "euc_jp", "cp1252", "cp1250", "cp1251", "koi8_r", "cp1253"]
+_MORE_GUESSES = ["cp1254", "cp1255", "cp1256", "iso8859_15"]
+_CONTROLS = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_SAMPLE = 65_536
+
+
+def decode(data: bytes, charset: str | None, html: bool) -> str:
+    """`data` as text. Raises `SourceRefused` (`unsupported`) when it is no text in any encoding that fits."""
+    text = _by_mark(data) or _by_name(data, charset)
+    if text is None and html and (declared := _DECLARED.search(data[:4096])):
+        text = _by_name(data, declared[1].decode("ascii"))
+    if text is None:
+        text = _by_shape(data)
+    if text is None:
+        text = _by_guess(data)
+    if text is None or len(_CONTROLS.findall(text[:_SAMPLE])) > 0.01 * len(text[:_SAMPLE]):
+        from crag.library.parse.formats import SUPPORTED
+
+        raise SourceRefused("unsupported", "This file holds neither text nor a known format.", SUPPORTED)
+    return text
+
+
+def _by_mark(data: bytes) -> str | None:
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            return data.decode(encoding, "replace")
+    return None
+
+
+def _by_name(data: bytes, name: str | None) -> str | None:
+    """None when the name is unknown or does not fit the bytes: servers and pages often state the wrong one."""
+    if not name:
+        return None
+    try:
+        encoding = codecs.lookup(name).name
+        text = data.decode(_WIDER.get(encoding, encoding))
+    except (LookupError, ValueError):
+        return None
+    return None if "\0" in text else text
+
+
+def _by_shape(data: bytes) -> str | None:
+    """Encodings that betray themselves: escape sequences, every other byte zero, valid UTF-8."""
+    if b"\x1b$)C" in data[:_SAMPLE]:
+        return data.decode("iso2022_kr", "replace")
+    if b"\x1b$" in data[:_SAMPLE]:
+        return data.decode("iso2022_jp_2", "replace")
+    sample = data[:_SAMPLE]
+    if sample[1::2].count(0) > 0.3 * len(sample) / 2 and sample[::2].count(0) == 0:
+        return data.decode("utf-16-le", "replace")
+    if sample[::2].count(0) > 0.3 * len(sample) / 2 and sample[1::2].count(0) == 0:
+        return data.decode("utf-16-be", "replace")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        # One damaged place in a long text is no reason to read all of it wrongly.
+        return data.decode("utf-8", "replace") if error.start > _SAMPLE and error.start > 0.9 * len(data) else None
+
+
+def _by_guess(data: bytes) -> str | None:
+    from charset_normalizer import from_bytes
+
+    if b"\0" in data[:_SAMPLE]:
+        return None
+    best = from_bytes(data[: 4 * _SAMPLE], cp_isolation=_GUESSES + _MORE_GUESSES).best()
+    return data.decode(best.encoding, "replace") if best else None

@@ -1,0 +1,24 @@
+"""How much one file may cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from crag.errors import SourceRefused
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Sizes in bytes, but `characters` of text and `pages`; `seconds` of wall clock and of processor time alike."""
+
+    size: int = 100 * 1024 * 1024
+    inflated: int = 300 * 1024 * 1024
+    memory: int = 1536 * 1024 * 1024
+    pages: int = 5_000
+    characters: int = 20_000_000
+    seconds: float = 60.0
+
+
+def too_large(what: str) -> SourceRefused:
+    """The refusal of a file over a limit; `what` completes the sentence “The file …”."""
+    return SourceRefused("too_large", f"The file {what}.", "Split it and add the parts.")
