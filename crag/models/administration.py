@@ -8,8 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import httpx
-
 from crag.errors import ModelFault
 from crag.models.faults import bad_reply, missing_model, translate_ollama
 from crag.settings import Settings
@@ -94,8 +92,10 @@ def _ask(
     model: str = "the model",
     timeout: float = _ASK_SECONDS,
 ) -> dict[str, Any]:
+    import httpx
+
     try:
-        with httpx.Client(timeout=timeout, trust_env=False) as client:
+        with httpx.Client(timeout=timeout, trust_env=False, verify=settings.ollama_host.startswith("https")) as client:
             reply = client.request(method, settings.ollama_host + path, json=body)
         reply.raise_for_status()
         value = reply.json()

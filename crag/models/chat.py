@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from crag.models import faults
 from crag.models.administration import find_model, model_facts
 from crag.models.client import LangChainChatModel, Schema, Traits
-from crag.models.connections import CuttableTransport, client_options
 from crag.protocols import ChatModel, Prompt
 from crag.settings import Settings
 
@@ -56,6 +55,8 @@ def _chat_ollama(model: str, settings: Settings, window: int, answer_limit: int)
     """Every role sends these same options: a different `num_ctx` would make the server load the model anew."""
     from langchain_ollama import ChatOllama
 
+    from crag.models.connections import client_options
+
     return ChatOllama(
         model=model,
         base_url=settings.ollama_host,
@@ -64,8 +65,7 @@ def _chat_ollama(model: str, settings: Settings, window: int, answer_limit: int)
         temperature=0,
         reasoning=False,  # unset means on: thinking eats the answer's tokens and its text is dropped
         keep_alive=_KEEP_LOADED_SECONDS,
-        client_kwargs=client_options(settings),
-        sync_client_kwargs={"transport": CuttableTransport(settings)},
+        **client_options(settings),
     )
 
 

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 
-from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
-
 from crag.errors import CragError, ModelFault, Stopped
 from crag.models.following import follow
 from crag.models.thinking import without_thinking
@@ -107,6 +105,8 @@ class LangChainChatModel:
 
     def _begun(self, prompts: list[Prompt], stop: Stop, options: dict[str, Any]) -> Chunks:
         """The chunks of a reply. Passing faults are tried again, but only before the first chunk."""
+        from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
+
         attempts = Retrying(
             stop=stop_after_attempt(ATTEMPTS),
             wait=wait_random_exponential(multiplier=0.3, max=3),

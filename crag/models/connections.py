@@ -1,19 +1,15 @@
-"""HTTP connections to a model server that another thread can cut, even while the server is silent.
+"""HTTP connections to an Ollama server that another thread can cut, even while the server is silent.
 
 Closing a socket does not wake a thread that reads from it; shutting it down does.
 """
 
 from __future__ import annotations
 
-import socket
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from contextvars import ContextVar
 from typing import Any
 
 import httpx
 
+from crag.models.line import current_line
 from crag.settings import Settings
 
 CONNECT_SECONDS = 5.0
@@ -21,50 +17,19 @@ CONNECT_SECONDS = 5.0
 SILENCE_SECONDS = 900.0
 
 _OPENED = ("connection.connect_tcp.complete", "connection.start_tls.complete")
-_current: ContextVar[Line | None] = ContextVar("_current", default=None)
-
-
-class Line:
-    """The connections that one call holds."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._sockets: list[socket.socket] = []
-        self._cut = False
-
-    @contextmanager
-    def holding(self) -> Iterator[None]:
-        """While the block runs, connections that this thread opens belong to this line."""
-        token = _current.set(self)
-        try:
-            yield
-        finally:
-            _current.reset(token)
-
-    def hold(self, opened: socket.socket) -> None:
-        """Take in a connection; cut at once if the line was cut before."""
-        with self._lock:
-            self._sockets.append(opened)
-            late = self._cut
-        if late:
-            _shut(opened)
-
-    def cut(self) -> None:
-        """End every connection, now and later; the thread that waits for one gets an error. Harmless when repeated."""
-        with self._lock:
-            self._cut = True
-            held = list(self._sockets)
-        for opened in held:
-            _shut(opened)
 
 
 def client_options(settings: Settings) -> dict[str, Any]:
-    """What every HTTP client for Ollama is made with. Proxies of the environment are for the web, not for it."""
-    return {
+    """What LangChain's Ollama classes make their HTTP clients with.
+
+    Proxies of the environment are for the web, not for this server.
+    """
+    options = {
         "timeout": httpx.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS),
         "trust_env": False,
         "verify": settings.ollama_host.startswith("https"),
     }
+    return {"client_kwargs": options, "sync_client_kwargs": {"transport": CuttableTransport(settings)}}
 
 
 class CuttableTransport(httpx.HTTPTransport):
@@ -81,13 +46,8 @@ class CuttableTransport(httpx.HTTPTransport):
 
 
 def _note(event: str, details: dict[str, Any]) -> None:
-    line = _current.get()
+    line = current_line()
     if line is not None and event in _OPENED:
         opened = details["return_value"].get_extra_info("socket")
         if opened is not None:
             line.hold(opened)
-
-
-def _shut(opened: socket.socket) -> None:
-    with suppress(OSError):  # it may be closed already
-        opened.shutdown(socket.SHUT_RDWR)

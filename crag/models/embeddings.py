@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from crag.errors import ModelFault
 from crag.models import faults
 from crag.models.administration import find_model, model_facts
-from crag.models.connections import CuttableTransport, client_options
 from crag.protocols import Embedder, Vectors
 from crag.settings import Settings
 from crag.types import Space
@@ -56,6 +53,8 @@ class CheckedEmbedder:
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """One row for each text, shape (len(texts), dimension), each row of length 1. Raises `ModelFault`."""
+        import numpy as np
+
         if not texts:
             return np.empty((0, self._space.dimension), dtype=np.float32)
         return unit_vectors(self._documents(list(texts)), len(texts), self._space)
@@ -72,6 +71,8 @@ def unit_vectors(rows: Any, count: int, space: Space) -> Vectors:
     Raises `ModelFault` with the code `embedding_failed` for anything else: too few, of another size, not numbers,
     not finite, or without a direction.
     """
+    import numpy as np
+
     try:
         vectors = np.asarray(rows, dtype=np.float32)
     except (TypeError, ValueError) as error:
@@ -112,13 +113,10 @@ def _open_nomic() -> Embedder:
 def _open_ollama(model: str, settings: Settings) -> Embedder:
     from langchain_ollama import OllamaEmbeddings
 
+    from crag.models.connections import client_options
+
     installed = find_model(settings, model)
-    embeddings = OllamaEmbeddings(
-        model=model,
-        base_url=settings.ollama_host,
-        client_kwargs=client_options(settings),
-        sync_client_kwargs={"transport": CuttableTransport(settings)},
-    )
+    embeddings = OllamaEmbeddings(model=model, base_url=settings.ollama_host, **client_options(settings))
     embed = _guarded(embeddings.embed_documents, lambda error: _ollama_fault(error, model, settings))
     before = next((prefixes for sign, prefixes in _PREFIXES.items() if sign in model), ("", ""))
     dimension = model_facts(settings, model).embedding_length or _probe(embed)

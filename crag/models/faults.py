@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from http import HTTPStatus
 from urllib.parse import urlsplit
-
-import httpx
 
 from crag.errors import ModelFault
 from crag.settings import Settings
@@ -60,6 +59,8 @@ def unknown(server: str) -> ModelFault:
 
 def translate_ollama(error: Exception, model: str, settings: Settings) -> ModelFault:
     """What an error of `httpx` or `ollama` means to the person, for `model` on the server of `settings`."""
+    import httpx
+
     if isinstance(error, ModelFault):
         return error
     if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | ConnectionError):
@@ -84,15 +85,15 @@ def _from_status(status: int, text: str, model: str, settings: Settings) -> Mode
             f"There is not enough memory for {model}.",
             "Close other programs or choose a smaller model, then try again.",
         )
-    if status == httpx.codes.NOT_FOUND:
+    if status == HTTPStatus.NOT_FOUND:
         return missing_model(model) if _is_ollama(text) else _not_ollama(settings)
-    if status in (httpx.codes.SERVICE_UNAVAILABLE, httpx.codes.TOO_MANY_REQUESTS):
+    if status in (HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS):
         return ModelFault("busy", "Ollama is busy: its queue is full.", "Wait a moment, then ask again.", "passing")
-    if status == httpx.codes.FORBIDDEN:
+    if status == HTTPStatus.FORBIDDEN:
         return _not_ollama(settings)
-    if status == httpx.codes.UNAUTHORIZED:
+    if status == HTTPStatus.UNAUTHORIZED:
         return ModelFault("no_access", f"Ollama asks for a sign-in to use {model}.", "Run `ollama signin`.")
-    if status == httpx.codes.BAD_REQUEST:
+    if status == HTTPStatus.BAD_REQUEST:
         return ModelFault(
             "refused", f"Ollama refused the request for {model}.", "Choose another model, or update Ollama."
         )
@@ -100,7 +101,7 @@ def _from_status(status: int, text: str, model: str, settings: Settings) -> Mode
         "server_error",
         f"Ollama reported an error while {model} was at work.",
         "Try again; if it happens again, look at Ollama's log.",
-        "passing" if status >= httpx.codes.INTERNAL_SERVER_ERROR else "yours",
+        "passing" if status >= HTTPStatus.INTERNAL_SERVER_ERROR else "yours",
     )
 
 
@@ -108,7 +109,7 @@ def _is_ollama(text: str) -> bool:
     """Whether the words of a 404 are Ollama's own, and not those of some other web server."""
     try:
         return "error" in json.loads(text)
-    except ValueError:
+    except (ValueError, TypeError):
         return "model" in text and "not found" in text
 
 
@@ -149,19 +150,21 @@ def unknown_provider(name: str) -> ModelFault:
 
 def translate_provider(error: Exception, provider: str) -> ModelFault:
     """What an error of a hosted provider means. Only its status is looked at: its words may hold keys or addresses."""
+    import httpx
+
     if isinstance(error, ModelFault):
         return error
     response = getattr(error, "response", None)
     status = getattr(error, "status_code", None) or getattr(response, "status_code", None)
     if status in _KEY_STATUSES:
         return missing_key(provider)
-    if status == httpx.codes.NOT_FOUND:
+    if status == HTTPStatus.NOT_FOUND:
         return ModelFault("model_missing", f"{provider} has no such model.", "Check the model's name in the settings.")
-    if status == httpx.codes.TOO_MANY_REQUESTS:
+    if status == HTTPStatus.TOO_MANY_REQUESTS:
         return ModelFault(
             "busy", f"{provider} takes no more requests now.", "Wait a moment, then ask again.", "passing"
         )
-    if isinstance(status, int) and status >= httpx.codes.INTERNAL_SERVER_ERROR:
+    if isinstance(status, int) and status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return ModelFault("server_error", f"{provider} reported an error.", "Ask again in a moment.", "passing")
     if isinstance(error, httpx.TransportError | OSError) or "Connection" in type(error).__name__:
         return ModelFault(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from queue import SimpleQueue
 from typing import TypeVar
 
-from crag.models.connections import Line
+from crag.models.line import Line
 from crag.stopping import Stop
 
 Item = TypeVar("Item")

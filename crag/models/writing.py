@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from crag.errors import ModelFault
 from crag.models.fitting import fit_prompt
 from crag.prompts import compose
 from crag.protocols import ChatModel, Piece, PromptFit
@@ -42,14 +41,7 @@ class ModelWriter:
             count_tokens=model.count_tokens,
         )
         yield fitted.fit
-        empty = True
-        for piece in model.stream(fitted.prompts, stop):
-            empty = empty and not piece.text.strip()
-            if piece.usage is not None and empty:
-                raise ModelFault(
-                    "empty_reply", f"{model.name} sent an empty answer.", "Ask again, or choose another model."
-                )
-            yield piece
+        yield from model.stream(fitted.prompts, stop)
 
 
 class ModelRewriter:
@@ -73,10 +65,6 @@ class ModelRewriter:
             return one_line(question)
         reply = self._model.complete(compose(f"rewrite_{options.rewrite}", question=question), stop)
         return one_line(reply.text) or one_line(question)
-
-
-def _empty_reply(model: ChatModel) -> ModelFault:
-    return ModelFault("empty_reply", f"{model.name} sent an empty answer.", "Ask again, or choose another model.")
 
 
 def one_line(text: str) -> str:

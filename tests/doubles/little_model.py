@@ -16,7 +16,7 @@ from crag.language import sentences, terms
 _QUESTION = re.compile(
     r"(?im)<question>([\s\S]*?)</question>|^\W*(?:[\w-]+ )*(?:question|질문|问题|問題)\s*[:：]\s*([^\n]+)"
 )
-_PASSAGE = re.compile(r"(?is)<(passage|document|text|strips?)\b[^>]*>(.*?)</\1>")
+_PASSAGE = re.compile(r"(?is)<(passage[\w-]*|document|text)>(.*?)</\1>")
 _NUMBERED = re.compile(r"(?sm)^\[(\d+)\](.*?)(?=^\[\d+\]|\Z)")
 _KNOWLEDGE = re.compile(r"(?sm)^<knowledge>\n(.*)^</knowledge>")
 _YES = ("yes", "relevant", "correct", "true")
@@ -38,9 +38,9 @@ class Request(Protocol):
 def answer_like_a_little_model(asked: Request) -> str:
     """JSON where a schema was sent, an answer with citations where knowledge was, else the question itself."""
     prompt = asked.prompt
-    question = question_in(prompt)
+    question = question_in(_KNOWLEDGE.sub("", _PASSAGE.sub("", prompt)))
     if asked.schema is not None:
-        return json.dumps(_filled(asked.schema, _shares_words(question, passage_in(prompt, question))))
+        return json.dumps(_filled(asked.schema, question, passage_in(prompt, question)))
     knowledge = _KNOWLEDGE.search(prompt)
     return _cited(question, knowledge[1]) if knowledge else question
 
@@ -65,22 +65,22 @@ def embed_words(texts: list[str], dimension: int) -> list[list[float]]:
     return [_hashed(text, dimension) for text in texts]
 
 
-def _shares_words(question: str, passage: str) -> bool:
+def _shares_words(question: str, text: str) -> bool:
     wanted = set(terms(question))
-    return len(wanted & set(terms(passage))) * 2 >= max(1, len(wanted))
+    return len(wanted & set(terms(text))) * 2 >= max(1, len(wanted))
 
 
-def _filled(schema: dict[str, Any], relevant: bool) -> Any:
-    """A value of the schema that says yes or no wherever it can."""
-    options = schema.get("enum")
-    if options:
+def _filled(schema: dict[str, Any], question: str, passage: str) -> Any:
+    """A value of the schema that says yes or no wherever it can, and names numbered parts where numbers are asked."""
+    relevant = _shares_words(question, passage)
+    kind = schema.get("type")
+    if options := schema.get("enum"):
         wanted = _YES if relevant else _NO
         return next((option for option in options if str(option).lower() in wanted), options[0])
-    kind = schema.get("type")
     if kind == "object":
-        return {name: _filled(part, relevant) for name, part in schema.get("properties", {}).items()}
+        return {name: _filled(part, question, passage) for name, part in schema.get("properties", {}).items()}
     if kind == "array":
-        return [_filled(schema.get("items", {}), relevant)]
+        return [int(n) for n, text in _NUMBERED.findall(passage) if set(terms(question)) & set(terms(text))]
     if kind == "boolean":
         return relevant
     if kind in ("number", "integer"):

@@ -25,7 +25,7 @@ def say(ollama: ScriptedOllama, reply: Say) -> None:
 
 
 def test_pieces_arrive_while_they_are_made(ollama: ScriptedOllama, settings: Settings) -> None:
-    say(ollama, Say("Paris is the capital of France.", per_token=0.05))
+    say(ollama, Say("Paris is the capital of France.", per_token=0.1))
     sent = [
         (piece.text, ollama.chats[0].tokens_sent)
         for piece in open_chat_model("ollama:llama3.1:8b", settings).stream(ASK, Stop())
