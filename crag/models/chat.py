@@ -72,7 +72,7 @@ def _chat_ollama(model: str, settings: Settings, window: int, answer_limit: int)
 def _server_parallelism() -> int:
     """The server's slots, which it does not tell: its own variable where it is set here too."""
     value = os.environ.get("OLLAMA_NUM_PARALLEL", "")
-    return max(1, int(value)) if value.isdecimal() else _DEFAULT_CONCURRENCY
+    return (int(value) if value.isdecimal() else 0) or _DEFAULT_CONCURRENCY
 
 
 def _open_provider(provider: str, model: str) -> ChatModel:

@@ -90,7 +90,7 @@ def _filled(schema: dict[str, Any], question: str, passage: str) -> Any:
 
 def _cited(question: str, knowledge: str) -> str:
     wanted = set(terms(question))
-    lines = [(n, line) for n, text in _NUMBERED.findall(knowledge) for line in sentences(text)[1:]]
+    lines = [(n, line) for n, text in _NUMBERED.findall(knowledge) for line in sentences(text.partition("\n")[2])]
     best = max(lines, key=lambda one: len(wanted & set(terms(one[1]))), default=None)
     if best is None or not wanted & set(terms(best[1])):
         return "The knowledge does not answer this question."

@@ -209,6 +209,17 @@ def test_a_server_that_goes_away(ollama: ScriptedOllama, settings: Settings) -> 
     assert fault.value.code == "unreachable"
 
 
+def test_a_server_that_hangs_is_given_up_at_last(
+    ollama: ScriptedOllama, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("crag.models.connections.SILENCE_SECONDS", 0.3)
+    say(ollama, Say("", first_token_after=60))
+    with pytest.raises(ModelFault) as fault:
+        open_chat_model("ollama:llama3.1:8b", settings).complete(ASK, Stop())
+    assert fault.value.code == "silent"
+    assert len(ollama.chats) == 1
+
+
 def test_the_password_of_an_address_is_never_shown(settings: Settings) -> None:
     secret = closed_address().replace("http://", "http://me:secret@")
     with pytest.raises(ModelFault) as fault:
