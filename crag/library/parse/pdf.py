@@ -15,7 +15,6 @@ from crag.library.document import Block, Document
 from crag.library.parse.formats import Request
 from crag.library.parse.limits import too_large
 
-SCAN = SourceRefused("no_text", "This is a scan without text.", "Add a copy whose text can be selected.")
 _BROKEN = re.compile("([^\\W\\d_]+)(?:[\ufffe\x02\u00ad]\\s*|-\n)([^\\W\\d_]+)")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _BULLET = re.compile(r"(?:[•‣▪●◦–—*-]|\(?\d{1,2}[.)]|\(?[a-z]\))\s")
@@ -47,13 +46,13 @@ def read_pdf(request: Request) -> Document:
     if count > request.limits.pages:
         raise too_large(f"has {count:,} pages, more than the limit of {request.limits.pages:,}")
     pages = list(_pages(pdf, count, request))
-    lines = [line for page in pages for line in page]
-    if not any(line.text.strip() for line in lines):
-        raise SCAN if count else _damaged()
+    lines = [line for page in pages for line in page or ()]
+    if not lines:
+        raise _damaged() if all(page is None for page in pages) else _scan()
     _check_characters("".join(line.text for line in lines))
     body = statistics.median([line.height for line in lines for _ in range(1 + len(line.text) // 20)])
     words = set(_WORD.findall(" ".join(line.text for line in lines).lower()))
-    blocks = [block for n, page in enumerate(pages, 1) for block in _blocks(page, n, body, words)]
+    blocks = [block for n, page in enumerate(pages, 1) for block in _blocks(page or [], n, body, words)]
     title = str(pdf.get_metadata_dict().get("Title", ""))
     return Document("" if _NO_TITLE.fullmatch(title) else title, "pdf", count, tuple(blocks))
 
@@ -70,6 +69,10 @@ def _damaged() -> SourceRefused:
     return SourceRefused("corrupt", "The PDF is damaged and cannot be read.", "Open it, save it anew and add that.")
 
 
+def _scan() -> SourceRefused:
+    return SourceRefused("no_text", "This is a scan without text.", "Add a copy whose text can be selected.")
+
+
 def _check_characters(text: str) -> None:
     """Fonts without a character map give signs of nobody's alphabet, which must not be taken for text."""
     odd = sum(character == "\ufffd" or "\ue000" <= character <= "\uf8ff" for character in text)
@@ -79,8 +82,8 @@ def _check_characters(text: str) -> None:
         )
 
 
-def _pages(pdf: Any, count: int, request: Request) -> Iterator[list[Line]]:
-    """The lines of each page; a page that is damaged alone gives none. Raises `SourceRefused` over the text limit."""
+def _pages(pdf: Any, count: int, request: Request) -> Iterator[list[Line] | None]:
+    """The lines of each page, None for a page that is damaged. Raises `SourceRefused` over the text limit."""
     import pypdfium2
 
     left = request.limits.characters
@@ -91,7 +94,8 @@ def _pages(pdf: Any, count: int, request: Request) -> Iterator[list[Line]]:
             lines = list(_lines(page.get_textpage()))
             page.close()
         except pypdfium2.PdfiumError:
-            lines = []
+            yield None
+            continue
         left -= sum(len(line.text) for line in lines)
         if left < 0:
             raise too_large(f"holds more than {request.limits.characters:,} characters of text")

@@ -98,7 +98,8 @@ def _all_text(text: str) -> list[Block]:
     if tree is None:
         return []
     for element in tree.xpath(_SKIPPED):
-        element.drop_tree()
+        if element.getparent() is not None:
+            element.drop_tree()
     body = tree.find("body")
     lines = "\n".join((tree if body is None else body).itertext()).splitlines()
     return [Block(" ".join(line.split())) for line in lines if line.strip()]
