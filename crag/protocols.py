@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from crag.stopping import Stop
 from crag.types import Grade, Knowledge, Passage, RunOptions, Space, Strip, Thresholds, Turn, Usage
 
-Vectors = NDArray[np.float32]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vectors = NDArray[np.float32]
+else:
+    Vectors = Any  # numpy is slow to import, and the first page needs none
 
 
 class Embedder(Protocol):
