@@ -31,8 +31,8 @@ EXAMPLE_URLS = (
     "https://lilianweng.github.io/posts/2023-03-15-prompt-engineering/",
     "https://lilianweng.github.io/posts/2023-10-25-adv-attack-llm/",
 )
-WEB_OFF = "Web search is off."
-NO_KEY = "There is no Tavily key, so the web was not searched."
+WEB_OFF = "Web search is off"
+NO_KEY = "There is no Tavily key"
 _REMEMBERED_SECONDS = 10.0
 
 

@@ -81,9 +81,9 @@ def decide(state: State, runtime: Runtime[Deps]) -> State:
     decision = decide_action(deps.options.policy, verdicts, deps.engine.grader.thresholds)
     runtime.stream_writer(ActionDecided(decision.action, decision.reason, decision.wants_web))
     if decision.wants_web and deps.web is None:
-        runtime.stream_writer(WebSkipped(deps.web_missing))
+        runtime.stream_writer(WebSkipped(f"{deps.web_missing}, so the web was not searched."))
         if decision.action == "ambiguous":
-            runtime.stream_writer(Noted(f"{deps.web_missing} Only your documents were used."))
+            runtime.stream_writer(Noted(f"{deps.web_missing}, so only your documents were used."))
     return {"action": decision.action, "search_web": decision.wants_web and deps.web is not None}
 
 
@@ -112,7 +112,7 @@ def web_search(state: State, runtime: Runtime[Deps]) -> State:
         results = deps.web.search(allowed, deps.options.web_results, deps.stop)
     except WebSearchFailed as failure:
         tell(WebSkipped(str(failure)))
-        tell(Noted(f"The web search failed: {failure.message} Only your documents were used."))
+        tell(Noted(f"{failure.message} Only your documents were used."))
         return {"query": allowed}
     passages = (_joined(results),) if deps.options.join_web and results else tuple(results)
     tell(PassagesFound("web", passages, len(results)))

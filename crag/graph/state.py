@@ -33,7 +33,8 @@ class State(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Deps:
-    """What the nodes work with. `web` is None when it cannot be searched, and `web_missing` says why.
+    """What the nodes work with. `web` is None when it cannot be searched, and `web_missing` says why in a
+    clause without its full stop.
 
     `consent` shows a person the query and returns it, perhaps edited, or None for no; `elapsed` gives the seconds
     since the run began.

@@ -31,7 +31,7 @@ _TRACES_KEPT = 200
 
 @dataclass(frozen=True, slots=True)
 class Equipment:
-    """What a run works with, opened for its options. `web_missing` says why there is no web search."""
+    """What a run works with, opened for its options. `web_missing` says why there is no web search, in a clause."""
 
     engine: Engine
     retriever: Retriever
@@ -123,7 +123,7 @@ class RunService:
 
             start = State(question=run.question, history=history)
             for event in build_graph().stream(start, context=deps, stream_mode="custom"):
-                run.record(cast(Event, event))
+                run.record(cast("Event", event))
             return RunEnded("done", run.elapsed())
         except Stopped:
             return RunEnded("stopped", run.elapsed())

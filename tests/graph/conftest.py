@@ -24,7 +24,7 @@ class Bench:
     scores: dict[int, float | None]
     options: RunOptions = field(default_factory=RunOptions)
     web: WebSearch | None = None
-    web_missing: str = "Web search is off."
+    web_missing: str = "Web search is off"
     writer: QuotingWriter = field(default_factory=QuotingWriter)
     passages: list[Passage] | None = None
     consent: Any = None

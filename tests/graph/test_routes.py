@@ -91,7 +91,7 @@ def test_nothing_relevant_and_no_web_is_an_honest_refusal():
     trace = bench.ask()
     assert trace.outcome == "not_answered"
     assert trace.text.startswith("**Your documents do not answer this.** I looked at the 2 nearest passages")
-    assert trace.web_skipped == "Web search is off."
+    assert trace.web_skipped == "Web search is off, so the web was not searched."
     assert (trace.citations, bench.writer.given) == ((), [])
     assert trace.trajectory == LIBRARY
 
@@ -110,14 +110,14 @@ def test_an_empty_library_is_told_apart_from_one_that_does_not_answer():
 def test_ambiguous_without_web_goes_on_with_a_note():
     trace = Bench({1: 0.4}).ask()
     assert trace.outcome == "documents"
-    assert trace.notes == ["Web search is off. Only your documents were used."]
+    assert trace.notes == ["Web search is off, so only your documents were used."]
 
 
 def test_a_failed_search_is_gone_on_without_and_told():
     failing = ListWeb(failure=WebSearchFailed("Tavily's limit is reached for now."))
     trace = Bench({1: 0.4}, web=failing).ask()
     assert trace.outcome == "documents"
-    assert trace.notes == ["The web search failed: Tavily's limit is reached for now. Only your documents were used."]
+    assert trace.notes == ["Tavily's limit is reached for now. Only your documents were used."]
     assert len(failing.queries) == 1
 
 

@@ -34,7 +34,7 @@ class House:
         if self.equip_fault:
             raise self.equip_fault
         played = engine(TableGrader({1: 0.9, 2: 0.8}), self.writer)
-        return Equipment(played, ListRetriever([passage(1), passage(2)]), "none", None, "Web search is off.")
+        return Equipment(played, ListRetriever([passage(1), passage(2)]), "none", None, "Web search is off")
 
     def close(self):
         self.runs.close()
