@@ -47,6 +47,14 @@ class Database:
             yield connection
 
     @contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        """A connection for reading whose statements all see one and the same state, whatever is committed meanwhile."""
+        with self._engine.connect() as connection:
+            connection.exec_driver_sql("BEGIN")
+            yield connection
+            connection.exec_driver_sql("ROLLBACK")
+
+    @contextmanager
     def write(self) -> Iterator[Connection]:
         """A write transaction, begun at once so that it waits in line instead of failing later; commits at the end.
 

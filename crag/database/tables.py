@@ -77,8 +77,9 @@ vectors = Table(
     Column("vector", LargeBinary, nullable=False),
 )
 
+# The terms are cut and stemmed before they come here; the tokenizer only separates them at the spaces between them.
 FULL_TEXT_INDEX = (
-    "CREATE VIRTUAL TABLE passage_terms USING fts5(terms, tokenize = 'porter unicode61 remove_diacritics 2')",
+    """CREATE VIRTUAL TABLE passage_terms USING fts5(terms, tokenize = "ascii tokenchars '.'")""",
     "CREATE VIRTUAL TABLE passage_vocabulary USING fts5vocab(passage_terms, row)",
 )
 

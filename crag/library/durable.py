@@ -1,0 +1,49 @@
+"""Files that are there whole or not at all, whatever dies while they are written."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+_UNFINISHED = ".unfinished"
+_ABANDONED_SECONDS = 3600.0
+
+
+def write_durably(path: Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Lets `write` fill a temporary file beside `path`, then puts it in its place. Raises `OSError`."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f"{path.name}.{secrets.token_hex(8)}{_UNFINISHED}")
+    try:
+        with unfinished.open("xb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+    _sync_folder(path.parent)
+
+
+def remove_unfinished(folder: Path, now: float | None = None) -> None:
+    """Removes what writers that died left behind; what is young may belong to one that lives."""
+    latest = (time.time() if now is None else now) - _ABANDONED_SECONDS
+    for path in folder.rglob(f"*{_UNFINISHED}"):
+        with suppress(OSError):  # another process may clean at the same time
+            if path.stat().st_mtime < latest:
+                path.unlink()
+
+
+def _sync_folder(folder: Path) -> None:
+    """Makes the new name last; Windows cannot open folders and needs no such call."""
+    if os.name == "nt":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,116 @@
+"""From bytes to a searchable source: read and embedded first, then made visible in one short transaction."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from crag.errors import SourceRefused
+from crag.library.cleaning import clean_text, display_name
+from crag.library.fulltext import index_terms
+from crag.library.originals import Originals
+from crag.library.reading import HEADING_SEPARATOR, Bytes, Read, Reading, Report
+from crag.library.rows import Description, Identity, NewPassages
+from crag.library.store import Store, collection_name
+from crag.protocols import Embedder, Vectors
+from crag.stopping import Stop
+from crag.types import AddResult, Progress
+
+_BATCH = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """Bytes to add. `asked` is what the person named; `located`: the location names the source for good."""
+
+    asked: str
+    location: str
+    located: bool
+    collection: str
+    document: Bytes
+
+
+class Ingest:
+    """Adds one document after the other; safe to use from several threads and processes at once."""
+
+    def __init__(
+        self, store: Store, originals: Originals, embedder: Embedder, read: Read, chunker: str, limit_bytes: int
+    ) -> None:
+        self._store = store
+        self._originals = originals
+        self._embedder = embedder
+        self._read = read
+        self._chunker = chunker
+        self._limit_bytes = limit_bytes
+
+    def add(self, incoming: Incoming, report: Report, stop: Stop) -> AddResult:
+        """What became of it, said after the commit. Raises `SourceRefused`, `ModelFault`, `HomeFault`, `Stopped`."""
+        check_size(len(incoming.document.data), self._limit_bytes)
+        identity = _identify(incoming)
+        if twin := self._store.unchanged(identity):
+            return AddResult(incoming.asked, twin.id, twin.title, "unchanged", twin.passages, twin.pages)
+        report(Progress("Reading"))
+        reading = self._read(incoming.document, report, stop)
+        content = self._embed(reading, report, stop)
+        report(Progress("Saving"))
+        title = clean_text(reading.title).strip() or display_name(incoming.document.name)
+        description = Description(title, reading.kind, reading.pages, self._chunker)
+
+        def prepare() -> None:
+            self._originals.keep(identity.sha256, incoming.document.data)
+            stop.check()
+
+        self._originals.keep(identity.sha256, incoming.document.data)
+        stored = self._store.put(identity, description, content, prepare)
+        if stored.dropped:
+            self._store.release([stored.dropped], self._originals.remove)
+        return AddResult(incoming.asked, stored.id, title, stored.status, len(reading.chunks), reading.pages)
+
+    def _embed(self, reading: Reading, report: Report, stop: Stop) -> NewPassages:
+        """Vectors and search terms of all chunks. Raises `SourceRefused` when there is nothing to search."""
+        if not reading.chunks:
+            raise SourceRefused("no_text", "There is no text in it.", "If it is a scan, make its text readable first.")
+        texts = [passage_text(chunk.heading, chunk.text) for chunk in reading.chunks]
+        vectors = embed_in_batches(self._embedder, texts, report, stop)
+        terms = [index_terms(text) for text in texts]
+        return NewPassages(reading.chunks, terms, vectors, self._embedder.space)
+
+
+def embed_in_batches(embedder: Embedder, texts: Sequence[str], report: Report, stop: Stop) -> Vectors:
+    """One row for each text. Raises `ModelFault`, `Stopped`."""
+    rows: list[Vectors] = []
+    for start in range(0, len(texts), _BATCH):
+        stop.check()
+        report(Progress("Embedding passages", start, len(texts)))
+        rows.append(embedder.embed_documents(texts[start : start + _BATCH]))
+    return np.concatenate(rows)
+
+
+def passage_text(heading: str, body: str) -> str:
+    """What is embedded and searched of a passage: its text under the nearest heading.
+
+    The headings further up are left out: they stand over most of a document and would make their words worthless.
+    """
+    nearest = heading.rpartition(HEADING_SEPARATOR)[2]
+    return body if nearest in body[: 2 * len(nearest)] else f"{nearest}\n{body}"
+
+
+def check_size(size: int, limit_bytes: int) -> None:
+    """Raises `SourceRefused` for nothing at all, and for more than the limit."""
+    if size == 0:
+        raise SourceRefused("empty", "The file is empty.")
+    if size > limit_bytes:
+        raise SourceRefused(
+            "too_large",
+            f"It has {size / 1_048_576:,.1f} MB; the limit is {limit_bytes / 1_048_576:,.0f} MB.",
+            "Split it, or raise CRAG_MAX_UPLOAD_MB.",
+        )
+
+
+def _identify(incoming: Incoming) -> Identity:
+    digest = hashlib.sha256(incoming.document.data).hexdigest()
+    collection = collection_name(incoming.collection)
+    return Identity(collection, clean_text(incoming.location), incoming.located, digest, len(incoming.document.data))

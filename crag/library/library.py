@@ -1,0 +1,220 @@
+"""The library as the rest of the application sees it: add, list, remove, refresh, search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from crag.database import Database
+from crag.database.tables import sources
+from crag.errors import ModelFault, NotFound, SourceRefused
+from crag.library.cleaning import display_name
+from crag.library.fulltext import FullText
+from crag.library.ingest import Incoming, Ingest
+from crag.library.intake import Intake, files_in, is_address
+from crag.library.originals import Originals
+from crag.library.passages import count_passages, count_unembedded, read_neighbours, read_passages
+from crag.library.questions import suggest_questions
+from crag.library.reading import CHUNK_OVERLAP, CHUNK_TOKENS, GuardedReader, Read, Report
+from crag.library.retrieve import Search
+from crag.library.store import Store
+from crag.library.vectors import fill_vectors
+from crag.protocols import Embedder
+from crag.settings import Settings
+from crag.stopping import Stop
+from crag.types import DEFAULT_COLLECTION, AddResult, Collection, Passage, Progress, Refusal, Source
+
+
+class Library:
+    """All that the person added. Safe to share between threads; several processes may work on one home.
+
+    What cannot be added comes back as a failed `AddResult`; adding raises only `Stopped`, `HomeFault` and, for a
+    collection name that cannot be, `BadRequest`.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        embedder: Embedder,
+        count_tokens: Callable[[str], int],
+        settings: Settings,
+        *,
+        counter_name: str = "",
+        read: Read | None = None,
+    ) -> None:
+        """Opens the library of `database.home` and removes what a killed ingest left there."""
+        self.home = database.home
+        self._database = database
+        self._embedder = embedder
+        self._intake = Intake(settings)
+        self._store = Store(database)
+        self._originals = Originals(self.home / "originals")
+        self._full_text = FullText(database)
+        self._search = Search(self._store, self._full_text, embedder, self.home / "index")
+        limit = settings.max_upload_bytes
+        chunker = f"{counter_name}:{CHUNK_TOKENS}/{CHUNK_OVERLAP}"
+        reader = read or GuardedReader(count_tokens, limit)
+        self._ingest = Ingest(self._store, self._originals, embedder, reader, chunker, limit)
+        self._store.sweep(self._originals.keep_only)
+
+    def add_bytes(
+        self,
+        name: str,
+        data: bytes,
+        *,
+        collection: str = DEFAULT_COLLECTION,
+        progress: Report | None = None,
+        stop: Stop | None = None,
+    ) -> AddResult:
+        """Adds an upload. `name` is text to show and a hint at the kind, never a path."""
+        return self._add(name, lambda *_: self._intake.upload(name, data, collection), progress, stop)
+
+    def add_path(
+        self,
+        path: Path,
+        *,
+        collection: str = DEFAULT_COLLECTION,
+        progress: Report | None = None,
+        stop: Stop | None = None,
+    ) -> AddResult:
+        """Adds one file; a file that changed since takes the place of its old version."""
+        return self._add(str(path), lambda *_: self._intake.file(path, collection), progress, stop)
+
+    def add_url(
+        self,
+        url: str,
+        *,
+        collection: str = DEFAULT_COLLECTION,
+        progress: Report | None = None,
+        stop: Stop | None = None,
+    ) -> AddResult:
+        """Adds what an address holds; a page that changed since takes the place of its old version."""
+        return self._add(url, lambda *way: self._intake.address(url, collection, *way), progress, stop)
+
+    def add(
+        self,
+        spec: str,
+        *,
+        collection: str = DEFAULT_COLLECTION,
+        progress: Report | None = None,
+        stop: Stop | None = None,
+    ) -> Iterator[AddResult]:
+        """Adds an address, a file, or every supported file in and below a folder, one after the other."""
+        if is_address(spec):
+            yield self.add_url(spec, collection=collection, progress=progress, stop=stop)
+            return
+        path = Path(spec).expanduser()
+        for file in files_in(path) if path.is_dir() else [path]:
+            yield self.add_path(file, collection=collection, progress=progress, stop=stop)
+
+    def refresh(
+        self, ids: Sequence[str] | None = None, *, progress: Report | None = None, stop: Stop | None = None
+    ) -> list[AddResult]:
+        """Fetches or reads again these sources, or all; uploads cannot change and come back *unchanged*."""
+        chosen = self._store.sources() if ids is None else self._store.sources(sources.c.id.in_(ids))
+        return [self._refresh(source, progress, stop) for source in chosen]
+
+    def remove(self, ids: Sequence[str]) -> list[Source]:
+        """Removes sources with all that was kept of them; those that were there."""
+        gone = self._store.remove(ids)
+        self._store.release([source.sha256 for source in gone], self._originals.remove)
+        return gone
+
+    def sources(self, collection: str = "") -> list[Source]:
+        """The sources of a collection, or all, newest first."""
+        return self._store.sources(*([sources.c.collection == collection] if collection else []))
+
+    def source(self, source_id: str) -> Source:
+        """The source with this id. Raises `NotFound`."""
+        if source := self._store.source(source_id):
+            return source
+        raise NotFound("This document is no longer in the library.")
+
+    def collections(self) -> list[Collection]:
+        """Every collection with its counts, the default one first."""
+        return self._store.collections()
+
+    def create_collection(self, name: str) -> str:
+        """Makes sure that a collection exists; its name as kept. Raises `BadRequest` for a name that cannot be."""
+        return self._store.create_collection(name)
+
+    def search(self, query: str, k: int = 4, collection: str = "", source_ids: Sequence[str] = ()) -> list[Passage]:
+        """At most `k` passages, best first, scores in 0..1. Raises `ModelFault` when the query cannot be embedded."""
+        return self._search.search(query, k, collection, source_ids)
+
+    def size(self, collection: str = "", source_ids: Sequence[str] = ()) -> int:
+        """How many passages a search within these limits looks at."""
+        return count_passages(self._database, collection, source_ids)
+
+    def passage(self, passage_id: int) -> Passage | None:
+        """The passage with this id, or None when its source has gone."""
+        return read_passages(self._database, [passage_id]).get(passage_id)
+
+    def neighbours(self, passage_id: int) -> tuple[str, str]:
+        """The texts directly before and after a passage; empty at the ends of its source."""
+        return read_neighbours(self._database, passage_id)
+
+    def original(self, source_id: str) -> Path | None:
+        """The file as it was added, or None."""
+        source = self._store.source(source_id)
+        return self._originals.path(source.sha256) if source else None
+
+    def idf(self, terms: Sequence[str]) -> dict[str, float]:
+        """How rare each term is; the one method of `TermStatistics`."""
+        return self._full_text.idf(terms)
+
+    def suggested_questions(self, n: int = 3) -> list[str]:
+        """At most `n` questions drawn from the headings of the newest sources."""
+        return suggest_questions(self._database, n)
+
+    def counts(self) -> tuple[int, int, int]:
+        """How many sources and passages there are, and how many bytes all of it takes on disk."""
+        return *self._store.counts(), sum(path.stat().st_size for path in self.home.rglob("*") if path.is_file())
+
+    def missing_vectors(self) -> int:
+        """How many passages are found by their words only, because another model embedded them."""
+        return count_unembedded(self._database, self._embedder.space.id)
+
+    def fill_vectors(self, progress: Report | None = None, stop: Stop | None = None) -> int:
+        """Embeds what the present model has not; how many. Raises `ModelFault`, `Stopped`; what is done stays done."""
+        return fill_vectors(self._store, self._embedder, progress or _silent, stop or Stop())
+
+    def warm(self) -> None:
+        """Opens the index now, so that the first search need not."""
+        self._search.index.ids()
+
+    def save(self) -> None:
+        """Writes the index to disk if it changed; for quiet moments, since nothing depends on it."""
+        self._search.save()
+
+    def close(self) -> None:
+        """The last thing to call; the database stays open, as it is not the library's own."""
+        self.save()
+
+    def _refresh(self, source: Source, progress: Report | None, stop: Stop | None) -> AddResult:
+        if self._intake.can_get_again(source):
+            return self._add(source.location, lambda *way: self._intake.again(source, *way), progress, stop)
+        return AddResult(source.location, source.id, source.title, "unchanged", source.passages, source.pages)
+
+    def _add(
+        self,
+        asked: str,
+        get: Callable[[Report, Stop], Incoming],
+        progress: Report | None,
+        stop: Stop | None,
+    ) -> AddResult:
+        report, stop = progress or _silent, stop or Stop()
+        try:
+            return self._ingest.add(get(report, stop), report, stop)
+        except (SourceRefused, ModelFault) as error:
+            return _failed(asked, error)
+
+
+def _failed(asked: str, error: SourceRefused | ModelFault) -> AddResult:
+    """The refusal in the words of the contract: whatever a model cannot do is `embedding_failed`."""
+    code = error.code if isinstance(error, SourceRefused) else "embedding_failed"
+    return AddResult(asked, None, display_name(asked), "failed", error=Refusal(code, str(error)))
+
+
+def _silent(_progress: Progress) -> None:
+    """Progress that nobody watches."""

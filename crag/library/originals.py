@@ -1,0 +1,54 @@
+"""The files as they were added, kept under their SHA-256; no name that a person gave ever becomes a path."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from crag.errors import HomeFault
+from crag.library.durable import remove_unfinished, write_durably
+
+_NAME = re.compile("[0-9a-f]{64}")
+
+
+class Originals:
+    """A folder of files named by their content."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def path(self, sha256: str) -> Path | None:
+        """Where the original lies, or None."""
+        path = self._place(sha256)
+        return path if path.is_file() else None
+
+    def keep(self, sha256: str, data: bytes) -> None:
+        """Stores the bytes durably, once. Raises `HomeFault` when the disk refuses."""
+        if self.path(sha256):
+            return
+        try:
+            write_durably(self._place(sha256), lambda file: file.write(data))
+        except OSError as error:
+            raise HomeFault("The file could not be saved: the disk is full or cannot be written to.") from error
+
+    def keep_only(self, used: Iterable[str]) -> None:
+        """Removes every original but these. Only while nothing can be added: within a write transaction."""
+        wanted = set(used)
+        for path in self._folder.glob("*/*"):
+            if _NAME.fullmatch(path.name) and path.name not in wanted:
+                path.unlink(missing_ok=True)
+        remove_unfinished(self._folder)
+
+    def remove(self, sha256: str) -> None:
+        """Removes one original. Only within a write transaction that saw it unused."""
+        self._place(sha256).unlink(missing_ok=True)
+
+    def size(self) -> int:
+        """Bytes of all originals together."""
+        return sum(path.stat().st_size for path in self._folder.glob("*/*") if path.is_file())
+
+    def _place(self, sha256: str) -> Path:
+        if not _NAME.fullmatch(sha256):
+            raise ValueError("not a SHA-256 in hexadecimal digits")
+        return self._folder / sha256[:2] / sha256

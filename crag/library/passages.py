@@ -1,0 +1,137 @@
+"""Passages as they are read: joined with their source and their neighbours, so that nothing removed can be shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import ColumnElement, Connection, Row, func, or_, select
+
+from crag.database import Database
+from crag.database.tables import passages, sources, vectors
+from crag.protocols import Vectors
+from crag.types import Passage
+
+Ids = NDArray[np.int64]
+_AT_ONCE = 500
+
+
+def read_passages(database: Database, ids: Sequence[int]) -> dict[int, Passage]:
+    """The passages that still exist, by id, each with its wider context. `len(ids)` at most a few hundred."""
+    query = select(passages, sources.c.title, sources.c.location.label("source_location")).select_from(
+        passages.join(sources)
+    )
+    with database.snapshot() as connection:
+        rows = connection.execute(query.where(passages.c.id.in_(ids))).all()
+        texts = _texts_around(connection, rows)
+    return {row.id: _passage(row, texts) for row in rows}
+
+
+def read_neighbours(database: Database, passage_id: int) -> tuple[str, str]:
+    """The texts directly before and after a passage; empty at the ends of its source."""
+    with database.snapshot() as connection:
+        row = connection.execute(select(passages).where(passages.c.id == passage_id)).first()
+        if row is None:
+            return "", ""
+        around = select(passages.c.ordinal, passages.c.text).where(
+            passages.c.source_id == row.source_id, passages.c.ordinal.in_((row.ordinal - 1, row.ordinal + 1))
+        )
+        texts = dict(connection.execute(around).tuples().all())
+    return texts.get(row.ordinal - 1, ""), texts.get(row.ordinal + 1, "")
+
+
+def within(collection: str, source_ids: Sequence[str]) -> list[ColumnElement[bool]]:
+    """The conditions on `sources` for a search limited to a collection or to some sources; empty: no limit."""
+    conditions: list[ColumnElement[bool]] = []
+    if collection:
+        conditions.append(sources.c.collection == collection)
+    if source_ids:
+        conditions.append(sources.c.id.in_(source_ids))
+    return conditions
+
+
+def read_ids(database: Database, collection: str, source_ids: Sequence[str]) -> Ids:
+    """The ids of all passages within these limits."""
+    query = select(passages.c.id).select_from(passages.join(sources)).where(*within(collection, source_ids))
+    with database.read() as connection:
+        return _as_ids(connection.scalars(query))
+
+
+def count_passages(database: Database, collection: str, source_ids: Sequence[str]) -> int:
+    """How many passages are within these limits."""
+    limits = within(collection, source_ids)
+    query = select(func.count()).select_from(passages.join(sources) if limits else passages)
+    with database.read() as connection:
+        return connection.scalar(query.where(*limits)) or 0
+
+
+def read_vector_ids(connection: Connection, space_id: str) -> Ids:
+    """The ids of all passages with a vector of this space."""
+    return _as_ids(connection.scalars(select(vectors.c.passage_id).where(vectors.c.space_id == space_id)))
+
+
+def stream_vectors(connection: Connection, space_id: str, dimension: int, ids: Ids) -> Iterator[tuple[Ids, Vectors]]:
+    """The vectors of these passages, some hundred at a time, so that memory stays bounded."""
+    for start in range(0, len(ids), _AT_ONCE):
+        part = ids[start : start + _AT_ONCE].tolist()
+        query = select(vectors.c.passage_id, vectors.c.vector).where(
+            vectors.c.space_id == space_id, vectors.c.passage_id.in_(part)
+        )
+        rows = connection.execute(query).all()
+        matrix = np.frombuffer(b"".join(row.vector for row in rows), dtype="<f4").reshape(len(rows), dimension)
+        yield _as_ids(row.passage_id for row in rows), matrix.astype(np.float32)
+
+
+def read_unembedded(database: Database, space_id: str, limit: int) -> list[tuple[int, str, str]]:
+    """(id, heading, text) of passages without a vector of this space, oldest first."""
+    query = select(passages.c.id, passages.c.heading, passages.c.text).where(_lacks_vector(space_id))
+    with database.read() as connection:
+        return list(connection.execute(query.order_by(passages.c.id).limit(limit)).tuples())
+
+
+def count_unembedded(database: Database, space_id: str) -> int:
+    """How many passages have no vector of this space."""
+    with database.read() as connection:
+        return connection.scalar(select(func.count()).select_from(passages).where(_lacks_vector(space_id))) or 0
+
+
+def _lacks_vector(space_id: str) -> ColumnElement[bool]:
+    return (
+        ~select(vectors.c.passage_id)
+        .where(vectors.c.passage_id == passages.c.id, vectors.c.space_id == space_id)
+        .exists()
+    )
+
+
+def _as_ids(values: Any) -> Ids:
+    return np.fromiter(values, dtype=np.int64)
+
+
+def _texts_around(connection: Connection, rows: Sequence[Row[Any]]) -> dict[tuple[str, int], str]:
+    """The texts of all contexts, by source and place."""
+    wanted = [
+        (passages.c.source_id == row.source_id) & passages.c.ordinal.between(row.context_start, row.context_end)
+        for row in rows
+        if row.context_start < row.context_end
+    ]
+    if not wanted:
+        return {}
+    query = select(passages.c.source_id, passages.c.ordinal, passages.c.text).where(or_(*wanted))
+    return {(source_id, ordinal): body for source_id, ordinal, body in connection.execute(query)}
+
+
+def _passage(row: Row[Any], texts: dict[tuple[str, int], str]) -> Passage:
+    places = range(row.context_start, row.context_end + 1)
+    context = [texts[row.source_id, place] for place in places if (row.source_id, place) in texts]
+    return Passage(
+        id=row.id,
+        source_id=row.source_id,
+        title=row.title,
+        location=row.source_location,
+        text=row.text,
+        context="\n\n".join(context) or row.text,
+        page=row.page,
+        heading=row.heading,
+    )

@@ -1,0 +1,173 @@
+"""Draws a page of a PDF with the cited passage marked on it, as a marker pen would: the text under it stays black."""
+
+from __future__ import annotations
+
+import io
+import threading
+import unicodedata
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from crag.errors import NotFound
+from crag.language import sentences
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+Box = tuple[int, int, int, int]  # left, upper, right, lower in pixels
+
+_SCALE = 1.9
+_MOST_PIXELS = 12_000_000
+_PALE, _STRONG = (255, 244, 200), (255, 214, 102)
+_MARGIN = 24
+_AROUND_PASSAGE = 90
+_SHORTEST_MATCH = 8
+_PAPER = 250  # how white a pixel is that counts as empty
+# PDFium may be called from one thread at a time only.
+_ONE_AT_A_TIME = threading.Lock()
+
+
+def page_count(path: Path) -> int:
+    """How many pages the PDF has. Raises `NotFound` when it cannot be opened."""
+    with _opened(path) as pdf:
+        return len(pdf)
+
+
+def page_picture(
+    path: Path, page: int, highlight: str = "", strong: str = "", *, around_passage: bool = False
+) -> bytes:
+    """Page `page` (from 1) as PNG, margins cut off: `highlight` marked pale, `strong` marked strongly.
+
+    What stands on another page, or cannot be found on this one, is not marked. `around_passage` keeps only the part
+    of the page with the marks, for small screens. Only for files that were read when they were added, which happens
+    in a process that can be killed. Raises `NotFound`.
+    """
+    with _opened(path) as pdf:
+        if not 1 <= page <= len(pdf):
+            raise NotFound(f"The document has no page {page}.")
+        sheet = pdf[page - 1]
+        bitmap = sheet.render(scale=_scale(sheet))
+        image = bitmap.to_pil().convert("RGB")
+        letters = _Letters(sheet.get_textpage(), bitmap.get_posconv(sheet))
+        pale, dark = letters.boxes(highlight), letters.boxes(strong)
+    kept = _visible(image, [*pale, *dark] if around_passage else [])
+    return _as_png(_marked(image, pale, dark).crop(kept))
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    import pypdfium2
+
+    with _ONE_AT_A_TIME:
+        try:
+            pdf = pypdfium2.PdfDocument(path)
+            try:
+                yield pdf
+            finally:
+                pdf.close()
+        except (pypdfium2.PdfiumError, OSError) as error:
+            raise NotFound("The page cannot be drawn; its text is still there.") from error
+
+
+def _scale(sheet: Any) -> float:
+    """1.9 pixels a point, less for posters."""
+    points = max(1.0, sheet.get_width() * sheet.get_height())
+    return float(min(_SCALE, (_MOST_PIXELS / points) ** 0.5))
+
+
+class _Letters:
+    """The letters and digits of a page, in order, and where each stands on its picture."""
+
+    def __init__(self, text: Any, positions: Any) -> None:
+        import pypdfium2.raw as pdfium
+
+        self._text = text
+        self._positions = positions
+        self._places: list[int] = []
+        squeezed: list[str] = []
+        for place in range(text.count_chars()):
+            code = pdfium.FPDFText_GetUnicode(text, place)
+            letters = _squeeze(chr(code)) if code <= 0x10FFFF else ""
+            squeezed.append(letters)
+            self._places += [place] * len(letters)
+        self._squeezed = "".join(squeezed)
+
+    def boxes(self, passage: str) -> list[Box]:
+        """One box for each line of what can be found of the passage: the whole, else sentence by sentence."""
+        whole = self._find(passage, 0)
+        spans = [whole] if whole else list(self._find_sentences(passage))
+        return [box for start, end in spans for box in self._lines(self._places[start:end])]
+
+    def _find_sentences(self, passage: str) -> Iterator[tuple[int, int]]:
+        last = 0
+        for sentence in sentences(passage):
+            if span := self._find(sentence, last) or self._find(sentence, 0):
+                last = span[1]
+                yield span
+
+    def _find(self, wanted: str, start: int) -> tuple[int, int] | None:
+        letters = _squeeze(wanted)
+        at = self._squeezed.find(letters, start) if len(letters) >= _SHORTEST_MATCH else -1
+        return (at, at + len(letters)) if at >= 0 else None
+
+    def _lines(self, places: Sequence[int]) -> Iterator[Box]:
+        """The boxes of neighbouring letters, joined as long as they stand on one line."""
+        line: Box | None = None
+        for place in places:
+            box = self._box(place)
+            if line and box[0] >= line[0] and abs(box[3] - line[3]) < (line[3] - line[1]) / 2:
+                line = (line[0], min(line[1], box[1]), max(line[2], box[2]), max(line[3], box[3]))
+                continue
+            if line:
+                yield line
+            line = box
+        if line:
+            yield line
+
+    def _box(self, place: int) -> Box:
+        left, bottom, right, top = self._text.get_charbox(place, loose=True)
+        corners = [self._positions.to_bitmap(x, y) for x, y in ((left, bottom), (right, top))]
+        (x1, x2), (y1, y2) = (sorted(values) for values in zip(*corners, strict=True))
+        return x1, y1, x2, y2
+
+
+def _squeeze(text: str) -> str:
+    """Letters and digits alone, in lower case, ligatures and accents taken apart: what line breaks cannot change."""
+    return "".join(sign for sign in unicodedata.normalize("NFKD", text).casefold() if sign.isalnum())
+
+
+def _marked(image: Image, pale: Sequence[Box], dark: Sequence[Box]) -> Image:
+    """The page with colour multiplied onto it."""
+    from PIL import Image as Pictures
+    from PIL import ImageChops, ImageDraw
+
+    if not pale and not dark:
+        return image
+    colours = Pictures.new("RGB", image.size, "white")
+    brush = ImageDraw.Draw(colours)
+    for boxes, colour in ((pale, _PALE), (dark, _STRONG)):
+        for box in boxes:
+            brush.rectangle(box, fill=colour)
+    return ImageChops.multiply(image, colours)
+
+
+def _visible(image: Image, marks: Sequence[Box]) -> Box:
+    """What to keep: all but the empty margins; with marks no more above and below them than a few lines."""
+    left, upper, right, lower = image.convert("L").point(lambda light: 255 * (light < _PAPER)).getbbox() or (
+        0,
+        0,
+        *image.size,
+    )
+    if marks:
+        upper = max(upper, min(box[1] for box in marks) - _AROUND_PASSAGE)
+        lower = min(lower, max(box[3] for box in marks) + _AROUND_PASSAGE)
+    width, height = image.size
+    return max(0, left - _MARGIN), max(0, upper - _MARGIN), min(width, right + _MARGIN), min(height, lower + _MARGIN)
+
+
+def _as_png(image: Image) -> bytes:
+    out = io.BytesIO()
+    image.save(out, "PNG", compress_level=3)
+    return out.getvalue()

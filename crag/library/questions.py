@@ -1,0 +1,62 @@
+"""Questions to begin with, made of what the sources say about themselves: their own questions and their headings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain, zip_longest
+
+from sqlalchemy import select
+
+from crag.database import Database
+from crag.database.tables import passages, sources
+from crag.language import cjk
+from crag.library.reading import HEADING_SEPARATOR
+
+_SOURCES_ASKED = 12
+_SHORTEST, _LONGEST = 4, 70
+_SAYS_NOTHING = re.compile(
+    r"(?i)(?:abstract|introduction|overview|conclusions?|summary|references|citations?|bibliography|appendix.*"
+    r"|acknowledge?ments?|contents|table of contents|index|notes|discussion|results?|methods?|background|faq"
+    r"|see also|external links|further reading|related work|license|chapter \w+|section \w+)"
+)
+_NUMBER = re.compile(r"^(?:\d+(?:\.\d+)*|[ivxIVX]+)[.)]?\s+|\s*[#¶]\s*$|^#+\s*")
+_HANGUL = re.compile("[가-힣]")
+
+
+def suggest_questions(database: Database, n: int) -> list[str]:
+    """At most `n` different questions, from as many sources as there are."""
+    by_source = [list(_questions(headings)) for headings in _headings(database)]
+    in_turns = chain.from_iterable(zip_longest(*by_source))
+    return list(dict.fromkeys(question for question in in_turns if question))[:n]
+
+
+def as_question(heading: str) -> str:
+    """The heading as a question: itself if it asks, else one for what it says."""
+    if heading.endswith(("?", "？")):
+        return heading
+    if cjk(heading):
+        return f"“{heading}”에 대해 무엇을 말하나요?" if _HANGUL.search(heading) else f"關於「{heading}」說了什麼？"
+    short = len(heading.split()) <= 4 and not re.search(r"\b(?:and|or|vs)\b|[:,;&/]|ing\b", heading)
+    if short and not heading.endswith("s"):
+        return f"What is {heading}?"
+    return f"What do the documents say about “{heading}”?"
+
+
+def _questions(headings: Iterable[str]) -> Iterator[str]:
+    for heading in headings:
+        bare = _NUMBER.sub("", heading.rpartition(HEADING_SEPARATOR)[2].strip()).strip(" .:")
+        if _SHORTEST <= len(bare) <= _LONGEST and not _SAYS_NOTHING.fullmatch(bare):
+            yield as_question(bare)
+
+
+def _headings(database: Database) -> list[list[str]]:
+    """The headings of the newest sources in reading order; the title of a source that has none."""
+    newest = select(sources.c.id, sources.c.title).order_by(sources.c.added_at.desc(), sources.c.id)
+    with database.read() as connection:
+        found = []
+        for source_id, title in connection.execute(newest.limit(_SOURCES_ASKED)).all():
+            query = select(passages.c.heading).where(passages.c.source_id == source_id, passages.c.heading != "")
+            headings = connection.scalars(query.order_by(passages.c.ordinal).limit(200)).all()
+            found.append(list(dict.fromkeys(headings)) or [re.sub(r"\.\w{2,8}$", "", title)])
+    return found

@@ -1,0 +1,72 @@
+"""From bytes to chunks: parsed in the guarded child, then split."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from crag.stopping import Stop
+from crag.types import Progress
+
+if TYPE_CHECKING:
+    from crag.library.split import Chunk
+
+Report = Callable[[Progress], None]
+CHUNK_TOKENS = 250
+CHUNK_OVERLAP = 0
+HEADING_SEPARATOR = " › "
+
+
+@dataclass(frozen=True, slots=True)
+class Bytes:
+    """A document as it came. `content_type` is empty and `charset` None where nobody said them."""
+
+    name: str
+    data: bytes
+    content_type: str = ""
+    charset: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a document says. `pages` is None where there are none."""
+
+    title: str
+    kind: str
+    pages: int | None
+    chunks: Sequence[Chunk]
+
+
+class Read(Protocol):
+    """Reads one document."""
+
+    def __call__(self, document: Bytes, report: Report, stop: Stop) -> Reading:
+        """What it says, in chunks. Raises `SourceRefused`, `Stopped`."""
+        ...
+
+
+class GuardedReader:
+    """Parses in a child process that can be killed, then splits by tokens."""
+
+    def __init__(self, count_tokens: Callable[[str], int], limit_bytes: int) -> None:
+        self._count_tokens = count_tokens
+        self._limit_bytes = limit_bytes
+
+    def __call__(self, document: Bytes, report: Report, stop: Stop) -> Reading:
+        """See `Read`."""
+        from crag.library.parse import Limits, parse
+        from crag.library.split import split
+
+        parsed = parse(
+            document.name,
+            document.data,
+            content_type=document.content_type,
+            charset=document.charset,
+            stop=stop,
+            limits=Limits(size=self._limit_bytes),
+            progress=report,
+        )
+        report(Progress("Splitting"))
+        chunks = split(parsed, self._count_tokens, CHUNK_TOKENS, CHUNK_OVERLAP)
+        return Reading(parsed.title, parsed.kind, parsed.pages, chunks)

@@ -1,0 +1,151 @@
+"""The rows of the library, written within a transaction of the caller's."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import ColumnElement, Connection, Row, delete, insert, select, text, update
+
+from crag.database.tables import collections, counters, passages, sources, spaces, vectors
+from crag.protocols import Vectors
+from crag.types import AddStatus, Space
+
+if TYPE_CHECKING:
+    from crag.library.split import Chunk
+
+_EPOCH = "library_epoch"
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What a source is known by before it is read.
+
+    `located`: its location names it, so that a new version takes the place of the old one.
+    """
+
+    collection: str
+    location: str
+    located: bool
+    sha256: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What reading a source has told. `chunker` says how it was cut: tokenizer, size and overlap."""
+
+    title: str
+    kind: str
+    pages: int | None
+    chunker: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What became of a source, its id, and the SHA-256 of the version that went."""
+
+    status: AddStatus
+    id: str
+    dropped: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class NewPassages:
+    """The passages of a new source, row by row: chunk, search terms, vector of `space`."""
+
+    chunks: Sequence[Chunk]
+    terms: Sequence[str]
+    vectors: Vectors
+    space: Space
+
+
+def read_epoch(connection: Connection) -> int:
+    """The epoch as this connection sees it."""
+    return connection.scalar(select(counters.c.value).where(counters.c.name == _EPOCH)) or 0
+
+
+def move_epoch(connection: Connection) -> None:
+    """Counts up, and adds chance below, so that a cache of a database since put back from a backup is told apart."""
+    value = ((read_epoch(connection) >> 32) + 1 << 32) | secrets.randbits(32)
+    connection.execute(
+        text("INSERT INTO counters (name, value) VALUES (:n, :v) ON CONFLICT (name) DO UPDATE SET value = :v"),
+        {"n": _EPOCH, "v": value},
+    )
+
+
+def ensure_collection(connection: Connection, name: str) -> None:
+    """Makes the collection unless it is there."""
+    connection.execute(insert(collections).prefix_with("OR IGNORE"), {"name": name, "created_at": time.time()})
+
+
+def find_first(connection: Connection, conditions: Sequence[ColumnElement[bool]]) -> Row[Any] | None:
+    """The one source that meets the conditions, or None."""
+    return connection.execute(select(sources).where(*conditions)).first()
+
+
+def same_bytes(identity: Identity) -> tuple[ColumnElement[bool], ...]:
+    """The conditions for a source of the collection with these very bytes."""
+    return sources.c.collection == identity.collection, sources.c.sha256 == identity.sha256
+
+
+def same_location(identity: Identity) -> tuple[ColumnElement[bool], ...]:
+    """The conditions for the source of the collection at this place."""
+    return sources.c.collection == identity.collection, sources.c.location == identity.location
+
+
+def write_source(connection: Connection, identity: Identity, description: Description, old: str | None) -> str:
+    """Writes the row, over the old version if there is one; the source's id."""
+    source_id = old or secrets.token_hex(6)
+    values = asdict(identity) | asdict(description) | {"added_at": time.time()}
+    del values["located"]
+    if old:
+        _delete_passages(connection, old)
+        connection.execute(update(sources).where(sources.c.id == old).values(values))
+    else:
+        connection.execute(insert(sources), {"id": source_id} | values)
+    return source_id
+
+
+def write_passages(connection: Connection, source_id: str, content: NewPassages) -> None:
+    """Adds the passages of a source with their search terms and vectors."""
+    fields = ("ordinal", "page", "heading", "text", "context_start", "context_end")
+    rows = [{"source_id": source_id} | {name: getattr(chunk, name) for name in fields} for chunk in content.chunks]
+    returning = insert(passages).returning(passages.c.id, sort_by_parameter_order=True)
+    ids = list(connection.scalars(returning, rows))
+    connection.execute(
+        text("INSERT INTO passage_terms (rowid, terms) VALUES (:id, :terms)"),
+        [{"id": id_, "terms": terms} for id_, terms in zip(ids, content.terms, strict=True)],
+    )
+    write_vectors(connection, ids, content.vectors, content.space)
+
+
+def write_vectors(connection: Connection, ids: Sequence[int], rows: Vectors, space: Space) -> None:
+    """Adds one vector of `space` for each passage id."""
+    fields = ("id", "provider", "model", "digest", "dimension", "document_prefix", "query_prefix")
+    values = {field: getattr(space, field) for field in fields}
+    connection.execute(insert(spaces).prefix_with("OR IGNORE"), values)
+    bodies = (row.astype("<f4").tobytes() for row in rows)
+    connection.execute(
+        insert(vectors),
+        [{"passage_id": id_, "space_id": space.id, "vector": body} for id_, body in zip(ids, bodies, strict=True)],
+    )
+
+
+def delete_source(connection: Connection, source_id: str) -> None:
+    """Removes a source and all its passages."""
+    _delete_passages(connection, source_id)
+    connection.execute(delete(sources).where(sources.c.id == source_id))
+
+
+def _delete_passages(connection: Connection, source_id: str) -> None:
+    """The full-text index knows no foreign keys: its rows go first, the vectors go with their passages."""
+    ids = select(passages.c.id).where(passages.c.source_id == source_id)
+    connection.execute(
+        text("DELETE FROM passage_terms WHERE rowid = :id"),
+        [{"id": id_} for id_ in connection.scalars(ids)] or [{"id": -1}],
+    )
+    connection.execute(delete(passages).where(passages.c.source_id == source_id))

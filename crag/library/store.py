@@ -1,0 +1,183 @@
+"""Sources and collections in the database. What changes what can be searched moves the epoch in the same commit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, Row, func, select
+
+from crag.database import Database
+from crag.database.tables import collections, passages, sources, spaces, vectors
+from crag.errors import BadRequest
+from crag.library.rows import (
+    Description,
+    Identity,
+    NewPassages,
+    Stored,
+    delete_source,
+    ensure_collection,
+    find_first,
+    move_epoch,
+    read_epoch,
+    same_bytes,
+    same_location,
+    write_passages,
+    write_source,
+    write_vectors,
+)
+from crag.protocols import Vectors
+from crag.types import DEFAULT_COLLECTION, Collection, Source, Space
+
+_LONGEST_NAME = 80
+
+
+class Store:
+    """What the library knows, read and written in short transactions."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        with database.read() as connection:
+            known = connection.scalar(select(func.count()).where(collections.c.name == DEFAULT_COLLECTION))
+        if not known:
+            self.create_collection(DEFAULT_COLLECTION)
+
+    def epoch(self) -> int:
+        """A number that differs after every change of the library, by whichever process."""
+        with self.database.read() as connection:
+            return read_epoch(connection)
+
+    def create_collection(self, name: str) -> str:
+        """Makes sure that the collection exists; its name as kept. Raises `BadRequest` for an empty or endless one."""
+        name = collection_name(name)
+        with self.database.write() as connection:
+            ensure_collection(connection, name)
+        return name
+
+    def collections(self) -> list[Collection]:
+        """Every collection with its counts, by name, the default one first."""
+        query = (
+            select(collections.c.name, func.count(sources.c.id.distinct()), func.count(passages.c.id))
+            .select_from(collections.outerjoin(sources).outerjoin(passages))
+            .group_by(collections.c.name)
+            .order_by(collections.c.name != DEFAULT_COLLECTION, func.lower(collections.c.name))
+        )
+        with self.database.read() as connection:
+            return [Collection(*row) for row in connection.execute(query)]
+
+    def sources(self, *conditions: ColumnElement[bool]) -> list[Source]:
+        """The sources that meet all conditions, newest first."""
+        passage_count = (
+            select(func.count()).where(passages.c.source_id == sources.c.id).correlate(sources).scalar_subquery()
+        )
+        labels = (
+            select(func.group_concat(spaces.c.provider + ":" + spaces.c.model))
+            .select_from(passages.join(vectors).join(spaces))
+            .where(passages.c.source_id == sources.c.id, passages.c.ordinal == 0)
+            .correlate(sources)
+            .scalar_subquery()
+        )
+        query = select(sources, passage_count.label("passages"), labels.label("space")).where(*conditions)
+        with self.database.read() as connection:
+            return [_source(row) for row in connection.execute(query.order_by(sources.c.added_at.desc(), sources.c.id))]
+
+    def source(self, source_id: str) -> Source | None:
+        """The source with this id."""
+        return next(iter(self.sources(sources.c.id == source_id)), None)
+
+    def unchanged(self, identity: Identity) -> Source | None:
+        """The source of this collection that holds these very bytes, unless the location still holds others."""
+        twin = next(iter(self.sources(*same_bytes(identity))), None)
+        if twin and identity.located:
+            old = next(iter(self.sources(*same_location(identity))), None)
+            return twin if old is None or old.id == twin.id else None
+        return twin
+
+    def put(
+        self, identity: Identity, description: Description, content: NewPassages, prepare: Callable[[], None]
+    ) -> Stored:
+        """Makes a source visible in one commit; `prepare` runs within it, last of all that may still fail.
+
+        *unchanged* has the id of the twin that another worker stored meanwhile, *replaced* the id that the location
+        has always had.
+        """
+        with self.database.write() as connection:
+            twin = find_first(connection, same_bytes(identity))
+            old = find_first(connection, same_location(identity)) if identity.located else None
+            if twin:
+                stored = Stored("unchanged", twin.id, old.sha256 if old and old.id != twin.id else None)
+                if old and stored.dropped:
+                    delete_source(connection, old.id)
+                    move_epoch(connection)
+                return stored
+            ensure_collection(connection, identity.collection)
+            source_id = write_source(connection, identity, description, old.id if old else None)
+            write_passages(connection, source_id, content)
+            move_epoch(connection)
+            prepare()
+        return Stored("replaced", source_id, old.sha256) if old else Stored("added", source_id, None)
+
+    def add_vectors(self, ids: Sequence[int], rows: Vectors, space: Space) -> int:
+        """Gives existing passages vectors of another space; how many of them still exist and had none."""
+        with self.database.write() as connection:
+            exist = set(connection.scalars(select(passages.c.id).where(passages.c.id.in_(ids))))
+            held = select(vectors.c.passage_id).where(vectors.c.space_id == space.id, vectors.c.passage_id.in_(ids))
+            have = set(connection.scalars(held))
+            wanted = [place for place, id_ in enumerate(ids) if id_ in exist - have]
+            if wanted:
+                write_vectors(connection, [ids[place] for place in wanted], rows[wanted], space)
+                move_epoch(connection)
+        return len(wanted)
+
+    def remove(self, source_ids: Sequence[str]) -> list[Source]:
+        """Takes sources out; those that were there."""
+        gone = self.sources(sources.c.id.in_(source_ids))
+        with self.database.write() as connection:
+            for source in gone:
+                delete_source(connection, source.id)
+            if gone:
+                move_epoch(connection)
+        return gone
+
+    def release(self, digests: Iterable[str], remove: Callable[[str], None]) -> None:
+        """Calls `remove` for each SHA-256 that no source uses, while none can be added."""
+        with self.database.write() as connection:
+            for digest in set(digests):
+                if not connection.scalar(select(func.count()).where(sources.c.sha256 == digest)):
+                    remove(digest)
+
+    def sweep(self, keep_only: Callable[[Sequence[str]], None]) -> None:
+        """Calls `keep_only` with every SHA-256 in use, while none can be added."""
+        with self.database.write() as connection:
+            keep_only(list(connection.scalars(select(sources.c.sha256))))
+
+    def counts(self) -> tuple[int, int]:
+        """How many sources and passages there are."""
+        with self.database.read() as connection:
+            number_of_sources = connection.scalar(select(func.count()).select_from(sources)) or 0
+            number_of_passages = connection.scalar(select(func.count()).select_from(passages)) or 0
+        return number_of_sources, number_of_passages
+
+
+def collection_name(name: str) -> str:
+    """The name as it is kept. Raises `BadRequest` when it is empty or endless."""
+    name = " ".join(name.encode("utf-8", "replace").decode().replace("\x00", "").split())
+    if not name or len(name) > _LONGEST_NAME:
+        raise BadRequest(f"A collection needs a name of 1 to {_LONGEST_NAME} characters.", "Give it a short name.")
+    return name
+
+
+def _source(row: Row[Any]) -> Source:
+    return Source(
+        id=row.id,
+        title=row.title,
+        kind=row.kind,
+        location=row.location,
+        collection=row.collection,
+        sha256=row.sha256,
+        size=row.size,
+        pages=row.pages,
+        passages=row.passages,
+        added_at=row.added_at,
+        space=row.space or "",
+    )
