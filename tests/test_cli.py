@@ -1,0 +1,223 @@
+"""The commands of the contract, on a real home with the built-in engine and with scripted servers."""
+
+import json
+
+import pytest
+
+from crag.cli import main
+from tests.doubles.ollama import ScriptedOllama
+from tests.doubles.tavily import TavilyServer
+
+NOTES = """# Trace-based compilation
+
+TraceMonkey gives up on a loop after repeated failures. After two failed recordings the fragment is blacklisted,
+which means that the virtual machine never starts recording at that point again.
+
+# Side exits
+
+A failing guard makes the trace take a side exit back to the interpreter. If that exit becomes hot, a branch trace is
+recorded from it.
+"""
+QUESTION = "When is a fragment blacklisted?"
+ELSEWHERE = "Who won the 2024 NBA finals?"
+CELTICS = {
+    "title": "2024 NBA Finals",
+    "url": "https://example.org/finals",
+    "content": "The Boston Celtics won the 2024 NBA finals against the Dallas Mavericks.",
+}
+
+
+@pytest.fixture
+def crag(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OLLAMA_HOST", "http://127.0.0.1:9")
+
+    def run(*arguments, json_output=True):
+        given = [*arguments, "--home", str(tmp_path / "home"), *(["--json"] if json_output else [])]
+        code = main(given)
+        printed = capsys.readouterr()
+        return code, json.loads(printed.out) if json_output else printed.out + printed.err
+
+    return run
+
+
+@pytest.fixture
+def notes(tmp_path):
+    file = tmp_path / "notes.md"
+    file.write_text(NOTES, encoding="utf-8")
+    return str(file)
+
+
+def test_add_list_search_remove(crag, notes):
+    code, added = crag("add", notes, notes)
+    first, second = added["sources"]
+    assert (code, first["status"], second["status"], first["error"]) == (0, "added", "unchanged", None)
+    _, listed = crag("list")
+    assert [(one["id"], one["title"], one["collection"]) for one in listed["sources"]] == [
+        (first["id"], first["title"], "Documents")
+    ]
+    _, found = crag("search", "side exit interpreter", "-k", "1")
+    assert "side exit" in found["hits"][0]["text"]
+    assert crag("remove", first["id"])[0] == 0
+    assert crag("list")[1] == {"sources": []}
+    assert crag("search", "side exit")[1] == {"hits": []}
+
+
+def test_refresh_replaces_what_changed(crag, notes, tmp_path):
+    crag("add", notes)
+    assert crag("refresh")[1]["sources"][0]["status"] == "unchanged"
+    (tmp_path / "notes.md").write_text(NOTES.replace("two failed", "seven failed"), encoding="utf-8")
+    assert crag("refresh")[1]["sources"][0]["status"] == "replaced"
+    assert "seven" in crag("search", "failed recordings fragment", "-k", "1")[1]["hits"][0]["text"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "refused"),
+    [("empty.txt", b"", "empty"), ("photo.pdf", b"\x89PNG\r\n\x1a\n" + b"\0" * 50, "unsupported")],
+)
+def test_what_cannot_be_added_says_why_and_nothing_is_stored(crag, tmp_path, name, content, refused):
+    (tmp_path / name).write_bytes(content)
+    code, document = crag("add", str(tmp_path / name))
+    (entry,) = document["sources"]
+    assert (code, entry["status"], entry["error"]["code"]) == (1, "failed", refused)
+    assert entry["error"]["message"]
+    assert crag("list")[1] == {"sources": []}
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:1/", "http://localhost/", "http://169.254.169.254/latest/"])
+def test_addresses_of_ones_own_network_are_not_fetched(crag, url):
+    code, document = crag("add", url)
+    assert (code, document["sources"][0]["error"]["code"]) == (1, "blocked_url")
+
+
+def test_an_answer_of_the_builtin_engine_holds_the_whole_contract(crag, notes):
+    crag("add", notes)
+    code, answer = crag("ask", QUESTION)
+    assert code == 0
+    assert answer["complete"] is True
+    assert answer["action"] == "correct"
+    assert answer["steps"] == ["retrieve_documents", "grade_document_retrieval", "generate_answer"]
+    assert "blacklisted" in answer["answer"]
+    assert "[1]" in answer["answer"]
+    assert answer["sources"][0]["quote"] in NOTES.replace("\n", " ")
+    assert {"score", "verdict", "reason", "strips", "origin", "title", "page"} <= set(answer["verdicts"][0])
+    assert answer["web"] == {"used": False, "query": None, "why": None}
+    assert {"retrieve", "generate", "total"} <= set(answer["timings"])
+
+
+def test_a_question_the_documents_do_not_answer_sends_nothing_without_a_key(crag, notes, monkeypatch):
+    with TavilyServer(results=[CELTICS]) as tavily:
+        monkeypatch.setenv("CRAG_TAVILY_URL", tavily.url)
+        crag("add", notes)
+        _, answer = crag("ask", ELSEWHERE, "--web", "auto")
+    assert (answer["action"], answer["outcome"], tavily.requests) == ("incorrect", "not_answered", [])
+    assert answer["web"]["why"] == "There is no Tavily key, so the web was not searched."
+
+
+def test_with_a_key_and_leave_it_is_answered_from_the_web(crag, notes, monkeypatch):
+    with TavilyServer(results=[CELTICS]) as tavily:
+        monkeypatch.setenv("CRAG_TAVILY_URL", tavily.url)
+        monkeypatch.setenv("TAVILY_API_KEY", "tvly-secret")
+        crag("add", notes)
+        _, off = crag("ask", ELSEWHERE)
+        assert tavily.requests == [], "off unless asked for"
+        _, answer = crag("ask", ELSEWHERE, "--web", "auto", "--preset", "langgraph-local")
+    assert off["outcome"] == "not_answered"
+    assert "Celtics" in answer["answer"]
+    assert answer["steps"][-2:] == ["web_search", "generate_answer"]
+    assert answer["web"]["query"] == tavily.queries[0]
+    assert answer["sources"][0]["location"] == CELTICS["url"]
+    assert "tvly-secret" not in json.dumps(answer)
+
+
+def test_the_same_over_ollama(crag, notes, monkeypatch):
+    with ScriptedOllama() as ollama:
+        monkeypatch.setenv("OLLAMA_HOST", ollama.url)
+        crag("add", notes)
+        code, answer = crag("ask", QUESTION)
+    assert code == 0
+    assert answer["model"] == "Llama 3.1 8B"
+    assert answer["action"] == "correct"
+    assert answer["sources"]
+    assert answer["tokens"]["answer"] > 0
+
+
+def test_asked_for_a_model_that_is_not_there(crag, notes):
+    crag("add", notes)
+    code, answer = crag("ask", QUESTION, "--model", "ollama:llama3.1")
+    assert (code, answer["complete"], answer["error"]["code"]) == (1, False, "unreachable")
+    assert "ollama serve" in answer["error"]["message"]
+    assert crag("ask", QUESTION, "--model", "builtin")[0] == 0
+
+
+def test_a_conversation_goes_on(crag, notes, tmp_path):
+    from crag.conversations import Conversations
+    from crag.database import Database
+
+    crag("add", notes)
+    database = Database(tmp_path / "home")
+    conversation = Conversations(database).create()
+    crag("ask", QUESTION, "--conversation", conversation.id)
+    _, answer = crag("ask", "And what does that mean?", "--conversation", conversation.id)
+    assert answer["steps"][0] == "condense_question"
+    assert len(Conversations(database).messages(conversation.id)) == 4
+    database.close()
+    assert crag("ask", QUESTION, "--conversation", "gone")[1]["error"]["code"] == "not_found"
+
+
+def test_grade_keeps_the_order_of_the_lines(crag, tmp_path):
+    rows = [
+        {"question": QUESTION, "passage": "After two failed recordings the fragment is blacklisted."},
+        {"question": ELSEWHERE, "passage": "Bananas are rich in potassium."},
+        {"question": QUESTION, "passage": "The weather was mild in May."},
+    ]
+    file = tmp_path / "pairs.jsonl"
+    file.write_text("\n".join(json.dumps(row) for row in rows))
+    code, document = crag("grade", str(file), "--model", "builtin")
+    grades = document["grades"]
+    assert code == 0
+    assert [one["verdict"] == "irrelevant" for one in grades] == [False, True, True]
+    file.write_text("{}")
+    assert crag("grade", str(file))[1]["error"]["code"] == "bad_request"
+
+
+def test_doctor_names_what_mends_each_thing(crag):
+    code, document = crag("doctor")
+    checks = {check["name"]: check for check in document["checks"]}
+    assert code == 0
+    assert checks["Built-in engine"]["status"] == "ok"
+    assert "ollama pull" in checks["Llama 3 on Ollama"]["fix"]
+    assert checks["Web search"]["fix"]
+
+
+def test_for_people_the_answer_comes_with_its_sources(crag, notes):
+    assert "added" in crag("add", notes, json_output=False)[1]
+    printed = crag("ask", QUESTION, json_output=False)[1]
+    assert "blacklisted" in printed
+    assert "\n[1] " in printed
+
+
+def test_escape_codes_do_not_reach_the_terminal(crag, tmp_path):
+    (tmp_path / "evil.md").write_text("# A\n\nThe fragment\x1b[2J\x1b]0;owned\x07 is blacklisted after two failures.")
+    crag("add", str(tmp_path / "evil.md"), json_output=False)
+    assert "\x1b" not in crag("ask", QUESTION, json_output=False)[1]
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["fly"], ["ask"], ["search", "q", "-k", "0"], ["ask", "q", "--policy", "some"]]
+)
+def test_usage_is_exit_2(arguments, capsys):
+    assert main(arguments) == 2
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("question", ["", "  "])
+def test_an_empty_question_is_refused(crag, question):
+    code, document = crag("ask", question)
+    assert (code, document["error"]["code"]) == (1, "bad_request")
+
+
+def test_removing_an_unknown_document_removes_nothing(crag, notes):
+    _, added = crag("add", notes)
+    assert crag("remove", added["sources"][0]["id"], "unknown")[0] == 1
+    assert len(crag("list")[1]["sources"]) == 1
