@@ -1,0 +1,55 @@
+"""The router: page configuration, navigation, and one place that turns a failure into words."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import streamlit as st
+
+from crag.errors import CragError
+from pages.parts import markdown
+from pages.parts.resources import warm_up
+
+ICON = Path(__file__).parent / "pages" / "parts" / "icon.png"
+WIDE = {"Documents"}
+
+_log = logging.getLogger(__name__)
+
+
+def main() -> None:
+    """Draw the page that the address names."""
+    # Before the navigation: else the browser fetches the page's sign as an icon from outside.
+    st.set_page_config(
+        page_icon=str(ICON),
+        initial_sidebar_state=380,
+        menu_items={"About": "**CRAG Chat** asks your documents, and grades every passage before it is used."},
+    )
+    page = st.navigation(
+        [
+            st.Page("pages/chat/page.py", title="Chat", icon=":material/forum:", default=True),
+            st.Page("pages/documents/page.py", title="Documents", icon=":material/folder_open:", url_path="documents"),
+            st.Page("pages/settings/page.py", title="Settings", icon=":material/tune:", url_path="settings"),
+        ],
+        position="top",
+    )
+    st.set_page_config(
+        page_title=f"{page.title} · CRAG Chat", layout="wide" if page.title in WIDE else "centered"
+    )
+    st.logo(":material/fact_check:", size="large")
+    try:
+        page.run()
+    except CragError as error:
+        _show(error.message, error.remedy)
+    except Exception:
+        _log.exception("A page failed in a way nobody foresaw")
+        _show("Something went wrong while this page was drawn.", "Nothing is lost. Reload the page; the log has more.")
+    warm_up()
+
+
+def _show(message: str, remedy: str) -> None:
+    with st.container(border=True):
+        st.markdown(f":red[:material/error:] **{markdown.label(message)}**  \n{markdown.label(remedy)}")
+
+
+main()

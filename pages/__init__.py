@@ -1,0 +1,1 @@
+"""The screen: one folder a page, and the parts that pages share."""

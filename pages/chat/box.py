@@ -1,0 +1,168 @@
+"""Below the messages: the chips of this conversation, Stop while a run is active, and the question box."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from crag.runs.run import Run
+from crag.types import PolicyName, RunOptions
+from pages.chat import state
+from pages.chat.answer import web_is_there
+from pages.chat.questions import BOX, stop, submitted
+from pages.parts import markdown, words
+from pages.parts.adding import UPLOAD_TYPES
+from pages.parts.resources import application
+
+_EVERYTHING = "All documents"
+_WEB = {
+    f"Off {words.grey('only your documents are used')}": "off",
+    f"On {words.grey('when the documents do not answer, the rewritten question goes to Tavily')}": "auto",
+}
+_K = (1, 20)
+
+
+def draw(active: Run | None) -> None:
+    """Draw it at the bottom of the page."""
+    options = state.options()
+    with st.bottom:
+        with st.container(horizontal=True, vertical_alignment="center", wrap=False):
+            with st.container(horizontal=True, wrap=False, vertical_alignment="center"):
+                _model_chip(options)
+                _collection_chip(options)
+                _web_chip(options)
+                _options_chip(options)
+            if active is not None:
+                st.button(
+                    "Stop",
+                    icon=":material/stop_circle:",
+                    shortcut="Esc",
+                    key="stop",
+                    on_click=stop,
+                    args=(active.id,),
+                )
+        st.chat_input(
+            "Ask your documents",
+            key=BOX,
+            accept_file="multiple",
+            file_type=UPLOAD_TYPES,
+            max_upload_size=application().settings.max_upload_mb,
+            submit_mode="submit",
+            max_chars=8_000,
+            on_submit=submitted,
+        )
+
+
+def _model_chip(options: RunOptions) -> None:
+    app = application()
+    models = {model.name: model for model in app.models()}
+    auto = app.model_choice()
+    chosen = auto.label if options.model == "auto" or options.model not in models else models[options.model].label
+
+    def described(name: str) -> str:
+        model = models[name]
+        return f"{markdown.label(model.label, 60)} {words.grey(markdown.label(model.reason, 90))}"
+
+    st.menu_button(
+        markdown.label(chosen, 40),
+        list(models),
+        format_func=described,
+        icon=":material/memory:",
+        type="tertiary",
+        wrap=False,
+        key="chip_model",
+        on_click=lambda: state.change_options(model=st.session_state.chip_model),
+    )
+
+
+def _collection_chip(options: RunOptions) -> None:
+    names = {collection.name: collection for collection in application().library.collections()}
+
+    def described(name: str) -> str:
+        if not name:
+            return _EVERYTHING
+        return f"{markdown.label(name, 60)} {words.grey(f'{names[name].sources:,}')}"
+
+    chosen = "One document" if options.source_ids else markdown.label(options.collection, 40) or _EVERYTHING
+    st.menu_button(
+        chosen,
+        ["", *names],
+        format_func=described,
+        icon=":material/folder_open:",
+        type="tertiary",
+        wrap=False,
+        key="chip_collection",
+        on_click=lambda: state.change_options(collection=st.session_state.chip_collection, source_ids=()),
+    )
+
+
+def _web_chip(options: RunOptions) -> None:
+    on = options.web != "off" and web_is_there()
+    st.menu_button(
+        f"Web: {'on' if on else 'off'}",
+        list(_WEB),
+        icon=":material/public:" if on else ":material/public_off:",
+        type="tertiary",
+        wrap=False,
+        key="chip_web",
+        on_click=_choose_web,
+    )
+
+
+def _choose_web() -> None:
+    chosen = _WEB[st.session_state.chip_web]
+    if chosen != "off" and not web_is_there():
+        st.session_state.refused = "Web search is not set up: put TAVILY_API_KEY into .env and start again."
+        return
+    state.change_options(web=chosen)
+
+
+def _options_chip(options: RunOptions) -> None:
+    st.button(
+        f"{words.POLICIES[options.policy][0]} · k {options.k}",
+        icon=":material/tune:",
+        type="tertiary",
+        wrap=False,
+        key="chip_options",
+        on_click=lambda: st.session_state.update(options_open=True),
+    )
+
+
+def draw_options() -> None:
+    """The drawer behind the last chip."""
+    st.dialog("This conversation", icon=":material/tune:", position="right", width=480, on_dismiss=close_options)(
+        _options_drawer
+    )()
+
+
+def close_options() -> None:
+    """The drawer was closed."""
+    st.session_state.pop("options_open", None)
+
+
+def _options_drawer() -> None:
+    options = state.options()
+    policies: list[PolicyName] = list(words.POLICIES)
+    st.radio(
+        "Policy",
+        policies,
+        index=policies.index(options.policy),
+        format_func=lambda name: words.POLICIES[name][0],
+        captions=[words.POLICIES[name][1] for name in policies],
+        key="option_policy",
+        on_change=lambda: state.change_options(policy=st.session_state.option_policy, preset=""),
+    )
+    st.slider(
+        "Passages to grade (k)",
+        *_K,
+        value=options.k,
+        key="option_k",
+        on_change=lambda: state.change_options(k=st.session_state.option_k, preset=""),
+    )
+    st.toggle(
+        "Refine knowledge",
+        value=options.refine,
+        help="Passages are cut into strips, and only the strips that help to answer are used.",
+        key="option_refine",
+        on_change=lambda: state.change_options(refine=st.session_state.option_refine, preset=""),
+    )
+    st.caption("These belong to this conversation and count from the next question on.")

@@ -1,0 +1,136 @@
+"""The chat: questions, answers with citations, and the trace of each run beside them."""
+
+from __future__ import annotations
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from crag.runs.run import Run
+from crag.types import Conversation, Message
+from pages.chat import answer, box, conversations, live, questions, sidebar, start, state
+from pages.parts import markdown, setup, source
+from pages.parts.components import cited, page_glue
+from pages.parts.device import is_phone
+from pages.parts.resources import application
+
+
+def main() -> None:
+    """Draw the page; the run that is being answered comes last, since it is followed while the page stands."""
+    questions.ask_waiting()
+    conversation = state.current()
+    active = application().runs.active(conversation.id) if conversation else None
+    messages = _messages(conversation)
+    if conversation:
+        st.set_page_config(page_title=f"{conversation.title[:80]} · CRAG Chat")
+    trace_place = sidebar.draw(active, messages[-1].run_id if messages else None)
+    box.draw(active)
+    questions.show_refusal()
+    _draw_dialog()
+    live_place = _draw_messages(conversation, messages, active)
+    _draw_waiting()
+    page_glue(_status(messages, active), (messages[-1].run_id or "") if messages else "", _open_cited)
+    if active is not None and live_place is not None:
+        with live_place:
+            live.draw(active, trace_place)
+
+
+def _messages(conversation: Conversation | None) -> list[Message]:
+    if conversation is None:
+        return []
+    shown = st.session_state.get("messages_shown", state.MESSAGES_SHOWN)
+    return application().conversations.messages(conversation.id, last=shown)
+
+
+def _draw_messages(
+    conversation: Conversation | None, messages: list[Message], active: Run | None
+) -> DeltaGenerator | None:
+    """Every message; returns the place of the one that is being written."""
+    if conversation is None or not messages:
+        start.draw()
+        return None
+    if len(messages) < application().conversations.count(conversation.id):
+        st.button("Show earlier", icon=":material/expand_less:", type="tertiary", on_click=_show_earlier)
+    live_place = None
+    for message in messages:
+        if message.role == "user":
+            _draw_question(message.text)
+        elif active is not None and message.run_id == active.id:
+            live_place = st.chat_message("assistant", avatar=answer.AVATAR)
+        else:
+            with st.chat_message("assistant", avatar=answer.AVATAR):
+                trace = application().runs.trace(message.run_id or "")
+                answer.draw(message, trace, last=message is messages[-1])
+    return live_place
+
+
+def _draw_question(text: str) -> None:
+    with st.chat_message("user", avatar=":material/person:"):
+        st.markdown(markdown.paragraphs(text), anchors=False)
+
+
+def _draw_waiting() -> None:
+    """The question that was sent while another one is answered or while its files are read."""
+    waiting = st.session_state.get("waiting")
+    if waiting is None:
+        return
+    _draw_question(waiting)
+    reason = "its files are read first" if st.session_state.get("files_first") else "asked when this answer is done"
+    st.caption(f":material/hourglass_empty: Waiting: {reason}.")
+    st.fragment(_look_again, run_every=1.0)()
+
+
+def _look_again() -> None:
+    if questions.ask_waiting():
+        st.rerun()
+
+
+def _draw_dialog() -> None:
+    """At most one thing lies over the page."""
+    remembered = st.session_state
+    if "editing" in remembered:
+        conversations.draw_dialog()
+    elif "asks_why" in remembered:
+        answer.ask_why(remembered.asks_why)
+    elif "options_open" in remembered:
+        box.draw_options()
+    elif "source" in remembered:
+        source.open_drawer(remembered.source, state.close_drawers, _only)
+    elif "trace_open" in remembered and is_phone():
+        _trace_drawer(remembered.trace_open)
+    elif "mending" in remembered:
+        setup.draw_dialog()
+
+
+def _trace_drawer(run_id: str) -> None:
+    drawer = st.dialog("Trace", icon=":material/account_tree:", position="right", on_dismiss=state.close_drawers)
+    drawer(sidebar.draw_trace)(run_id, "drawer")
+
+
+def _only(source_id: str) -> None:
+    state.change_options(source_ids=(source_id,), collection="")
+    state.close_drawers()
+
+
+def _open_cited() -> None:
+    if clicked := cited():
+        run_id, number = clicked
+        trace = application().runs.trace(run_id)
+        found = next((citation for citation in trace.citations if citation.n == number), None)
+        if found:
+            state.open_source(run_id, found.passage_id, found.quote)
+
+
+def _show_earlier() -> None:
+    shown = st.session_state.get("messages_shown", state.MESSAGES_SHOWN)
+    st.session_state.messages_shown = shown + state.MESSAGES_SHOWN
+
+
+def _status(messages: list[Message], active: Run | None) -> str:
+    if active is not None:
+        return "Working on the answer"
+    if not messages or not messages[-1].run_id:
+        return ""
+    return answer.sentence_of_outcome(application().runs.trace(messages[-1].run_id))
+
+
+main()

@@ -1,0 +1,70 @@
+"""Asking, asking again and stopping: what the question box and the buttons set in motion."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from crag.errors import CragError
+from crag.types import RunOptions
+from pages.chat import state
+from pages.parts import markdown
+from pages.parts.resources import application
+
+_STOP_SECONDS = 0.5
+BOX = "question_box"
+
+
+def ask(question: str, options: RunOptions | None = None) -> None:
+    """Answer a question in the open conversation; while another one is answered, or files are read, it waits."""
+    conversation = state.ensure_conversation()
+    application_ = application()
+    if application_.runs.active(conversation.id) or st.session_state.get("files_first"):
+        st.session_state.waiting = question
+        return
+    try:
+        run = application_.runs.start(conversation.id, question, options or conversation.options)
+    except CragError as error:
+        st.session_state.refused = str(error)
+        return
+    state.show_trace(run.id)
+
+
+def submitted() -> None:
+    """The question box was sent: files go to the library, the question waits for them."""
+    value: Any = st.session_state[BOX]
+    jobs = application().jobs
+    for file in value.files:
+        jobs.submit_bytes(file.name, file.getvalue(), state.options().collection)
+    st.session_state.files_first = bool(value.files)
+    if value.text.strip():
+        ask(value.text)
+
+
+def ask_waiting() -> bool:
+    """Ask what waits, as soon as nothing is in its way; whether it was asked."""
+    conversation = state.current()
+    app = application()
+    if (conversation and app.runs.active(conversation.id)) or (st.session_state.get("files_first") and app.jobs.active):
+        return False
+    st.session_state.pop("files_first", None)
+    question = st.session_state.pop("waiting", None)
+    if question is None:
+        return False
+    ask(question)
+    return True
+
+
+def stop(run_id: str) -> None:
+    """Stop a run; what it has written is kept."""
+    runs = application().runs
+    runs.stop(run_id)
+    for _ in runs.attach(run_id).follow(seconds=_STOP_SECONDS):
+        pass
+
+
+def show_refusal() -> None:
+    """Say once why the last question was not taken."""
+    if refused := st.session_state.pop("refused", None):
+        st.toast(markdown.label(refused), icon=":material/error:", duration="long")

@@ -1,0 +1,75 @@
+"""The start page: what this is, how to add the first documents, and what is set up."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.chat.questions import ask
+from pages.parts import adding, jobs, markdown, setup
+from pages.parts.resources import application
+
+
+def draw() -> None:
+    """For an empty library the way to fill it; else three questions to begin with."""
+    st.title("Ask your documents", anchor=False)
+    sources, passages, _ = application().library.counts()
+    if sources:
+        _questions(sources, passages)
+        jobs.draw()
+        setup.draw(folded=True)
+        return
+    st.markdown(
+        "Every passage that is found is graded before it is used. If your documents do not answer, the question is "
+        "rewritten and, when you allow it, the web is searched. You see every step."
+    )
+    _first_documents()
+    jobs.draw()
+    st.header("Set-up", anchor=False)
+    setup.draw()
+
+
+def _first_documents() -> None:
+    with st.container(border=True):
+        adding.uploader("Add documents")
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            st.text_input(
+                "Or the address of a web page",
+                type="url",
+                icon=":material/link:",
+                placeholder="https://example.com",
+                key="first_address",
+            )
+            st.button("Add page", icon=":material/add_link:", on_click=_add_page)
+        st.button(
+            "Nothing at hand? Add three example posts",
+            icon=":material/auto_stories:",
+            type="tertiary",
+            on_click=_add_examples,
+        )
+
+
+def _add_page() -> None:
+    if adding.add_addresses(st.session_state.first_address):
+        st.session_state.first_address = ""
+
+
+def _add_examples() -> None:
+    adding.add_addresses("\n".join(application().example_urls))
+
+
+def _questions(sources: int, passages: int) -> None:
+    from pages.parts.words import count
+
+    st.markdown(f"{count(sources, 'document')}, {count(passages, 'passage')}. Every passage is graded before it is used.")
+    suggested = application().library.suggested_questions(3)
+    if not suggested:
+        return
+    with st.container(gap="xsmall"):
+        for index, question in enumerate(suggested):
+            st.button(
+                markdown.label(question, 160),
+                icon=":material/chat_bubble:",
+                key=f"suggested-{index}",
+                on_click=ask,
+                args=(question,),
+            )

@@ -1,0 +1,105 @@
+"""What the chat page remembers: the conversation in the address, the run whose trace is shown, what is open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from crag.conversations import Conversations
+from crag.errors import NotFound
+from crag.types import Conversation, RunOptions
+from pages.parts.resources import application
+from pages.parts.source import SourceView
+
+TRACE, CONVERSATIONS = "Trace", "Conversations"
+MESSAGES_SHOWN = 40
+
+
+def current() -> Conversation | None:
+    """The conversation that is open, from this session or from the address; None before its first question."""
+    conversation_id = st.session_state.get("conversation") or st.query_params.get("c")
+    if not conversation_id:
+        return None
+    try:
+        conversation = _conversations().get(conversation_id)
+    except NotFound:
+        open_conversation(None)
+        return None
+    st.session_state.conversation = conversation.id
+    st.query_params["c"] = conversation.id
+    return conversation
+
+
+def open_conversation(conversation_id: str | None) -> None:
+    """Show another conversation, or an empty page for a new one."""
+    for name in ("conversation", "shown_run", "source", "trace_open", "waiting", "messages_shown"):
+        st.session_state.pop(name, None)
+    st.query_params.clear()
+    if conversation_id:
+        st.session_state.conversation = conversation_id
+        st.query_params["c"] = conversation_id
+
+
+def options() -> RunOptions:
+    """What the next question runs under."""
+    conversation = current()
+    return conversation.options if conversation else st.session_state.get("new_options", RunOptions())
+
+
+def change_options(**changes: Any) -> None:
+    """Keep a choice for the questions to come in this conversation."""
+    changed = replace(options(), **changes)
+    if conversation := current():
+        _conversations().set_options(conversation.id, changed)
+    else:
+        st.session_state.new_options = changed
+
+
+def ensure_conversation() -> Conversation:
+    """The open conversation, made now if there is none."""
+    conversation = current()
+    if conversation is None:
+        conversation = _conversations().create(options())
+        open_conversation(conversation.id)
+    return conversation
+
+
+def show_trace(run_id: str) -> None:
+    """Show a run in the sidebar, or in a drawer where the sidebar is closed."""
+    st.session_state.shown_run = run_id
+    st.session_state.sidebar_view = TRACE
+
+
+def open_source(run_id: str, passage_id: int, quote: str = "") -> None:
+    """Open the source drawer with the next drawing of the page."""
+    st.session_state.source = SourceView(run_id, passage_id, quote)
+
+
+def passage_opener(run_id: str) -> Callable[[int], None]:
+    """A callback for the passages of a run. The whole page must run again: a fragment cannot open a drawer."""
+
+    def opened(passage_id: int) -> None:
+        trace = application().runs.trace(run_id)
+        quote = next((cited.quote for cited in trace.citations if cited.passage_id == passage_id), "")
+        open_source(run_id, passage_id, quote)
+        st.rerun()
+
+    return opened
+
+
+def close_drawers() -> None:
+    """The drawer was closed by the person."""
+    st.session_state.pop("source", None)
+    st.session_state.pop("trace_open", None)
+
+
+def drawer_is_open() -> bool:
+    """Whether something lies over the page."""
+    return "source" in st.session_state or "trace_open" in st.session_state
+
+
+def _conversations() -> Conversations:
+    return application().conversations

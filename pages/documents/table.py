@@ -1,0 +1,139 @@
+"""The table of documents: found by name and kind, removed after a question."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import streamlit as st
+
+from crag.types import Source
+from pages.parts import markdown, words
+from pages.parts.resources import application
+
+_ALL_KINDS = "All kinds"
+_REMOVE = "Remove"
+_NAMED = 8
+_ROW_HEIGHT = 35
+_MOST_ROWS = 400
+
+
+def draw(collection: str) -> None:
+    """The documents of a collection, or of all."""
+    sources = application().library.sources(collection)
+    if not sources:
+        st.caption("Nothing here yet: add files or addresses above.")
+        return
+    shown = _filtered(sources)
+    if not shown:
+        st.caption("No document matches.")
+        return
+    key = f"documents-{st.session_state.get('table_generation', 0)}"
+    state: Any = st.dataframe(
+        _rows(shown),
+        key=key,
+        hide_index=True,
+        on_select="rerun",
+        selection_mode="multi-row",
+        height=min(_MOST_ROWS, len(shown) * _ROW_HEIGHT + _ROW_HEIGHT + 3) if len(shown) < 12 else "auto",
+        alt=f"Table of {words.count(len(shown), 'document')}",
+        column_config=_columns(shown),
+    )
+    chosen = [shown[row] for row in state.selection.rows if row < len(shown)]
+    if chosen:
+        st.button(
+            f"Remove {words.count(len(chosen), 'document')}",
+            icon=":material/delete:",
+            on_click=_ask,
+            args=([source.id for source in chosen],),
+        )
+    _draw_dialog()
+
+
+def _filtered(sources: list[Source]) -> list[Source]:
+    kinds = sorted({_kind(source) for source in sources})
+    with st.container(horizontal=True, horizontal_alignment="distribute"):
+        wanted = st.text_input(
+            "Find a document",
+            type="search",
+            icon=":material/search:",
+            placeholder="Find a document",
+            label_visibility="collapsed",
+            live="200ms",
+            width=320,
+        )
+        kind = st.selectbox("Kind", [_ALL_KINDS, *kinds], label_visibility="collapsed", width=160)
+    needle = (wanted or "").casefold()
+    return [
+        source
+        for source in sources
+        if needle in f"{source.title} {source.location}".casefold() and kind in {_ALL_KINDS, _kind(source)}
+    ]
+
+
+def _kind(source: Source) -> str:
+    return words.KINDS.get(source.kind, source.kind.capitalize())
+
+
+def _rows(sources: list[Source]) -> dict[str, list[Any]]:
+    return {
+        "Document": [markdown.visible(source.title) for source in sources],
+        "Kind": [_kind(source) for source in sources],
+        "Collection": [markdown.visible(source.collection) for source in sources],
+        "Pages": [source.pages for source in sources],
+        "Passages": [source.passages for source in sources],
+        "Size": [words.size(source.size) for source in sources],
+        "Added": [datetime.fromtimestamp(source.added_at, UTC).astimezone().date() for source in sources],
+        "Actions": [[_REMOVE] for _ in sources],
+    }
+
+
+def _columns(sources: list[Source]) -> dict[str, Any]:
+    click = "document_action"
+
+    def clicked() -> None:
+        _ask([sources[st.session_state[click].row].id])
+
+    return {
+        "Document": st.column_config.TextColumn(width=360),
+        "Pages": st.column_config.NumberColumn(format="localized"),
+        "Passages": st.column_config.NumberColumn(format="localized"),
+        "Size": st.column_config.TextColumn(alignment="right"),
+        "Added": st.column_config.DateColumn(format="D MMM YYYY"),
+        "Actions": st.column_config.ButtonColumn(key=click, on_click=clicked, type="tertiary"),
+    }
+
+
+def _ask(source_ids: list[str]) -> None:
+    st.session_state.removing = source_ids
+
+
+def _close() -> None:
+    st.session_state.pop("removing", None)
+
+
+def _draw_dialog() -> None:
+    """Ask before anything goes, and name what goes."""
+    ids = st.session_state.get("removing", [])
+    sources = [source for source in application().library.sources() if source.id in set(ids)]
+    if not sources:
+        return
+    title = f"Remove {words.count(len(sources), 'document')}?"
+    st.dialog(title, icon=":material/delete:", on_dismiss=_close)(_remove)(sources)
+
+
+def _remove(sources: list[Source]) -> None:
+    for source in sources[:_NAMED]:
+        st.markdown(f"**{markdown.label(source.title, 120)}** {words.grey(words.count(source.passages, 'passage'))}")
+    if len(sources) > _NAMED:
+        st.caption(f"and {len(sources) - _NAMED:,} more")
+    st.caption("They go from this library with all their passages. Answers that cite them stay as they are.")
+    with st.container(horizontal=True):
+        if st.button("Remove", icon=":material/delete:", key="remove-confirmed"):
+            application().library.remove([source.id for source in sources])
+            _close()
+            st.session_state.table_generation = st.session_state.get("table_generation", 0) + 1
+            st.rerun()
+        if st.button("Keep", type="tertiary"):
+            _close()
+            st.rerun()

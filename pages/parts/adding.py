@@ -1,0 +1,43 @@
+"""Adding files and web pages, from whichever page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from pages.parts.resources import application
+
+UPLOAD_TYPES = ["pdf", "docx", "html", "htm", "md", "markdown", "txt"]
+_SHOWN_TYPES = ["pdf", "docx", "html", "md", "txt"]
+
+
+def uploader(label: str, collection: str = "") -> None:
+    """A place to drop files; they are handed to the library at once."""
+    generation = st.session_state.setdefault("upload_generation", 0)
+    key = f"upload-{generation}"
+    st.file_uploader(
+        label,
+        type=_SHOWN_TYPES,
+        accept_multiple_files=True,
+        max_upload_size=application().settings.max_upload_mb,
+        key=key,
+        on_change=_hand_over,
+        args=(key, collection),
+    )
+
+
+def _hand_over(key: str, collection: str) -> None:
+    """A new key afterwards: else the uploader would list the same files again."""
+    files: list[Any] = st.session_state[key] or []
+    for file in files:
+        application().jobs.submit_bytes(file.name, file.getvalue(), collection)
+    st.session_state.upload_generation += 1
+
+
+def add_addresses(text: str, collection: str = "") -> int:
+    """Hand the addresses, one a line, to the library; how many there were."""
+    addresses = [line.strip() for line in text.splitlines() if line.strip()]
+    for address in addresses:
+        application().jobs.submit_url(address, collection)
+    return len(addresses)

@@ -1,0 +1,89 @@
+"""The two things Streamlit lacks: hearing clicks on citations (and speaking to screen readers), and copying."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+
+_GLUE_HTML = """
+<div role="status" aria-live="polite" id="status"></div>
+"""
+_GLUE_CSS = """
+#status { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
+:host { display: block; height: 0; }
+"""
+_GLUE_JS = """
+export default function ({ data, parentElement, setTriggerValue }) {
+  const status = parentElement.querySelector("#status")
+  if (status && status.textContent !== data.status) status.textContent = data.status
+  const main = document.querySelector('[data-testid="stMain"]')
+  if (main && data.run && window.__cragRun !== data.run) main.scrollTo({ top: main.scrollHeight })
+  window.__cragRun = data.run
+  const heard = (event) => {
+    const link = event.target.closest ? event.target.closest('a[href^="#cite-"]') : null
+    if (!link) return
+    event.preventDefault()
+    setTriggerValue("cited", link.getAttribute("href").slice(6))
+  }
+  if (window.__cragGlue) document.removeEventListener("click", window.__cragGlue)
+  window.__cragGlue = heard
+  document.addEventListener("click", heard)
+  return () => {
+    document.removeEventListener("click", heard)
+    if (window.__cragGlue === heard) window.__cragGlue = undefined
+  }
+}
+"""
+_COPY_HTML = """
+<button type="button"><svg viewBox="0 -960 960 960" aria-hidden="true"><path d="M360-240q-33 0-56.5-23.5T280-320v-480q0-33
+23.5-56.5T360-880h360q33 0 56.5 23.5T800-800v480q0 33-23.5 56.5T720-240H360Zm0-80h360v-480H360v480ZM200-80q-33
+0-56.5-23.5T120-160v-560h80v560h440v80H200Zm160-240v-480 480Z"/></svg><span>Copy</span></button>
+"""
+_COPY_CSS = """
+button { display: flex; align-items: center; gap: 0.5rem; border: 0; background: none; padding: 0.25rem 0;
+  min-height: 2.5rem; color: var(--st-text-color); font: inherit; font-family: var(--st-font); font-size: 0.875rem;
+  cursor: pointer; border-radius: var(--st-button-radius); }
+button:hover { color: var(--st-primary-color); }
+button:focus-visible { outline: 2px solid var(--st-primary-color); outline-offset: 2px; }
+svg { width: 1.25em; height: 1.25em; fill: currentColor; }
+"""
+_COPY_JS = """
+export default function ({ data, parentElement }) {
+  const button = parentElement.querySelector("button")
+  const word = button.querySelector("span")
+  button.onclick = async () => {
+    try {
+      await navigator.clipboard.writeText(data.text)
+      word.textContent = "Copied"
+    } catch {
+      word.textContent = "Not allowed"
+    }
+    setTimeout(() => { word.textContent = "Copy" }, 1500)
+  }
+}
+"""
+
+_glue = st.components.v2.component("page_glue", html=_GLUE_HTML, css=_GLUE_CSS, js=_GLUE_JS)
+_copy = st.components.v2.component("copy_button", html=_COPY_HTML, css=_COPY_CSS, js=_COPY_JS)
+
+
+def page_glue(status: str, run_id: str, on_cited: Callable[[], None]) -> None:
+    """Speaks `status` to screen readers and shows the end of the page when another run is the last one.
+
+    `on_cited` is called after a click on a citation, see `cited`.
+    """
+    _glue(data={"status": status, "run": run_id}, key="page_glue", height="content", on_cited_change=on_cited)
+
+
+def cited() -> tuple[str, int] | None:
+    """The run and the number of the citation that was clicked; only inside `on_cited`."""
+    state: Any = st.session_state.get("page_glue")
+    run_id, _, number = str(state.cited if state else "").rpartition("-")
+    return (run_id, int(number)) if run_id and number.isdigit() else None
+
+
+def copy_button(text: str, key: str) -> None:
+    """A button that puts `text` on the clipboard."""
+    _copy(data={"text": text}, key=key, width="content", height="content")

@@ -1,0 +1,120 @@
+"""Documents on their way into the library: one row each, with its progress, its refusal or what became of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from crag.types import AddResult, Progress
+from pages.parts import markdown, words
+from pages.parts.resources import application
+
+if TYPE_CHECKING:
+    from crag.library.jobs import Job
+
+_NAME_WIDTH = 260
+_ROWS = 30
+_WAITING = ("waiting", "working")
+
+
+def draw() -> None:
+    """The block of running and finished jobs; drawn anew every second while one is active, absent when there is none."""
+    jobs = application().jobs
+    if jobs.jobs():
+        st.fragment(_block, run_every=1.0 if jobs.active else None)(jobs.active)
+
+
+def _block(was_active: bool) -> None:
+    service = application().jobs
+    jobs = service.jobs()
+    if was_active and not service.active:
+        st.rerun()
+    with st.container(border=True):
+        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+            st.markdown(_headline(jobs), width="content")
+            if service.active:
+                st.button("Cancel all", type="tertiary", key="cancel-all", on_click=service.cancel_all)
+            else:
+                st.button("Dismiss all", type="tertiary", key="dismiss-all", on_click=_dismiss_all)
+        for job in jobs[-_ROWS:]:
+            _row(job)
+
+
+def _headline(jobs: list[Job]) -> str:
+    done = sum(job.state == "done" for job in jobs)
+    working = sum(job.state in _WAITING for job in jobs)
+    refused = sum(job.state == "failed" for job in jobs)
+    facts = [f"{done} done"] if done else []
+    facts += [f"{working} in progress"] if working else []
+    facts += [f"{refused} refused"] if refused else []
+    collections = {job.collection for job in jobs}
+    where = f"to {markdown.label(collections.pop(), 60)} · " if len(collections) == 1 and "" not in collections else ""
+    word = "Adding" if working else "Added"
+    return f"**{word} {words.count(len(jobs), 'document')}** {words.grey(where + ', '.join(facts))}"
+
+
+def _row(job: Job) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", wrap=False):
+        with st.container(width=_NAME_WIDTH):
+            st.markdown(f"{_sign(job)} {markdown.label(job.name, 120)}", wrap=False)
+        with st.container():
+            _outcome(job)
+        if job.state in _WAITING:
+            st.button("Cancel", type="tertiary", key=f"cancel-{job.id}", on_click=_cancel, args=(job.id,))
+        else:
+            st.button("Dismiss", type="tertiary", key=f"dismiss-{job.id}", on_click=_dismiss, args=(job.id,))
+
+
+def _sign(job: Job) -> str:
+    return {
+        "waiting": ":gray[:material/schedule:]",
+        "working": ":gray[:material/progress_activity:]",
+        "done": ":green[:material/check_circle:]",
+        "failed": ":red[:material/error:]",
+    }.get(job.state, ":gray[:material/block:]")
+
+
+def _outcome(job: Job) -> None:
+    if job.state == "working":
+        st.progress(_share(job.progress), text=words.grey(_stage(job.progress)))
+    elif job.state == "waiting":
+        st.caption("waiting")
+    elif job.state == "cancelled":
+        st.caption("Cancelled. Nothing was stored.")
+    elif job.result is not None:
+        st.markdown(f":small[{_became(job.result)}]")
+
+
+def _share(progress: Progress) -> float:
+    return min(1.0, progress.done / progress.total) if progress.total else 0.0
+
+
+def _stage(progress: Progress) -> str:
+    stage = markdown.label(progress.stage, 60)
+    return f"{stage} {progress.done:,} of {progress.total:,}" if progress.total else stage
+
+
+def _became(result: AddResult) -> str:
+    if result.error is not None:
+        first, stop, rest = result.error.message.partition(". ")
+        return f":red[{markdown.label(first + stop.strip())}] {markdown.label(rest)}"
+    if result.status == "unchanged":
+        return ":gray[Unchanged: the same file was already here]"
+    pages = f"{words.count(result.pages, 'page')}, " if result.pages else ""
+    word = "Replaced" if result.status == "replaced" else "Added"
+    return f":gray[{word}: {pages}{words.count(result.passages, 'passage')}]"
+
+
+def _cancel(job_id: str) -> None:
+    application().jobs.cancel(job_id)
+
+
+def _dismiss(job_id: str) -> None:
+    application().jobs.dismiss(job_id)
+    st.rerun()
+
+
+def _dismiss_all() -> None:
+    application().jobs.dismiss_finished()
+    st.rerun()

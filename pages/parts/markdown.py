@@ -1,0 +1,120 @@
+"""Foreign text on screen: titles, names, questions and model output, made harmless before Streamlit's Markdown.
+
+Escaping alone is not enough: addresses become links, `:name:` a picture and `->` an arrow even when escaped, so such
+sequences are broken with a word joiner (U+2060), which has no width.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Collection, Mapping
+from functools import lru_cache
+
+from crag.types import Citation
+
+JOINER = "\u2060"
+_LABEL_LENGTH = 300
+_MARKS_IN_A_ROW = 4
+
+_JOINERS_IN_WORDS = {"\u200c", "\u200d"}  # needed to write Persian, Hindi and joined emoji
+_PUNCTUATION = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$&^=\"'])")
+_LIVE = re.compile(
+    r"(?P<colon>:)(?=[^\s\d])|(?P<at>@)|(?P<www>(?i:www))(?=\\*\.)|(?P<arrow>[-<>=~+])(?=[-<>=~+])|(?P<dots>\.)(?=\.)"
+)
+_CODE = re.compile(r"(```.*?(?:```|\Z)|`[^`\n]+`)", re.DOTALL)
+_CITATION = re.compile(r"\[(\d{1,3})\]")
+_UNSUPPORTED = "\ue000"
+_UNSUPPORTED_BADGE = " :orange-badge[:material/link_off: no source]"
+_BREAKS: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"\](?=\\*[(\[:])"), rf"]{JOINER}"),  # links, images, references and their definitions
+    (re.compile(r"<(?=[A-Za-z/!?])"), f"<{JOINER}"),  # HTML and <addresses>
+    (re.compile(r":(?=\\*[^\s\d\\])"), f":{JOINER}"),  # http:, :red[…], :material/…:, :smile:
+    (re.compile(r"(?i:www)(?=\\*\.)"), rf"\g<0>{JOINER}"),
+    (re.compile(r"@"), f"@{JOINER}"),
+    (re.compile(r"&(?=[#A-Za-z])"), f"&{JOINER}"),  # entities, which would spell any of these
+    (re.compile(r"\[\^"), f"[{JOINER}^"),
+)
+
+
+def visible(text: str) -> str:
+    """The text without control, direction and invisible characters and without towers of combining marks."""
+    kept: list[str] = []
+    marks = 0
+    for character in text:
+        category = unicodedata.category(character)
+        marks = marks + 1 if category in {"Mn", "Me"} else 0
+        if marks > _MARKS_IN_A_ROW or category in {"Co", "Cs", "Cn"}:
+            continue
+        if category in {"Cc", "Cf"} and character not in "\n\t" and character not in _JOINERS_IN_WORDS:
+            continue
+        kept.append(character)
+    return "".join(kept)
+
+
+@lru_cache(4096)
+def label(text: str, length: int = _LABEL_LENGTH) -> str:
+    """One line of foreign text for any place that reads Markdown: a label, caption, title, badge or toast."""
+    line = " ".join(visible(text[: 4 * length]).split())
+    if len(line) > length:
+        line = f"{line[: length - 1].rstrip()}…"
+    return _escape(line)
+
+
+def paragraphs(text: str) -> str:
+    """Foreign text of several lines, such as a person's question, shown as it was written."""
+    lines = visible(text).strip().split("\n")
+    return "  \n".join(_escape(line.strip()) for line in lines)
+
+
+def answer(
+    text: str,
+    citations: Mapping[int, Citation] | None = None,
+    anchor: str = "",
+    unsupported: Collection[str] = (),
+) -> str:
+    """A model's Markdown: formatting stays, but no image, HTML, directive or formula, and no link but its citations.
+
+    `[n]` becomes a link to `#cite-<anchor>-<n>` for each n in `citations`. Sentences in `unsupported` get a badge.
+    """
+    marked = visible(text)
+    for sentence in unsupported:
+        marked = marked.replace(sentence, f"{sentence}{_UNSUPPORTED}", 1)
+    known = citations or {}
+
+    def link(match: re.Match[str]) -> str:
+        cited = known.get(int(match.group(1)))
+        return match.group(0) if cited is None else _citation_link(cited, anchor)
+
+    parts = _CODE.split(marked)
+    drawn = [_calm(part) if index % 2 else _prose(part, link) for index, part in enumerate(parts)]
+    return "".join(drawn).replace(_UNSUPPORTED, _UNSUPPORTED_BADGE)
+
+
+def place(title: str, page: int | None) -> str:
+    """Where a passage stands: its document and, where there are pages, the page."""
+    return title if page is None else f"{title} · p. {page}"
+
+
+def _escape(line: str) -> str:
+    broken = _LIVE.sub(lambda match: f"{match.group(0)}{JOINER}", line)
+    return _PUNCTUATION.sub(r"\\\1", broken)
+
+
+def _citation_link(cited: Citation, anchor: str) -> str:
+    return f'[\\[{cited.n}\\]](#cite-{anchor}-{cited.n} "{label(place(cited.title, cited.page), 120)}")'
+
+
+def _prose(text: str, link: Callable[[re.Match[str]], str]) -> str:
+    pieces: list[str] = []
+    end = 0
+    for match in _CITATION.finditer(text):
+        pieces += [_calm(text[end : match.start()]).replace("$", r"\$"), link(match)]
+        end = match.end()
+    return "".join([*pieces, _calm(text[end:]).replace("$", r"\$")])
+
+
+def _calm(text: str) -> str:
+    for pattern, replacement in _BREAKS:
+        text = pattern.sub(replacement, text)
+    return text

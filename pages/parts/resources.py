@@ -1,0 +1,35 @@
+"""The services behind the pages: opened once for all sessions, with the slow imports left for after the first paint."""
+
+from __future__ import annotations
+
+import importlib
+import threading
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+if TYPE_CHECKING:
+    from crag.assembly import Application
+
+_SLOW_ROOMS = ("crag.graph.build", "crag.library.library", "crag.models")
+
+
+@st.cache_resource(show_spinner=False)
+def application() -> Application:
+    """The one application of this process. Raises `CragError` when its home cannot be used."""
+    from crag.assembly import open_application
+
+    return open_application()
+
+
+@st.cache_resource(show_spinner=False)
+def warm_up() -> threading.Thread:
+    """Imports, once and in the background, what the first question needs."""
+    thread = threading.Thread(target=_import_slow_rooms, name="warm-up", daemon=True)
+    thread.start()
+    return thread
+
+
+def _import_slow_rooms() -> None:
+    for room in _SLOW_ROOMS:
+        importlib.import_module(room)

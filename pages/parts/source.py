@@ -1,0 +1,143 @@
+"""The source drawer: the one place where a passage is read and judged, from wherever it is opened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import streamlit as st
+
+from crag.errors import CragError
+from crag.runs import Trace
+from crag.types import Passage
+from pages.parts import markdown, words
+from pages.parts.device import is_phone
+from pages.parts.resources import application
+
+_CONTEXT_LENGTH = 6_000
+
+
+@dataclass(frozen=True, slots=True)
+class SourceView:
+    """What the drawer shows: a passage of a run, and the sentence that the answer rests on."""
+
+    run_id: str
+    passage_id: int
+    quote: str = ""
+
+
+def open_drawer(view: SourceView, on_close: Callable[[], None], on_only: Callable[[str], None]) -> None:
+    """Draw the drawer over the page; `on_only` gets the source's id when the next questions shall stay within it."""
+    trace = application().runs.trace(view.run_id)
+    passage = trace.passages.get(view.passage_id)
+    if passage is None:
+        return
+    icon = ":material/public:" if passage.origin == "web" else ":material/description:"
+    title = markdown.label(passage.title, 120) or "Untitled"
+    dialog = st.dialog(title, width=720, position="right", icon=icon, on_dismiss=on_close)
+    dialog(_draw)(view, trace, passage, on_only)
+
+
+def _draw(view: SourceView, trace: Trace, passage: Passage, on_only: Callable[[str], None]) -> None:
+    verdict = trace.verdicts.get(passage.id)
+    reason = markdown.label(verdict.reason) if verdict else ""
+    st.markdown(f"{words.verdict_badge(verdict)} :small[{reason}]")
+    if passage.origin == "web":
+        st.caption(f":material/link: {markdown.label(passage.location)}")
+        _text(view, trace, passage)
+        return
+    if st.button("Only this document", icon=":material/filter_alt:", type="tertiary"):
+        on_only(passage.source_id)
+        st.rerun()
+    path = _picture_file(passage)
+    if path is None or passage.page is None:
+        _text(view, trace, passage)
+        return
+    page_tab, text_tab = st.tabs(["Page", "Text"])
+    with page_tab:
+        _page(view, passage, path)
+    with text_tab:
+        _text(view, trace, passage)
+
+
+def _picture_file(passage: Passage) -> Path | None:
+    """The kept original, when its pages can be drawn."""
+    library = application().library
+    try:
+        return library.original(passage.source_id) if library.source(passage.source_id).kind == "pdf" else None
+    except CragError:  # removed since the answer was written: its text is still in the trace
+        return None
+
+
+def _page(view: SourceView, passage: Passage, path: Path) -> None:
+    pages = _page_count(str(path))
+    key = f"page-{view.run_id}-{view.passage_id}"
+    own = passage.page or 1
+    number = min(max(1, st.session_state.get(key, own)), pages)
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        meaning = " · pale: the graded passage, strong: what the answer rests on" if number == own else ""
+        st.markdown(f":small[Page {number} of {pages}{words.grey(meaning)}]", width="content")
+        with st.container(horizontal=True, width="content"):
+            for word, icon, side, to in (
+                ("Back", ":material/chevron_left:", "left", number - 1),
+                ("Next", ":material/chevron_right:", "right", number + 1),
+            ):
+                st.button(
+                    word,
+                    icon=icon,
+                    icon_position=side,
+                    type="tertiary",
+                    disabled=not 1 <= to <= pages,
+                    key=f"{key}-{word}",
+                    on_click=_turn,
+                    args=(key, to),
+                )
+    here = number == own
+    picture = _picture(
+        str(path), number, passage.text if here else "", view.quote if here else "", cut=here and is_phone()
+    )
+    with st.container(border=True):
+        st.image(picture, width="stretch", alt=f"Page {number} of {passage.title}")
+
+
+def _turn(key: str, number: int) -> None:
+    st.session_state[key] = number
+
+
+@st.cache_data(max_entries=256, show_spinner=False)
+def _page_count(path: str) -> int:
+    from crag.library.pictures import page_count
+
+    return page_count(Path(path))
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _picture(path: str, page: int, highlight: str, strong: str, *, cut: bool) -> bytes:
+    from crag.library.pictures import page_picture
+
+    return page_picture(Path(path), page, highlight, strong, around_passage=cut)
+
+
+def _text(view: SourceView, trace: Trace, passage: Passage) -> None:
+    before, found, after = passage.context.partition(passage.text)
+    if not found:
+        before, after = "", ""
+    if before.strip():
+        st.markdown(f":gray[{markdown.paragraphs(before[-_CONTEXT_LENGTH:])}]")
+    if cut := trace.strips.get(passage.id):
+        for strip in cut:
+            text = markdown.label(strip.text, 2_000)
+            kept = f":green[:material/check:] {_marked(strip.text, view.quote)}"
+            st.markdown(kept if strip.kept else f":gray[:material/content_cut: ~~{text}~~]")
+    else:
+        st.markdown(_marked(passage.text, view.quote))
+    if after.strip():
+        st.markdown(f":gray[{markdown.paragraphs(after[:_CONTEXT_LENGTH])}]")
+
+
+def _marked(text: str, quote: str) -> str:
+    """The text with the deciding sentence on yellow."""
+    before, found, after = text.partition(quote) if quote else (text, "", "")
+    strong = f":yellow-background[{markdown.label(found, 2_000)}]" if found.strip() else ""
+    return " ".join(part for part in (markdown.paragraphs(before), strong, markdown.paragraphs(after)) if part)

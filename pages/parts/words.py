@@ -1,0 +1,135 @@
+"""The words and signs of the screen: badges, names of nodes, counts and durations. A colour never stands alone."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from crag.events import Node
+from crag.types import Action, Outcome, PolicyName, Verdict, VerdictWord
+
+NODES: dict[Node, str] = {
+    "condense_question": "Condense the question",
+    "retrieve": "Retrieve",
+    "grade_documents": "Grade passages",
+    "decide": "Decide",
+    "transform_query": "Rewrite the question",
+    "web_search": "Search the web",
+    "refine_knowledge": "Refine knowledge",
+    "generate": "Write the answer",
+    "check_answer": "Check the answer",
+}
+DOING: dict[Node, str] = {
+    "condense_question": "Reading the conversation",
+    "retrieve": "Searching your documents",
+    "grade_documents": "Grading passages",
+    "decide": "Deciding",
+    "transform_query": "Rewriting the question",
+    "web_search": "Searching the web",
+    "refine_knowledge": "Keeping the strips that matter",
+    "generate": "Writing the answer",
+    "check_answer": "Checking the answer",
+}
+LEGEND: dict[Node, str] = {
+    "retrieve": "the nearest passages",
+    "grade_documents": "each gets a verdict",
+    "decide": "do they answer?",
+    "transform_query": "if they do not answer",
+    "web_search": "only when you allow it",
+    "refine_knowledge": "keep the strips that matter",
+    "generate": "with citations you can open",
+    "check_answer": "against its sources",
+}
+POLICIES: dict[PolicyName, tuple[str, str]] = {
+    "paper": ("Paper", "the web when no passage is surely relevant"),
+    "any": ("Strict", "the web as soon as one passage is not relevant"),
+    "none": ("Lenient", "the web only when no passage is relevant"),
+    "off": ("No grading", "every passage is used, never the web"),
+}
+KINDS = {
+    "pdf": "PDF",
+    "docx": "Word",
+    "html": "HTML",
+    "web": "Web page",
+    "markdown": "Markdown",
+    "md": "Markdown",
+    "text": "Text",
+    "txt": "Text",
+}
+_VERDICTS: dict[VerdictWord, tuple[str, str]] = {
+    "relevant": ("green", "check_circle"),
+    "ambiguous": ("orange", "contrast"),
+    "irrelevant": ("red", "cancel"),
+    "unknown": ("gray", "help"),
+}
+_ACTIONS: dict[Action | None, tuple[str, str, str]] = {
+    "correct": ("green", "task_alt", "correct"),
+    "ambiguous": ("orange", "contrast", "ambiguous"),
+    "incorrect": ("red", "travel_explore", "incorrect"),
+    None: ("gray", "remove_circle_outline", "policy off"),
+}
+_OUTCOMES: dict[Outcome, tuple[str, str, str]] = {
+    "documents": ("green", "task_alt", "from your documents"),
+    "documents_and_web": ("orange", "contrast", "documents and web"),
+    "web": ("blue", "travel_explore", "from the web"),
+    "not_answered": ("gray", "block", "not in your documents"),
+}
+
+
+def verdict_badge(verdict: Verdict | None) -> str:
+    """Sign, word and number of a verdict."""
+    if verdict is None:
+        return ":gray-badge[:material/pending: not graded]"
+    colour, icon = _VERDICTS[verdict.word]
+    score = "" if verdict.score is None else f" {verdict.score:.2f}"
+    return f":{colour}-badge[:material/{icon}: {verdict.word}{score}]"
+
+
+def action_badge(action: Action | None) -> str:
+    """Sign and word of an action, for the trace."""
+    colour, icon, word = _ACTIONS[action]
+    return f":{colour}-badge[:material/{icon}: {word}]"
+
+
+def outcome_badge(outcome: Outcome) -> str:
+    """Where an answer comes from, for its message."""
+    colour, icon, word = _OUTCOMES[outcome]
+    return f":{colour}-badge[:material/{icon}: {word}]"
+
+
+def outcome_word(outcome: Outcome) -> str:
+    """Where an answer comes from, in words alone."""
+    return _OUTCOMES[outcome][2]
+
+
+def grey(text: str) -> str:
+    """A secondary fact beside a name; `text` is safe Markdown already."""
+    return f":small[:gray[{text}]]" if text else ""
+
+
+def duration(seconds: float) -> str:
+    """A time as people say it: 18 ms, 1.9 s, 1 min 22 s."""
+    if seconds < 0.1:
+        return f"{max(1, round(seconds * 1000))} ms"
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s"
+
+
+def count(number: int, singular: str, plural: str = "") -> str:
+    """A number with its noun: 1 passage, 1,284 passages."""
+    return f"{number:,} {singular if number == 1 else plural or f'{singular}s'}"
+
+
+def size(amount: int) -> str:
+    """An amount of bytes: 0.4 MB, 412 MB."""
+    if amount < 100_000:
+        return f"{max(1, round(amount / 1000))} kB" if amount else "0 kB"
+    megabytes = amount / 1_000_000
+    return f"{megabytes:.1f} MB" if megabytes < 10 else f"{megabytes:,.0f} MB"
+
+
+def day(moment: float) -> str:
+    """The day of a time in seconds since the epoch: 21 Nov 2026."""
+    local = datetime.fromtimestamp(moment, UTC).astimezone()
+    return f"{local.day} {local:%b %Y}"

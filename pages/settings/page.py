@@ -1,0 +1,93 @@
+"""The settings in their first form: what is in force, where it comes from, and what is set up."""
+
+from __future__ import annotations
+
+import os
+
+import streamlit as st
+
+from pages.parts import markdown, setup, words
+from pages.parts.resources import application
+
+_DEFAULT = ":gray-badge[default]"
+_ENVIRONMENT = ":violet-badge[:material/lock: environment]"
+
+
+def main() -> None:
+    """Draw the page."""
+    with st.sidebar:
+        st.caption("Settings come from the environment or from the file .env in the project folder.")
+    st.title("Settings", anchor=False)
+    st.caption("Read at the start of the application. A conversation can differ: its chips above the question box win.")
+    _models()
+    _web()
+    _library()
+    st.header("Set-up", anchor=False)
+    setup.draw()
+    setup.draw_dialog()
+
+
+def _models() -> None:
+    app = application()
+    model, embedder = app.model_choice(), app.embedder_choice()
+    st.header("Models", anchor=False)
+    with st.container(border=True):
+        _row("Answering", "CRAG_CHAT_MODEL", model.reason or "Writes the answer.", model.label)
+        grader = app.settings.grader_model
+        _row(
+            "Grading",
+            "CRAG_GRADER_MODEL",
+            "Judges each passage. A smaller model is usually enough and much faster.",
+            grader or "Same as answering",
+        )
+        _row("Embeddings", "CRAG_EMBEDDER", embedder.reason or "Finds passages by meaning.", embedder.label)
+        _row("Ollama", "OLLAMA_HOST", "Where the model server is looked for.", app.settings.ollama_host)
+
+
+def _web() -> None:
+    settings = application().settings
+    there = bool(settings.tavily_api_key)
+    st.header("Web search", anchor=False)
+    with st.container(border=True):
+        _row(
+            "Tavily",
+            "TAVILY_API_KEY",
+            "Only the rewritten question is ever sent, and only where a conversation allows it."
+            if there
+            else "There is no key, so nothing is ever sent.",
+            "Key present" if there else "Off",
+        )
+        if there:
+            _row("Address", "CRAG_TAVILY_URL", "Where the query goes.", settings.tavily_url)
+
+
+def _library() -> None:
+    app = application()
+    sources, passages, size = app.library.counts()
+    st.header("Library", anchor=False)
+    with st.container(border=True):
+        _row("Folder", "CRAG_HOME", "Everything that is kept lies here.", str(app.settings.home))
+        held = f"{words.count(sources, 'document')}, {words.count(passages, 'passage')}"
+        _row("Size", "", f"{held}.", words.size(size))
+        limit = f"{app.settings.max_upload_mb:,} MB a file"
+        _row("Upload limit", "CRAG_MAX_UPLOAD_MB", "Larger files are refused before they are read.", limit)
+        networks = ", ".join(str(network) for network in app.settings.allow_private_urls)
+        _row(
+            "Private addresses",
+            "CRAG_ALLOW_PRIVATE_URLS",
+            "Networks besides the public internet that pages may be added from.",
+            networks or "None",
+        )
+
+
+def _row(name: str, variable: str, meaning: str, value: str) -> None:
+    badge = (_ENVIRONMENT if os.environ.get(variable) else _DEFAULT) if variable else ""
+    explained, held = st.columns([3, 2], vertical_alignment="top", gap="medium")
+    with explained:
+        set_by = f" Set by `{variable}`." if badge == _ENVIRONMENT else ""
+        st.markdown(f"{name} {badge}  \n{words.grey(markdown.label(meaning))}{words.grey(set_by)}")
+    with held:
+        st.text(value)
+
+
+main()
