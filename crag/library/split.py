@@ -117,16 +117,21 @@ def _cut(text: str, joint: str, count_tokens: CountTokens, size: int) -> Iterato
         return
     start, step = 0, size * 4
     while start < len(text):
-        piece = text[start : start + step]
-        if start + step < len(text) and (space := max(piece.rfind(" "), piece.rfind("\n"))) > 0:
-            piece = piece[:space]
+        piece = _slice(text, start, step)
         while len(piece) > 1 and count_tokens(piece) >= size:
             step = max(1, len(piece) * 3 // 4)
-            piece = piece[:step]
+            piece = _slice(text, start, step)
         if piece.strip():
             yield piece.strip(), joint
         start += len(piece)
         joint = " " if text[start : start + 1].isspace() else ""
+
+
+def _slice(text: str, start: int, length: int) -> str:
+    """At most `length` characters from `start`, up to the last space among them if the text goes on."""
+    piece = text[start : start + length]
+    space = max(piece.rfind(" "), piece.rfind("\n")) if start + length < len(text) else 0
+    return piece[:space] if space > 0 else piece
 
 
 def _spans(pieces: list[_Piece], count_tokens: CountTokens, size: int, overlap: int) -> Iterator[_Span]:

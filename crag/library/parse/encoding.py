@@ -27,7 +27,8 @@ _WIDER = {
 }
 _DECLARED = re.compile(rb"""<(?:meta[^>]*?charset|\?xml[^>]*?encoding)\s*=\s*["']?\s*([\w:.-]+)""", re.IGNORECASE)
 _GUESSES = ["cp949", "gb18030", "big5hkscs", "cp932", "euc_jp", "cp1252", "cp1250", "cp1251", "koi8_r", "cp1253"]
-_MORE_GUESSES = ["cp1254", "cp1255", "cp1256", "iso8859_15"]
+_GUESSES += ["cp1254", "cp1255", "cp1256", "iso8859_15"]
+_SINGLE_LETTERS = re.compile("[\u3131-\u318e]")  # of Korean, which writes syllables: where EUC-JP has its kana
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _SAMPLE = 65_536
 
@@ -90,5 +91,10 @@ def _by_guess(data: bytes) -> str | None:
 
     if b"\0" in data[:_SAMPLE]:
         return None
-    best = from_bytes(data[: 4 * _SAMPLE], cp_isolation=_GUESSES + _MORE_GUESSES).best()
-    return data.decode(best.encoding, "replace") if best else None
+    best = from_bytes(data[: 4 * _SAMPLE], cp_isolation=_GUESSES).best()
+    if best is None:
+        return None
+    text = data.decode(best.encoding, "replace")
+    if best.encoding == "cp949" and len(_SINGLE_LETTERS.findall(text)) > 0.05 * len(text):
+        return data.decode("euc_jp", "replace")
+    return text

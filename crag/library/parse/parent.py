@@ -123,9 +123,14 @@ class _Child:
             return Document.from_json(reply["document"])
         if "refused" in reply:
             raise SourceRefused(*reply["refused"])
-        if self._late or self._process.returncode == -getattr(signal, "SIGXCPU", 0):
+        if self._late or self._ended_by("SIGXCPU"):
             raise _too_slow(self._limits)
+        if self._ended_by("SIGABRT", "SIGTRAP"):  # what native parsers do when an allocation fails
+            raise too_large("needs more memory than it may use")
         raise _corrupt()
+
+    def _ended_by(self, *names: str) -> bool:
+        return any(self._process.returncode == -getattr(signal, name, 0) for name in names)
 
     def _expire(self) -> None:
         self._late = True

@@ -21,6 +21,7 @@ _BULLET = re.compile(r"(?:[•‣▪●◦–—*-]|\(?\d{1,2}[.)]|\(?[a-z]\))\s
 _ENDED = re.compile(r"[.!?:;。！？]['\"”’)\]]*$")
 _NO_TITLE = re.compile(r"(?i)\s*(?:untitled.*|microsoft .*|.*\.(?:docx?|pdf|tex|dvi|indd|qxd|rtf|pptx?))?\s*")
 _PASSWORD_NEEDED = 4  # FPDF_ERR_PASSWORD
+_LARGEST_PAGE = 1_000_000  # points, many times what any program makes
 _LONGEST_HEADING = 150
 
 
@@ -91,6 +92,8 @@ def _pages(pdf: Any, count: int, request: Request) -> Iterator[list[Line] | None
         request.progress("Reading page", index + 1, count)
         try:
             page = pdf[index]
+            if max(page.get_size()) > _LARGEST_PAGE:
+                raise pypdfium2.PdfiumError("impossible page")
             lines = list(_lines(page.get_textpage()))
             page.close()
         except pypdfium2.PdfiumError:

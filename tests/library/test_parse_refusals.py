@@ -1,0 +1,227 @@
+"""Files that cannot be read, or should not be: refused in words, within time and memory, and without after-effects."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import threading
+import time
+import zipfile
+import zlib
+from pathlib import Path
+
+import docx
+import pytest
+from PIL import Image
+from reportlab.lib.pdfencrypt import StandardEncryption
+from reportlab.lib.utils import ImageReader
+from reportlab.pdfgen.canvas import Canvas
+
+from crag.errors import SourceRefused, Stopped
+from crag.library.parse import Limits, parse
+from crag.stopping import Stop
+
+
+def refusal(name: str, data: bytes, **limits: float) -> SourceRefused:
+    with pytest.raises(SourceRefused) as caught:
+        parse(name, data, stop=Stop(), limits=Limits(**limits))  # type: ignore[arg-type]
+    return caught.value
+
+
+def drawn(pages: int = 1, encrypt: StandardEncryption | None = None, lines: int = 20) -> bytes:
+    out = io.BytesIO()
+    canvas = Canvas(out, encrypt=encrypt)
+    for page in range(pages):
+        for line in range(lines):
+            canvas.drawString(72, 750 - 14 * line, f"Page {page}, line {line}: the fox reads on and on.")
+        canvas.showPage()
+    canvas.save()
+    return out.getvalue()
+
+
+def scan() -> bytes:
+    out = io.BytesIO()
+    canvas = Canvas(out)
+    canvas.drawImage(ImageReader(Image.new("RGB", (60, 60), "navy")), 72, 600)
+    canvas.save()
+    return out.getvalue()
+
+
+def word(**members: bytes) -> bytes:
+    """A Word file with some members replaced or added; `__` in a name stands for `/`, `_dot_` for `.`."""
+    whole = io.BytesIO()
+    document = docx.Document()
+    document.add_paragraph("Hello from Word.")
+    document.save(whole)
+    replaced = {name.replace("__", "/").replace("_dot_", "."): data for name, data in members.items()}
+    out = io.BytesIO()
+    with zipfile.ZipFile(whole) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:
+        for name in old.namelist():
+            if name not in replaced:
+                new.writestr(name, old.read(name))
+        for name, data in replaced.items():
+            new.writestr(name, data)
+    return out.getvalue()
+
+
+def archive(**members: bytes) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as new:
+        for name, data in members.items():
+            new.writestr(name.replace("__", "/").replace("_dot_", "."), data)
+    return out.getvalue()
+
+
+def hand_made_pdf(*objects: bytes) -> bytes:
+    body = b"".join(b"%d 0 obj\n%s\nendobj\n" % (n, content) for n, content in enumerate(objects, 1))
+    return b"%PDF-1.4\n" + body + b"trailer<</Root 1 0 R>>\n%%EOF"
+
+
+def bomb(megabytes: int) -> bytes:
+    """A PDF of a few kilobytes whose page inflates, twice, to `megabytes` of drawing commands."""
+    text = b"BT /F 1 Tf (aaaaaaaaaaaaaaaa) Tj ET\n"
+    stream = zlib.compress(zlib.compress(text * ((megabytes << 20) // len(text)), 9), 9)
+    return hand_made_pdf(
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 300]/Contents 4 0 R>>",
+        b"<</Filter[/FlateDecode/FlateDecode]/Length %d>>stream\n%s\nendstream" % (len(stream), stream),
+    )
+
+
+OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(1000)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "code"),
+    [
+        ("a.txt", b"", "empty"),
+        ("a.pdf", b"", "empty"),
+        ("a.txt", b" \n\t\n ", "no_text"),
+        ("a.html", b"<html><body><img src=x></body></html>", "no_text"),
+        ("a.pdf", b"\x89PNG\r\n\x1a\n" + os.urandom(500), "unsupported"),
+        ("a.pdf", b"MZ\x90\0\x03\0\0\0" + bytes(500), "unsupported"),
+        ("a.txt", bytes(range(256)) * 8, "unsupported"),
+        ("a.rtf", b"{\\rtf1 hello}", "unsupported"),
+        ("a.zip", archive(readme_dot_txt=b"hello"), "unsupported"),
+        ("a.pptx", archive(ppt__presentation_dot_xml=b"<x/>"), "unsupported"),
+        ("a.xlsx", archive(xl__workbook_dot_xml=b"<x/>"), "unsupported"),
+        ("a.doc", OLE, "unsupported"),
+        ("a.docx", OLE + "EncryptedPackage".encode("utf-16-le"), "encrypted"),
+        ("a.pdf", drawn(encrypt=StandardEncryption("user", "owner")), "encrypted"),
+        ("a.pdf", scan(), "no_text"),
+        ("a.pdf", b"%PDF-1.4\nnothing else", "corrupt"),
+        ("a.docx", word()[:-200], "corrupt"),
+        ("a.docx", word(word__document_dot_xml=b"<w:document"), "corrupt"),
+        ("a.docx", word(word__document_dot_xml=b'<!DOCTYPE x [<!ENTITY a "b">]><x>&a;</x>'), "corrupt"),
+        ("a.docx", word(word__media__a_dot_bin=bytes(301 << 20)), "too_large"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else f"{len(value)} bytes",
+)
+def test_what_cannot_be_read_is_refused_by_its_code(name: str, data: bytes, code: str) -> None:
+    refused = refusal(name, data)
+    assert refused.code == code
+    assert "/" not in refused.message.replace("(.doc, .xls, .ppt)", "")
+
+
+def test_a_scan_is_called_one() -> None:
+    assert str(refusal("a.pdf", scan())) == "This is a scan without text. Add a copy whose text can be selected."
+
+
+def test_a_password_for_changing_only_does_not_keep_readers_out() -> None:
+    document = parse("a.pdf", drawn(encrypt=StandardEncryption("", "owner", canCopy=0)), stop=Stop())
+    assert "the fox reads on" in document.blocks[0].text
+
+
+def test_a_truncated_pdf_gives_part_of_its_text_or_is_refused() -> None:
+    whole = drawn(pages=5)
+    for share in (0.1, 0.5, 0.9, 0.99):
+        try:
+            document = parse("a.pdf", whole[: int(len(whole) * share)], stop=Stop())
+        except SourceRefused as refused:
+            assert refused.code in ("corrupt", "no_text")  # noqa: PT017 — either outcome is right
+        else:
+            assert "Page" in document.blocks[0].text
+
+
+def test_sizes_that_lie_do_not_help_a_zip_bomb() -> None:
+    data = word(word__media__a_dot_bin=bytes(30 << 20))
+    size = (30 << 20).to_bytes(4, "little")
+    assert data.count(size) >= 1
+    lying = data.replace(size, (100).to_bytes(4, "little"))
+    assert refusal("a.docx", lying, inflated=10 << 20).code in ("too_large", "corrupt")
+    assert refusal("a.docx", data, inflated=10 << 20).code == "too_large"
+
+
+def test_members_that_point_elsewhere_are_written_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inside = tmp_path / "a" / "b"
+    inside.mkdir(parents=True)
+    monkeypatch.chdir(inside)
+    out = io.BytesIO(word())
+    with zipfile.ZipFile(out, "a") as new:
+        new.writestr("../../escaped.txt", "x")
+        new.writestr(str(tmp_path / "absolute.txt"), "x")
+    assert parse("a.docx", out.getvalue(), stop=Stop()).blocks[0].text == "Hello from Word."
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["a", "b"]
+
+
+def test_an_external_entity_reaches_no_file(tmp_path: Path) -> None:
+    secret = tmp_path / "secret.txt"
+    secret.write_text("do not read me")
+    page = f'<?xml version="1.0"?><!DOCTYPE html [<!ENTITY s SYSTEM "{secret.as_uri()}">]><html><p>Hello &s;</p></html>'
+    document = parse("a.html", page.encode(), stop=Stop())
+    assert "do not read" not in " ".join(block.text for block in document.blocks)
+
+
+@pytest.mark.parametrize("tag", [b"<div>", b"<div><b><ul><li>", b"<table><tr><td>"])
+def test_html_without_end_tags_is_bounded(tag: bytes) -> None:
+    started = time.monotonic()
+    try:
+        parse("a.html", b"<html><body>" + tag * 50_000 + b"words at the bottom", stop=Stop(), limits=Limits(seconds=20))
+    except SourceRefused as refused:
+        assert refused.code in ("no_text", "corrupt", "too_large", "too_slow")  # noqa: PT017 — any outcome is right
+    assert time.monotonic() - started < 30
+
+
+def test_one_byte_over_the_limit_is_refused_before_it_is_read() -> None:
+    assert parse("a.txt", b"x" * 1000, stop=Stop(), limits=Limits(size=1000)).blocks
+    assert refusal("a.txt", b"x" * 1001, size=1000).code == "too_large"
+
+
+def test_pages_and_text_are_limited() -> None:
+    refused = refusal("a.pdf", drawn(pages=3), pages=2)
+    assert (refused.code, "limit of 2" in refused.message) == ("too_large", True)
+    assert refusal("a.pdf", drawn(pages=3), characters=500).code == "too_large"
+    assert refusal("a.txt", b"word " * 1000, characters=500).code == "too_large"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux bounds the memory of a process")
+def test_a_pdf_bomb_ends_at_the_memory_limit() -> None:
+    assert len(bomb(60)) < 100_000
+    assert refusal("a.pdf", bomb(60), memory=400 << 20).code == "too_large"
+
+
+def test_reading_ends_at_the_deadline() -> None:
+    started = time.monotonic()
+    refused = refusal("a.pdf", drawn(pages=400, lines=50), seconds=0.3)
+    assert refused.code == "too_slow"
+    assert time.monotonic() - started < 10
+
+
+def test_stop_kills_the_child_at_once() -> None:
+    stop = Stop()
+    data = drawn(pages=400, lines=50)
+    started = time.monotonic()
+    threading.Timer(0.3, stop.request).start()
+    with pytest.raises(Stopped):
+        parse("a.pdf", data, stop=stop)
+    assert time.monotonic() - started < 5
+
+
+def test_a_callback_that_fails_leaves_no_child_behind() -> None:
+    def fail(_: object) -> None:
+        raise Stopped
+
+    with pytest.raises(Stopped):
+        parse("a.pdf", drawn(pages=400), stop=Stop(), progress=fail)
