@@ -24,13 +24,15 @@ _ABBREVIATED = re.compile(
     re.IGNORECASE,
 )
 _STOP_WORDS = frozenset(
-    "a an and are as at be been being but by can could did do does doing done for from had has have having he her hers "
-    "him his how i if in into is it its itself me my no not of off on one or our out she should so some such than that "
-    "the their them then there these they this those to too up us use used uses using was we were what when where which "
-    "while who whom whose why will with would you your s t also about please tell explain describe give name many much "
-    "may might must shall any each other more most very just only own same both between during before after because "
-    "until again once here all over under s re ve ll d m don doesn didn isn aren wasn weren won't "
-    "mean happen happened exactly kind sort like called known".split()
+    """
+    a an and are as at be been being but by can could did do does doing done for from had has have having he her
+    hers him his how i if in into is it its itself me my no not of off on one or our out she should so some such
+    than that the their them then there these they this those to too up us use used uses using was we were what
+    when where which while who whom whose why will with would you your s t also about please tell explain describe
+    give name many much may might must shall any each other more most very just only own same both between during
+    before after because until again once here all over under re ve ll d m don doesn didn isn aren wasn weren mean
+    happen happens happened occur occurs occurred arise arises exist exists exactly kind sort like called known
+    """.split()  # noqa: SIM905 — a list of so many would hide the words
 )
 _KOREAN_QUESTION = re.compile(
     "^(?:무엇|무슨|누구|누가|언제|어디|어느|어떤|어떻게|얼마|얼마나|몇|왜|뭐|뭔|있는|있던|있다|있었|하는|되는|대한|위한|통해"
@@ -43,8 +45,8 @@ _KOREAN_ENDING = re.compile(
     "했나요|했는가|하였는가|했나|하나요|하는가|한가|되었나|됐나|었나요|었는가|었나|았나|은|는|이|가|을|를|의|에|로|와|과|도|만)$"
 )
 _CHINESE_QUESTION = re.compile(
-    "什麼|什么|甚麼|甚么|誰|谁|哪一個|哪一个|哪一種|哪一种|哪些|哪裡|哪里|哪位|哪個|哪个|哪兒|哪年|哪一|哪|何時|何时|何處|何处|何人|為何|为何|如何"
-    "|怎麼樣|怎么样|怎麼|怎么|怎樣|怎样|多少|幾個|几个|幾|几|是否|請問|请问|為什麼|为什么|的|了|嗎|吗|呢|在|是|被|與|与|和|及|於|于|為|为|個|个|有|由|也|將|将"
+    "[什甚][麼么]|[誰谁]|哪(?:一?[個个種种]|一|些|[裡里]|位|[兒儿]|年)?|[何][時时處处人]|[為为]何|如何|怎[麼么]?[樣样]?|多少"
+    "|[幾几][個个]?|是否|[請请][問问]|[為为]什[麼么]|[的了嗎吗呢在是被與与和及於于為为個个有由也將将]"
 )
 
 

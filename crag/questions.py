@@ -10,13 +10,15 @@ from typing import Literal
 from crag.language import cjk, is_row, terms, words
 from crag.protocols import TermStatistics
 
-Kind = Literal["person", "time", "number", "place", "list", "other"]
+Kind = Literal["person", "time", "number", "place", "list", "explanation", "other"]
 
-_ABSENT = 0.5
+_LIGHT = 0.5
+_NOWHERE = "qzxqzx"
 _PLURALS = (
     "types|kinds|ways|steps|examples|reasons|factors|methods|advantages|disadvantages|components|parts|stages|categories"
     "|forms|features|properties|requirements|benefits|options|two|three|four|five|six|seven|eight|nine|ten|several"
 )
+_SCAFFOLD = frozenset(terms(_PLURALS))
 _ASKING: dict[Kind, str] = {
     "list": rf"\b(?:what|which|list|name|give)\b.{{0,24}}\b(?:{_PLURALS})\b|\b(?:what|which) are\b"
     r"|종류|유형|단계|가지|哪些|哪幾|哪几",
@@ -26,6 +28,8 @@ _ASKING: dict[Kind, str] = {
     r"|\bwhat (?:percent\w*|number|amount|population)\b|몇|얼마|多少|[幾几]",
     "person": r"\bwho(?:m|se)?\b|누구|누가|誰|谁|何人|哪位",
     "place": r"\bwhere\b|\b(?:what|which) (?:city|country|state|place|region|location)\b|어디|哪[裡里]|何[處处]",
+    "explanation": r"\bwhy\b|\bhow (?:does|do|did|is|are|was|were|can|to)\b|\b(?:explain|describe)\b"
+    r"|왜|어떻게|[為为]什|[為为]何|如何|怎",
 }
 _KINDS = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in _ASKING.items()}
 _TIME = re.compile(
@@ -76,12 +80,14 @@ def read_question(text: str, statistics: TermStatistics) -> Question:
 
 
 def _weights(order: tuple[str, ...], names: frozenset[str], statistics: TermStatistics) -> dict[str, float]:
-    """Inverse document frequencies; a common noun or verb that the library lacks may just be another way to say it."""
+    """Inverse document frequencies, but less for what an answer need not repeat.
+
+    That is a common word that the library lacks (it may say it otherwise) and the asking words of "what types of".
+    """
     weights = statistics.idf(order)
-    absent = statistics.idf(["\x00"])["\x00"]
-    return {
-        term: weight * _ABSENT if weight >= absent and term not in names else weight for term, weight in weights.items()
-    }
+    absent = statistics.idf([_NOWHERE])[_NOWHERE]
+    light = {term for term, weight in weights.items() if weight >= absent and term not in names} | _SCAFFOLD
+    return {term: weight * _LIGHT if term in light else weight for term, weight in weights.items()}
 
 
 def _kind(question: str) -> Kind:

@@ -19,11 +19,14 @@ from crag.types import Thresholds
 
 Model = Literal["passage", "sentence"]
 
+_OPENING = 0.75
 WEIGHTS = Path(__file__).with_name("scoring_weights.json")
 FEATURES: dict[Model, tuple[str, ...]] = {
-    "passage": ("coverage", "best", "best_squared", "cosine", "rarest", "names", "phrases", "fitting", "shortness"),
-    "sentence": ("coverage", "near", "around", "subject", "cosine", "rarest", "phrases", "fitting", "novelty"),
-}
+    "passage": (
+        "coverage", "best", "best_squared", "cosine", "nearest", "rarest", "names", "phrases", "fitting", "shortness",
+    ),
+    "sentence": ("coverage", "near", "cosine", "rarest", "phrases", "fitting", "novelty"),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +49,11 @@ def read_units(units: Iterable[str], around: str = "") -> Reading:
     return Reading(held, tuple(tuple(terms(unit)) for unit in held), frozenset(terms(around)))
 
 
-def measure_passage(question: Question, reading: Reading, cosine: float) -> list[float]:
-    """The features of a passage, in the order of `FEATURES["passage"]`."""
+def measure_passage(question: Question, reading: Reading, cosine: float, nearest: float) -> list[float]:
+    """The features of a passage, in the order of `FEATURES["passage"]`.
+
+    `cosine` is the nearness of the whole passage to the question, `nearest` that of its nearest sentence.
+    """
     sequence = [term for unit in reading.terms for term in unit]
     every = reading.around.union(sequence)
     at, best = best_window(question, reading)
@@ -56,6 +62,7 @@ def measure_passage(question: Question, reading: Reading, cosine: float) -> list
         best,
         best * best,
         cosine,
+        nearest,
         float(question.rarest in every),
         len(question.names & every) / len(question.names) if question.names else 1.0,
         _phrases(question, sequence),
@@ -82,8 +89,6 @@ def measure_sentences(question: Question, reading: Reading, cosines: Sequence[fl
             [
                 question.covered(own),
                 question.covered(near),
-                question.covered(reading.around.union(own)),
-                question.covered(own[:3]),
                 cosines[index],
                 float(question.rarest in own),
                 _phrases(question, own),
@@ -120,13 +125,32 @@ def probability(model: Model, question: Question, features: Sequence[float]) -> 
     return 1 / (1 + math.exp(-bias - sum(slope * value for slope, value in zip(slopes, features, strict=True))))
 
 
+def score_passages(question: Question, passages: Sequence[tuple[str, Reading]], embedder: Embedder) -> list[float]:
+    """How likely each passage, as (text, reading), is to hold the answer, in 0..1. Raises `ModelFault`."""
+    wholes = _cosines(question, [text for text, _ in passages], embedder)
+    inner = iter(_cosines(question, [text for _, reading in passages for text in reading.sentences], embedder))
+    scores = []
+    for (_, reading), cosine in zip(passages, wholes, strict=True):
+        nearest = max([next(inner) for _ in reading.sentences], default=0.0)
+        scores.append(probability("passage", question, measure_passage(question, reading, cosine, nearest)))
+    return scores
+
+
 def score_sentences(question: Question, reading: Reading, embedder: Embedder) -> list[float]:
     """How likely each sentence is to hold the answer, in 0..1. Raises `ModelFault` when they cannot be embedded."""
-    if not reading.sentences:
+    rows = measure_sentences(question, reading, _cosines(question, reading.sentences, embedder))
+    scores = [probability("sentence", question, row) for row in rows]
+    if question.kind != "explanation":
+        return scores
+    # What opens with the name asked about says what it is, though it seldom repeats the rest of the question.
+    opens = [bool(question.names.intersection(own[:1])) for own in reading.terms]
+    return [max(score, _OPENING) if first else score for score, first in zip(scores, opens, strict=True)]
+
+
+def _cosines(question: Question, texts: Sequence[str], embedder: Embedder) -> list[float]:
+    if not texts:
         return []
-    cosines = embedder.embed_documents(reading.sentences) @ embedder.embed_query(question.text)
-    rows = measure_sentences(question, reading, [float(value) for value in cosines])
-    return [probability("sentence", question, row) for row in rows]
+    return [float(value) for value in embedder.embed_documents(texts) @ embedder.embed_query(question.text)]
 
 
 class CountedTerms:

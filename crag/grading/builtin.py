@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from crag.language import join
 from crag.protocols import Embedder, TermStatistics
 from crag.questions import Kind, Question, fitting, read_question
-from crag.scoring import Reading, best_window, measure_passage, probability, read_text, thresholds
+from crag.scoring import Reading, best_window, read_text, score_passages, thresholds
 from crag.stopping import Stop
 from crag.types import Grade, Passage, Thresholds
 
@@ -40,11 +40,11 @@ class BuiltinGrader:
         if not passages:
             return
         asked = read_question(question, self._statistics)
-        cosines = self._embedder.embed_documents([p.text for p in passages]) @ self._embedder.embed_query(question)
-        for index, passage in enumerate(passages):
+        readings = [read_text(passage.text, f"{passage.title} {passage.heading}") for passage in passages]
+        texts = [passage.text for passage in passages]
+        scores = score_passages(asked, list(zip(texts, readings, strict=True)), self._embedder)
+        for index, (score, reading) in enumerate(zip(scores, readings, strict=True)):
             stop.check()
-            reading = read_text(passage.text, f"{passage.title} {passage.heading}")
-            score = probability("passage", asked, measure_passage(asked, reading, float(cosines[index])))
             yield index, Grade(score, explain(asked, reading))
 
 

@@ -39,9 +39,7 @@ def ask_twice(
     found = read(reply)
     if found is not None:
         return found
-    again = Prompt(
-        "user", f"That could not be read. Reply with one JSON object only, as in: {json.dumps(schema)}"
-    )
+    again = Prompt("user", f"That could not be read. Reply with one JSON object only, as in: {json.dumps(schema)}")
     said = Prompt("assistant", reply.strip()[:500] or "-")
     return read(model.complete([*prompts, said, again], stop, schema=schema).text)
 

@@ -21,7 +21,7 @@ from crag.stopping import Stop
 from crag.types import Passage, Strip
 
 MOST_KEPT = 5
-FLOOR = 0.35
+FLOOR = 0.5
 _UNITS = 3
 _LIST_UNITS = 8
 _LENGTH = 560  # characters, about 80 English words

@@ -6,16 +6,17 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from crag.language import is_heading, is_item, is_row, sentences
+from crag.language import is_heading, is_item, is_row, sentences, terms
 from crag.protocols import Embedder, Piece, PromptFit, TermStatistics, Writer
 from crag.questions import Question, read_question
-from crag.scoring import measure_passage, probability, read_text, read_units, score_sentences
+from crag.scoring import read_text, read_units, score_passages, score_sentences
 from crag.stopping import Stop
 from crag.types import Knowledge, Turn, Usage
 
 MOST_SENTENCES = 4
 MOST_ITEMS = 12
 NEARLY_AS_GOOD = 0.6
+ADDS_SOMETHING = 0.4
 _LEAD_IN = 3
 _MARK = re.compile(r"^\s*(?:[-*+•·‣▪–]|\(?\d{1,2}[.)]|[①-⑳])\s+")
 
@@ -38,9 +39,13 @@ class BuiltinWriter(Writer):
         self._statistics = statistics
 
     def write(
-        self, question: str, knowledge: Sequence[Knowledge], history: Sequence[Turn], stop: Stop  # noqa: ARG002
+        self,
+        question: str,
+        knowledge: Sequence[Knowledge],
+        history: Sequence[Turn],  # noqa: ARG002 — it has done its part when the question was condensed
+        stop: Stop,
     ) -> Iterator[PromptFit | Piece]:
-        """The answer word by word. `history` has done its part when the question was condensed. Raises `Stopped`."""
+        """The answer word by word. Raises `Stopped`."""
         yield PromptFit(tokens=0, window=0, left_out=0)
         asked = read_question(question, self._statistics)
         texts = [self._score(asked, held) for held in knowledge]
@@ -56,9 +61,7 @@ class BuiltinWriter(Writer):
         reading = read_units(_readable(sentences(held.text)), around)
         if not reading.sentences:
             return []
-        vectors = self._embedder.embed_documents([held.passage.text]) @ self._embedder.embed_query(question.text)
-        features = measure_passage(question, read_text(held.passage.text, around), float(vectors[0]))
-        whole = probability("passage", question, features)
+        whole = score_passages(question, [(held.passage.text, read_text(held.passage.text, around))], self._embedder)[0]
         scores = score_sentences(question, reading, self._embedder)
         return [
             Unit(held.n, place, text, score * whole)
@@ -67,13 +70,10 @@ class BuiltinWriter(Writer):
 
 
 def _readable(units: Sequence[str]) -> list[str]:
-    """The units that say something: no rule under a table's head, and no head over such a rule."""
-    ruled = [bool(is_row(unit) and not re.search(r"\w", unit)) for unit in units]
-    return [
-        unit
-        for unit, ruled_below in zip(units, [*ruled[1:], False], strict=True)
-        if re.search(r"\w", unit) and not (ruled_below and is_row(unit))
-    ]
+    """The units that say something: neither the head of a table nor the rule below it."""
+    rules = [is_row(unit) and not re.search(r"\w", unit) for unit in units]
+    below = [*rules[1:], False]
+    return [unit for unit, ruled in zip(units, below, strict=False) if re.search(r"\w", unit) and not ruled]
 
 
 def answer(question: Question, texts: Sequence[Sequence[Unit]]) -> str:
@@ -86,8 +86,21 @@ def answer(question: Question, texts: Sequence[Sequence[Unit]]) -> str:
         listed = max((block for text in texts for block in _blocks(text)), key=_block_score, default=None)
         if listed and _block_score(listed) >= NEARLY_AS_GOOD * best:
             return _write_list(listed)
-    chosen = sorted((unit for unit in prose if unit.score >= NEARLY_AS_GOOD * best), key=lambda unit: -unit.score)
-    return _write_prose(chosen[:MOST_SENTENCES])
+    return _write_prose(_choose(question, prose))
+
+
+def _choose(question: Question, prose: Sequence[Unit]) -> list[Unit]:
+    """The best sentence; then what covers more of the question, somewhat weaker too; then what is nearly as good."""
+    ranked = sorted(prose, key=lambda unit: -unit.score)
+    best, chosen = ranked[0].score, ranked[:1]
+    covered = set(terms(ranked[0].text))
+    for unit in ranked[1:]:
+        more = (set(terms(unit.text)) & question.weights.keys()) - covered
+        if more and unit.score >= ADDS_SOMETHING * best:
+            chosen.append(unit)
+            covered |= more
+    chosen += [unit for unit in ranked if unit not in chosen and unit.score >= NEARLY_AS_GOOD * best]
+    return chosen[:MOST_SENTENCES]
 
 
 @dataclass(frozen=True, slots=True)

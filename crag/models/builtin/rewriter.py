@@ -22,10 +22,12 @@ _POINTING = re.compile(
 )
 _FILLER = re.compile(
     r"^(?:(?:hi|hello|hey|ok|okay|so|well|thanks|please)\b[\s,.!]*)*"
-    r"(?:(?:can|could|would|will) you (?:please )?(?:tell|explain to|show|give) me\s+|(?:please )?tell me\s+(?:about\s+)?"
-    r"|i(?: would|'d)? (?:like|want) to know\s+|do you know\s+|i wonder\s+)?(?:if you know\s+)?"
+    r"(?:(?:can|could|would|will) you (?:please )?(?:tell|explain to|show|give) me\s+"
+    r"|(?:please )?tell me\s+(?:about\s+)?|i(?: would|'d)? (?:like|want) to know\s+|do you know\s+|i wonder\s+)?"
+    r"(?:if you know\s+)?"
     r"|[\s,]*(?:please|thanks|thank you)[\s.!?]*$"
-    r"|^(?:请问|請問|请告诉我|請告訴我)[，,\s]*|\s*(?:알려 ?줘|알려 ?주세요|말해 ?줘|설명해 ?줘|설명해 ?주세요)[.!?\s]*$",
+    r"|^(?:[请請][问問]|[请請]告[诉訴]我)[，,\s]*"
+    r"|\s*(?:알려 ?줘|알려 ?주세요|말해 ?줘|설명해 ?줘|설명해 ?주세요)[.!?\s]*$",
     re.IGNORECASE,
 )
 
@@ -37,7 +39,8 @@ class BuiltinRewriter(Rewriter):
         """The question, with the key words of the earlier ones behind it where it points back or says too little."""
         stop.check()
         own = {part for _, parts in words(question) for part in parts}
-        if not _POINTING.search(question) and len(words(question)) >= _FEW_WORDS:
+        stands = len(words(question)) >= _FEW_WORDS and not _POINTING.search(question)
+        if stands or len(question) >= MOST_CHARACTERS:
             return question
         borrowed = [word for word, parts in _earlier(history) if not own.issuperset(parts)][:_BORROWED]
         return _fit(f"{question} ({' '.join(borrowed)})") if borrowed else question

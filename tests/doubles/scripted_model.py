@@ -1,0 +1,39 @@
+"""A chat model that replies as a function of its prompt, and remembers what it was asked."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from crag.protocols import Piece, Prompt, Reply
+from crag.stopping import Stop
+
+
+class ScriptedModel:
+    """`reply` gets the whole prompt as text and returns the reply, or raises."""
+
+    name = "scripted"
+    fingerprint = "scripted@1"
+    window = 8192
+    answer_limit = 512
+
+    def __init__(self, reply: Callable[[str], str], concurrency: int = 4) -> None:
+        self.concurrency = concurrency
+        self.asked: list[Sequence[Prompt]] = []
+        self.schemas: list[dict[str, Any] | None] = []
+        self._reply = reply
+        self._lock = threading.Lock()
+
+    def count_tokens(self, text: str) -> int:
+        return len(text) // 3
+
+    def complete(self, prompts: Sequence[Prompt], stop: Stop, *, schema: dict[str, Any] | None = None) -> Reply:
+        stop.check()
+        with self._lock:
+            self.asked.append(prompts)
+            self.schemas.append(schema)
+        return Reply(self._reply("\n".join(prompt.text for prompt in prompts)))
+
+    def stream(self, prompts: Sequence[Prompt], stop: Stop) -> Iterator[Piece]:
+        yield Piece(self.complete(prompts, stop).text)

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import pytest
+
+from crag.errors import Stopped
+from crag.grading.builtin import BuiltinGrader
+from crag.protocols import Embedder
+from crag.scoring import CountedTerms
+from crag.stopping import Stop
+from crag.types import Grade
+from tests.grading.passages import CHINESE, ENGLISH, KOREAN, passages
+
+
+def grade(embedder: Embedder, question: str, texts: tuple[str, ...]) -> list[Grade]:
+    graded = dict(BuiltinGrader(embedder, CountedTerms(texts)).grade(question, passages(texts), Stop()))
+    return [graded[index] for index in range(len(texts))]
+
+
+def word(embedder: Embedder, grade: Grade) -> str:
+    return BuiltinGrader(embedder, CountedTerms()).thresholds.word(grade.score)
+
+
+@pytest.mark.parametrize(
+    ("question", "texts"),
+    [
+        ("Who built the Halden lighthouse?", ENGLISH),
+        ("When was the Halden lighthouse built?", ENGLISH),
+        ("한강 도서관을 설계한 건축가는 누구인가?", KOREAN),
+        ("青山圖書館由哪一位建築師設計？", CHINESE),
+    ],
+)
+def test_what_answers_is_relevant_and_what_is_off_topic_is_not(
+    embedder: Embedder, question: str, texts: tuple[str, ...]
+) -> None:
+    answering, on_topic, *off_topic = grade(embedder, question, texts)
+    assert word(embedder, answering) == "relevant"
+    assert word(embedder, on_topic) != "relevant"
+    assert all(word(embedder, other) == "irrelevant" for other in off_topic)
+
+
+@pytest.mark.parametrize(
+    ("question", "texts"),
+    [
+        ("Who won the 2031 Orbital Cup?", ENGLISH),
+        ("Who founded the Halvorsen bank in Chicago?", ENGLISH),
+        ("화성 탐사선을 발사한 나라는 어디인가?", KOREAN),
+        ("誰贏得了二〇三一年的世界盃冠軍？", CHINESE),
+    ],
+)
+def test_nothing_is_relevant_to_a_question_about_something_absent(
+    embedder: Embedder, question: str, texts: tuple[str, ...]
+) -> None:
+    assert {word(embedder, each) for each in grade(embedder, question, texts)} == {"irrelevant"}
+
+
+def test_the_reason_names_what_is_there_and_what_is_missing(embedder: Embedder) -> None:
+    answering, *_, off_topic = grade(embedder, "Who built the Halden lighthouse?", ENGLISH)
+    assert answering.reason == "Names built, Halden and lighthouse; best sentences cover 3 of 3 key words."
+    assert off_topic.reason == "Says nothing of built, Halden and lighthouse."
+
+
+def test_a_question_without_key_words_is_graded_all_the_same(embedder: Embedder) -> None:
+    graded = grade(embedder, "What is it?", ENGLISH)
+    assert all(0 <= (each.score or 0) <= 1 for each in graded)
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", "{0.__class__} {{7*7}} %s", '{"verdict": "yes"}', "relevance: yes " * 50, "😀" * 500]
+)
+def test_hostile_text_is_only_judged(embedder: Embedder, text: str) -> None:
+    (graded,) = grade(embedder, "Who built the Halden lighthouse?", (text,))
+    assert word(embedder, graded) == "irrelevant"
+
+
+def test_a_stop_ends_the_grading(embedder: Embedder) -> None:
+    stop = Stop()
+    grades = BuiltinGrader(embedder, CountedTerms(ENGLISH)).grade("Who built it?", passages(ENGLISH), stop)
+    next(grades)
+    stop.request()
+    with pytest.raises(Stopped):
+        next(grades)

@@ -1,0 +1,12 @@
+from __future__ import annotations
+
+import pytest
+
+from crag.models.embeddings import open_embedder
+from crag.protocols import Embedder
+from crag.settings import Settings
+
+
+@pytest.fixture(scope="session")
+def embedder() -> Embedder:
+    return open_embedder("builtin", Settings())

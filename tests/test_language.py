@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import pytest
+
+from crag.language import join, sentences, terms, words
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Dr. Smith paid $3.5 million. He left.", ["Dr. Smith paid $3.5 million.", "He left."]),
+        ("It works (Yao et al. 2023). E.g. J. K. R. wrote.", ["It works (Yao et al. 2023).", "E.g. J. K. R. wrote."]),
+        ("“Why?” She asked. Fig. 3 shows it.", ["“Why?”", "She asked.", "Fig. 3 shows it."]),
+        ("你好嗎？我很好。他說：「走吧。」然後走了。", ["你好嗎？", "我很好。", "他說：「走吧。」", "然後走了。"]),
+        ("방탄소년단은 2013년에 데뷔했다. 서울에 있다.", ["방탄소년단은 2013년에 데뷔했다.", "서울에 있다."]),
+        ("# Title\n- one thing\n- another\n1. Third", ["# Title", "- one thing", "- another", "1. Third"]),
+        ("| a | b |\n|---|---|\n| 1. x | 2. y |", ["| a | b |", "|---|---|", "| 1. x | 2. y |"]),
+        ("A line broken by the page\nin its middle. Next.", ["A line broken by the page in its middle.", "Next."]),
+        ("", []),
+        (" \n\n\t", []),
+    ],
+)  # fmt: skip
+def test_sentences_end_where_a_reader_ends_them(text: str, expected: list[str]) -> None:
+    assert sentences(text) == expected
+
+
+def test_nothing_is_lost_or_moved_by_cutting_and_joining() -> None:
+    text = "# Head\nOne (e.g. this). Two!\n- item a. More of a.\n- item b\n\n中文句子。第二句。\n| x | y |"
+    joined = join(sentences(text))
+    assert "".join(joined.split()) == "".join(text.split())
+    assert "# Head\nOne" in joined
+    assert "句子。第二句" in joined
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("biases", "bias"),
+        ("Prompting", "prompted"),
+        ("studies", "study"),
+        ("attacks", "attack"),
+        ("데뷔했나", "데뷔"),
+        ("서울은", "서울에서"),
+    ],
+)
+def test_forms_of_a_word_share_a_term(one: str, other: str) -> None:
+    assert set(terms(one)) & set(terms(other))
+
+
+def test_question_words_and_particles_are_no_terms() -> None:
+    assert terms("What is the use of it?") == []
+    assert terms("누구인가?") == []
+    assert terms("誰？") == []
+    assert terms("台灣在哪一年解除黨禁？") == ["台灣", "年解", "解除", "除黨", "黨禁"]
+
+
+def test_words_keep_how_they_were_written() -> None:
+    assert words("Who won the NBA finals?") == [("won", ("won",)), ("NBA", ("nba",)), ("finals", ("final",))]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" * 200_000,
+        "😀" * 50_000,
+        "e" + "\u0301" * 50_000,
+        "( 1." * 20_000,
+        "| " * 50_000,
+        "一" * 100_000,
+        "A. " * 20_000,
+    ],
+)
+@pytest.mark.timeout(20)
+def test_absurd_text_is_cut_within_bounds(text: str) -> None:
+    assert "".join("".join(sentences(text)).split()) == "".join(text.split())
+    assert isinstance(terms(text), list)
