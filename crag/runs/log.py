@@ -7,7 +7,7 @@ import queue
 import threading
 from collections.abc import Iterable
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import insert, select
 
 from crag.database import Database
 from crag.database.tables import events, runs
@@ -15,7 +15,6 @@ from crag.errors import HomeFault
 from crag.events import Event, RunEnded, decode, encode
 
 _log = logging.getLogger(__name__)
-_TOKENS = '%"type":"tokens_written"%'
 Numbered = tuple[int, Event]
 
 
@@ -55,11 +54,6 @@ class EventLog:
             body = connection.execute(last).scalar()
             known = body is not None or connection.execute(select(runs.c.id).where(runs.c.id == run_id)).first()
         return not known or (body is not None and isinstance(decode(body), RunEnded))
-
-    def drop_tokens(self, run_id: str) -> None:
-        """Forgets the streamed pieces of an answer that was written as a whole."""
-        with self._database.write() as connection:
-            connection.execute(delete(events).where(events.c.run_id == run_id, events.c.body.like(_TOKENS)))
 
     def close(self) -> None:
         """Writes what is pending and ends the thread."""

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import time
 
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import delete, func, insert, select, update
 
 from crag.conversations.conversations import title_of
 from crag.database import Database
-from crag.database.tables import conversations, messages, runs
+from crag.database.tables import conversations, events, messages, runs
 from crag.errors import NotFound
-from crag.events import RunEnded
+from crag.events import RunEnded, encode
 from crag.runs.log import EventLog
 from crag.runs.owner import is_alive, this_process
 from crag.runs.trace import Trace
-from crag.types import RunState, Turn
+from crag.types import Turn
 
 _TURNS = 6
+_TOKENS = '%"type":"tokens_written"%'
 
 
 class RunRecords:
@@ -57,16 +58,20 @@ class RunRecords:
             connection.execute(insert(messages).values(role="user", text=question, **shared))
             connection.execute(insert(messages).values(role="assistant", text="", run_id=run_id, **shared))
 
-    def close(self, run_id: str, conversation_id: str | None, state: RunState, text: str) -> None:
-        """Keeps the answer, whole or partial, and how the run ended, in one commit."""
-        now = time.time()
+    def close(self, run_id: str, number: int, ended: RunEnded, trace: Trace) -> None:
+        """Keeps the answer, whole or partial, and how the run ended, in one commit; a run that is gone stays gone.
+
+        The streamed pieces of an answer that was written as a whole are forgotten.
+        """
+        of_run = events.c.run_id == run_id
         with self._database.write() as connection:
-            connection.execute(update(runs).where(runs.c.id == run_id).values(state=state))
-            connection.execute(update(messages).where(messages.c.run_id == run_id).values(text=text))
-            if conversation_id:
-                connection.execute(
-                    update(conversations).where(conversations.c.id == conversation_id).values(updated_at=now)
-                )
+            known = connection.execute(update(runs).where(runs.c.id == run_id).values(state=ended.state))
+            if known.rowcount == 0:
+                return
+            connection.execute(update(messages).where(messages.c.run_id == run_id).values(text=trace.text))
+            if trace.outcome is not None:
+                connection.execute(delete(events).where(of_run, events.c.body.like(_TOKENS)))
+            connection.execute(insert(events).values(run_id=run_id, number=number, body=encode(ended).decode()))
 
     def close_orphans(self, log: EventLog) -> None:
         """Marks runs whose process died as interrupted, keeping what they had written."""
@@ -78,9 +83,7 @@ class RunRecords:
             kept = log.read(row.id)
             trace = Trace().apply_all(event for _, event in kept)
             seconds = max((step.started + (step.seconds or 0) for step in trace.steps), default=0.0)
-            log.append(row.id, kept[-1][0] + 1 if kept else 1, RunEnded("interrupted", seconds))
-            log.flush()
-            self.close(row.id, None, "interrupted", trace.text)
+            self.close(row.id, kept[-1][0] + 1 if kept else 1, RunEnded("interrupted", seconds), trace)
 
     def history(self, conversation_id: str) -> tuple[Turn, ...]:
         """The last few turns that were answered, oldest first, as models are to see them."""

@@ -72,6 +72,12 @@ class LiveRun:
             self._log.append(self.id, len(self._events), event)
             self._changed.notify_all()
 
+    def end(self, event: RunEnded) -> None:
+        """Adds the last event, which is kept already, and wakes everybody who follows."""
+        with self._changed:
+            self._events.append(event)
+            self._changed.notify_all()
+
     def follow(self, after: int = 0, seconds: float | None = None) -> Iterator[Numbered]:
         """As in `Run`."""
         deadline = None if seconds is None else time.monotonic() + seconds

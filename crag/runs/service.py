@@ -159,13 +159,10 @@ class RunService:
         trace = Trace().apply_all(run.events)
         try:
             self._log.flush()
-            self._records.close(run.id, run.conversation_id, ended.state, trace.text)
-            if trace.outcome is not None:
-                self._log.drop_tokens(run.id)
+            self._records.close(run.id, len(run.events) + 1, ended, trace)
         except CragError as error:
             ended = RunEnded("failed", ended.at, error.message, error.remedy, error.code)
-        run.record(ended)
-        self._log.flush()
+        run.end(ended)
         trace.apply(ended)
         self._keep(run.id, trace)
         self._live.pop(run.id, None)

@@ -1,0 +1,11 @@
+"""Runs every benchmark, or those named: `python -m benchmarks question start`."""
+
+import sys
+from importlib import import_module
+
+BENCHMARKS = ("question", "start")
+
+for name in sys.argv[1:] or BENCHMARKS:
+    if name not in BENCHMARKS:
+        sys.exit(f"There is no benchmark {name}; there are {', '.join(BENCHMARKS)}.")
+    import_module(f"benchmarks.{name}").main()

@@ -1,0 +1,113 @@
+"""Everything that is not model time for one question over 10,000 passages: median and 95th percentile by node.
+
+Once with a chat model that answers in no time (all that is left is ours: embedding the question, search, graph, events,
+prompts), once with the built-in engine (whose grading, refining and reading are then part of the figure).
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from benchmarks.corpus import documents
+from benchmarks.tables import print_milliseconds
+from crag.assembly import Application, open_application
+from crag.grading.explained import ExplainedGrader
+from crag.grading.strips import ExplainedRefiner
+from crag.models.writing import ModelRewriter, ModelWriter
+from crag.protocols import Engine, Piece, Prompt, Reply
+from crag.runs import Trace
+from crag.settings import Settings
+from crag.stopping import Stop
+from crag.types import RunOptions, Usage
+
+PASSAGES = 10_000
+QUESTIONS = 60
+WARM_UP = 5
+
+
+class InstantModel:
+    """A chat model of latency 0: says yes to every passage, keeps every strip, writes twenty words."""
+
+    name = fingerprint = "instant"
+    window, answer_limit, concurrency = 8192, 1024, 4
+
+    def count_tokens(self, text: str) -> int:
+        """A quarter of the characters, as an instant stand-in."""
+        return len(text) // 4
+
+    def complete(self, prompts: Sequence[Prompt], stop: Stop, *, schema: dict[str, Any] | None = None) -> Reply:
+        """A reply that fits either schema."""
+        return Reply(json.dumps({"verdict": "yes", "reason": "It does.", "keep": [1, 2]}))
+
+    def stream(self, prompts: Sequence[Prompt], stop: Stop) -> Iterator[Piece]:
+        """Twenty words at once."""
+        for _ in range(20):
+            yield Piece("word ")
+        yield Piece("[1].", Usage(100, 21, "stop"))
+
+
+def main() -> None:
+    """Builds the library, asks, prints."""
+    with tempfile.TemporaryDirectory() as folder:
+        settings = Settings(home=Path(folder), chat_model="builtin", embedder="builtin")
+        application = open_application(settings)
+        try:
+            _fill(application)
+            _measure(application, "Instant model", _instant())
+            _measure(application, "Built-in engine", None)
+        finally:
+            application.close()
+
+
+def _fill(application: Application) -> None:
+    began = time.perf_counter()
+    for name, data in documents(PASSAGES):
+        result = application.library.add_bytes(name, data)
+        if result.error:
+            raise SystemExit(result.error.message)
+    sources, passages, _ = application.library.counts()
+    print(f"{passages:,} passages in {sources} documents, added in {time.perf_counter() - began:.1f} s")
+
+
+def _instant() -> Engine:
+    model = InstantModel()
+    return Engine(
+        "instant", "Instant", ExplainedGrader(model), ExplainedRefiner(model), ModelRewriter(model), ModelWriter(model)
+    )
+
+
+def _measure(application: Application, title: str, engine: Engine | None) -> None:
+    opened = application.engines.open
+    if engine:
+        application.engines.open = lambda _choice: engine  # type: ignore[method-assign]
+    rows: dict[str, list[float]] = defaultdict(list)
+    for number, question in enumerate(_questions()):
+        began = time.perf_counter()
+        trace = Trace().apply_all(
+            event for _, event in application.runs.start(None, question, RunOptions(model="builtin")).follow()
+        )
+        if number >= WARM_UP:
+            rows["in all"].append(time.perf_counter() - began)
+            for step in trace.steps:
+                rows[step.node].append(step.seconds or 0.0)
+    application.engines.open = opened  # type: ignore[method-assign]
+    print_milliseconds(f"{title}, one question, k = 4", rows)
+
+
+def _questions() -> list[str]:
+    """Eight words in a row from some passage, so that there is something to find."""
+    chance = random.Random(2)
+    questions = []
+    for _, data in islice(documents(PASSAGES), QUESTIONS):
+        words = data.decode().split()
+        start = chance.randrange(len(words) - 8)
+        questions.append(f"What of {' '.join(words[start : start + 8])}?")
+    return questions
