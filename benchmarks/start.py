@@ -1,0 +1,106 @@
+"""The cold start: from the command to the first paint in a real browser, against an empty Streamlit page.
+
+Both are started in turn, several times; reported are medians and their ratio. The server counts as started when its
+port answers; the paint, when the page's script has run and its heading is visible.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Browser, sync_playwright
+
+ROUNDS = 7
+EMPTY_PAGE = "import streamlit as st\n\nst.title('Empty')\n"
+PAINTED = '[data-testid="stApp"][data-test-script-state="notRunning"] h1'
+BROWSER = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome") or ""
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
+
+
+def main() -> None:
+    """Starts both in turn, and prints what it took."""
+    if not BROWSER:
+        raise SystemExit("Chromium is needed; on Debian: apt install chromium")
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        empty = Path(folder) / "empty.py"
+        empty.write_text(EMPTY_PAGE)
+        settings = ["--server.headless=true", "--server.address=127.0.0.1", "--browser.gatherUsageStats=false"]
+        plain = ["-m", "streamlit", "run", str(empty), *settings]
+        times: dict[str, list[float]] = {"empty page": [], "CRAG Chat": []}
+        for number in range(ROUNDS + 1):
+            port = str(_free_port())
+            measured = {
+                "empty page": _time(playwright, [*plain, f"--server.port={port}"], port, Path(folder)),
+                "CRAG Chat": _time(playwright, ["launcher.py", "--port", port], port, Path(folder)),
+            }
+            for name, seconds in measured.items() if number else ():  # the first round warms the disk's cache
+                times[name].append(seconds)
+    _print(times)
+
+
+def _print(times: dict[str, list[float]]) -> None:
+    print(f"\nCold start to first paint, {ROUNDS} rounds each\n{'':16}{'median s':>10}{'least s':>10}{'most s':>10}")
+    for name, values in times.items():
+        print(f"{name:16}{statistics.median(values):>10.2f}{min(values):>10.2f}{max(values):>10.2f}")
+    ratio = statistics.median(times["CRAG Chat"]) / statistics.median(times["empty page"])
+    print(f"ratio of the medians: {ratio:.2f}")
+
+
+def _time(playwright: object, arguments: list[str], port: str, folder: Path) -> float:
+    browser: Browser = playwright.chromium.launch(executable_path=BROWSER, args=FLAGS)  # type: ignore[attr-defined]
+    try:
+        page = browser.new_page(viewport={"width": 1440, "height": 900})
+        began = time.perf_counter()
+        with _serving(arguments, port, folder):
+            page.goto(f"http://127.0.0.1:{port}/")
+            page.locator(PAINTED).wait_for(timeout=60_000)
+            return time.perf_counter() - began
+    finally:
+        browser.close()
+
+
+@contextmanager
+def _serving(arguments: list[str], port: str, folder: Path) -> Iterator[None]:
+    home = tempfile.mkdtemp(dir=folder)
+    process = subprocess.Popen(
+        [sys.executable, *arguments],
+        env=os.environ | {"CRAG_HOME": home},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        _wait(f"http://127.0.0.1:{port}/_stcore/health")
+        yield
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _wait(url: str, seconds: float = 60) -> None:
+    deadline = time.perf_counter() + seconds
+    while time.perf_counter() < deadline:
+        try:
+            urllib.request.urlopen(url, timeout=1).close()  # noqa: S310 — our own address
+        except (urllib.error.URLError, ConnectionError):
+            time.sleep(0.02)
+        else:
+            return
+    raise SystemExit(f"{url} did not answer within {seconds:.0f} s")
+
+
+def _free_port() -> int:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return int(listening.getsockname()[1])
