@@ -75,7 +75,7 @@ class FullText:
             if epoch != self._epoch:
                 self._passages = connection.scalar(select(func.count()).select_from(passages)) or 0
                 self._epoch, self._known = epoch, {}
-            new = {term: fold(term) for term in wanted if term not in self._known}
+            new = {term: _as_indexed(term) for term in wanted if term not in self._known}
             if not new:
                 return
             rows = connection.execute(_FREQUENCIES, {"terms": [*new.values()]}).all()
@@ -83,3 +83,9 @@ class FullText:
         for term, folded in new.items():
             count = frequencies.get(folded, 0)
             self._known[term] = math.log(1 + (self._passages - count + 0.5) / (count + 0.5))
+
+
+def _as_indexed(term: str) -> str:
+    """The form a term of unfolded text has in the index: words that lose an accent are stemmed as English ones are."""
+    folded = fold(term)
+    return index_terms(folded) or folded if folded.isascii() and not term.isascii() else folded

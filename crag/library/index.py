@@ -42,6 +42,7 @@ class VectorIndex:
             chosen = None
             if allowed is not None:
                 chosen = faiss.SearchParameters(sel=faiss.IDSelectorBatch(allowed))  # type: ignore[call-arg]
+            faiss.omp_set_num_threads(1)  # of the calling thread; for one query more threads only wait for each other
             row = np.ascontiguousarray(vector, dtype=np.float32).reshape(1, -1)
             _, found = self._index.search(row, min(limit, self._index.ntotal), params=chosen)
         return [int(id_) for id_ in found[0] if id_ >= 0]

@@ -44,6 +44,7 @@ class Job:
 @dataclass(slots=True)
 class _Task:
     work: _Work
+    clean_up: Callable[[], None]
     stop: Stop = field(default_factory=Stop)
 
 
@@ -66,14 +67,9 @@ class IngestJobs:
         path = self._spool.put(data)
 
         def work(report: Report, stop: Stop) -> AddResult:
-            try:
-                return self._library.add_bytes(
-                    name, path.read_bytes(), collection=collection, progress=report, stop=stop
-                )
-            finally:
-                path.unlink(missing_ok=True)
+            return self._library.add_bytes(name, path.read_bytes(), collection=collection, progress=report, stop=stop)
 
-        return self._submit(display_name(name), collection, work)
+        return self._submit(display_name(name), collection, work, lambda: path.unlink(missing_ok=True))
 
     def submit_url(self, url: str, collection: str = DEFAULT_COLLECTION) -> str:
         """The job's id."""
@@ -135,11 +131,11 @@ class IngestJobs:
             worker.join(timeout=5)
         self._spool.close()
 
-    def _submit(self, name: str, collection: str, work: _Work) -> str:
+    def _submit(self, name: str, collection: str, work: _Work, clean_up: Callable[[], None] = lambda: None) -> str:
         job = Job(secrets.token_hex(6), name, collection)
         with self._lock:
             self._jobs[job.id] = job
-            self._tasks[job.id] = _Task(work)
+            self._tasks[job.id] = _Task(work, clean_up)
         self._queue.put(job.id)
         return job.id
 
@@ -164,6 +160,7 @@ class IngestJobs:
         except Exception:  # noqa: BLE001 — a worker that dies would take all later jobs with it
             self._fail(job_id, "corrupt", "Something unexpected went wrong, and nothing of it was stored.")
         finally:
+            task.clean_up()
             with self._lock:
                 del self._tasks[job_id]
 

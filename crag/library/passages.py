@@ -38,7 +38,7 @@ def read_neighbours(database: Database, passage_id: int) -> tuple[str, str]:
         around = select(passages.c.ordinal, passages.c.text).where(
             passages.c.source_id == row.source_id, passages.c.ordinal.in_((row.ordinal - 1, row.ordinal + 1))
         )
-        texts = dict(connection.execute(around).tuples().all())
+        texts = {row.ordinal: row.text for row in connection.execute(around)}
     return texts.get(row.ordinal - 1, ""), texts.get(row.ordinal + 1, "")
 
 
@@ -88,7 +88,9 @@ def read_unembedded(database: Database, space_id: str, limit: int) -> list[tuple
     """(id, heading, text) of passages without a vector of this space, oldest first."""
     query = select(passages.c.id, passages.c.heading, passages.c.text).where(_lacks_vector(space_id))
     with database.read() as connection:
-        return list(connection.execute(query.order_by(passages.c.id).limit(limit)).tuples())
+        return [
+            (row.id, row.heading, row.text) for row in connection.execute(query.order_by(passages.c.id).limit(limit))
+        ]
 
 
 def count_unembedded(database: Database, space_id: str) -> int:

@@ -6,7 +6,7 @@ import io
 import threading
 import unicodedata
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,9 +48,9 @@ def page_picture(
         if not 1 <= page <= len(pdf):
             raise NotFound(f"The document has no page {page}.")
         sheet = pdf[page - 1]
-        bitmap = sheet.render(scale=_scale(sheet))
-        image = bitmap.to_pil().convert("RGB")
-        letters = _Letters(sheet.get_textpage(), bitmap.get_posconv(sheet))
+        with closing(sheet.render(scale=_scale(sheet))) as bitmap:
+            image = bitmap.to_pil().convert("RGB").copy()
+            letters = _Letters(sheet.get_textpage(), bitmap.get_posconv(sheet))
         pale, dark = letters.boxes(highlight), letters.boxes(strong)
     kept = _visible(image, [*pale, *dark] if around_passage else [])
     return _as_png(_marked(image, pale, dark).crop(kept))
@@ -154,13 +154,11 @@ def _marked(image: Image, pale: Sequence[Box], dark: Sequence[Box]) -> Image:
 
 
 def _visible(image: Image, marks: Sequence[Box]) -> Box:
-    """What to keep: all but the empty margins; with marks no more above and below them than a few lines."""
-    left, upper, right, lower = image.convert("L").point(lambda light: 255 * (light < _PAPER)).getbbox() or (
-        0,
-        0,
-        *image.size,
-    )
+    """What to keep: all but the empty margins; with marks only their column, and a few lines above and below."""
+    dark = image.convert("L").point(lambda light: 255 * (light < _PAPER))
+    left, upper, right, lower = dark.getbbox() or (0, 0, *image.size)
     if marks:
+        left, right = max(left, min(box[0] for box in marks)), min(right, max(box[2] for box in marks))
         upper = max(upper, min(box[1] for box in marks) - _AROUND_PASSAGE)
         lower = min(lower, max(box[3] for box in marks) + _AROUND_PASSAGE)
     width, height = image.size

@@ -1,0 +1,74 @@
+"""An embedder and a reader that are small, quick and always the same."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from crag.database import Database
+from crag.errors import SourceRefused
+from crag.language import terms
+from crag.library import Library
+from crag.library.reading import Bytes, Reading, Report
+from crag.library.split import Chunk
+from crag.protocols import Vectors
+from crag.settings import Settings
+from crag.stopping import Stop
+from crag.types import Space
+
+
+class HashEmbedder:
+    """Counts words by their hash: texts that share words lie near each other."""
+
+    def __init__(self, model: str = "hash", dimension: int = 64) -> None:
+        self.space = Space("double", model, "1", dimension)
+        self.before_batch: Callable[[], None] = lambda: None
+        self.embedded = 0
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        self.before_batch()
+        self.embedded += len(texts)
+        return np.stack([self.embed_query(text) for text in texts])
+
+    def embed_query(self, text: str) -> Vectors:
+        row = np.full(self.space.dimension, 1e-3, dtype=np.float32)
+        for term in terms(text):
+            digest = hashlib.sha256((self.space.model + term).encode()).digest()
+            row[int.from_bytes(digest[:4], "little") % self.space.dimension] += 1
+        return row / np.linalg.norm(row)
+
+
+class LineReader:
+    """One passage a line, a page every third line; `# ` begins a heading, `REFUSE` a refusal."""
+
+    def __init__(self) -> None:
+        self.reading = threading.Event()
+        self.may_end = threading.Event()
+        self.may_end.set()
+
+    def __call__(self, document: Bytes, report: Report, stop: Stop) -> Reading:
+        self.reading.set()
+        while not self.may_end.wait(0.01):
+            stop.check()
+        text = document.data.decode()
+        if text.startswith("REFUSE"):
+            raise SourceRefused("corrupt", "The file is damaged.", "Open it and save it anew.")
+        heading, chunks = "", []
+        for line in text.splitlines():
+            if line.startswith("# "):
+                heading = line[2:]
+            elif line.strip():
+                n = len(chunks)
+                chunks.append(Chunk(line, n // 3 + 1, heading, n, max(0, n - 1), n + 1))
+        return Reading(document.name, "text", None, chunks)
+
+
+def open_library(home: Path, embedder: HashEmbedder | None = None, **options: object) -> Library:
+    """A library over doubles."""
+    settings = Settings(home=home, max_upload_mb=1)
+    options = {"read": LineReader()} | options
+    return Library(Database(home), embedder or HashEmbedder(), lambda text: len(text.split()), settings, **options)

@@ -1,0 +1,170 @@
+"""The vector index is a cache: whatever happens to it, the database decides what is found."""
+
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+from sqlalchemy import select
+
+from crag.database.tables import vectors
+from crag.library.snapshot import Header, read_snapshot, write_snapshot
+from tests.doubles.library import HashEmbedder
+
+NOTES = b"The cat sleeps.\nA dog barks.\nWater boils.\n"
+
+
+def visible(library):
+    with library._database.read() as connection:
+        return set(connection.scalars(select(vectors.c.passage_id)))
+
+
+def snapshot(library):
+    return next((library.home / "index").glob("*.faiss"))
+
+
+@pytest.fixture
+def saved(library):
+    library.add_bytes("notes.txt", NOTES)
+    library.warm()
+    library.close()
+    return snapshot(library)
+
+
+def opened_from_disk(library):
+    library.warm()
+    return library._search.index._saved_epoch is not None
+
+
+def test_a_whole_snapshot_is_used(saved, reopen):
+    assert opened_from_disk(reopen())
+
+
+def test_the_snapshot_is_written_only_when_something_changed(saved, library):
+    before = saved.stat().st_mtime_ns
+    library.save()
+    assert saved.stat().st_mtime_ns == before
+    assert [path.name for path in saved.parent.iterdir()] == [saved.name]
+
+
+@pytest.mark.parametrize("kept", [0, 1, 50, 200, -1])
+def test_a_torn_snapshot_is_built_anew(saved, reopen, kept):
+    saved.write_bytes(saved.read_bytes()[:kept])
+    library = reopen()
+    assert not opened_from_disk(library)
+    assert library.search("dog", k=1)[0].text == "A dog barks."
+
+
+@pytest.mark.parametrize("place", [3, 300, -5])
+def test_a_flipped_bit_is_seen(saved, reopen, place):
+    data = bytearray(saved.read_bytes())
+    data[place] ^= 1
+    saved.write_bytes(data)
+    library = reopen()
+    assert not opened_from_disk(library)
+    assert library._search.index.ids() == visible(library)
+
+
+def test_a_stale_snapshot_is_built_anew(saved, reopen):
+    old = saved.read_bytes()
+    first = reopen()
+    first.remove([first.sources()[0].id])
+    first.add_bytes("new.txt", b"A unicorn.")
+    saved.write_bytes(old)
+    library = reopen()
+    assert not opened_from_disk(library)
+    assert [passage.text for passage in library.search("cat dog unicorn")] == ["A unicorn."]
+
+
+def test_a_snapshot_of_another_history_of_the_same_database_is_foreign(saved, reopen, tmp_path):
+    """A backup put back and gone on with has the same ids and as many changes, but other texts."""
+    database = saved.parent.parent / "crag.sqlite"
+    first = reopen()
+    with first._database.read() as connection:
+        connection.exec_driver_sql(f"VACUUM INTO '{tmp_path / 'backup'}'")
+    first.add_bytes("one.txt", b"A unicorn.")
+    first.warm()
+    first.close()
+    first._database.close()
+    for path in database.parent.glob("crag.sqlite*"):
+        path.unlink()
+    (tmp_path / "backup").rename(database)
+    second = reopen()
+    second.add_bytes("two.txt", b"A teapot.")
+    assert not opened_from_disk(second)
+    assert second.search("teapot", k=1)[0].text == "A teapot."
+
+
+def test_two_libraries_on_one_home_see_each_other_at_the_next_search(library, reopen):
+    other = reopen()
+    assert other.search("cat") == []
+    added = library.add_bytes("notes.txt", NOTES)
+    assert other.search("cat", k=1)[0].text == "The cat sleeps."
+    assert other._search.index.ids() == visible(library)
+    other.remove([added.id])
+    assert library.search("cat") == []
+    assert library._search.index.ids() == set()
+
+
+def test_vectors_of_two_spaces_never_meet(library, reopen):
+    library.add_bytes("notes.txt", NOTES)
+    embedder = HashEmbedder("another", dimension=32)
+    changed = reopen(embedder=embedder)
+    assert changed.missing_vectors() == 3
+    assert changed.search("dog", k=1)[0].text == "A dog barks."
+    assert changed._search.index.ids() == set()
+    seen = []
+    assert changed.fill_vectors(seen.append) == 3
+    assert seen[0].total == 3
+    assert (changed.missing_vectors(), changed.fill_vectors()) == (0, 0)
+    assert changed._search.index.ids() == visible(library)
+    assert library.missing_vectors() == 0
+    assert set(changed.sources()[0].space.split(",")) == {"double:hash", "double:another"}
+
+
+def test_searching_beside_adding_and_removing_is_safe(library):
+    library.add_bytes("notes.txt", NOTES)
+    failures = []
+
+    def search():
+        try:
+            for _ in range(30):
+                assert library.search("dog", k=1)[0].text == "A dog barks."
+        except Exception as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=search) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for n in range(10):
+        result = library.add_bytes(f"{n}.txt", f"Text {n}.".encode())
+        library.remove([result.id])
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert library._search.index.ids() == visible(library)
+
+
+def test_a_header_from_another_version_is_not_read(tmp_path):
+    import faiss
+
+    index = faiss.IndexIDMap2(faiss.IndexFlatIP(2))
+    index.add_with_ids(np.ones((1, 2), dtype=np.float32), np.array([7]))
+    path = tmp_path / "index" / "x.faiss"
+    write_snapshot(path, Header("space", 1, 1, 2), index)
+    assert read_snapshot(path, lambda header: header.space_id == "space").ntotal == 1
+    assert read_snapshot(path, lambda header: header.space_id == "other") is None
+    write_snapshot(path, Header("space", 1, 1, 2, version=99), index)
+    assert read_snapshot(path, lambda header: True) is None
+    write_snapshot(path, Header("space", 1, 2, 2), index)
+    assert read_snapshot(path, lambda header: True) is None
+    assert read_snapshot(tmp_path / "nothing", lambda header: True) is None
+
+
+def test_importing_the_library_does_not_load_what_is_heavy():
+    code = (
+        "import sys, crag.library; print({'faiss', 'pypdfium2', 'trafilatura', 'wordllama', 'PIL'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"

@@ -1,0 +1,200 @@
+"""Adding, listing, removing and refreshing, over a real database."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from crag.errors import BadRequest, HomeFault, ModelFault, NotFound, Stopped
+from crag.stopping import Stop
+from crag.types import DEFAULT_COLLECTION
+
+NOTES = b"# Kettles\nA kettle boils water.\nIt whistles when the water boils.\n# Cats\nA cat sleeps all day.\n"
+
+
+def originals(home: Path) -> set[str]:
+    return {path.name for path in (home / "originals").rglob("*") if path.is_file()}
+
+
+def test_what_is_added_is_listed_found_and_kept(library):
+    seen = []
+    result = library.add_bytes("notes.md", NOTES, progress=seen.append)
+    assert (result.status, result.title, result.passages, result.error) == ("added", "notes.md", 3, None)
+    (source,) = library.sources()
+    assert (source.id, source.kind, source.location, source.passages) == (result.id, "text", "notes.md", 3)
+    assert (source.size, source.space) == (len(NOTES), "double:hash")
+    assert library.original(result.id).read_bytes() == NOTES
+    assert library.search("Which animal sleeps?", k=1)[0].text == "A cat sleeps all day."
+    assert library.counts()[:2] == (1, 3)
+    assert [progress.stage for progress in seen] == ["Reading", "Embedding passages", "Saving"]
+
+
+def test_a_passage_knows_its_place_and_its_neighbours(library):
+    library.add_bytes("notes.md", NOTES)
+    found = library.search("whistles", k=1)[0]
+    passage = library.passage(found.id)
+    assert (passage.title, passage.heading, passage.page, passage.origin) == ("notes.md", "Kettles", 1, "library")
+    assert passage.context == "A kettle boils water.\n\nIt whistles when the water boils.\n\nA cat sleeps all day."
+    assert library.neighbours(found.id) == ("A kettle boils water.", "A cat sleeps all day.")
+    assert library.passage(999) is None
+    assert library.neighbours(999) == ("", "")
+
+
+def test_the_same_bytes_are_kept_once_in_a_collection_whatever_their_name(library):
+    first = library.add_bytes("notes.md", NOTES)
+    again = library.add_bytes("copy of notes.md", NOTES)
+    assert (again.status, again.id, again.passages) == ("unchanged", first.id, 3)
+    other = library.add_bytes("notes.md", NOTES, collection="Other")
+    assert other.status == "added"
+    assert [source.id for source in library.sources("Other")] == [other.id]
+    assert originals(library.home) == {hashlib.sha256(NOTES).hexdigest()}
+
+
+def test_removing_takes_everything_but_what_others_still_use(library):
+    first = library.add_bytes("notes.md", NOTES)
+    second = library.add_bytes("notes.md", NOTES, collection="Other")
+    assert [source.id for source in library.remove([first.id, "unknown"])] == [first.id]
+    assert library.original(second.id) is not None
+    assert {passage.source_id for passage in library.search("cat sleeps water")} == {second.id}
+    library.remove([second.id])
+    assert library.search("cat sleeps water") == []
+    assert library.counts()[:2] == (0, 0)
+    assert originals(library.home) == set()
+    with pytest.raises(NotFound):
+        library.source(first.id)
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [(b"", "empty"), (b"x" * (1024 * 1024 + 1), "too_large"), (b"REFUSE", "corrupt"), (b"# Only a heading", "no_text")],
+)
+def test_what_cannot_be_added_says_why_and_leaves_nothing(library, data, code):
+    result = library.add_bytes("bad.txt", data)
+    assert (result.status, result.id, result.error.code) == ("failed", None, code)
+    assert result.error.message
+    assert library.counts()[:2] == (0, 0)
+    assert originals(library.home) == set()
+
+
+def test_a_model_that_fails_is_said_and_leaves_nothing(library, embedder):
+    def fail():
+        raise ModelFault("unreachable", "Ollama does not answer.", "Start it.")
+
+    embedder.before_batch = fail
+    result = library.add_bytes("notes.md", NOTES)
+    assert (result.error.code, result.error.message) == ("embedding_failed", "Ollama does not answer. Start it.")
+    assert library.sources() == []
+
+
+def test_stopping_between_batches_leaves_nothing(library, embedder):
+    stop = Stop()
+    embedder.before_batch = stop.request
+    with pytest.raises(Stopped):
+        library.add_bytes("notes.md", NOTES, stop=stop)
+    assert library.sources() == []
+
+
+def test_a_disk_that_refuses_is_not_the_fault_of_the_file(library):
+    (library.home / "originals").write_text("in the way")
+    with pytest.raises(HomeFault):
+        library.add_bytes("notes.md", NOTES)
+    assert library.sources() == []
+
+
+def test_names_are_shown_and_never_paths(library):
+    result = library.add_bytes("../../etc/\x00pass\ud800wd\u202e.md", NOTES)
+    assert result.title == "passwd.md"
+    assert library.source(result.id).location == "passwd.md"
+
+
+def test_a_file_that_changed_takes_the_place_of_its_old_version(library, tmp_path):
+    file = tmp_path / "notes.md"
+    file.write_bytes(NOTES)
+    first = library.add_path(file)
+    assert library.add_path(file).status == "unchanged"
+    file.write_bytes(b"A dog barks.\n")
+    second = library.add_path(file)
+    assert (first.status, second.status, second.id) == ("added", "replaced", first.id)
+    assert [passage.text for passage in library.search("cat water dog")] == ["A dog barks."]
+    assert originals(library.home) == {hashlib.sha256(b"A dog barks.\n").hexdigest()}
+
+
+def test_refreshing_reads_again_and_keeps_what_is_gone_from_disk(library, tmp_path):
+    file = tmp_path / "notes.md"
+    file.write_bytes(NOTES)
+    added = library.add_path(file)
+    upload = library.add_bytes("upload.md", b"An upload comes once.")
+    assert {result.status for result in library.refresh()} == {"unchanged"}
+    file.write_bytes(b"A dog barks.\n")
+    assert [(result.id, result.status) for result in library.refresh([added.id])] == [(added.id, "replaced")]
+    file.unlink()
+    (gone,) = library.refresh([added.id])
+    assert (gone.status, gone.error.code) == ("failed", "unreachable")
+    assert {source.id for source in library.sources()} == {added.id, upload.id}
+
+
+def test_a_location_that_now_holds_a_known_text_gives_up_its_old_one(library, tmp_path):
+    file = tmp_path / "notes.md"
+    file.write_bytes(NOTES)
+    library.add_path(file)
+    known = library.add_bytes("dog.md", b"A dog barks.\n")
+    file.write_bytes(b"A dog barks.\n")
+    result = library.add_path(file)
+    assert (result.status, result.id) == ("unchanged", known.id)
+    assert [source.id for source in library.sources()] == [known.id]
+    assert len(originals(library.home)) == 1
+
+
+def test_a_folder_is_added_file_by_file(library, tmp_path):
+    folder = tmp_path / "folder"
+    (folder / "deeper").mkdir(parents=True)
+    (folder / ".hidden").mkdir()
+    for name in ("a.md", "deeper/b.txt", "c.exe", ".hidden/d.md"):
+        (folder / name).write_text(f"The file {name} speaks.")
+    (folder / "bad.txt").write_text("REFUSE")
+    results = list(library.add(str(folder)))
+    assert [(Path(result.source).name, result.status) for result in results] == [
+        ("a.md", "added"),
+        ("bad.txt", "failed"),
+        ("b.txt", "added"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("spec", "code"),
+    [
+        ("no/such/file.md", "unreachable"),
+        ("nul\x00.md", "unreachable"),
+        ("/dev/null", "unreachable"),
+        ("file:///etc/passwd", "blocked_url"),
+        ("//example.com/x", "blocked_url"),
+        ("http://127.0.0.1:9/", "blocked_url"),
+    ],
+)
+def test_what_leads_nowhere_is_refused(library, spec, code):
+    (result,) = library.add(spec)
+    assert (result.status, result.error.code) == ("failed", code)
+
+
+def test_collections_are_made_when_needed_and_counted(library):
+    assert [collection.name for collection in library.collections()] == [DEFAULT_COLLECTION]
+    assert library.create_collection("  My \x00 papers ") == "My papers"
+    library.add_bytes("notes.md", NOTES, collection="My papers")
+    assert [(c.name, c.sources, c.passages) for c in library.collections()] == [
+        (DEFAULT_COLLECTION, 0, 0),
+        ("My papers", 1, 3),
+    ]
+    for name in ("", " \n", "x" * 81):
+        with pytest.raises(BadRequest):
+            library.create_collection(name)
+
+
+def test_questions_to_begin_with_come_from_headings(library):
+    library.add_bytes("a.md", b"# Introduction\nHello.\n# 2.1 Blacklisting\nText.\n# How does it end?\nWell.\n")
+    library.add_bytes("b.md", b"# Kettles and pans\nBoil.\n")
+    assert set(library.suggested_questions(3)) == {
+        "What is Blacklisting?",
+        "How does it end?",
+        "What do the documents say about “Kettles and pans”?",
+    }
+    assert len(library.suggested_questions(1)) == 1

@@ -1,0 +1,136 @@
+"""Searching: words and vectors together, limits, foreign scripts, hostile queries."""
+
+import math
+
+import pytest
+
+from crag.language import terms
+from crag.library import LibraryRetriever
+from crag.library.fulltext import index_terms
+from crag.library.retrieve import fuse
+from crag.types import RunOptions
+
+ANIMALS = "\n".join(
+    [
+        "The cat sleeps on the warm roof.",
+        "A dog barks at the mailman every morning.",
+        "Embeddings turn words into vectors.",
+        "The café opens at nine.",
+        "북한의 수도는 평양이다.",
+        "臺灣最高的山是玉山。",
+        "日本の首都は東京です。",
+    ]
+).encode()
+
+
+@pytest.fixture
+def animals(library):
+    library.add_bytes("animals.txt", ANIMALS)
+    return library
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("Where do cats sleep?", "The cat sleeps"),
+        ("dogs barking", "A dog barks"),
+        ("What is an embedding?", "Embeddings turn"),
+        ("CAFE", "The café opens"),
+        ("평양은 어느 나라의 수도인가?", "북한의 수도는"),
+        ("臺灣哪座山最高？", "臺灣最高的山"),
+        ("東京", "日本の首都は東京"),
+    ],
+)
+def test_the_right_passage_comes_first(animals, query, expected):
+    assert animals.search(query, k=2)[0].text.startswith(expected)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        '"',
+        '" OR terms:*',
+        "cat AND NOT dog",
+        "NEAR(cat dog, 2)",
+        "terms : cat",
+        "cat*",
+        "^cat",
+        "'; DROP TABLE passages; --",
+        "cat\x00dog",
+        "\ud800cat",
+        "(((",
+        "{}[]\\%_",
+        "cat " * 5000,
+    ],
+)
+def test_no_query_is_taken_for_a_command(animals, query):
+    assert all(0 <= passage.score <= 1 for passage in animals.search(query))
+    assert animals.counts()[1] == 7
+
+
+def test_operators_are_words_like_others(animals):
+    assert animals.search("cat AND NOT dog", k=2)[0].text.startswith(("The cat", "A dog"))
+    assert {p.text[:5] for p in animals.search("cat AND NOT dog", k=2)} == {"The c", "A dog"}
+
+
+@pytest.mark.parametrize("query", ["", "  \n", "\x00"])
+def test_an_empty_query_finds_nothing(animals, query):
+    assert animals.search(query) == []
+
+
+def test_no_more_than_k_and_none_for_none(animals):
+    assert len(animals.search("cat dog", k=3)) == 3
+    assert len(animals.search("cat dog", k=50)) == 7
+    assert animals.search("cat", k=0) == []
+
+
+def test_limits_are_exact_even_where_better_passages_lie_outside(library):
+    for n in range(60):
+        library.add_bytes(f"{n}.txt", f"The cat number {n} is a cat among cats.".encode())
+    inside = library.add_bytes("inside.txt", b"Somewhere a cat.\nNothing of interest.", collection="Small")
+    found = library.search("cat", k=4, collection="Small")
+    assert [passage.text for passage in found] == ["Somewhere a cat.", "Nothing of interest."]
+    assert library.search("cat", source_ids=[inside.id]) == found
+    assert library.search("cat", collection="Small", source_ids=["other"]) == []
+    assert library.search("cat", collection="No such") == []
+    assert (library.size(), library.size("Small"), library.size(source_ids=[inside.id])) == (62, 2, 2)
+
+
+def test_a_limit_follows_the_library(library):
+    library.add_bytes("a.txt", b"The cat sleeps.", collection="Small")
+    assert len(library.search("cat", collection="Small")) == 1
+    library.add_bytes("b.txt", b"Another cat.", collection="Small")
+    assert len(library.search("cat", collection="Small")) == 2
+
+
+def test_the_retriever_obeys_the_options(animals):
+    other = animals.add_bytes("cats.txt", b"Cats again.", collection="Other")
+    retriever = LibraryRetriever(animals)
+    options = RunOptions(k=2, collection="Other")
+    assert [passage.source_id for passage in retriever.retrieve("cat", options)] == [other.id]
+    assert retriever.size(options) == 1
+    assert retriever.size(RunOptions()) == 8
+
+
+def test_rare_terms_weigh_more_and_absent_ones_most(library):
+    library.add_bytes("a.txt", b"Cats and dogs.\nCats and mice.\nCats and Caf\xc3\xa9s.\n")
+    weights = library.idf(terms("cats dogs unicorns"))
+    cat, dog, unicorn = weights.values()
+    assert 0 < cat < dog < unicorn
+    assert cat == pytest.approx(math.log(1 + 0.5 / 3.5))
+    assert unicorn == pytest.approx(math.log(1 + 3.5 / 0.5))
+    assert library.idf(terms("cafés"))["cafés"] == pytest.approx(weights["dog"])
+    library.add_bytes("b.txt", b"A unicorn.")
+    assert library.idf(["unicorn"])["unicorn"] < unicorn
+    assert library.idf([]) == {}
+
+
+def test_what_is_indexed_is_told_apart_by_spaces_only():
+    assert index_terms("Version 3.11 of café") == "version 3.11 cafe"
+
+
+def test_fusion_rewards_agreement_and_weighs():
+    scores = fuse([(1.0, [1, 2, 3]), (0.5, [1, 3])])
+    assert scores[1] == pytest.approx(1.0)
+    assert scores[1] > scores[3] > scores[2] > 0
+    assert fuse([(1.0, []), (1.0, [])]) == {}
