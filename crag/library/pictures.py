@@ -113,21 +113,21 @@ class _Letters:
         return (at, at + len(letters)) if at >= 0 else None
 
     def _lines(self, places: Sequence[int]) -> Iterator[Box]:
-        """The boxes of neighbouring letters, joined as long as they stand on one line."""
-        line: Box | None = None
+        """The boxes of neighbouring letters, joined as long as they stand on one line of the page."""
+        line: tuple[float, float, float, float] | None = None
         for place in places:
-            box = self._box(place)
-            if line and box[0] >= line[0] and abs(box[3] - line[3]) < (line[3] - line[1]) / 2:
-                line = (line[0], min(line[1], box[1]), max(line[2], box[2]), max(line[3], box[3]))
+            left, bottom, right, top = self._text.get_charbox(place, loose=True)
+            if line and left >= line[0] and abs(bottom - line[1]) < (line[3] - line[1]) / 2:
+                line = (line[0], min(line[1], bottom), max(line[2], right), max(line[3], top))
                 continue
             if line:
-                yield line
-            line = box
+                yield self._on_picture(*line)
+            line = (left, bottom, right, top)
         if line:
-            yield line
+            yield self._on_picture(*line)
 
-    def _box(self, place: int) -> Box:
-        left, bottom, right, top = self._text.get_charbox(place, loose=True)
+    def _on_picture(self, left: float, bottom: float, right: float, top: float) -> Box:
+        """The same box in pixels; a page may be turned."""
         corners = [self._positions.to_bitmap(x, y) for x, y in ((left, bottom), (right, top))]
         (x1, x2), (y1, y2) = (sorted(values) for values in zip(*corners, strict=True))
         return x1, y1, x2, y2

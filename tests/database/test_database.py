@@ -1,0 +1,107 @@
+"""The one database file: durable settings, migrations, transactions, and refusals that leave it untouched."""
+
+import sqlite3
+import threading
+
+import pytest
+from sqlalchemy import insert, select, text
+
+from crag.database import Database
+from crag.database.tables import collections
+from crag.errors import HomeFault
+
+
+@pytest.fixture
+def database(tmp_path):
+    database = Database(tmp_path / "home")
+    yield database
+    database.close()
+
+
+def names(database):
+    with database.read() as connection:
+        return list(connection.scalars(select(collections.c.name)))
+
+
+def add(connection, name):
+    connection.execute(insert(collections), {"name": name, "created_at": 0.0})
+
+
+@pytest.mark.parametrize(
+    ("pragma", "value"), [("journal_mode", "wal"), ("synchronous", 2), ("foreign_keys", 1), ("busy_timeout", 30000)]
+)
+def test_it_is_opened_durably(database, pragma, value):
+    with database.read() as connection:
+        assert connection.scalar(text(f"PRAGMA {pragma}")) == value
+
+
+def test_what_fails_is_rolled_back(database):
+    with pytest.raises(RuntimeError), database.write() as connection:
+        add(connection, "lost")
+        raise RuntimeError
+    with database.write() as connection:
+        add(connection, "kept")
+    assert names(database) == ["kept"]
+
+
+def test_a_snapshot_does_not_see_what_is_committed_meanwhile(database):
+    with database.snapshot() as connection:
+        assert connection.scalars(select(collections.c.name)).all() == []
+        with database.write() as other:
+            add(other, "new")
+        assert connection.scalars(select(collections.c.name)).all() == []
+    assert names(database) == ["new"]
+
+
+def test_a_snapshot_that_fails_gives_its_connection_back_clean(database):
+    with pytest.raises(RuntimeError), database.snapshot() as connection:
+        connection.scalar(text("SELECT 1"))
+        raise RuntimeError
+    with database.write() as connection:
+        add(connection, "new")
+    assert names(database) == ["new"]
+
+
+def test_writers_wait_for_each_other(database):
+    def write(n):
+        for m in range(20):
+            with database.write() as connection:
+                add(connection, f"{n}-{m}")
+
+    threads = [threading.Thread(target=write, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(names(database)) == 80
+
+
+def test_a_newer_schema_is_refused_and_left_untouched(tmp_path):
+    Database(tmp_path).close()
+    path = tmp_path / "crag.sqlite"
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA user_version = 999")
+    connection.commit()
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(HomeFault, match="newer version"):
+        Database(tmp_path)
+    assert path.read_bytes() == before
+
+
+def test_what_is_no_database_is_refused_and_left_untouched(tmp_path):
+    path = tmp_path / "crag.sqlite"
+    path.write_bytes(b"something else " * 100)
+    with pytest.raises(HomeFault, match="damaged or not a database"):
+        Database(tmp_path)
+    assert path.read_bytes() == b"something else " * 100
+
+
+def test_a_full_disk_is_said_and_rolled_back(database):
+    with database.write() as connection:
+        pages = connection.scalar(text("PRAGMA page_count"))
+        connection.execute(text(f"PRAGMA max_page_count = {pages}"))
+    with pytest.raises(HomeFault, match="disk is full"), database.write() as connection:
+        connection.execute(text(f"PRAGMA max_page_count = {pages}"))
+        add(connection, "x" * 100_000)
+    assert names(database) == []

@@ -1,0 +1,115 @@
+"""Pages as pictures, with the passage marked."""
+
+import io
+
+import pytest
+from PIL import Image
+from reportlab.lib.pagesizes import A4
+from reportlab.pdfgen.canvas import Canvas
+
+from crag.errors import NotFound
+from crag.library.pictures import page_count, page_picture
+
+LINES = [
+    "The first line speaks of cats.",
+    "The second line is about trace mon-",
+    "keys and how they jump.",
+    "The last line.",
+]
+PASSAGE = "The second line is about trace monkeys and how they jump."
+
+
+@pytest.fixture
+def pdf(tmp_path):
+    return draw(tmp_path / "pages.pdf", A4)
+
+
+def draw(path, size, rotation=0):
+    canvas = Canvas(str(path), pagesize=size, invariant=1)
+    for page in range(2):
+        canvas.setFont("Helvetica", 14)
+        for n, line in enumerate(LINES):
+            canvas.drawString(100, size[1] - 300 - 40 * n, line if page == 0 else f"Page two, {n}.")
+        canvas.setPageRotation(rotation)
+        canvas.showPage()
+    canvas.save()
+    return path
+
+
+def picture(*arguments, **options):
+    return Image.open(io.BytesIO(page_picture(*arguments, **options))).convert("RGB")
+
+
+def colours(image):
+    return {colour for _, colour in image.getcolors(maxcolors=1 << 24)}
+
+
+def rows_with(image, colour):
+    return [y for y in range(image.height) if any(image.getpixel((x, y)) == colour for x in range(image.width))]
+
+
+PALE, STRONG = (255, 244, 200), (255, 214, 102)
+
+
+def test_pages_are_counted(pdf):
+    assert page_count(pdf) == 2
+
+
+def test_margins_are_cut_and_nothing_is_marked_without_a_passage(pdf):
+    image = picture(pdf, 1)
+    assert image.width < 700
+    assert image.height < 400
+    assert not {PALE, STRONG} & colours(image)
+
+
+def test_a_passage_is_marked_across_a_broken_word_and_its_text_stays_black(pdf):
+    image = picture(pdf, 1, PASSAGE, "how they jump")
+    assert {PALE, STRONG} <= colours(image)
+    assert min(sum(colour) for colour in colours(image)) < 60
+    pale, strong = rows_with(image, PALE), rows_with(image, STRONG)
+    assert min(pale) > image.height * 0.2
+    assert max(pale) < image.height * 0.85
+    assert min(strong) > min(pale) + 20
+
+
+def test_a_passage_that_goes_on_elsewhere_is_marked_as_far_as_it_is_here(pdf):
+    image = picture(pdf, 1, "Text of another page that is not here. The first line speaks of cats. And more.")
+    assert max(rows_with(image, PALE)) < image.height * 0.4
+
+
+@pytest.mark.parametrize("passage", ["", "line", "\x00 ??? —", "Nothing of this stands there at all."])
+def test_what_is_not_there_is_not_marked(pdf, passage):
+    assert not {PALE, STRONG} & colours(picture(pdf, 1, passage, passage))
+
+
+def test_on_a_phone_only_the_passage_and_a_little_more_is_kept(pdf):
+    whole, part = picture(pdf, 1, LINES[0]), picture(pdf, 1, LINES[0], around_passage=True)
+    assert part.height < whole.height
+    assert picture(pdf, 1, "Nothing of this stands there.", around_passage=True).size == picture(pdf, 1).size
+
+
+@pytest.mark.parametrize("rotation", [90, 180, 270])
+def test_turned_pages_are_marked_where_the_text_is(tmp_path, rotation):
+    path = draw(tmp_path / "turned.pdf", A4, rotation)
+    assert PALE in colours(picture(path, 1, LINES[0]))
+    kept = picture(path, 1, LINES[0], around_passage=True)
+    dark = kept.convert("L").point(lambda light: 255 * (light < 80))
+    assert dark.getbbox() is not None
+
+
+def test_a_poster_is_drawn_smaller(tmp_path):
+    path = draw(tmp_path / "poster.pdf", (14000, 14000))
+    assert picture(path, 1).width < 4000
+
+
+@pytest.mark.parametrize("page", [0, 3, -1])
+def test_a_page_that_is_not_there_is_said(pdf, page):
+    with pytest.raises(NotFound):
+        page_picture(pdf, page)
+
+
+def test_what_is_no_pdf_is_said(tmp_path):
+    (tmp_path / "x.pdf").write_bytes(b"%PDF-1.4 broken")
+    for call in (lambda: page_count(tmp_path / "x.pdf"), lambda: page_picture(tmp_path / "missing.pdf", 1)):
+        with pytest.raises(NotFound):
+            call()
