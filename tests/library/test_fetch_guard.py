@@ -99,6 +99,7 @@ def test_no_spelling_of_an_inner_address_is_fetched(canary: Canary, host: str) -
         "http://127.0.0\n.77:{port}/",
         "http://127.0.0.77 :{port}/",
         "http://127.0.0.77:{port}/a b",
+        "http://127.0.0.77:{port}/a\\b",
         "http://127.0.0.77:99999/",
         "http://127.0.0.77:0/",
         "http://127.0.0.1:{port}#@example.com/",
