@@ -169,7 +169,8 @@ class Library:
 
     def counts(self) -> tuple[int, int, int]:
         """How many sources and passages there are, and how many bytes all of it takes on disk."""
-        return *self._store.counts(), sum(path.stat().st_size for path in self.home.rglob("*") if path.is_file())
+        files = [*self.home.glob("crag.sqlite*"), *(self.home / "index").glob("*.faiss")]
+        return *self._store.counts(), self._store.originals_size() + sum(path.stat().st_size for path in files)
 
     def missing_vectors(self) -> int:
         """How many passages are found by their words only, because another model embedded them."""

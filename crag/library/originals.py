@@ -44,10 +44,6 @@ class Originals:
         """Removes one original. Only within a write transaction that saw it unused."""
         self._place(sha256).unlink(missing_ok=True)
 
-    def size(self) -> int:
-        """Bytes of all originals together."""
-        return sum(path.stat().st_size for path in self._folder.glob("*/*") if path.is_file())
-
     def _place(self, sha256: str) -> Path:
         if not _NAME.fullmatch(sha256):
             raise ValueError("not a SHA-256 in hexadecimal digits")

@@ -158,6 +158,12 @@ class Store:
             number_of_passages = connection.scalar(select(func.count()).select_from(passages)) or 0
         return number_of_sources, number_of_passages
 
+    def originals_size(self) -> int:
+        """Bytes of all files kept, each counted once."""
+        files = select(sources.c.sha256, sources.c.size).distinct().subquery()
+        with self.database.read() as connection:
+            return connection.scalar(select(func.sum(files.c.size))) or 0
+
 
 def collection_name(name: str) -> str:
     """The name as it is kept. Raises `BadRequest` when it is empty or endless."""
