@@ -67,8 +67,10 @@ def is_row(line: str) -> bool:
 
 
 def is_heading(line: str) -> bool:
-    """Whether a line is a Markdown heading."""
-    return bool(_HEADING.match(line))
+    """Whether a line is a heading: marked as in Markdown, or short and without an end."""
+    if _HEADING.match(line):
+        return True
+    return len(line) <= 60 and not is_item(line) and not _ENDED.search(line) and not line[:1].islower()
 
 
 def sentences(text: str) -> list[str]:
@@ -85,11 +87,15 @@ def join(parts: Sequence[str]) -> str:
     for part in parts:
         if not text:
             text = part
-        elif _MARKED.match(part) or _MARKED.match(text[text.rfind("\n") + 1 :]) or not _ENDED.search(text[-20:]):
+        elif _stands_alone(part) or _stands_alone(text[text.rfind("\n") + 1 :]):
             text += "\n" + part
         else:
             text += ("" if re.search("[。！？”」』]$", text) else " ") + part
     return text
+
+
+def _stands_alone(line: str) -> bool:
+    return bool(_MARKED.match(line)) or is_heading(line) or not _ENDED.search(line[-20:])
 
 
 def terms(text: str) -> list[str]:

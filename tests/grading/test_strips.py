@@ -107,3 +107,8 @@ def busy(_: str) -> str:
 def test_everything_is_kept_when_the_model_does_not_choose(model: ScriptedModel) -> None:
     ((_, strips),) = ExplainedRefiner(model).refine("q?", passages((LONG,)), Stop())
     assert all(strip.kept for strip in strips)
+
+
+def test_a_heading_without_a_mark_begins_a_strip() -> None:
+    strips = cut(f"{LONG}\n\nSelf-Reflection\n\nIt matters. It helps.")
+    assert strips[-1] == "Self-Reflection\nIt matters. It helps."

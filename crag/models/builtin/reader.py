@@ -16,7 +16,7 @@ from crag.types import Knowledge, Turn, Usage
 MOST_SENTENCES = 4
 MOST_ITEMS = 12
 NEARLY_AS_GOOD = 0.6
-ADDS_SOMETHING = 0.4
+ADDS_SOMETHING = 0.5
 _LEAD_IN = 3
 _MARK = re.compile(r"^\s*(?:[-*+•·‣▪–]|\(?\d{1,2}[.)]|[①-⑳])\s+")
 
@@ -78,7 +78,8 @@ def _readable(units: Sequence[str]) -> list[str]:
 
 def answer(question: Question, texts: Sequence[Sequence[Unit]]) -> str:
     """The answer in Markdown, with `[n]` behind everything that is quoted; empty when there is nothing to quote."""
-    prose = [unit for text in texts for unit in text if not is_heading(unit.text)]
+    every = [unit for text in texts for unit in text]
+    prose = [unit for unit in every if not is_heading(unit.text)] or every
     if not prose:
         return ""
     best = max(unit.score for unit in prose)
@@ -124,9 +125,17 @@ def _blocks(text: Sequence[Unit]) -> list[Block]:
         while end < len(text) and is_item(text[end].text):
             end += 1
         if end - start >= 2:
-            blocks.append(Block(_lead(text[:start]), tuple(text[start:end][:MOST_ITEMS])))
+            blocks.append(Block(_lead(text[:start]), _without_head(text[start:end])[:MOST_ITEMS]))
         start = max(end, start + 1)
     return blocks
+
+
+def _without_head(items: Sequence[Unit]) -> tuple[Unit, ...]:
+    """The items without the head of a table: a first row less than half as long as any other."""
+    first, *rest = items
+    if len(rest) > 1 and is_row(first.text) and 2 * len(first.text) < min(len(unit.text) for unit in rest):
+        return tuple(rest)
+    return tuple(items)
 
 
 def _lead(before: Sequence[Unit]) -> tuple[Unit, ...]:

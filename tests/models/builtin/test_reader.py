@@ -103,3 +103,12 @@ def test_a_stop_ends_the_answer(embedder: Embedder) -> None:
 def test_hostile_or_empty_knowledge_cannot_break_it(embedder: Embedder, text: str) -> None:
     written = answer(embedder, "What are the types of it?", (text,))
     assert written == "" or written.endswith("[1]")
+
+
+def test_the_head_of_a_table_without_a_rule_is_left_out_too(embedder: Embedder) -> None:
+    rows = "Knot | Use\nThe bowline | It rescues sailors\nThe reef knot | It shortens the sails\nThe hitch | It holds boats"
+    text = answer(
+        embedder, "What are three kinds of knots?", (f"We show three kinds of knots here.\n\n{rows}", ENGLISH[2])
+    )
+    assert "- The hitch — It holds boats [1]" in text
+    assert "Knot — Use" not in text
