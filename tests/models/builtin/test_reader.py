@@ -106,9 +106,8 @@ def test_hostile_or_empty_knowledge_cannot_break_it(embedder: Embedder, text: st
 
 
 def test_the_head_of_a_table_without_a_rule_is_left_out_too(embedder: Embedder) -> None:
-    rows = "Knot | Use\nThe bowline | It rescues sailors\nThe reef knot | It shortens the sails\nThe hitch | It holds boats"
-    text = answer(
-        embedder, "What are three kinds of knots?", (f"We show three kinds of knots here.\n\n{rows}", ENGLISH[2])
-    )
+    rows = "Knot | Use\nThe bowline | It rescues sailors\nThe reef knot | It shortens sails\nThe hitch | It holds boats"
+    table = f"We show three kinds of knots here.\n\n{rows}"
+    text = answer(embedder, "What are three kinds of knots?", (table, ENGLISH[2]))
     assert "- The hitch — It holds boats [1]" in text
     assert "Knot — Use" not in text
