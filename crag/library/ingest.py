@@ -75,7 +75,10 @@ class Ingest:
             raise SourceRefused("no_text", "There is no text in it.", "If it is a scan, make its text readable first.")
         texts = [passage_text(chunk.heading, chunk.text) for chunk in reading.chunks]
         vectors = embed_in_batches(self._embedder, texts, report, stop)
-        terms = [index_terms(text) for text in texts]
+        terms = []
+        for text in texts:
+            stop.check()
+            terms.append(index_terms(text))
         return NewPassages(reading.chunks, terms, vectors, self._embedder.space)
 
 

@@ -104,7 +104,10 @@ class Library:
             yield self.add_url(spec, collection=collection, progress=progress, stop=stop)
             return
         path = Path(spec).expanduser()
-        for file in files_in(path) if path.is_dir() else [path]:
+        files = files_in(path) if path.is_dir() else [path]
+        if not files:
+            yield _failed(spec, SourceRefused("empty", "There is no file in this folder that can be read."))
+        for file in files:
             yield self.add_path(file, collection=collection, progress=progress, stop=stop)
 
     def refresh(

@@ -68,5 +68,10 @@ class GuardedReader:
             progress=report,
         )
         report(Progress("Splitting"))
-        chunks = split(parsed, self._count_tokens, CHUNK_TOKENS, CHUNK_OVERLAP)
+
+        def count_tokens(text: str) -> int:
+            stop.check()  # splitting counts all the time, which makes this the place where it can be stopped
+            return self._count_tokens(text)
+
+        chunks = split(parsed, count_tokens, CHUNK_TOKENS, CHUNK_OVERLAP)
         return Reading(parsed.title, parsed.kind, parsed.pages, chunks)

@@ -160,6 +160,12 @@ def test_a_folder_is_added_file_by_file(library, tmp_path):
     ]
 
 
+def test_a_folder_without_anything_to_read_says_so(library, tmp_path):
+    (tmp_path / "folder").mkdir()
+    (result,) = library.add(str(tmp_path / "folder"))
+    assert (result.status, result.error.code) == ("failed", "empty")
+
+
 @pytest.mark.parametrize(
     ("spec", "code"),
     [
