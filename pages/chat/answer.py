@@ -12,10 +12,11 @@ from pages.chat import state
 from pages.chat.questions import ask
 from pages.parts import markdown, words
 from pages.parts.components import copy_button
-from pages.parts.resources import application
+from pages.parts.resources import application, checks, models
 
 AVATAR = ":material/fact_check:"
 _AGAIN = "Same settings"
+_NEAREST = 4
 
 
 def draw(message: Message, trace: Trace, *, last: bool) -> None:
@@ -96,9 +97,8 @@ def _notes(trace: Trace) -> None:
     elif trace.usage.finish_reason == "length":
         st.caption("The model stopped at its length limit.")
     if trace.query_sent:
-        st.caption(
-            f":material/arrow_circle_up: Sent to {markdown.label(trace.web_provider)}: “{markdown.label(trace.query_sent)}”"
-        )
+        sent = f"Sent to {markdown.label(trace.web_provider)}: “{markdown.label(trace.query_sent)}”"
+        st.caption(f":material/arrow_circle_up: {sent}")
     notes = [*trace.notes]
     if trace.prompt and trace.prompt.left_out and not any("left out" in note for note in notes):
         left_out = words.count(trace.prompt.left_out, "strip")
@@ -108,10 +108,11 @@ def _notes(trace: Trace) -> None:
 
 
 def _sources(run_id: str, trace: Trace) -> None:
-    with st.container(horizontal=True, gap="medium"):
+    with st.container(horizontal=True, gap="small"):
         for cited in trace.citations:
+            where = markdown.label(markdown.place(cited.title, cited.page), 70)
             st.button(
-                f":blue[**{cited.n}**] {_source_icon(cited)} {markdown.label(markdown.place(cited.title, cited.page), 70)}",
+                f":blue[**{cited.n}**] {_source_icon(cited)} {where}",
                 key=f"source-{run_id}-{cited.n}",
                 type="tertiary",
                 on_click=state.open_source,
@@ -124,13 +125,14 @@ def _source_icon(cited: Citation) -> str:
 
 
 def _ways_out(run_id: str, trace: Trace) -> None:
-    nearest = [trace.passages[found] for found in trace.found.get("library", ())][:4]
+    passages = [trace.passages[found] for found in trace.found.get("library", ())]
+    nearest = {markdown.place(passage.title, passage.page): passage for passage in reversed(passages)}
     if nearest:
-        with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
+        with st.container(horizontal=True, gap="small", vertical_alignment="center"):
             st.caption("Nearest:", width="content")
-            for passage in nearest:
+            for place, passage in [*reversed(nearest.items())][:_NEAREST]:
                 st.button(
-                    markdown.label(markdown.place(passage.title, passage.page), 60),
+                    markdown.label(place, 60),
                     icon=":material/description:",
                     key=f"nearest-{run_id}-{passage.id}",
                     type="tertiary",
@@ -189,7 +191,7 @@ def _actions(run_id: str, trace: Trace) -> None:
 def again_choices(options: RunOptions) -> dict[str, RunOptions]:
     """What `Again` offers, by the words of its menu: the same settings, another model, another policy."""
     choices = {_AGAIN: options}
-    for model in application().models():
+    for model in models():
         if model.name != options.model:
             choices[f"With {markdown.label(model.label, 60)}"] = replace(options, model=model.name)
     for policy, (name, meaning) in words.POLICIES.items():
@@ -200,7 +202,7 @@ def again_choices(options: RunOptions) -> dict[str, RunOptions]:
 
 def web_is_there() -> bool:
     """Whether a web search is set up."""
-    return any(check.name == "Web search" and check.status == "ok" for check in application().checks())
+    return any(check.name == "Web search" and check.status == "ok" for check in checks())
 
 
 def _again_with(key: str, trace: Trace) -> None:

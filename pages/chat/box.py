@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from crag.runs.run import Run
 from crag.types import PolicyName, RunOptions
@@ -11,7 +12,7 @@ from pages.chat.answer import web_is_there
 from pages.chat.questions import BOX, stop, submitted
 from pages.parts import markdown, words
 from pages.parts.adding import UPLOAD_TYPES
-from pages.parts.resources import application
+from pages.parts.resources import application, models
 
 _EVERYTHING = "All documents"
 _WEB = {
@@ -21,12 +22,13 @@ _WEB = {
 _K = (1, 20)
 
 
-def draw(active: Run | None) -> None:
-    """Draw it at the bottom of the page."""
+def draw(active: Run | None) -> DeltaGenerator:
+    """Draw it at the bottom of the page; returns the row of the chips, where what is invisible takes no room."""
     options = state.options()
     with st.bottom:
         with st.container(horizontal=True, vertical_alignment="center", wrap=False):
-            with st.container(horizontal=True, wrap=False, vertical_alignment="center"):
+            chips = st.container(horizontal=True, wrap=False, vertical_alignment="center")
+            with chips:
                 _model_chip(options)
                 _collection_chip(options)
                 _web_chip(options)
@@ -50,21 +52,23 @@ def draw(active: Run | None) -> None:
             max_chars=8_000,
             on_submit=submitted,
         )
+    return chips
 
 
 def _model_chip(options: RunOptions) -> None:
-    app = application()
-    models = {model.name: model for model in app.models()}
-    auto = app.model_choice()
-    chosen = auto.label if options.model == "auto" or options.model not in models else models[options.model].label
+    automatic = application().model_choice()
+    known = {model.name: model for model in models()}
+    chosen = known.get(options.model, automatic)
 
     def described(name: str) -> str:
-        model = models[name]
-        return f"{markdown.label(model.label, 60)} {words.grey(markdown.label(model.reason, 90))}"
+        if name == "auto":
+            return f"Automatic {words.grey(f'now {markdown.label(automatic.label, 60)}')}"
+        away = "prompts leave this machine" if known[name].cloud else ""
+        return f"{markdown.label(known[name].label, 60)} {words.grey(away)}"
 
     st.menu_button(
-        markdown.label(chosen, 40),
-        list(models),
+        markdown.label(chosen.label, 40),
+        ["auto", *known],
         format_func=described,
         icon=":material/memory:",
         type="tertiary",

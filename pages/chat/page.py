@@ -23,12 +23,12 @@ def main() -> None:
     if conversation:
         st.set_page_config(page_title=f"{conversation.title[:80]} · CRAG Chat")
     trace_place = sidebar.draw(active, messages[-1].run_id if messages else None)
-    box.draw(active)
+    with box.draw(active):
+        page_glue(_status(messages, active), (messages[-1].run_id or "") if messages else "", _open_cited)
     questions.show_refusal()
     _draw_dialog()
     live_place = _draw_messages(conversation, messages, active)
     _draw_waiting()
-    page_glue(_status(messages, active), (messages[-1].run_id or "") if messages else "", _open_cited)
     if active is not None and live_place is not None:
         with live_place:
             live.draw(active, trace_place)

@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from crag.errors import CragError
-from crag.types import RunOptions
+from crag.types import DEFAULT_COLLECTION, RunOptions
 from pages.chat import state
 from pages.parts import markdown
 from pages.parts.resources import application
@@ -36,7 +36,7 @@ def submitted() -> None:
     value: Any = st.session_state[BOX]
     jobs = application().jobs
     for file in value.files:
-        jobs.submit_bytes(file.name, file.getvalue(), state.options().collection)
+        jobs.submit_bytes(file.name, file.getvalue(), state.options().collection or DEFAULT_COLLECTION)
     st.session_state.files_first = bool(value.files)
     if value.text.strip():
         ask(value.text)

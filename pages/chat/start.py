@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.chat.questions import ask
-from pages.parts import adding, jobs, markdown, setup
+from pages.parts import adding, jobs, markdown, setup, words
 from pages.parts.resources import application
 
 
@@ -22,8 +22,8 @@ def draw() -> None:
         "Every passage that is found is graded before it is used. If your documents do not answer, the question is "
         "rewritten and, when you allow it, the web is searched. You see every step."
     )
-    _first_documents()
     jobs.draw()
+    _first_documents()
     st.header("Set-up", anchor=False)
     setup.draw()
 
@@ -58,9 +58,8 @@ def _add_examples() -> None:
 
 
 def _questions(sources: int, passages: int) -> None:
-    from pages.parts.words import count
-
-    st.markdown(f"{count(sources, 'document')}, {count(passages, 'passage')}. Every passage is graded before it is used.")
+    held = f"{words.count(sources, 'document')}, {words.count(passages, 'passage')}"
+    st.markdown(f"{held}. Every passage that is found is graded before it is used.")
     suggested = application().library.suggested_questions(3)
     if not suggested:
         return

@@ -63,9 +63,8 @@ def _close() -> None:
 
 
 def draw_dialog() -> None:
-    """The dialog for a new collection, when it was asked for."""
-    if "new_collection" in st.session_state:
-        st.dialog("New collection", icon=":material/create_new_folder:", on_dismiss=_close)(_make)()
+    """The dialog for a new collection."""
+    st.dialog("New collection", icon=":material/create_new_folder:", on_dismiss=_close)(_make)()
 
 
 def _make() -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from crag.types import AddResult
-from pages.documents import collections, table
-from pages.parts import adding, jobs, words
+from pages.documents import collections, refresh, table
+from pages.parts import adding, jobs
 from pages.parts.resources import application
 
 
@@ -17,31 +16,25 @@ def main() -> None:
     _add(collection)
     jobs.draw()
     table.draw(collection)
-    collections.draw_dialog()
+    _draw_dialog()
+
+
+def _draw_dialog() -> None:
+    """At most one thing lies over the page."""
+    remembered = st.session_state
+    if "new_collection" in remembered:
+        collections.draw_dialog()
+    elif "removing" in remembered:
+        table.draw_dialog()
+    elif "refreshing" in remembered:
+        refresh.draw_dialog()
 
 
 def _head() -> None:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.title("Documents", anchor=False, width="content")
         if application().library.counts()[0]:
-            st.button("Refresh all", icon=":material/sync:", on_click=_refresh)
-
-
-def _refresh() -> None:
-    """Read every document again that can be read again, and say what came of it."""
-    with st.spinner("Reading every document again"):
-        results = application().library.refresh()
-    st.toast(_summary(results), icon=":material/sync:", duration="long")
-
-
-def _summary(results: list[AddResult]) -> str:
-    counted = {
-        "replaced": sum(result.status == "replaced" for result in results),
-        "unchanged": sum(result.status == "unchanged" for result in results),
-        "failed": sum(result.status == "failed" for result in results),
-    }
-    facts = [f"{number} {word}" for word, number in counted.items() if number]
-    return f"Refreshed {words.count(len(results), 'document')}: {', '.join(facts) or 'nothing to do'}"
+            st.button("Refresh all", icon=":material/sync:", on_click=refresh.ask)
 
 
 def _add(collection: str) -> None:

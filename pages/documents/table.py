@@ -8,11 +8,13 @@ from typing import Any
 import streamlit as st
 
 from crag.types import Source
+from pages.documents import refresh
 from pages.parts import markdown, words
 from pages.parts.resources import application
 
 _ALL_KINDS = "All kinds"
-_REMOVE = "Remove"
+_REFRESH = ":material/sync: Refresh"
+_REMOVE = ":material/delete: Remove"
 _NAMED = 8
 _ROW_HEIGHT = 35
 _MOST_ROWS = 400
@@ -33,6 +35,7 @@ def draw(collection: str) -> None:
         _rows(shown),
         key=key,
         hide_index=True,
+        placeholder="",
         on_select="rerun",
         selection_mode="multi-row",
         height=min(_MOST_ROWS, len(shown) * _ROW_HEIGHT + _ROW_HEIGHT + 3) if len(shown) < 12 else "auto",
@@ -47,7 +50,6 @@ def draw(collection: str) -> None:
             on_click=_ask,
             args=([source.id for source in chosen],),
         )
-    _draw_dialog()
 
 
 def _filtered(sources: list[Source]) -> list[Source]:
@@ -84,7 +86,7 @@ def _rows(sources: list[Source]) -> dict[str, list[Any]]:
         "Passages": [source.passages for source in sources],
         "Size": [words.size(source.size) for source in sources],
         "Added": [datetime.fromtimestamp(source.added_at, UTC).astimezone().date() for source in sources],
-        "Actions": [[_REMOVE] for _ in sources],
+        "Actions": [[_REFRESH, _REMOVE] for _ in sources],
     }
 
 
@@ -92,7 +94,12 @@ def _columns(sources: list[Source]) -> dict[str, Any]:
     click = "document_action"
 
     def clicked() -> None:
-        _ask([sources[st.session_state[click].row].id])
+        chosen = st.session_state[click]
+        ids = [sources[chosen.row].id]
+        if chosen.label == _REMOVE:
+            _ask(ids)
+        else:
+            refresh.ask(ids)
 
     return {
         "Document": st.column_config.TextColumn(width=360),
@@ -112,7 +119,7 @@ def _close() -> None:
     st.session_state.pop("removing", None)
 
 
-def _draw_dialog() -> None:
+def draw_dialog() -> None:
     """Ask before anything goes, and name what goes."""
     ids = st.session_state.get("removing", [])
     sources = [source for source in application().library.sources() if source.id in set(ids)]

@@ -6,6 +6,7 @@ from typing import Any
 
 import streamlit as st
 
+from crag.types import DEFAULT_COLLECTION
 from pages.parts.resources import application
 
 UPLOAD_TYPES = ["pdf", "docx", "html", "htm", "md", "markdown", "txt"]
@@ -31,7 +32,7 @@ def _hand_over(key: str, collection: str) -> None:
     """A new key afterwards: else the uploader would list the same files again."""
     files: list[Any] = st.session_state[key] or []
     for file in files:
-        application().jobs.submit_bytes(file.name, file.getvalue(), collection)
+        application().jobs.submit_bytes(file.name, file.getvalue(), collection or DEFAULT_COLLECTION)
     st.session_state.upload_generation += 1
 
 
@@ -39,5 +40,5 @@ def add_addresses(text: str, collection: str = "") -> int:
     """Hand the addresses, one a line, to the library; how many there were."""
     addresses = [line.strip() for line in text.splitlines() if line.strip()]
     for address in addresses:
-        application().jobs.submit_url(address, collection)
+        application().jobs.submit_url(address, collection or DEFAULT_COLLECTION)
     return len(addresses)

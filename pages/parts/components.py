@@ -19,25 +19,36 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const status = parentElement.querySelector("#status")
   if (status && status.textContent !== data.status) status.textContent = data.status
   const main = document.querySelector('[data-testid="stMain"]')
-  if (main && data.run && window.__cragRun !== data.run) main.scrollTo({ top: main.scrollHeight })
+  const content = document.querySelector('[data-testid="stMainBlockContainer"]')
+  const toEnd = () => main.scrollTo({ top: main.scrollHeight })
+  if (window.__cragRun !== data.run) window.__cragAtEnd = Boolean(data.run)
   window.__cragRun = data.run
+  const scrolled = () => { window.__cragAtEnd = main.scrollHeight - main.scrollTop - main.clientHeight < 80 }
+  const grown = new ResizeObserver(() => { if (data.run && window.__cragAtEnd) toEnd() })
   const heard = (event) => {
     const link = event.target.closest ? event.target.closest('a[href^="#cite-"]') : null
     if (!link) return
     event.preventDefault()
     setTriggerValue("cited", link.getAttribute("href").slice(6))
   }
-  if (window.__cragGlue) document.removeEventListener("click", window.__cragGlue)
-  window.__cragGlue = heard
+  window.__cragClean?.()  // this function runs again whenever its data changes
   document.addEventListener("click", heard)
-  return () => {
+  const clean = () => {
     document.removeEventListener("click", heard)
-    if (window.__cragGlue === heard) window.__cragGlue = undefined
+    main.removeEventListener("wheel", scrolled)
+    main.removeEventListener("touchmove", scrolled)
+    grown.disconnect()
   }
+  window.__cragClean = clean
+  grown.observe(content)
+  main.addEventListener("wheel", scrolled, { passive: true })
+  main.addEventListener("touchmove", scrolled, { passive: true })
+  return clean
 }
 """
 _COPY_HTML = """
-<button type="button"><svg viewBox="0 -960 960 960" aria-hidden="true"><path d="M360-240q-33 0-56.5-23.5T280-320v-480q0-33
+<button type="button"><svg viewBox="0 -960 960 960" aria-hidden="true"><path
+d="M360-240q-33 0-56.5-23.5T280-320v-480q0-33
 23.5-56.5T360-880h360q33 0 56.5 23.5T800-800v480q0 33-23.5 56.5T720-240H360Zm0-80h360v-480H360v480ZM200-80q-33
 0-56.5-23.5T120-160v-560h80v560h440v80H200Zm160-240v-480 480Z"/></svg><span>Copy</span></button>
 """

@@ -19,7 +19,7 @@ _WAITING = ("waiting", "working")
 
 
 def draw() -> None:
-    """The block of running and finished jobs; drawn anew every second while one is active, absent when there is none."""
+    """The block of running and finished jobs, if there are any; drawn anew every second while one is active."""
     jobs = application().jobs
     if jobs.jobs():
         st.fragment(_block, run_every=1.0 if jobs.active else None)(jobs.active)
@@ -30,7 +30,7 @@ def _block(was_active: bool) -> None:
     jobs = service.jobs()
     if was_active and not service.active:
         st.rerun()
-    with st.container(border=True):
+    with st.container(border=True, gap="xxsmall"):
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             st.markdown(_headline(jobs), width="content")
             if service.active:
@@ -57,7 +57,7 @@ def _headline(jobs: list[Job]) -> str:
 def _row(job: Job) -> None:
     with st.container(horizontal=True, vertical_alignment="center", wrap=False):
         with st.container(width=_NAME_WIDTH):
-            st.markdown(f"{_sign(job)} {markdown.label(job.name, 120)}", wrap=False)
+            st.markdown(f":small[{_sign(job)} {markdown.label(job.name, 120)}]", wrap=False)
         with st.container():
             _outcome(job)
         if job.state in _WAITING:

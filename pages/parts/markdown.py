@@ -106,12 +106,7 @@ def _citation_link(cited: Citation, anchor: str) -> str:
 
 
 def _prose(text: str, link: Callable[[re.Match[str]], str]) -> str:
-    pieces: list[str] = []
-    end = 0
-    for match in _CITATION.finditer(text):
-        pieces += [_calm(text[end : match.start()]).replace("$", r"\$"), link(match)]
-        end = match.end()
-    return "".join([*pieces, _calm(text[end:]).replace("$", r"\$")])
+    return _CITATION.sub(link, _calm(text).replace("$", r"\$"))
 
 
 def _calm(text: str) -> str:

@@ -10,8 +10,11 @@ import streamlit as st
 
 if TYPE_CHECKING:
     from crag.assembly import Application
+    from crag.models.choice import ModelChoice
+    from crag.types import Check
 
-_SLOW_ROOMS = ("crag.graph.build", "crag.library.library", "crag.models")
+_LOOK_AGAIN_SECONDS = 5.0
+_SLOW_ROOMS = ("crag.graph.build", "crag.models.embeddings", "crag.models.builtin.reader")
 
 
 @st.cache_resource(show_spinner=False)
@@ -22,9 +25,21 @@ def application() -> Application:
     return open_application()
 
 
+@st.cache_resource(show_spinner=False, ttl=_LOOK_AGAIN_SECONDS)
+def models() -> list[ModelChoice]:
+    """Every model that can be chosen now; a model server is asked every few seconds at most."""
+    return application().models()
+
+
+@st.cache_resource(show_spinner=False, ttl=_LOOK_AGAIN_SECONDS)
+def checks() -> list[Check]:
+    """The set-up checklist, looked at anew every few seconds at most."""
+    return application().checks()
+
+
 @st.cache_resource(show_spinner=False)
 def warm_up() -> threading.Thread:
-    """Imports, once and in the background, what the first question needs."""
+    """Opens, once and in the background, what the first question needs."""
     thread = threading.Thread(target=_import_slow_rooms, name="warm-up", daemon=True)
     thread.start()
     return thread
@@ -33,3 +48,4 @@ def warm_up() -> threading.Thread:
 def _import_slow_rooms() -> None:
     for room in _SLOW_ROOMS:
         importlib.import_module(room)
+    application().library.warm()

@@ -6,7 +6,7 @@ import streamlit as st
 
 from crag.types import Check
 from pages.parts import markdown, words
-from pages.parts.resources import application
+from pages.parts.resources import checks
 
 _SIGNS = {
     "ok": ":green[:material/check_circle:]",
@@ -21,7 +21,7 @@ _BUILTIN = "Built-in engine"
 def draw(*, folded: bool = False) -> None:
     """The rows, looked at again every few seconds; `folded` to one line for those who have begun already."""
     if folded:
-        missing = [check.name for check in application().checks() if check.status != "ok"]
+        missing = [check.name for check in checks() if check.status != "ok"]
         facts = f"not set up: {', '.join(missing)}" if missing else "everything is in place"
         with st.expander(f"Set-up {words.grey(markdown.label(facts))}", type="compact", key="set-up"):
             _rows()
@@ -30,17 +30,19 @@ def draw(*, folded: bool = False) -> None:
 
 
 def _rows() -> None:
-    with st.container(gap="xxsmall"):
-        for check in application().checks():
+    with st.container(gap=None):
+        for check in checks():
             _row(check)
 
 
 def _row(check: Check) -> None:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
-        name, detail = markdown.label(check.name, 60), markdown.label(check.detail, 140)
-        st.markdown(f"{_SIGNS[check.status]} {name} {words.grey(detail)}")
-        if check.name == _BUILTIN and application().model_choice().name == "builtin":
-            st.badge("in use", color="green")
+        # The built-in engine is always there: what counts is whether it is in use.
+        state, detail = check.detail.split(": ", 1) if check.name == _BUILTIN else ("", check.detail)
+        name = markdown.label(check.name, 60)
+        st.markdown(f"{_SIGNS[check.status]} {name} {words.grey(markdown.label(detail, 140))}")
+        if state:
+            st.badge(markdown.label(state), color="green" if state == "in use" else "gray")
         elif check.fix:
             word = _ACTIONS.get(check.name, "How to mend")
             if st.button(word, type="tertiary", key=f"mend-{check.name}"):

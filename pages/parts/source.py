@@ -54,9 +54,15 @@ def _draw(view: SourceView, trace: Trace, passage: Passage, on_only: Callable[[s
     if path is None or passage.page is None:
         _text(view, trace, passage)
         return
+    try:
+        pages = _page_count(str(path))
+    except CragError as error:
+        st.caption(markdown.label(str(error)))
+        _text(view, trace, passage)
+        return
     page_tab, text_tab = st.tabs(["Page", "Text"])
     with page_tab:
-        _page(view, passage, path)
+        _page(view, passage, path, pages)
     with text_tab:
         _text(view, trace, passage)
 
@@ -70,8 +76,7 @@ def _picture_file(passage: Passage) -> Path | None:
         return None
 
 
-def _page(view: SourceView, passage: Passage, path: Path) -> None:
-    pages = _page_count(str(path))
+def _page(view: SourceView, passage: Passage, path: Path, pages: int) -> None:
     key = f"page-{view.run_id}-{view.passage_id}"
     own = passage.page or 1
     number = min(max(1, st.session_state.get(key, own)), pages)

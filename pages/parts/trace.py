@@ -50,8 +50,8 @@ class TraceDrawing:
         with st.container(gap="xxsmall"):
             for index, step in enumerate(trace.steps):
                 self._step(index, step)
-            if trace.web_skipped and trace.step("web_search") is None:
-                self._web_not_allowed()
+                if step.node == "decide" and trace.web_skipped and trace.step("web_search") is None:
+                    self._web_not_allowed()
         if trace.seconds is not None:
             st.caption(_total(trace))
 
@@ -93,7 +93,9 @@ class TraceDrawing:
             case "transform_query":
                 st.caption(f"“{markdown.label(trace.query)}”" if trace.query else "Written from your question alone.")
             case "condense_question":
-                st.caption(f"“{markdown.label(trace.condensed)}”" if trace.condensed else "Reading what was said before.")
+                st.caption(
+                    f"“{markdown.label(trace.condensed)}”" if trace.condensed else "Reading what was said before."
+                )
             case "retrieve":
                 _retrieved(trace)
 
@@ -112,14 +114,17 @@ class TraceDrawing:
             st.caption("No verdicts.")
         many = len(trace.found.get(origin, ())) > _MANY
         folded = [found for found in ids if many and trace.verdicts[found].word == "irrelevant"]
-        with st.container(gap="xsmall") as place:
+        place = st.container(gap="xsmall")
+        with place:
             for passage_id in ids:
                 if passage_id not in folded:
                     self._passage(passage_id, reasons=not many)
         if step.state == "running":
             self.live = VerdictRows(place, set(ids))
         if folded:
-            with st.expander(f"{len(folded)} irrelevant", type="compact", key=f"{self.prefix}-{self.run_id}-{origin}-rest"):
+            with st.expander(
+                f"{len(folded)} irrelevant", type="compact", key=f"{self.prefix}-{self.run_id}-{origin}-rest"
+            ):
                 for passage_id in folded:
                     self._passage(passage_id, reasons=False)
 
@@ -140,7 +145,9 @@ class TraceDrawing:
     def _web_not_allowed(self) -> None:
         key = f"{self.prefix}-{self.run_id}-web-skipped"
         icon = ":material/remove_circle_outline:"
-        with st.expander(f"{words.NODES['web_search']} {words.grey('not done')}", True, type="step", key=key, icon=icon):
+        with st.expander(
+            f"{words.NODES['web_search']} {words.grey('not done')}", True, type="step", key=key, icon=icon
+        ):
             st.caption(markdown.label(self.trace.web_skipped))
 
 

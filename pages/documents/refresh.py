@@ -1,0 +1,56 @@
+"""Reading documents again: pages are fetched and files read anew, and replaced where they changed."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from crag.types import AddResult, Progress
+from pages.parts import markdown, words
+from pages.parts.resources import application
+
+
+def ask(source_ids: list[str] | None = None) -> None:
+    """Refresh these documents, or all, with the next drawing of the page."""
+    st.session_state.refreshing = source_ids
+
+
+def draw_dialog() -> None:
+    """Do it, showing how far it is; closing the dialog stops it between two documents."""
+    st.dialog("Refresh", icon=":material/sync:", on_dismiss=_close)(_refresh)()
+
+
+def _close() -> None:
+    st.session_state.pop("refreshing", None)
+    st.session_state.pop("refreshed", None)
+
+
+def _refresh() -> None:
+    if "refreshed" not in st.session_state:
+        bar = st.progress(0.0, text="Starting")
+
+        def show(progress: Progress) -> None:
+            share = min(1.0, progress.done / progress.total) if progress.total else 0.0
+            bar.progress(share, text=markdown.label(progress.stage, 80))
+
+        st.session_state.refreshed = application().library.refresh(st.session_state.refreshing, progress=show)
+        bar.empty()
+    results: list[AddResult] = st.session_state.refreshed
+    st.markdown(_summary(results))
+    for result in results:
+        if result.error is not None:
+            st.caption(
+                f":red[:material/error:] {markdown.label(result.title, 80)}: {markdown.label(result.error.message)}"
+            )
+    if st.button("Close"):
+        _close()
+        st.rerun()
+
+
+def _summary(results: list[AddResult]) -> str:
+    statuses = [result.status for result in results]
+    facts = [
+        f"{statuses.count(status)} {word}"
+        for status, word in (("replaced", "replaced"), ("unchanged", "unchanged"), ("failed", "failed"))
+        if status in statuses
+    ]
+    return f"{words.count(len(results), 'document')} read again: {', '.join(facts) or 'nothing to do'}."

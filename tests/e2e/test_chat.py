@@ -1,0 +1,130 @@
+"""Asking in a real browser: live trace, citations, stop, reload."""
+
+from __future__ import annotations
+
+import time
+
+from playwright.sync_api import Page, expect
+
+from tests.doubles.little_model import answer_like_a_little_model
+from tests.doubles.ollama import Asked, Say, ScriptedOllama
+from tests.e2e.browser import ask, badge, open_page, settled, upload
+from tests.e2e.conftest import NOTES
+
+QUESTION = "How often is the espresso machine descaled?"
+LONG = " ".join(["The machine is descaled every six weeks [1]."] + [f"Word {number}." for number in range(200)])
+
+
+def slowly(text: str, per_token: float = 0.05):
+    """The little model, except that its answer is this text, token by token."""
+
+    def script(asked: Asked) -> Say:
+        if asked.schema is None and asked.body.get("stream", True):
+            return Say(text, per_token=per_token)
+        return Say(answer_like_a_little_model(asked))
+
+    return script
+
+
+def test_the_start_page_says_what_this_is_and_asks_nobody_else(page: Page, app: str):
+    foreign: list[str] = []
+    page.on("request", lambda request: foreign.append(request.url) if "127.0.0.1" not in request.url else None)
+    open_page(page, app)
+    expect(page.get_by_role("heading", name="Ask your documents")).to_be_visible()
+    for name in ("Built-in engine", "Llama 3 on Ollama", "Nomic embeddings", "Web search"):
+        expect(page.get_by_test_id("stMain").get_by_text(name).first).to_be_visible()
+    expect(page.get_by_test_id("stSidebar").get_by_text("Grade passages")).to_be_visible()
+    assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight") <= 900
+    assert [url for url in foreign if not url.startswith(("data:", "blob:"))] == []
+
+
+def test_from_an_upload_to_an_answer_whose_citation_opens(page: Page, app: str):
+    open_page(page, app)
+    upload(page, "brewing.md", NOTES.encode())
+    ask(page, QUESTION)
+    expect(badge(page, "from your documents")).to_be_visible()
+    answer = page.get_by_test_id("stChatMessage").last
+    expect(answer).to_contain_text("six weeks")
+    trace = page.get_by_test_id("stSidebar")
+    for step in ("Retrieve", "Grade passages", "Decide", "Refine knowledge", "Write the answer", "Check the answer"):
+        expect(trace.get_by_text(step, exact=False).first).to_be_visible()
+    expect(trace.locator(".stMarkdownBadge", has_text="relevant").first).to_be_visible()
+
+    answer.locator('a[href^="#cite-"]').first.click()
+    drawer = page.get_by_role("dialog")
+    expect(drawer).to_contain_text("Brewing notes")
+    expect(drawer).to_contain_text("citric acid")
+    page.keyboard.press("Escape")
+    expect(drawer).to_be_hidden()
+
+    answer.get_by_role("button", name="Copy").click()
+    expect(answer.get_by_role("button", name="Copied")).to_be_visible()
+    assert "six weeks" in page.evaluate("navigator.clipboard.readText()")
+
+    trace.locator("[class*=passage-] button:visible").first.click()
+    expect(page.get_by_role("dialog")).to_contain_text("citric acid")
+
+
+def test_stop_keeps_what_was_written(page: Page, app_on_ollama: str, ollama: ScriptedOllama):
+    ollama.script = slowly(LONG)
+    open_page(page, app_on_ollama)
+    upload(page, "brewing.md", NOTES.encode())
+    ask(page, QUESTION)
+    answer = page.get_by_test_id("stChatMessage").last
+    expect(answer).to_contain_text("Word 3.")
+    page.keyboard.press("Escape")
+    pressed = time.monotonic()
+    expect(answer).to_contain_text("Stopped by you. The text so far is kept.")
+    assert time.monotonic() - pressed < 5
+    expect(answer).to_contain_text("Word 3.")
+    expect(answer).not_to_contain_text("Word 199.")
+    expect(page.get_by_role("button", name="Stop", exact=False)).to_have_count(0)
+
+
+def test_a_reload_in_mid_answer_goes_on(page: Page, app_on_ollama: str, ollama: ScriptedOllama):
+    ollama.script = slowly(LONG, per_token=0.02)
+    open_page(page, app_on_ollama)
+    upload(page, "brewing.md", NOTES.encode())
+    ask(page, QUESTION)
+    expect(page.get_by_test_id("stChatMessage").last).to_contain_text("Word 3.")
+    page.reload()
+    answer = page.get_by_test_id("stChatMessage").last
+    expect(answer).to_contain_text("Word 3.")
+    expect(answer).to_contain_text("Word 199.", timeout=30_000)
+    expect(badge(page, "from your documents")).to_be_visible()
+    assert len([asked for asked in ollama.chats if asked.schema is None and asked.body.get("stream")]) == 1
+
+
+def test_a_question_sent_meanwhile_waits_its_turn(page: Page, app_on_ollama: str, ollama: ScriptedOllama):
+    ollama.script = slowly(LONG, per_token=0.02)
+    open_page(page, app_on_ollama)
+    upload(page, "brewing.md", NOTES.encode())
+    ask(page, QUESTION)
+    expect(page.get_by_test_id("stChatMessage").last).to_contain_text("Word 1.")
+    ask(page, "When is the grinder cleaned?")
+    expect(page.get_by_text("Waiting: asked when this answer is done.")).to_be_visible()
+    expect(page.get_by_test_id("stChatMessage")).to_have_count(3)
+    ollama.script = slowly("The grinder is cleaned on Fridays [1].")
+    expect(page.get_by_test_id("stChatMessage").last).to_contain_text("on Fridays", timeout=30_000)
+
+
+def test_hostile_model_output_reaches_nobody(page: Page, app_on_ollama: str, ollama: ScriptedOllama):
+    ollama.script = slowly(
+        "Every six weeks [1]. ![x](http://canary.test/a.png) [click](http://canary.test/b) <img src=http://canary.test/c> "
+        "![r][1] www.canary.test http://canary.test/d :material/home: :red[loud] $\\href{http://canary.test/e}{x}$\n\n"
+        "[1]: http://canary.test/f",
+        per_token=0.01,
+    )
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    open_page(page, app_on_ollama)
+    upload(page, "brewing.md", NOTES.encode())
+    ask(page, QUESTION)
+    expect(badge(page, "from your documents")).to_be_visible()
+    settled(page)
+    answer = page.get_by_test_id("stChatMessage").last
+    assert not [url for url in asked if "canary" in url]
+    links = [link.get_attribute("href") or "" for link in answer.locator("a").all()]
+    assert links
+    assert all(link.startswith("#cite-") for link in links)
+    assert answer.get_by_test_id("stMarkdownContainer").locator("img").count() == 0

@@ -1,0 +1,48 @@
+"""Adding, refusing and removing documents in a real browser."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Page, expect
+
+from tests.e2e.browser import open_page, settled, upload
+from tests.e2e.conftest import NOTES
+
+
+def test_documents_are_added_refused_and_removed(page: Page, app: str):
+    open_page(page, f"{app}/documents")
+    expect(page.get_by_role("heading", name="Documents")).to_be_visible()
+    expect(page.get_by_text("Page not found")).to_have_count(0)
+    page.locator("input[type=file]").first.set_input_files(
+        [
+            {"name": "brewing.md", "mimeType": "text/markdown", "buffer": NOTES.encode()},
+            {"name": "empty.txt", "mimeType": "text/plain", "buffer": b""},
+            {"name": "<img src=x onerror=alert(1)>.txt", "mimeType": "text/plain", "buffer": b"A short but honest text."},
+            {"name": "broken.pdf", "mimeType": "application/pdf", "buffer": b"%PDF-1.7\nnothing"},
+        ]
+    )
+    page.get_by_text("Dismiss all").wait_for()
+    settled(page)
+    expect(page.get_by_text("2 done, 2 refused")).to_be_visible()
+    expect(page.get_by_text("Added: 1 passage")).to_have_count(2)
+    assert page.locator("img[src=x]").count() == 0
+
+    page.get_by_label("Add web pages, one address a line").fill("http://127.0.0.1:1/inside\nfile:///etc/passwd")
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(page.get_by_text("4 refused")).to_be_visible()
+    expect(page.get_by_text("own network", exact=False).first).to_be_visible()
+    page.get_by_text("Dismiss all").click()
+    expect(page.get_by_text("Dismiss all")).to_have_count(0)
+
+    upload(page, "brewing.md", NOTES.encode())
+    expect(page.get_by_text("Unchanged: the same file was already here")).to_be_visible()
+
+    table = page.get_by_test_id("stDataFrame")
+    table.get_by_test_id("stDataFrameResizable").wait_for(state="attached")
+    page.mouse.move(0, 0)
+    table.locator("canvas").first.click(position={"x": 17, "y": 55})
+    page.get_by_role("button", name="Remove 1 document").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("They go from this library")
+    dialog.get_by_role("button", name="Remove", exact=True).click()
+    expect(dialog).to_be_hidden()
+    expect(page.get_by_test_id("stSidebar").get_by_text("1 passage in the space")).to_be_visible()
