@@ -103,9 +103,10 @@ class Engines:
         return ExplainedGrader(open_chat_model(name, self._settings))
 
     def _cached_grader(self, name: str) -> Grader:
+        """Verdicts of the built-in grader are not kept: they are cheap, and change with the words of the library."""
         from crag.grading.cache import CachedGrader
 
-        return CachedGrader(self.grader(name), self._grades)
+        return self.grader(name) if name == "builtin" else CachedGrader(self.grader(name), self._grades)
 
     def _builtin(self, choice: ModelChoice) -> Engine:
         from crag.grading.strips import BuiltinRefiner

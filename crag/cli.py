@@ -123,12 +123,13 @@ def ask(application: Application, options: argparse.Namespace) -> int:
 
 def grade(application: Application, options: argparse.Namespace) -> int:
     """Grades (question, passage) pairs of a JSON Lines file: the grader alone, for measuring it."""
-    from crag.grading.batch import CountedStatistics, read_pairs
+    from crag.grading.batch import read_pairs
+    from crag.scoring import CountedTerms
 
     questions = read_pairs(options.file)
     name = application.model_choice().name if options.model == "auto" else options.model
     texts = (passage.text for rows in questions.values() for _, passage in rows)
-    grader = application.engines.grader(name, CountedStatistics(texts))
+    grader = application.engines.grader(name, CountedTerms(texts))
     grades: list[Any] = [None] * sum(len(rows) for rows in questions.values())
     for question, rows in questions.items():
         for index, given in grader.grade(question, [passage for _, passage in rows], Stop()):

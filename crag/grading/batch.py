@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import json
-import math
-from collections import Counter
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from crag.errors import BadRequest
-from crag.language import terms
 from crag.types import Passage
 
 Row = tuple[int, Passage]
@@ -30,19 +26,6 @@ def read_pairs(file: Path) -> dict[str, list[Row]]:
         passage = Passage(id=index + 1, source_id="", title="", location="", text=text, context=text)
         questions.setdefault(question, []).append((index, passage))
     return questions
-
-
-class CountedStatistics:
-    """How rare terms are among given texts."""
-
-    def __init__(self, texts: Iterable[str]) -> None:
-        held = [set(terms(text)) for text in texts]
-        self._total = len(held)
-        self._counts = Counter(term for one in held for term in one)
-
-    def idf(self, terms: Sequence[str]) -> dict[str, float]:
-        """The inverse document frequency of each term, above 0; the maximum for one that no text holds."""
-        return {term: math.log(1 + (self._total + 1) / (self._counts[term] + 0.5)) for term in terms}
 
 
 def _pair(line: str, number: int) -> tuple[str, str]:
