@@ -54,6 +54,7 @@ def test_the_right_passage_comes_first(animals, query, expected):
         "NEAR(cat dog, 2)",
         "terms : cat",
         "cat*",
+        "version 3.11 of cat",
         "^cat",
         "'; DROP TABLE passages; --",
         "cat\x00dog",
