@@ -33,15 +33,13 @@ def main() -> None:
         ],
         position="top",
     )
-    st.set_page_config(
-        page_title=f"{page.title} · CRAG Chat", layout="wide" if page.title in WIDE else "centered"
-    )
+    st.set_page_config(page_title=f"{page.title} · CRAG Chat", layout="wide" if page.title in WIDE else "centered")
     st.logo(":material/fact_check:", size="large")
     try:
         page.run()
     except CragError as error:
         _show(error.message, error.remedy)
-    except Exception:
+    except Exception:  # noqa: BLE001 — the last line of defence of a page; logged, and said in words
         _log.exception("A page failed in a way nobody foresaw")
         _show("Something went wrong while this page was drawn.", "Nothing is lost. Reload the page; the log has more.")
     warm_up()

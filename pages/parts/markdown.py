@@ -34,6 +34,7 @@ _BREAKS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"@"), f"@{JOINER}"),
     (re.compile(r"&(?=[#A-Za-z])"), f"&{JOINER}"),  # entities, which would spell any of these
     (re.compile(r"\[\^"), f"[{JOINER}^"),
+    (re.compile(r"!(?=\\*\[)"), f"!{JOINER}"),
 )
 
 

@@ -9,7 +9,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.doubles.ollama import ScriptedOllama
-from tests.e2e.browser import chromium, launch, served
+from tests.e2e.browser import chromium, launch
+from tests.served import served
 
 expect.set_options(timeout=15_000)
 

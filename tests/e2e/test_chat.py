@@ -110,7 +110,8 @@ def test_a_question_sent_meanwhile_waits_its_turn(page: Page, app_on_ollama: str
 
 def test_hostile_model_output_reaches_nobody(page: Page, app_on_ollama: str, ollama: ScriptedOllama):
     ollama.script = slowly(
-        "Every six weeks [1]. ![x](http://canary.test/a.png) [click](http://canary.test/b) <img src=http://canary.test/c> "
+        "Every six weeks [1]. ![x](http://canary.test/a.png) [click](http://canary.test/b) "
+        "<img src=http://canary.test/c> "
         "![r][1] www.canary.test http://canary.test/d :material/home: :red[loud] $\\href{http://canary.test/e}{x}$\n\n"
         "[1]: http://canary.test/f",
         per_token=0.01,

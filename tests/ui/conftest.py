@@ -1,0 +1,87 @@
+"""The whole application as Streamlit's own test runner sees it: real services on an empty home, no browser."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from crag.assembly import Application
+from pages.parts.markdown import JOINER
+from pages.parts.resources import application
+
+ROOT = Path(__file__).parents[2]
+NOTES = """# Brewing notes
+
+The espresso machine in the kitchen is descaled every six weeks with citric acid.
+Descaling takes about forty minutes, and the water tank must be rinsed twice afterwards.
+
+The grinder is cleaned on Fridays. Beans are ordered from Lisbon on the first Monday of each month.
+"""
+
+
+@pytest.fixture(autouse=True)
+def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Each test has a home of its own; Streamlit's caches would carry the services of the last one over."""
+    monkeypatch.setenv("CRAG_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:9")
+    monkeypatch.chdir(ROOT)
+    st.cache_resource.clear()
+    st.cache_data.clear()
+    yield
+    application().close()
+    st.cache_resource.clear()
+
+
+@pytest.fixture
+def services() -> Application:
+    """The services that the pages use."""
+    return application()
+
+
+@pytest.fixture
+def chat() -> AppTest:
+    """The application at its first page, before the first drawing."""
+    return AppTest.from_file(str(ROOT / "app.py"), default_timeout=30)
+
+
+@pytest.fixture
+def notes(services: Application) -> str:
+    """A library with one document; gives its id."""
+    return add(services, "brewing.md", NOTES)
+
+
+def add(services: Application, name: str, text: str) -> str:
+    result = services.library.add_bytes(name, text.encode())
+    assert result.id is not None, result.error
+    return result.id
+
+
+def until(app: AppTest, condition: Callable[[], object], seconds: float = 20) -> None:
+    """Draw the page again until something is true of it."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not come to be"
+        time.sleep(0.05)
+        app.run()
+
+
+def ask(app: AppTest, question: str) -> None:
+    """Send a question and wait until it has been answered."""
+    app.chat_input[0].set_value(question).run()
+    until(app, lambda: "stop" not in {button.key for button in app.button})
+
+
+def said(app: AppTest, words: str) -> bool:
+    """Whether any text on the page holds these words, as a person reads them."""
+    texts = [item.value.replace("\\", "").replace(JOINER, "") for item in [*app.markdown, *app.caption]]
+    return any(words in text for text in texts)
+
+
+def labels(app: AppTest) -> list[str]:
+    """The labels of all buttons and menus."""
+    return [item.label for item in [*app.button, *app.get("menu_button")]]

@@ -1,0 +1,130 @@
+"""The chat page drawn by the real services on the built-in engine."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from crag.types import RunOptions
+from tests.ui.conftest import add, ask, labels, said
+
+QUESTION = "How often is the espresso machine descaled?"
+
+
+def test_an_empty_library_starts_with_what_this_is(chat):
+    chat.run()
+    assert not chat.exception
+    assert chat.title[0].value == "Ask your documents"
+    for name in ("Built-in engine", "Llama 3 on Ollama", "Nomic embeddings", "Web search"):
+        assert said(chat, name)
+    legend = [step.label for step in chat.sidebar.expander]
+    assert legend[0].startswith("Retrieve")
+    assert len(legend) == 8
+    assert r"Built\-in engine" in labels(chat)
+
+
+def test_with_documents_it_starts_with_questions(chat, notes):
+    chat.run()
+    assert said(chat, "1 document, 1 passage")
+    suggested = [button for button in chat.button if (button.key or "").startswith("suggested-")]
+    assert suggested
+    suggested[0].click().run()
+    assert chat.chat_message
+
+
+def test_an_answer_says_where_it_comes_from_and_shows_its_trace(chat, notes):
+    chat.run()
+    ask(chat, QUESTION)
+    assert not chat.exception
+    assert said(chat, "from your documents")
+    assert said(chat, "retrieval correct · 1 of 1 passage used")
+    assert said(chat, "six weeks")
+    steps = [step.label for step in chat.sidebar.expander]
+    for name in ("Retrieve", "Grade passages", "Decide", "Refine knowledge", "Write the answer", "Check the answer"):
+        assert any(step.startswith(name) for step in steps)
+    assert any(":green-badge[:material/check_circle: relevant" in label for label in labels(chat))
+    assert any("in all" in caption.value for caption in chat.sidebar.caption)
+
+
+def test_a_source_opens_in_the_drawer(chat, notes):
+    chat.run()
+    ask(chat, QUESTION)
+    next(button for button in chat.button if (button.key or "").startswith("source-")).click().run()
+    assert not chat.exception
+    assert said(chat, ":material/content_cut: ~~")
+    assert said(chat, ":green[:material/check:]")
+    next(button for button in chat.button if button.label == "Only this document").click().run()
+    assert "One document" in labels(chat)
+
+
+def test_what_the_documents_do_not_hold_is_not_made_up(chat, notes):
+    chat.run()
+    ask(chat, "Who won the 2024 NBA finals?")
+    assert said(chat, "not in your documents")
+    assert said(chat, "Your documents do not answer this.")
+    assert any(step.label.startswith("Search the web") for step in chat.sidebar.expander)
+    assert "Add documents" in labels(chat)
+    assert "Allow web search and try again" not in labels(chat)  # there is no key
+
+
+def test_the_conversation_is_in_the_address_and_comes_back(chat, notes, services):
+    chat.run()
+    ask(chat, QUESTION)
+    conversation = services.conversations.list()[0]
+    assert chat.query_params["c"] == conversation.id
+    chat.session_state["sidebar_view"] = "Conversations"
+    chat.run()
+    opened = next(button for button in chat.button if button.key == f"open-{conversation.id}")
+    assert "espresso machine" in opened.label
+    next(button for button in chat.button if button.label == "New").click().run()
+    assert chat.title[0].value == "Ask your documents"
+    chat.query_params["c"] = conversation.id
+    chat.run()
+    assert said(chat, "six weeks")
+
+
+def test_a_conversation_that_is_gone_leaves_an_empty_page(chat, notes):
+    chat.query_params["c"] = "nothing"
+    chat.run()
+    assert not chat.exception
+    assert chat.title[0].value == "Ask your documents"
+
+
+def test_an_empty_question_is_refused_in_words(chat, notes):
+    chat.run()
+    chat.chat_input[0].set_value("\u200b\x00").run()
+    assert not chat.exception
+    assert not chat.chat_message or said(chat, "not")
+
+
+def test_options_belong_to_the_conversation(chat, notes, services):
+    chat.run()
+    chat.button(key="chip_options").click().run()
+    chat.radio(key="option_policy").set_value("off").run()
+    chat.slider(key="option_k").set_value(2).run()
+    chat.session_state["options_open"] = None
+    ask(chat, QUESTION)
+    options = services.conversations.get(services.conversations.list()[0].id).options
+    assert (options.policy, options.k) == ("off", 2)
+    assert "No grading · k 2" in labels(chat)
+    trace = services.runs.trace(services.conversations.messages(services.conversations.list()[0].id)[-1].run_id)
+    assert trace.options == RunOptions(policy="off", k=2)
+
+
+def test_thumbs_are_kept(chat, notes, services):
+    chat.run()
+    ask(chat, QUESTION)
+    run_id = services.conversations.messages(services.conversations.list()[0].id)[-1].run_id
+    chat.feedback[0].set_value(1).run()
+    assert services.conversations.feedback(run_id) is True
+
+
+@pytest.mark.parametrize("name", ["<img src=x onerror=1>.md", "![x](http:⁄⁄a).md", ":material~home: $x$ **b**.md"])
+def test_names_of_files_are_only_text(chat, services, name):
+    add(services, name, "The boiler of the house is checked every autumn by a plumber from Lyon.")
+    chat.run()
+    ask(chat, "Who checks the boiler of the house?")
+    assert not chat.exception
+    for label in labels(chat):
+        assert not re.search(r"(?<!\\)(<img|\]\(|\$x|\*\*b)", label)

@@ -1,0 +1,70 @@
+"""The documents page drawn by the real services."""
+
+from __future__ import annotations
+
+from tests.ui.conftest import labels, said, until
+
+
+def test_files_are_added_and_refused_each_with_its_reason(chat, services):
+    chat.run()
+    chat.switch_page("pages/documents/page.py").run()
+    assert not chat.exception
+    uploader = chat.file_uploader[0]
+    uploader.upload("good.md", b"The lift is serviced in March by Otis.")
+    uploader.upload("empty.txt", b"")
+    chat.run()
+    until(chat, lambda: said(chat, "1 done, 1 refused"))
+    assert said(chat, "Added: 1 passage")
+    assert [source.title for source in services.library.sources()]
+    assert len(chat.dataframe[0].value) == 1
+    next(button for button in chat.button if button.label == "Dismiss all").click().run()
+    assert services.jobs.jobs() == []
+
+
+def test_addresses_are_taken_line_by_line_and_inside_ones_refused(chat, services):
+    chat.run()
+    chat.switch_page("pages/documents/page.py").run()
+    chat.text_area(key="addresses").set_value("http://127.0.0.1:1/\n\nfile:///etc/passwd")
+    next(button for button in chat.button if button.label == "Add").click().run()
+    until(chat, lambda: said(chat, "2 refused"))
+    assert {job.result.error.code for job in services.jobs.jobs()} == {"blocked_url"}
+    assert services.library.sources() == []
+
+
+def test_removing_asks_first(chat, notes, services):
+    chat.run()
+    chat.switch_page("pages/documents/page.py").run()
+    chat.session_state["removing"] = [notes]
+    chat.run()
+    assert said(chat, "They go from this library")
+    assert len(services.library.sources()) == 1
+    chat.button(key="remove-confirmed").click().run()
+    assert services.library.sources() == []
+    assert not chat.exception
+
+
+def test_collections_narrow_the_table(chat, notes, services):
+    services.library.add_bytes("minutes.md", b"The board met in May.", collection="Board")
+    chat.run()
+    chat.switch_page("pages/documents/page.py").run()
+    assert len(chat.dataframe[0].value) == 2
+    chat.button(key="collection-Board").click().run()
+    assert len(chat.dataframe[0].value) == 1
+    assert "**Board**" in labels(chat)
+
+
+def test_a_new_collection_with_an_impossible_name_is_refused(chat, services):
+    chat.run()
+    chat.switch_page("pages/documents/page.py").run()
+    chat.session_state["new_collection"] = True
+    chat.run()
+    next(button for button in chat.button if button.label == "Create").click().run()
+    assert not chat.exception
+    assert said(chat, ":red[")
+
+
+def test_refreshing_says_what_became_of_it(chat, notes):
+    chat.run()
+    chat.switch_page("pages/documents/page.py").run()
+    next(button for button in chat.button if button.label == "Refresh all").click().run()
+    assert said(chat, "1 document read again: 1 unchanged.")

@@ -1,0 +1,120 @@
+"""Foreign text before it reaches Streamlit's Markdown. What the browser makes of it is shown in tests/e2e."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from crag.types import Citation
+from pages.parts import markdown
+from pages.parts.markdown import JOINER
+
+CITED = {1: Citation(1, 7, "s", 'Say "hi" [x](y)', "a.pdf", 6, "", "library")}
+
+
+def without_own_links(drawn: str) -> str:
+    return re.sub(r'\[\\\[1\\\]\]\(#cite-run-1 "(?:[^"\\]|\\.)*"\)', "<own>", drawn).replace("<own>", "(own)")
+
+
+def seen(text: str) -> str:
+    """What a person reads: no escapes, no joiners."""
+    return re.sub(r"\\(?=[\W_])", "", text).replace(JOINER, "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Annual report 2025.pdf",
+        "<img src=x onerror=1>.pdf",
+        "https://example.com/a and www.example.com and a@b.example",
+        ":red[loud] :material/home: :streamlit: :smile:",
+        "**bold** _it_ `code` ~~gone~~ # head $x^2$ [a](b) ![a](b) | a | b",
+        "a -> b <- c -- d >= e != f ... 1. first",
+        "&#58;streamlit&#58; &lt;b&gt;",
+        "{user} %s {{7*7}}",
+        "가을 세미나 발표 자료.txt",
+    ],
+)
+def test_a_label_says_what_the_text_says(text):
+    assert seen(markdown.label(text)) == text
+
+
+@pytest.mark.parametrize(
+    "live",
+    ["http://x", "https://x", "HTTP://x", "ftp://x", "www.x", "WWW.x", "a@b.c", ":red[x]", ":material/x:", ":a:"],
+)
+def test_a_label_is_dead(live):
+    drawn = markdown.label(f"see {live} here")
+    assert live not in drawn
+    assert not re.search(r":(?=[a-z/])|@(?!\u2060)|www\.", drawn, re.IGNORECASE)
+
+
+def test_a_label_is_one_short_visible_line():
+    assert markdown.label("a\nb\t c\x00\x1b[0m\u202e\u200b\U000e0041") == r"a b c\[0m"
+    assert len(markdown.label("x" * 5000, 50)) == 50
+    assert markdown.visible("e" + "\u0301" * 100) == "e" + "\u0301" * 4
+    assert markdown.visible("می‌خواهم") == "می‌خواهم"
+
+
+def test_a_question_keeps_its_lines():
+    assert markdown.paragraphs("one\n# two\n- three") == "one  \n\\# two  \n\\- three"
+
+
+def test_citations_become_links_and_nothing_else_does():
+    drawn = markdown.answer("So it is [1], but not [9].", CITED, "run")
+    assert '[\\[1\\]](#cite-run-1 "' in drawn
+    assert "[9]" in drawn
+    assert drawn.count("](#") == 1
+    assert '\\"hi\\" \\[x\\]\\(y\\) · p\\. 6"' in drawn.replace(JOINER, "")
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "![x](http://canary/a)",
+        "![x][1]\n\n[1]: http://canary/a",
+        "[x]\\(http://canary/a)",
+        "[text](javascript:alert(1))",
+        "<http://canary/a>",
+        "<img src='http://canary/a'>",
+        "http\\://canary/a and http&#58;//canary/a",
+        "www\\.canary.test",
+        "mail a\\@canary.test",
+        "[^1]: http://canary/a",
+        "[1]: http://canary/a",
+        "![[1]](http://canary/a)",
+        "Wow![1]",
+        "`code` ![x](http://canary/a) `",
+        "```\n![x](http://canary/a)",
+        ":red[x] :material/home:",
+    ],
+)
+@pytest.mark.parametrize("citations", [{}, CITED])
+def test_what_a_model_writes_is_dead(hostile, citations):
+    drawn = markdown.answer(hostile, citations, "run")
+    own = without_own_links(drawn)
+    assert not re.search(r"\](?=\\*[(:])", own)
+    assert not re.search(r"(?i)https?:(?!\u2060)", own)
+    assert not re.search(r"<(?=[A-Za-z/!])", own)
+    assert not re.search(r":(?=[a-z])", own.replace(f":{JOINER}", ""))
+    assert not re.search(r"&(?=[#a-z])", own)
+    assert not re.search(r"!\\*\[", drawn)
+
+
+def test_half_an_answer_is_as_dead_as_a_whole_one():
+    text = "See [1] ![x](http://canary/a) and [b](http://canary/b) <img src=http://canary/c> :red[x] $y$ [1]: http://d"
+    for end in range(len(text)):
+        own = without_own_links(markdown.answer(text[:end], CITED, "run"))
+        assert not re.search(r"\](?=\\*[(:])|https?:(?!\u2060|$)|<(?=[a-z])", own)
+
+
+def test_formatting_survives():
+    text = "# Title\n\n- **bold** and *slanted*\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```python\nx = a < b\n```"
+    assert markdown.answer(text) == text
+    assert markdown.answer("It costs $5 or $6.") == r"It costs \$5 or \$6."
+
+
+def test_a_sentence_without_support_is_marked():
+    drawn = markdown.answer("It is so. It is not.", {}, "", ["It is so."])
+    assert drawn == "It is so. :orange-badge[:material/link_off: no source] It is not."
