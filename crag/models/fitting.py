@@ -19,6 +19,8 @@ HISTORY_TURNS = 4
 _TOKENS_PER_MESSAGE = 8
 _SHORTEST_CHARACTERS = 200
 _SHORTENING = 0.8
+# The numbers of an earlier answer name other sources than those of this one.
+_CITATION = re.compile(r"\s?\[\d+\]")
 _TAG = re.compile(r"<(?=/?knowledge\b)", re.IGNORECASE)
 
 
@@ -70,7 +72,7 @@ def _give_way(kept: list[Knowledge], turns: list[Turn]) -> bool:
 def _messages(question: str, knowledge: Sequence[Knowledge], history: Sequence[Turn]) -> tuple[Prompt, ...]:
     numbered = "\n\n".join(_numbered(item) for item in knowledge)
     system, user = compose("answer", detect(question), question=question, knowledge=numbered)
-    return system, *(Prompt(turn.role, turn.text) for turn in history), user
+    return system, *(Prompt(turn.role, _CITATION.sub("", turn.text)) for turn in history), user
 
 
 def _numbered(item: Knowledge) -> str:

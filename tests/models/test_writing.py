@@ -67,6 +67,11 @@ def test_history_is_sent_and_gives_way_before_knowledge(ollama: ScriptedOllama, 
     assert "what what" not in str(sent(ollama))
 
 
+def test_citations_of_earlier_answers_are_not_sent(ollama: ScriptedOllama, settings: Settings) -> None:
+    write(settings, known("Paris."), Turn("user", "Where is France?"), Turn("assistant", "In Europe [7]. Yes [12]."))
+    assert sent(ollama)[2]["content"] == "In Europe. Yes."
+
+
 def test_one_huge_passage_is_shortened(ollama: ScriptedOllama, settings: Settings) -> None:
     fit, _, _ = write(settings, known("The capital of France is Paris. " * 5000))
     assert fit.left_out == 1
