@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import streamlit as st
@@ -13,13 +16,23 @@ from streamlit.runtime.pages_manager import PagesManager
 
 from crag.errors import CragError
 from crag.settings import load_settings
+from pages.parts.resources import close, open_early
 
 ADDRESS = "127.0.0.1"
 ALLOWED_HOSTS = ("127.0.0.1", "localhost")
 SCRIPT = Path(__file__).with_name("app.py")
 
+
+@asynccontextmanager
+async def lifespan(_app: st.App) -> AsyncIterator[None]:
+    """Opens the services while the browser still loads the page, and closes them at the end."""
+    threading.Thread(target=open_early, name="open-early", daemon=True).start()
+    yield
+    close()
+
+
 # A web page elsewhere can point its own name at 127.0.0.1 (DNS rebinding); the Host header then still names it.
-app = st.App(SCRIPT, middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=list(ALLOWED_HOSTS))])
+app = st.App(SCRIPT, lifespan=lifespan, middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=[*ALLOWED_HOSTS])])
 
 
 def main(arguments: list[str] | None = None) -> int:

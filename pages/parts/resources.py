@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import importlib
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import streamlit as st
+
+from crag.errors import CragError
 
 if TYPE_CHECKING:
     from crag.assembly import Application
@@ -23,6 +26,19 @@ def application() -> Application:
     from crag.assembly import open_application
 
     return open_application()
+
+
+def open_early() -> None:
+    """Open the application before a page asks for it; a home that cannot be used is told by the page."""
+    with suppress(CragError):
+        application().checks()
+
+
+def close() -> None:
+    """Stop what runs and close what is open; the next page would open it anew."""
+    with suppress(CragError):
+        application().close()
+    application.clear()
 
 
 @st.cache_resource(show_spinner=False, ttl=_LOOK_AGAIN_SECONDS)
