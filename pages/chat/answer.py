@@ -10,7 +10,7 @@ from crag.runs import Trace
 from crag.types import Citation, Message, RunOptions
 from pages.chat import state
 from pages.chat.questions import ask
-from pages.parts import markdown, words
+from pages.parts import markdown, setup, words
 from pages.parts.components import copy_button
 from pages.parts.resources import application, checks, models
 
@@ -36,6 +36,7 @@ def draw(message: Message, trace: Trace, *, last: bool) -> None:
     if trace.state == "failed":
         _failed_ways_out(run_id, trace)
     if last:
+        _engine_notice(run_id, trace)
         _actions(run_id, trace)
 
 
@@ -89,7 +90,7 @@ def _facts(trace: Trace) -> list[str]:
 
 def _notes(trace: Trace) -> None:
     if trace.state == "failed":
-        st.markdown(f"**{markdown.label(trace.error)}** {markdown.label(trace.remedy)}")
+        st.markdown(f"**{markdown.label(trace.error)}** {markdown.answer(trace.remedy)}")
     elif trace.state == "stopped":
         st.caption("Stopped by you. The text so far is kept.")
     elif trace.state == "interrupted":
@@ -105,6 +106,18 @@ def _notes(trace: Trace) -> None:
         notes.append(f"{left_out} did not fit the window of {trace.prompt.window:,} tokens and were left out.")
     for note in notes:
         st.caption(f":material/info: {markdown.label(note)}")
+
+
+def _engine_notice(run_id: str, trace: Trace) -> None:
+    """Under an answer of the built-in engine: what it is, and how to get a better one."""
+    if trace.prompt is None or trace.prompt.window or trace.outcome == "not_answered":
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.caption("Answers quote your documents; no language model is running.", width="content")
+        llama = next((check for check in checks() if check.name == setup.LLAMA and check.fix), None)
+        if llama and st.button("Get Llama 3", type="tertiary", key=f"get-llama-{run_id}"):
+            st.session_state.mending = llama
+            st.rerun()
 
 
 def _sources(run_id: str, trace: Trace) -> None:
@@ -145,7 +158,7 @@ def _ways_out(run_id: str, trace: Trace) -> None:
                 "Allow web search and try again",
                 icon=":material/public:",
                 key=f"web-{run_id}",
-                on_click=_again,
+                on_click=ask,
                 args=(trace.question, replace(trace.options, web="auto")),
             )
         if st.button("Add documents", icon=":material/folder_open:", key=f"add-{run_id}"):
@@ -153,30 +166,32 @@ def _ways_out(run_id: str, trace: Trace) -> None:
 
 
 def _failed_ways_out(run_id: str, trace: Trace) -> None:
+    question, options = _asked(run_id, trace)
     with st.container(horizontal=True):
         st.button(
             "Try again",
             icon=":material/refresh:",
             key=f"retry-{run_id}",
-            on_click=_again,
-            args=(trace.question, trace.options),
+            on_click=ask,
+            args=(question, options),
         )
-        if trace.options.model != "builtin":
+        if options.model != "builtin":
             st.button(
                 "Answer with the built-in engine",
                 icon=":material/memory:",
                 key=f"builtin-{run_id}",
-                on_click=_again,
-                args=(trace.question, replace(trace.options, model="builtin")),
+                on_click=ask,
+                args=(question, replace(options, model="builtin")),
             )
 
 
 def _actions(run_id: str, trace: Trace) -> None:
+    question, options = _asked(run_id, trace)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.feedback("thumbs", key=f"thumbs-{run_id}", default=_given(run_id), on_change=_thumb, args=(run_id,))
         if trace.text:
             copy_button(trace.text, key=f"copy-{run_id}")
-        choices = again_choices(trace.options)
+        choices = again_choices(options)
         st.menu_button(
             "Again",
             list(choices),
@@ -184,8 +199,15 @@ def _actions(run_id: str, trace: Trace) -> None:
             type="tertiary",
             key=f"again-{run_id}",
             on_click=_again_with,
-            args=(f"again-{run_id}", trace),
+            args=(f"again-{run_id}", question, options),
         )
+
+
+def _asked(run_id: str, trace: Trace) -> tuple[str, RunOptions]:
+    """What was asked and how; a run that failed before it began knows neither."""
+    if trace.question:
+        return trace.question, trace.options
+    return application().runs.attach(run_id).question, state.options()
 
 
 def again_choices(options: RunOptions) -> dict[str, RunOptions]:
@@ -205,12 +227,8 @@ def web_is_there() -> bool:
     return any(check.name == "Web search" and check.status == "ok" for check in checks())
 
 
-def _again_with(key: str, trace: Trace) -> None:
-    _again(trace.question, again_choices(trace.options)[st.session_state[key]])
-
-
-def _again(question: str, options: RunOptions) -> None:
-    ask(question, options)
+def _again_with(key: str, question: str, options: RunOptions) -> None:
+    ask(question, again_choices(options)[st.session_state[key]])
 
 
 def _given(run_id: str) -> int | None:

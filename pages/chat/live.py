@@ -111,8 +111,8 @@ def _draw_anew() -> None:
 
 def _status(trace: Trace) -> str:
     if not trace.steps:
-        return ":shimmer[Getting ready]"
-    return f":shimmer[{words.DOING[trace.steps[-1].node]}] {words.grey(progress(trace))}"
+        return ":small[:shimmer[Getting ready]]"
+    return f":small[:shimmer[{words.DOING[trace.steps[-1].node]}]] {words.grey(progress(trace))}"
 
 
 def _text(followed: Followed) -> str:

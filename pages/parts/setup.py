@@ -13,7 +13,8 @@ _SIGNS = {
     "warn": ":gray[:material/radio_button_unchecked:]",
     "fail": ":red[:material/error:]",
 }
-_ACTIONS = {"Llama 3 on Ollama": "How to install", "Nomic embeddings": "How to get", "Web search": "How to add a key"}
+LLAMA = "Llama 3 on Ollama"
+_ACTIONS = {LLAMA: "How to install", "Nomic embeddings": "How to get", "Web search": "How to add a key"}
 _AGAIN_SECONDS = 5.0
 _BUILTIN = "Built-in engine"
 

@@ -44,7 +44,7 @@ def _draw(view: SourceView, trace: Trace, passage: Passage, on_only: Callable[[s
     reason = markdown.label(verdict.reason) if verdict else ""
     st.markdown(f"{words.verdict_badge(verdict)} :small[{reason}]")
     if passage.origin == "web":
-        st.caption(f":material/link: {markdown.label(passage.location)}")
+        st.text(passage.location)  # as it is, to be read and copied
         _text(view, trace, passage)
         return
     if st.button("Only this document", icon=":material/filter_alt:", type="tertiary"):

@@ -46,7 +46,8 @@ class TraceDrawing:
     def draw(self) -> None:
         """Every step that ran, in order, then how long it took."""
         trace = self.trace
-        st.caption(markdown.label(trace.question), wrap=False)
+        unknown = "Getting ready" if trace.state == "running" else "This run ended before its first step."
+        st.caption(markdown.label(trace.question) or unknown, wrap=False)
         with st.container(gap="xxsmall"):
             for index, step in enumerate(trace.steps):
                 self._step(index, step)
@@ -197,7 +198,7 @@ def _count(step: Step, trace: Trace) -> str:
         case "refine_knowledge" if trace.strips:
             strips = [strip for cut in trace.strips.values() for strip in cut]
             return f"{sum(strip.kept for strip in strips)} of {words.count(len(strips), 'strip')} kept"
-        case "generate" if trace.pieces or trace.usage.answer_tokens:
+        case "generate" if trace.prompt and (trace.pieces or trace.usage.answer_tokens):
             return words.count(trace.usage.answer_tokens or trace.pieces, "token")
         case "check_answer" if trace.sentences:
             held = sum(sentence.strength != "unsupported" for sentence in trace.sentences)

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from crag.types import RunOptions
-from tests.ui.conftest import add, ask, labels, said
+from tests.ui.conftest import add, ask, labels, said, until
 
 QUESTION = "How often is the espresso machine descaled?"
 
@@ -128,3 +128,63 @@ def test_names_of_files_are_only_text(chat, services, name):
     assert not chat.exception
     for label in labels(chat):
         assert not re.search(r"(?<!\\)(<img|\]\(|\$x|\*\*b)", label)
+
+
+def test_the_builtin_engine_says_what_it_is_and_how_to_get_a_better_one(chat, notes):
+    chat.run()
+    ask(chat, QUESTION)
+    assert said(chat, "Answers quote your documents; no language model is running.")
+    next(button for button in chat.button if button.label == "Get Llama 3").click().run()
+    assert said(chat, "ollama pull llama3.1")
+
+
+def test_a_model_that_is_not_there_is_told_and_got_around(chat, notes, services):
+    conversation = services.conversations.create(RunOptions(model="ollama:nothing"))
+    chat.query_params["c"] = conversation.id
+    chat.run()
+    ask(chat, QUESTION)
+    assert not chat.exception
+    assert said(chat, "not answered")
+    assert said(chat, "ollama serve")
+    next(button for button in chat.button if button.label == "Answer with the built-in engine").click().run()
+    until(chat, lambda: said(chat, "from your documents"))
+
+
+def test_web_search_cannot_be_switched_on_without_a_key(chat, notes):
+    chat.run()
+    chat.session_state["sidebar_view"] = "Trace"
+    menu = next(menu for menu in chat.get("menu_button") if menu.key == "chip_web")
+    menu.select(menu.options[1]).run() if hasattr(menu, "select") else menu.set_value(menu.options[1]).run()
+    assert any("TAVILY" in toast.value for toast in chat.toast)
+    assert "Web: off" in labels(chat)
+
+
+def test_a_file_sent_with_a_question_is_read_first(chat, services):
+    chat.run()
+    box = chat.chat_input[0]
+    box.upload("boiler.md", b"The boiler is checked every autumn by a plumber from Lyon.")
+    box.set_value("Who checks the boiler?").run()
+    until(chat, lambda: said(chat, "from your documents"))
+    assert [source.title for source in services.library.sources()] == ["boiler.md"]
+
+
+def test_a_conversation_is_found_renamed_and_deleted(chat, notes, services):
+    chat.run()
+    ask(chat, QUESTION)
+    conversation = services.conversations.list()[0]
+    chat.session_state["sidebar_view"] = "Conversations"
+    chat.run()
+    chat.text_input(key="conversation_search").set_value("nothing of the kind").run()
+    assert said(chat, "Nothing found.")
+    chat.text_input(key="conversation_search").set_value("espresso").run()
+    assert f"open-{conversation.id}" in {button.key for button in chat.button}
+    chat.session_state["editing"] = (":material/edit: Rename", conversation.id)
+    chat.run()
+    next(field for field in chat.text_input if field.label == "Title").set_value("Kitchen")
+    next(button for button in chat.button if button.label == "Rename").click().run()
+    assert services.conversations.get(conversation.id).title == "Kitchen"
+    chat.session_state["editing"] = (":material/delete: Delete", conversation.id)
+    chat.run()
+    next(button for button in chat.button if button.label == "Delete it").click().run()
+    assert services.conversations.list() == []
+    assert not chat.exception

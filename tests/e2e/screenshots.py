@@ -1,0 +1,98 @@
+"""Takes the pictures of docs/screenshots: `python -m tests.e2e.screenshots [PDF ...]`, run by hand.
+
+The model server is the scripted one of the tests, so the answers are its own; everything else is real.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.doubles.little_model import answer_like_a_little_model
+from tests.doubles.ollama import Asked, Say, ScriptedOllama
+from tests.e2e.browser import PHONE, ask, badge, launch, open_page, settled, upload
+from tests.e2e.conftest import NOTES, QUESTION
+from tests.served import ROOT, served
+
+TARGET = ROOT / "docs" / "screenshots"
+UNANSWERED = "Who won the 2024 NBA finals?"
+
+
+def slow(asked: Asked) -> Say:
+    """The little model, at the pace of a real one."""
+    written = asked.schema is None and asked.body.get("stream", True)
+    return Say(answer_like_a_little_model(asked), first_token_after=0.4, per_token=0.12 if written else 0)
+
+
+def main(files: list[Path]) -> None:
+    """Every picture, in both themes and on a phone."""
+    TARGET.mkdir(parents=True, exist_ok=True)
+    with sync_playwright() as playwright, ScriptedOllama(script=slow) as ollama:
+        browser = launch(playwright)
+        for scheme in ("light", "dark"):
+            with tempfile.TemporaryDirectory() as home, served(Path(home), OLLAMA_HOST=ollama.url) as address:
+                _take(browser, address, scheme, files)
+        browser.close()
+
+
+def _take(browser: Browser, address: str, scheme: str, files: list[Path]) -> None:
+    page = _page(browser, scheme)
+    open_page(page, address)
+    _shot(page, f"start-{scheme}-1440")
+    upload(page, "brewing.md", NOTES.encode())
+    for file in files:
+        page.get_by_text("Dismiss all").click()
+        upload_on = open_page(page, f"{address}/documents")
+        upload(upload_on, file.name, file.read_bytes())
+    open_page(page, f"{address}/documents")
+    _shot(page, f"documents-{scheme}-1440")
+    open_page(page, address)
+    ask(page, QUESTION)
+    page.get_by_test_id("stChatMessage").last.get_by_text("machine in the kitchen").wait_for()
+    _shot(page, f"chat-running-{scheme}-1440", wait=False)
+    badge(page, "from your documents").wait_for()
+    _shot(page, f"chat-answer-{scheme}-1440")
+    page.locator('a[href^="#cite-"]').first.click()
+    page.get_by_role("dialog").wait_for()
+    _shot(page, f"chat-source-{scheme}-1440")
+    page.keyboard.press("Escape")
+    ask(page, UNANSWERED)
+    badge(page, "not in your documents").wait_for()
+    _shot(page, f"chat-not-answered-{scheme}-1440")
+    _phone(browser, page.url, scheme)
+    open_page(page, f"{address}/settings")
+    _shot(page, f"settings-{scheme}-1440")
+    page.context.close()
+
+
+def _phone(browser: Browser, address: str, scheme: str) -> None:
+    page = _page(browser, scheme, phone=True)
+    open_page(page, address)
+    _shot(page, f"phone-chat-{scheme}-390")
+    page.locator("[class*=trace-of-] button:visible").last.click()
+    page.get_by_role("dialog").wait_for()
+    _shot(page, f"phone-trace-{scheme}-390")
+    page.context.close()
+
+
+def _page(browser: Browser, scheme: str, *, phone: bool = False) -> Page:
+    size = {"width": 390, "height": 844} if phone else {"width": 1440, "height": 900}
+    context = browser.new_context(
+        viewport=size, color_scheme=scheme, user_agent=PHONE if phone else None, is_mobile=phone, has_touch=phone
+    )
+    return context.new_page()
+
+
+def _shot(page: Page, name: str, *, wait: bool = True) -> None:
+    if wait:
+        settled(page)
+        page.wait_for_timeout(900)  # fades and fonts
+    page.mouse.move(700, 890)
+    page.screenshot(path=TARGET / f"{name}.png")
+
+
+if __name__ == "__main__":
+    main([Path(argument) for argument in sys.argv[1:]])
