@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import socket
 import sys
 import threading
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import streamlit as st
@@ -45,17 +46,26 @@ def main(arguments: list[str] | None = None) -> int:
     except CragError as error:
         print(error, file=sys.stderr)
         return 1
+    if not _is_free(port):
+        print(f"Port {port} is in use. Stop what uses it, or start with another: make run PORT=8502", file=sys.stderr)
+        return 1
     # With a folder named pages, Streamlit would lay "Page not found" over the first deep link after each start.
     PagesManager.uses_pages_directory = False
     print(f"CRAG Chat is at http://{ADDRESS}:{port}", flush=True)
-    app.run(
-        config={
-            "server.address": ADDRESS,
-            "server.port": port,
-            "server.maxUploadSize": settings.max_upload_mb,
-        }
-    )
+    config = {"server.address": ADDRESS, "server.port": port, "server.maxUploadSize": settings.max_upload_mb}
+    with suppress(KeyboardInterrupt):  # Ctrl-C is how people end it; everything is closed by then
+        app.run(config=config)
     return 0
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((ADDRESS, port))
+        except OSError:
+            return False
+    return True
 
 
 if __name__ == "__main__":

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import socket
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
 import pytest
 
-from tests.served import served
+from tests.served import ROOT, served
 
 _UPGRADE = (
     "GET /_stcore/stream HTTP/1.1\r\nHost: {host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
@@ -57,3 +63,44 @@ def _handshake(port: int, host: str) -> str:
     with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
         connection.sendall(_UPGRADE.format(host=host).encode())
         return connection.recv(64).split()[1].decode()
+
+
+def test_a_port_in_use_is_told_in_words(tmp_path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        ended = subprocess.run(
+            [sys.executable, "launcher.py", "--port", port],
+            cwd=ROOT,
+            env=os.environ | {"CRAG_HOME": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+    assert ended.returncode == 1
+    assert f"Port {port} is in use" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_ctrl_c_ends_it_cleanly_and_soon(tmp_path):
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    process = subprocess.Popen(
+        [sys.executable, "launcher.py", "--port", str(port)],
+        cwd=ROOT,
+        env=os.environ | {"CRAG_HOME": str(tmp_path), "OLLAMA_HOST": "127.0.0.1:9"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        with suppress(httpx.HTTPError):
+            httpx.get(f"http://127.0.0.1:{port}/_stcore/health")
+            break
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=10)
+    assert process.returncode == 0
+    assert "Traceback" not in said
