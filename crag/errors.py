@@ -17,7 +17,7 @@ SourceCode = Literal[
     "unreachable",
     "embedding_failed",
 ]
-FaultClass = Literal["yours", "passing", "without", "bug"]
+FaultClass = Literal["yours", "passing", "bug"]
 
 
 class CragError(Exception):
@@ -45,8 +45,8 @@ class SourceRefused(CragError):
 class ModelFault(CragError):
     """A model that does not do its work.
 
-    `fault` says who can mend it: *yours* (stop, name the command), *passing* (worth a retry before the first token),
-    *without* (go on without it and say so), *bug* (loud).
+    `fault` says who can mend it: *yours* (stop, name the command), *passing* (worth a retry before the first token)
+    or *bug* (loud).
     """
 
     def __init__(self, code: str, message: str, remedy: str = "", fault: FaultClass = "yours") -> None:

@@ -17,11 +17,6 @@ class Stop:
         self._lock = threading.Lock()
         self._hooks: list[Callable[[], None]] = []
 
-    @property
-    def requested(self) -> bool:
-        """Whether somebody asked to stop."""
-        return self._event.is_set()
-
     def request(self) -> None:
         """Ask to stop: sets the flag, then runs the hooks (closing streams and the like). Asking twice is harmless."""
         with self._lock:

@@ -6,25 +6,12 @@ import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from typing import Protocol
 
 from crag.protocols import Grader
 from crag.stopping import Stop
 from crag.types import Grade, Passage, Thresholds
 
-Key = tuple[str, str, str]
-
-
-class GradeCache(Protocol):
-    """Keeps grades by (question, digest of the passage, grader)."""
-
-    def get(self, keys: Sequence[Key]) -> dict[Key, Grade]:
-        """The grades that are known."""
-        ...
-
-    def put(self, key: Key, grade: Grade) -> None:
-        """Remember a grade."""
-        ...
+Key = tuple[str, str, str]  # question, digest of the passage, grader
 
 
 class GradeMemory:
@@ -55,7 +42,7 @@ class GradeMemory:
 class CachedGrader:
     """A grader that asks another one only for what the cache does not hold. Failures are not remembered."""
 
-    def __init__(self, grader: Grader, cache: GradeCache) -> None:
+    def __init__(self, grader: Grader, cache: GradeMemory) -> None:
         self._grader = grader
         self._cache = cache
 

@@ -26,15 +26,15 @@ _SCORES = {
     "partly": 0.5, "partially": 0.5, "partial": 0.5, "ambiguous": 0.5, "일부": 0.5, "部分": 0.5,
     "no": 0.0, "irrelevant": 0.0, "not": 0.0, "false": 0.0, "incorrect": 0.0, "아니요": 0.0, "否": 0.0, "不": 0.0,
 }  # fmt: skip
+_THRESHOLDS = Thresholds(lower=0.25, upper=0.75)
 _KEYS = ("verdict", "score", "binary_score", "relevant", "relevance", "grade")
 
 
 class ExplainedGrader:
     """Asks `model` about each passage, as many at a time as the model serves."""
 
-    def __init__(self, model: ChatModel, thresholds: Thresholds = Thresholds(lower=0.25, upper=0.75)) -> None:  # noqa: B008 — frozen
+    def __init__(self, model: ChatModel) -> None:
         self._model = model
-        self._thresholds = thresholds
 
     @property
     def name(self) -> str:
@@ -44,7 +44,7 @@ class ExplainedGrader:
     @property
     def thresholds(self) -> Thresholds:
         """Yes is relevant, partly ambiguous, no irrelevant."""
-        return self._thresholds
+        return _THRESHOLDS
 
     def grade(self, question: str, passages: Sequence[Passage], stop: Stop) -> Iterator[tuple[int, Grade]]:
         """Every passage as its reply comes. A fault that may pass leaves its passage unknown; others raise."""
@@ -64,7 +64,7 @@ class ExplainedGrader:
         try:
             return ask_twice(self._model, prompts, SCHEMA, read_grade, stop) or Grade(None, UNREADABLE)
         except ModelFault as fault:
-            if fault.fault not in ("passing", "without"):
+            if fault.fault != "passing":
                 raise
             return Grade(None, f"Could not be judged: {fault.message}")
 

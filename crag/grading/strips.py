@@ -126,7 +126,7 @@ class ExplainedRefiner:
         try:
             keep = ask_twice(self._model, prompts, _SCHEMA, lambda reply: read_numbers(reply, len(parts)), stop)
         except ModelFault as fault:
-            if fault.fault not in ("passing", "without"):
+            if fault.fault != "passing":
                 raise
             keep = None
         return tuple(Strip(part, None, keep is None or index in keep) for index, part in enumerate(parts, start=1))

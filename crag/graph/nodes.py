@@ -84,7 +84,7 @@ def decide(state: State, runtime: Runtime[Deps]) -> State:
         runtime.stream_writer(WebSkipped(f"{deps.web_missing}, so the web was not searched."))
         if decision.action == "ambiguous":
             runtime.stream_writer(Noted(f"{deps.web_missing}, so only your documents were used."))
-    return {"action": decision.action, "search_web": decision.wants_web and deps.web is not None}
+    return {"search_web": decision.wants_web and deps.web is not None}
 
 
 @node("transform_query")

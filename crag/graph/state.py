@@ -8,7 +8,7 @@ from typing import TypedDict
 
 from crag.protocols import Engine, Retriever, WebSearch
 from crag.stopping import Stop
-from crag.types import Action, Knowledge, Passage, RunOptions, Strip, Turn, Usage, Verdict
+from crag.types import Knowledge, Passage, RunOptions, Strip, Turn, Verdict
 
 Consent = Callable[[str], str | None]
 
@@ -22,20 +22,18 @@ class State(TypedDict, total=False):
     passages: tuple[Passage, ...]
     web_passages: tuple[Passage, ...]
     verdicts: dict[int, Verdict]
-    action: Action | None
     search_web: bool
     query: str
     strips: dict[int, tuple[Strip, ...]]
     knowledge: tuple[Knowledge, ...]
     answer: str
-    usage: Usage
 
 
 @dataclass(frozen=True, slots=True)
 class Deps:
-    """What the nodes work with. `web` is None when it cannot be searched, and `web_missing` says why in a
-    clause without its full stop.
+    """What the nodes work with.
 
+    `web` is None when it cannot be searched; `web_missing` then says why, in a clause without its full stop.
     `consent` shows a person the query and returns it, perhaps edited, or None for no; `elapsed` gives the seconds
     since the run began.
     """

@@ -34,7 +34,7 @@ def generate(state: State, runtime: Runtime[Deps]) -> State:
     runtime.stream_writer(AnswerWritten(text, cite(text, knowledge), outcome(text, knowledge, support), usage))
     if note := FINISH_NOTES.get(usage.finish_reason or ""):
         runtime.stream_writer(Noted(note))
-    return {"answer": text, "knowledge": knowledge, "usage": usage}
+    return {"answer": text, "knowledge": knowledge}
 
 
 @node("check_answer")

@@ -6,7 +6,6 @@ import secrets
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from queue import SimpleQueue
 from typing import Literal
 
@@ -77,14 +76,6 @@ class IngestJobs:
             url.strip(),
             collection,
             lambda report, stop: self._library.add_url(url, collection=collection, progress=report, stop=stop),
-        )
-
-    def submit_path(self, path: Path, collection: str = DEFAULT_COLLECTION) -> str:
-        """The job's id; for files that the application itself brings along."""
-        return self._submit(
-            display_name(path.name),
-            collection,
-            lambda report, stop: self._library.add_path(path, collection=collection, progress=report, stop=stop),
         )
 
     def jobs(self) -> list[Job]:

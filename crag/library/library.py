@@ -13,7 +13,7 @@ from crag.library.fulltext import FullText
 from crag.library.ingest import Incoming, Ingest
 from crag.library.intake import Intake, files_in, is_address
 from crag.library.originals import Originals
-from crag.library.passages import count_passages, count_unembedded, read_neighbours, read_passages
+from crag.library.passages import count_passages, count_unembedded, read_passages
 from crag.library.questions import suggest_questions
 from crag.library.reading import CHUNK_OVERLAP, CHUNK_TOKENS, GuardedReader, Read, Report
 from crag.library.retrieve import Search
@@ -152,10 +152,6 @@ class Library:
     def passage(self, passage_id: int) -> Passage | None:
         """The passage with this id, or None when its source has gone."""
         return read_passages(self._database, [passage_id]).get(passage_id)
-
-    def neighbours(self, passage_id: int) -> tuple[str, str]:
-        """The texts directly before and after a passage; empty at the ends of its source."""
-        return read_neighbours(self._database, passage_id)
 
     def original(self, source_id: str) -> Path | None:
         """The file as it was added, or None."""

@@ -29,19 +29,6 @@ def read_passages(database: Database, ids: Sequence[int]) -> dict[int, Passage]:
     return {row.id: _passage(row, texts) for row in rows}
 
 
-def read_neighbours(database: Database, passage_id: int) -> tuple[str, str]:
-    """The texts directly before and after a passage; empty at the ends of its source."""
-    with database.snapshot() as connection:
-        row = connection.execute(select(passages).where(passages.c.id == passage_id)).first()
-        if row is None:
-            return "", ""
-        around = select(passages.c.ordinal, passages.c.text).where(
-            passages.c.source_id == row.source_id, passages.c.ordinal.in_((row.ordinal - 1, row.ordinal + 1))
-        )
-        texts = {row.ordinal: row.text for row in connection.execute(around)}
-    return texts.get(row.ordinal - 1, ""), texts.get(row.ordinal + 1, "")
-
-
 def within(collection: str, source_ids: Sequence[str]) -> list[ColumnElement[bool]]:
     """The conditions on `sources` for a search limited to a collection or to some sources; empty: no limit."""
     conditions: list[ColumnElement[bool]] = []

@@ -25,7 +25,6 @@ class InstalledModel:
     size: int
     digest: str
     family: str
-    parameters: str
     remote_host: str
 
     @property
@@ -113,7 +112,6 @@ def _installed(entry: dict[str, Any]) -> InstalledModel:
         size=int(entry.get("size") or 0),
         digest=str(entry.get("digest") or ""),
         family=str(details.get("family") or ""),
-        parameters=str(details.get("parameter_size") or ""),
         remote_host=str(entry.get("remote_host") or ""),
     )
 

@@ -40,9 +40,8 @@ class Run(Protocol):
 class LiveRun:
     """A run of this process: recorded in memory and handed to the log."""
 
-    def __init__(self, run_id: str, conversation_id: str | None, question: str, log: EventLog) -> None:
+    def __init__(self, run_id: str, question: str, log: EventLog) -> None:
         self.id = run_id
-        self.conversation_id = conversation_id
         self.question = question
         self.stop = Stop()
         self._log = log

@@ -70,7 +70,7 @@ class RunService:
             if conversation_id and self.active(conversation_id):
                 raise BadRequest("The answer before this one is still being written.", "Wait for it, or stop it.")
             history = self._records.history(conversation_id) if conversation_id else ()
-            run = LiveRun(uuid.uuid4().hex, conversation_id, question, self._log)
+            run = LiveRun(uuid.uuid4().hex, question, self._log)
             self._records.open(run.id, conversation_id, question)
             self._live[run.id] = run
         self._workers.submit(self._work, run, history, options, consent)

@@ -29,15 +29,13 @@ def test_what_is_added_is_listed_found_and_kept(library):
     assert [progress.stage for progress in seen] == ["Reading", "Embedding passages", "Saving"]
 
 
-def test_a_passage_knows_its_place_and_its_neighbours(library):
+def test_a_passage_knows_its_place_and_its_context(library):
     library.add_bytes("notes.md", NOTES)
     found = library.search("whistles", k=1)[0]
     passage = library.passage(found.id)
     assert (passage.title, passage.heading, passage.page, passage.origin) == ("notes.md", "Kettles", 1, "library")
     assert passage.context == "A kettle boils water.\n\nIt whistles when the water boils.\n\nA cat sleeps all day."
-    assert library.neighbours(found.id) == ("A kettle boils water.", "A cat sleeps all day.")
     assert library.passage(999) is None
-    assert library.neighbours(999) == ("", "")
 
 
 def test_the_same_bytes_are_kept_once_in_a_collection_whatever_their_name(library):
