@@ -7,6 +7,7 @@ import json
 import logging
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -151,8 +152,6 @@ def doctor(application: Application, options: argparse.Namespace) -> int:
 
 
 def _run_options(options: argparse.Namespace) -> RunOptions:
-    from dataclasses import replace
-
     chosen = PRESETS.get(options.preset, RunOptions())
     given = {"model": options.model, "k": options.k, "policy": options.policy, "web": options.web}
     changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}

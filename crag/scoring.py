@@ -169,5 +169,5 @@ class CountedTerms:
 
 
 def inverse_frequency(passages_with_term: int, passages: int) -> float:
-    """The weight of a term as in BM25 (Robertson and Zaragoza 2009), above 0."""
+    """ln(1 + (N − n + ½) / (n + ½)) for a term in n of N passages, above 0: BM25 (Robertson and Zaragoza 2009)."""
     return math.log(1 + (passages - passages_with_term + 0.5) / (passages_with_term + 0.5))

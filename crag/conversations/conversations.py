@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Row, delete, insert, or_, select, update
+from sqlalchemy import Row, delete, func, insert, or_, select, update
 
 from crag.database import Database
 from crag.database.tables import conversations, feedback, messages, runs
@@ -88,9 +88,9 @@ class Conversations:
 
     def count(self, conversation_id: str) -> int:
         """How many messages it has."""
-        query = select(messages.c.id).where(messages.c.conversation_id == conversation_id)
+        query = select(func.count()).where(messages.c.conversation_id == conversation_id)
         with self._database.read() as connection:
-            return len(connection.execute(query).all())
+            return connection.execute(query).scalar_one()
 
     def give_feedback(self, run_id: str, helpful: bool, reason: str = "") -> None:
         """Keeps a thumb and its reason for one answer, in place of an earlier one. Raises `NotFound`."""

@@ -18,17 +18,17 @@ def in_parallel(work: Callable[[int], T], count: int, workers: int, stop: Stop) 
     What `work` raises is raised here. Raises `Stopped`; work already begun then ends on its own.
     """
     stop.check()
-    finished: SimpleQueue[tuple[int, Future[T]] | None] = SimpleQueue()
+    finished: SimpleQueue[Future[T] | None] = SimpleQueue()
     pool = ThreadPoolExecutor(max_workers=max(1, min(workers, count)), thread_name_prefix="grading")
     try:
         with stop.breaking(lambda: finished.put(None)):
-            for index in range(count):
-                future = pool.submit(work, index)
-                future.add_done_callback(lambda done, index=index: finished.put((index, done)))  # type: ignore[misc]
-            for _ in range(count):
-                item = finished.get()
+            indexes = {pool.submit(work, index): index for index in range(count)}
+            for future in indexes:
+                future.add_done_callback(finished.put)
+            for _ in indexes:
+                done = finished.get()
                 stop.check()
-                if item is not None:
-                    yield item[0], item[1].result()
+                if done is not None:
+                    yield indexes[done], done.result()
     finally:
         pool.shutdown(wait=False, cancel_futures=True)

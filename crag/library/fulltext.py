@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import threading
 import unicodedata
 from collections.abc import Sequence
@@ -13,6 +12,7 @@ from crag.database import Database
 from crag.database.tables import passages
 from crag.language import terms
 from crag.library.rows import read_epoch
+from crag.scoring import inverse_frequency
 
 _MOST_TERMS = 64
 _SEARCH_ALL = text("SELECT rowid FROM passage_terms WHERE passage_terms MATCH :query ORDER BY rank LIMIT :limit")
@@ -63,7 +63,7 @@ class FullText:
             return list(connection.scalars(statement, values))
 
     def idf(self, wanted: Sequence[str]) -> dict[str, float]:
-        """ln(1 + (N − n + ½) / (n + ½)) of each term in n of N passages, as BM25 has it; always above 0."""
+        """The weight of each term in this library (`inverse_frequency`)."""
         with self._lock:
             self._learn(wanted)
             return {term: self._known[term] for term in wanted}
@@ -81,8 +81,7 @@ class FullText:
             rows = connection.execute(_FREQUENCIES, {"terms": [*new.values()]}).all()
         frequencies = {row.term: row.doc for row in rows}
         for term, folded in new.items():
-            count = frequencies.get(folded, 0)
-            self._known[term] = math.log(1 + (self._passages - count + 0.5) / (count + 0.5))
+            self._known[term] = inverse_frequency(frequencies.get(folded, 0), self._passages)
 
 
 def _as_indexed(term: str) -> str:

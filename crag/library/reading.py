@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
+from crag.library.split import Chunk, split
 from crag.stopping import Stop
 from crag.types import Progress
-
-if TYPE_CHECKING:
-    from crag.library.split import Chunk
 
 Report = Callable[[Progress], None]
 CHUNK_TOKENS = 250
 CHUNK_OVERLAP = 0
-HEADING_SEPARATOR = " › "
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +53,6 @@ class GuardedReader:
     def __call__(self, document: Bytes, report: Report, stop: Stop) -> Reading:
         """See `Read`."""
         from crag.library.parse import Limits, parse
-        from crag.library.split import split
 
         parsed = parse(
             document.name,

@@ -6,16 +6,14 @@ import secrets
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, delete, insert, select, text, update
 
 from crag.database.tables import collections, counters, passages, sources, spaces, vectors
+from crag.library.split import Chunk
 from crag.protocols import Vectors
 from crag.types import AddStatus, Space
-
-if TYPE_CHECKING:
-    from crag.library.split import Chunk
 
 _EPOCH = "library_epoch"
 

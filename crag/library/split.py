@@ -10,6 +10,7 @@ from crag.language import is_item, sentences
 from crag.library.document import Block, Document
 
 CountTokens = Callable[[str], int]
+HEADING_SEPARATOR = " › "
 
 _NEW_SECTION_FROM = 0.4  # how full a chunk must be for a heading to begin the next one
 _NEW_BLOCK_FROM = 0.6  # and for the end of a paragraph to end it, though a sentence more would fit
@@ -77,7 +78,7 @@ def _pieces(document: Document, count_tokens: CountTokens, size: int) -> Iterato
     for block, after in zip(document.blocks, [*document.blocks[1:], None], strict=True):
         if block.kind == "heading":
             path = [entry for entry in path if entry[0] < block.level] + [(block.level, block.text)]
-        heading = " › ".join(text for _, text in path)
+        heading = HEADING_SEPARATOR.join(text for _, text in path)
         leads = block.kind == "heading" or _leads(block, after)
         parts = list(_parts(block, count_tokens, size))
         for n, (text, joint) in enumerate(parts):

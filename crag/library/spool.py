@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import shutil
 from pathlib import Path
 
-import psutil
-
 from crag.errors import HomeFault
+from crag.processes import is_alive, this_process
 
 
 class Spool:
@@ -17,9 +15,9 @@ class Spool:
 
     def __init__(self, folder: Path) -> None:
         for other in folder.glob("*"):
-            if not _is_alive(other.name):
+            if not is_alive(other.name):
                 shutil.rmtree(other, ignore_errors=True)
-        self._own = folder / f"{_this_process()}-{secrets.token_hex(4)}"
+        self._own = folder / f"{this_process()}-{secrets.token_hex(4)}"
 
     def put(self, data: bytes) -> Path:
         """Where the bytes lie until they are taken. Raises `HomeFault` when the disk refuses."""
@@ -35,16 +33,3 @@ class Spool:
     def close(self) -> None:
         """Removes the folder."""
         shutil.rmtree(self._own, ignore_errors=True)
-
-
-def _this_process() -> str:
-    return f"{os.getpid()}-{int(psutil.Process().create_time())}"
-
-
-def _is_alive(name: str) -> bool:
-    """Whether the process that made the folder still runs."""
-    number, _, rest = name.partition("-")
-    try:
-        return int(psutil.Process(int(number)).create_time()) == int(rest.partition("-")[0])
-    except (psutil.Error, ValueError):
-        return False

@@ -11,8 +11,8 @@ from crag.database import Database
 from crag.database.tables import conversations, events, messages, runs
 from crag.errors import NotFound
 from crag.events import RunEnded, encode
+from crag.processes import is_alive, this_process
 from crag.runs.log import EventLog
-from crag.runs.owner import is_alive, this_process
 from crag.runs.trace import Trace
 from crag.types import Turn
 
