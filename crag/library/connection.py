@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import queue
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TypeVar
@@ -38,22 +38,19 @@ class Deadline:
 
 def wait_for(work: Callable[[], T], stop: Stop, deadline: Deadline) -> T:
     """The result of blocking system calls that know neither stop nor deadline. Raises `Stopped`, `TimeoutError`."""
-    results: queue.SimpleQueue[tuple[T | None, Exception | None]] = queue.SimpleQueue()
+    future: Future[T] = Future()
 
     def run() -> None:
         try:
-            results.put((work(), None))
+            future.set_result(work())
         except Exception as error:  # noqa: BLE001 — handed to the caller, who raises it
-            results.put((None, error))
+            future.set_exception(error)
 
     threading.Thread(target=run, daemon=True).start()
     while not deadline.passed:
         stop.check()
-        with suppress(queue.Empty):
-            result, error = results.get(timeout=_POLL_SECONDS)
-            if error is not None:
-                raise error
-            return result  # type: ignore[return-value]
+        if wait([future], _POLL_SECONDS).done:
+            return future.result()
     raise TimeoutError
 
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from crag.database import Database
-from crag.library.passages import Ids, read_vector_ids, stream_vectors
+from crag.library.passages import read_vector_ids, stream_vectors
 from crag.library.rows import read_epoch
 from crag.library.snapshot import Header, read_snapshot, write_snapshot
 from crag.protocols import Vectors
 from crag.types import Space
+
+if TYPE_CHECKING:
+    from crag.library.passages import Ids
 
 # A rebuild of this many vectors is worth a write at once; fewer wait for a quiet moment.
 _SAVE_AT_ONCE = 20_000

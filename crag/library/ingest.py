@@ -6,8 +6,6 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from crag.errors import SourceRefused
 from crag.library.cleaning import clean_text, display_name
 from crag.library.fulltext import index_terms
@@ -60,10 +58,11 @@ class Ingest:
         title = clean_text(reading.title).strip() or display_name(incoming.document.name)
         description = Description(title, reading.kind, reading.pages, self._chunker)
 
-        def prepare() -> None:
+        def prepare() -> None:  # again, for another worker may have released these bytes since they were kept
             self._originals.keep(identity.sha256, incoming.document.data)
             stop.check()
 
+        # Here already, for a slow disk should not hold up other writers.
         self._originals.keep(identity.sha256, incoming.document.data)
         stored = self._store.put(identity, description, content, prepare)
         if stored.dropped:
@@ -85,6 +84,8 @@ class Ingest:
 
 def embed_in_batches(embedder: Embedder, texts: Sequence[str], report: Report, stop: Stop) -> Vectors:
     """One row for each text. Raises `ModelFault`, `Stopped`."""
+    import numpy as np
+
     rows: list[Vectors] = []
     for start in range(0, len(texts), _BATCH):
         stop.check()

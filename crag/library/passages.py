@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
 from sqlalchemy import ColumnElement, Connection, Row, func, or_, select
 
 from crag.database import Database
@@ -14,7 +12,12 @@ from crag.database.tables import passages, sources, vectors
 from crag.protocols import Vectors
 from crag.types import Passage
 
-Ids = NDArray[np.int64]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Ids = NDArray[np.int64]
+
 _AT_ONCE = 500
 
 
@@ -61,6 +64,8 @@ def read_vector_ids(connection: Connection, space_id: str) -> Ids:
 
 def stream_vectors(connection: Connection, space_id: str, dimension: int, ids: Ids) -> Iterator[tuple[Ids, Vectors]]:
     """The vectors of these passages, some hundred at a time, so that memory stays bounded."""
+    import numpy as np
+
     for start in range(0, len(ids), _AT_ONCE):
         part = ids[start : start + _AT_ONCE].tolist()
         query = select(vectors.c.passage_id, vectors.c.vector).where(
@@ -95,6 +100,8 @@ def _lacks_vector(space_id: str) -> ColumnElement[bool]:
 
 
 def _as_ids(values: Any) -> Ids:
+    import numpy as np
+
     return np.fromiter(values, dtype=np.int64)
 
 

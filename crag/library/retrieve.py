@@ -6,13 +6,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from crag.library.fulltext import FullText
-from crag.library.index import VectorIndex
-from crag.library.passages import Ids, read_ids, read_passages
+from crag.library.passages import read_ids, read_passages
 from crag.library.store import Store
 from crag.protocols import Embedder
 from crag.types import Passage
+
+if TYPE_CHECKING:
+    from crag.library.index import VectorIndex
+    from crag.library.passages import Ids
 
 # Measured on English, Korean and Chinese questions: the built-in vectors know less than the words themselves.
 _VECTOR_WEIGHTS = {"builtin": 0.2}
@@ -33,6 +37,8 @@ class Search:
     @cached_property
     def index(self) -> VectorIndex:
         """The vectors of the embedder's space."""
+        from crag.library.index import VectorIndex
+
         return VectorIndex(self._store.database, self._embedder.space, self._folder)
 
     def search(self, query: str, k: int, collection: str, source_ids: Sequence[str]) -> list[Passage]:

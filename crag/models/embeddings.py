@@ -74,7 +74,8 @@ def unit_vectors(rows: Any, count: int, space: Space) -> Vectors:
     import numpy as np
 
     try:
-        vectors = np.asarray(rows, dtype=np.float32)
+        with np.errstate(over="ignore"):  # what is too large becomes infinite, and is refused below
+            vectors = np.asarray(rows, dtype=np.float32)
     except (TypeError, ValueError) as error:
         raise _unsound(space, "are not all of one size") from error
     if len(vectors) != count:
@@ -138,14 +139,13 @@ def _init_provider(provider: str, model: str) -> Embeddings:
     from langchain.embeddings import init_embeddings
 
     try:
-        embeddings: Any = init_embeddings(model, provider=provider)
+        return init_embeddings(model, provider=provider)
     except ImportError as error:
         raise faults.missing_package(provider, f"langchain-{provider}") from error
     except Exception as error:
         if "not supported" in str(error):
             raise _unknown_embedder(f"{provider}:{model}") from error
         raise faults.missing_key(provider, str(error)) from error
-    return embeddings  # type: ignore[no-any-return]
 
 
 def _guarded(embed: Embed, translate: Callable[[Exception], ModelFault]) -> Embed:
