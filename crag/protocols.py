@@ -149,6 +149,9 @@ class Refiner(Protocol):
         ...
 
 
+QUERY_LIMIT = 400  # characters that a query for the web may have: as many as search services take
+
+
 class Rewriter(Protocol):
     """Writes questions anew: follow-ups that stand alone, queries for the web. Never sees document text."""
 
@@ -157,7 +160,7 @@ class Rewriter(Protocol):
         ...
 
     def rewrite(self, question: str, options: RunOptions, stop: Stop) -> str:
-        """A query for the web, at most 400 characters, as `options.rewrite` says. Raises `ModelFault`, `Stopped`."""
+        """A query for the web within `QUERY_LIMIT`, as `options.rewrite` says. Raises `ModelFault`, `Stopped`."""
         ...
 
 

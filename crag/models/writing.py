@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 
 from crag.models.fitting import fit_prompt
 from crag.prompts import compose
-from crag.protocols import ChatModel, Piece, PromptFit
+from crag.protocols import QUERY_LIMIT, ChatModel, Piece, PromptFit
 from crag.stopping import Stop
 from crag.types import Knowledge, RunOptions, Turn
 
-LONGEST_QUERY = 400
 _QUESTIONS_REMEMBERED = 4
 _LABEL = re.compile(
     r"^\W*(?:(?:here is )?(?:the |your )?(?:rewritten|rephrased|improved|standalone|stand-alone|new|final)?\s*"
@@ -60,7 +59,7 @@ class ModelRewriter:
         return one_line(reply.text) or question
 
     def rewrite(self, question: str, options: RunOptions, stop: Stop) -> str:
-        """A query for the web, at most 400 characters, as `options.rewrite` says. Raises `ModelFault`, `Stopped`."""
+        """A query for the web within `QUERY_LIMIT`, as `options.rewrite` says. Raises `ModelFault`, `Stopped`."""
         if options.rewrite == "none":
             return one_line(question)
         reply = self._model.complete(compose(f"rewrite_{options.rewrite}", question=question), stop)
@@ -68,10 +67,10 @@ class ModelRewriter:
 
 
 def one_line(text: str) -> str:
-    """The first line with words in it, without label and quotation marks, at most 400 characters, cut between words."""
+    """The first line with words in it, without label and quotation marks, cut between words at `QUERY_LIMIT`."""
     lines = (_LABEL.sub("", line).strip(_AROUND) for line in text.splitlines())
     line = " ".join(next((line for line in lines if line), "").split())
-    if len(line) <= LONGEST_QUERY:
+    if len(line) <= QUERY_LIMIT:
         return line
-    cut = line[:LONGEST_QUERY]
+    cut = line[:QUERY_LIMIT]
     return cut.rpartition(" ")[0] or cut

@@ -8,10 +8,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from crag.errors import WebSearchFailed
+from crag.protocols import QUERY_LIMIT
 from crag.stopping import Stop
 from crag.types import Passage
 
-QUERY_LIMIT = 400
 _TIMEOUT_SECONDS = 20
 _TEXT_LIMIT = 6_000
 _TITLE_LIMIT = 200

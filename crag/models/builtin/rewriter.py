@@ -6,11 +6,10 @@ import re
 from collections.abc import Sequence
 
 from crag.language import words
-from crag.protocols import Rewriter
+from crag.protocols import QUERY_LIMIT, Rewriter
 from crag.stopping import Stop
 from crag.types import RunOptions, Turn
 
-MOST_CHARACTERS = 400
 _FEW_WORDS = 2
 _BORROWED = 6
 _KEYWORDS = 3
@@ -40,7 +39,7 @@ class BuiltinRewriter(Rewriter):
         stop.check()
         own = {part for _, parts in words(question) for part in parts}
         stands = len(words(question)) >= _FEW_WORDS and not _POINTING.search(question)
-        if stands or len(question) >= MOST_CHARACTERS:
+        if stands or len(question) >= QUERY_LIMIT:
             return question
         borrowed = [word for word, parts in _earlier(history) if not own.issuperset(parts)][:_BORROWED]
         return _fit(f"{question} ({' '.join(borrowed)})") if borrowed else question
@@ -81,7 +80,7 @@ def _keywords(question: str) -> list[str]:
 
 
 def _fit(text: str) -> str:
-    """At most 400 characters, cut between words where there are any."""
-    if len(text) <= MOST_CHARACTERS:
+    """At most `QUERY_LIMIT` characters, cut between words where there are any."""
+    if len(text) <= QUERY_LIMIT:
         return text
-    return text[:MOST_CHARACTERS].rsplit(" ", 1)[0]
+    return text[:QUERY_LIMIT].rsplit(" ", 1)[0]

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from crag.models.builtin.rewriter import MOST_CHARACTERS, BuiltinRewriter
+from crag.models.builtin.rewriter import BuiltinRewriter
+from crag.protocols import QUERY_LIMIT
 from crag.stopping import Stop
 from crag.types import RewriteStyle, RunOptions, Turn
 
@@ -72,5 +73,5 @@ def test_no_rewriting_means_the_same_words() -> None:
 @pytest.mark.parametrize("style", ["none", "question", "keywords"])
 @pytest.mark.parametrize("question", ["word " * 500, "字" * 2_000, "A" * 5_000, "?" * 500, "{0.__class__} $x"])
 def test_no_query_is_longer_than_the_web_takes(question: str, style: RewriteStyle) -> None:
-    assert 0 < len(rewrite(question, style)) <= MOST_CHARACTERS
+    assert 0 < len(rewrite(question, style)) <= QUERY_LIMIT
     assert condense("Why? " + question).startswith("Why? " + question)
