@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -21,9 +22,11 @@ from benchmarks.tables import print_milliseconds
 from crag.assembly import Application, open_application
 from crag.grading.explained import ExplainedGrader
 from crag.grading.strips import ExplainedRefiner
+from crag.library import Library, LibraryRetriever
 from crag.models.writing import ModelRewriter, ModelWriter
 from crag.protocols import Engine, Piece, Prompt, Reply
-from crag.runs import Trace
+from crag.runs import RunService, Trace
+from crag.runs.service import Equip, Equipment
 from crag.settings import Settings
 from crag.stopping import Stop
 from crag.types import RunOptions, Usage
@@ -61,8 +64,9 @@ def main() -> None:
         application = open_application(settings)
         try:
             _fill(application)
-            _measure(application, "Instant model", _instant())
-            _measure(application, "Built-in engine", None)
+            with closing(RunService(application.database, _instant(application.library))) as runs:
+                _measure("Instant model", runs)
+            _measure("Built-in engine", application.runs)
         finally:
             application.close()
 
@@ -77,28 +81,25 @@ def _fill(application: Application) -> None:
     print(f"{passages:,} passages in {sources} documents, added in {time.perf_counter() - began:.1f} s")
 
 
-def _instant() -> Engine:
+def _instant(library: Library) -> Equip:
     model = InstantModel()
-    return Engine(
+    engine = Engine(
         "instant", "Instant", ExplainedGrader(model), ExplainedRefiner(model), ModelRewriter(model), ModelWriter(model)
     )
+    equipment = Equipment(engine, LibraryRetriever(library), embedder="", web=None, web_missing="")
+    return lambda _options: equipment
 
 
-def _measure(application: Application, title: str, engine: Engine | None) -> None:
-    opened = application.engines.open
-    if engine:
-        application.engines.open = lambda _choice: engine  # type: ignore[method-assign]
+def _measure(title: str, runs: RunService) -> None:
     rows: dict[str, list[float]] = defaultdict(list)
     for number, question in enumerate(_questions()):
         began = time.perf_counter()
-        trace = Trace().apply_all(
-            event for _, event in application.runs.start(None, question, RunOptions(model="builtin")).follow()
-        )
+        run = runs.start(None, question, RunOptions(model="builtin"))
+        trace = Trace().apply_all(event for _, event in run.follow())
         if number >= WARM_UP:
             rows["in all"].append(time.perf_counter() - began)
             for step in trace.steps:
                 rows[step.node].append(step.seconds or 0.0)
-    application.engines.open = opened  # type: ignore[method-assign]
     print_milliseconds(f"{title}, one question, k = 4", rows)
 
 

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Playwright, sync_playwright
 
 ROUNDS = 7
 EMPTY_PAGE = "import streamlit as st\n\nst.title('Empty')\n"
@@ -58,8 +58,8 @@ def _print(times: dict[str, list[float]]) -> None:
     print(f"ratio of the medians: {ratio:.2f}")
 
 
-def _time(playwright: object, arguments: list[str], port: str, folder: Path) -> float:
-    browser: Browser = playwright.chromium.launch(executable_path=BROWSER, args=FLAGS)  # type: ignore[attr-defined]
+def _time(playwright: Playwright, arguments: list[str], port: str, folder: Path) -> float:
+    browser = playwright.chromium.launch(executable_path=BROWSER, args=FLAGS)
     try:
         page = browser.new_page(viewport={"width": 1440, "height": 900})
         began = time.perf_counter()

@@ -1,4 +1,7 @@
-"""How well a text answers a question, from cheap features; shared by the built-in grader, refiner and writer."""
+"""How well a text answers a question, from cheap features; shared by the built-in grader, refiner and writer.
+
+The coefficients in `scoring_weights.json` were fitted by `benchmarks/train_grader.py`, which says to what.
+"""
 
 from __future__ import annotations
 
