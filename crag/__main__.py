@@ -1,7 +1,22 @@
-"""`python -m crag`."""
+"""`python -m crag`; Ctrl-C ends it quietly at any moment, also while it is still loading."""
 
 import sys
+from collections.abc import Sequence
 
-from crag.cli import main
 
-sys.exit(main(sys.argv[1:]))
+def run(arguments: Sequence[str]) -> int:
+    """Runs one command; its exit code."""
+    try:
+        from crag.cli import main
+
+        return main(arguments)
+    except KeyboardInterrupt:
+        if "--json" in arguments:
+            print('{"error": {"code": "stopped", "message": "Stopped."}}')
+        else:
+            print("Stopped.", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(run(sys.argv[1:]))

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from crag.checks import library_checks, setup_checks
+from crag.checks import answering_check, library_checks, setup_checks
 from crag.conversations import Conversations
 from crag.database import Database
 from crag.library import IngestJobs, Library, LibraryRetriever
@@ -170,8 +170,9 @@ class Application:
         return setup_checks(self.settings, self.model_choice(), self._embedder_choice)
 
     def diagnose(self) -> list[Check]:
-        """The set-up checklist and the state of the library."""
-        return [*self.checks(), *library_checks(self.library, self.settings)]
+        """The set-up checklist, whether what is to answer can, and the state of the library."""
+        answering = answering_check(self.model_choice(), self.engines.open)
+        return [*self.checks(), answering, *library_checks(self.library, self.settings)]
 
     def close(self) -> None:
         """Stops what runs and closes what is open."""

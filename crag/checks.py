@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Callable
 from importlib.util import find_spec
 
+from crag.errors import ModelFault
 from crag.library import Library
 from crag.models.administration import ollama_version
 from crag.models.choice import ModelChoice
@@ -24,17 +26,10 @@ def setup_checks(settings: Settings, model: ModelChoice, embedder: ModelChoice) 
 
 def library_checks(library: Library, settings: Settings) -> list[Check]:
     """One line each for Python, the library, the home's disk."""
-    sources, passages, _ = library.counts()
     free = shutil.disk_usage(settings.home).free
-    missing = library.missing_vectors() if passages else 0
     return [
         Check("Python", "ok", f"{sys.version_info.major}.{sys.version_info.minor}"),
-        Check(
-            "Library",
-            "warn" if missing else "ok",
-            f"{sources:,} documents, {passages:,} passages" + (f", {missing:,} without vectors" if missing else ""),
-            "Passages without vectors are found by their words only. Add them again to change that." if missing else "",
-        ),
+        _library(library),
         Check(
             "Disk",
             "warn" if free < _LOW_DISK_BYTES else "ok",
@@ -42,6 +37,28 @@ def library_checks(library: Library, settings: Settings) -> list[Check]:
             "Free some space." if free < _LOW_DISK_BYTES else "",
         ),
     ]
+
+
+def answering_check(choice: ModelChoice, open_engine: Callable[[ModelChoice], object]) -> Check:
+    """What answers now, tried and not only named."""
+    try:
+        open_engine(choice)
+    except ModelFault as fault:
+        return Check("Answers", "fail", fault.message, fault.remedy)
+    return Check("Answers", "ok", f"{choice.label}. {choice.reason}".strip())
+
+
+def _library(library: Library) -> Check:
+    sources, passages, _ = library.counts()
+    held = f"{sources:,} documents, {passages:,} passages"
+    try:
+        missing = library.missing_vectors()
+    except ModelFault as fault:
+        return Check("Library", "fail", f"{held}, but nothing embeds questions: {fault.message}", fault.remedy)
+    if not missing:
+        return Check("Library", "ok", held)
+    fix = "Passages without vectors are found by their words only. Add them again to change that."
+    return Check("Library", "warn", f"{held}, {missing:,} without vectors", fix)
 
 
 def _builtin(model: ModelChoice) -> Check:

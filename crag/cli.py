@@ -5,9 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import os
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, get_args
 
@@ -26,28 +29,44 @@ Command = Callable[[Application, argparse.Namespace], int]
 
 def main(arguments: Sequence[str]) -> int:
     """Runs one command; returns its exit code: 0 all done, 1 something was refused or failed, 2 usage."""
-    logging.basicConfig(level=logging.ERROR, stream=sys.stderr, format="%(message)s")
+    as_json = "--json" in arguments
+    _prepare_output(as_json)
     try:
         options = _parser().parse_args(arguments)
     except SystemExit as usage:
-        return OK if usage.code in (0, None) else USAGE
-    command: Command = options.command
-    application: Application | None = None
+        if usage.code in (0, None):
+            return OK
+        if as_json:
+            _print_json({"error": {"code": "usage", "message": "The command was not understood; see --help."}})
+        return USAGE
     try:
-        application = open_application(home=options.home)
-        return command(application, options)
+        return _run(options)
     except CragError as error:
-        if options.json:
-            _print_json({"error": {"code": error.code, "message": str(error)}})
-        else:
-            print(reports.printable(str(error)), file=sys.stderr)
+        return report_failure(error.code, str(error), as_json)
+    except BrokenPipeError:  # whoever read our output has left; what is still held back must not be written either
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
-    except KeyboardInterrupt:
-        print("Stopped.", file=sys.stderr)
-        return FAILED
+    except Exception:  # the last line of defence: logged, and shown as a fault
+        logging.getLogger(__name__).exception("A command failed in a way nobody foresaw")
+        return report_failure("bug", "Something went wrong inside the application. Try again.", as_json)
+
+
+def report_failure(code: str, message: str, as_json: bool) -> int:
+    """Says why a command did not do its work; the exit code for that."""
+    if as_json:
+        _print_json({"error": {"code": code, "message": message}})
+    else:
+        print(reports.printable(message), file=sys.stderr)
+    return FAILED
+
+
+def _run(options: argparse.Namespace) -> int:
+    command: Command = options.command
+    application = open_application(home=options.home)
+    try:
+        return command(application, options)
     finally:
-        if application:
-            application.close()
+        application.close()
 
 
 def add(application: Application, options: argparse.Namespace) -> int:
@@ -66,6 +85,7 @@ def add(application: Application, options: argparse.Namespace) -> int:
 
 def list_sources(application: Application, options: argparse.Namespace) -> int:
     """Lists what was added."""
+    _check_collection(application, options.collection)
     sources = application.library.sources(options.collection)
     if options.json:
         _print_json({"sources": [reports.source(source) for source in sources]})
@@ -76,9 +96,7 @@ def list_sources(application: Application, options: argparse.Namespace) -> int:
 
 def remove(application: Application, options: argparse.Namespace) -> int:
     """Removes documents by id; nothing is removed when one id is unknown."""
-    known = {source.id for source in application.library.sources()}
-    if unknown := [given for given in options.ids if given not in known]:
-        raise BadRequest(f"There is no document {', '.join(unknown)}; nothing was removed.", "See `list` for the ids.")
+    _check_known(application, options.ids, "removed")
     application.library.remove(options.ids)
     _finish(options, {"removed": options.ids}, f"Removed {len(options.ids)}.")
     return OK
@@ -86,6 +104,7 @@ def remove(application: Application, options: argparse.Namespace) -> int:
 
 def refresh(application: Application, options: argparse.Namespace) -> int:
     """Reads or fetches documents again and replaces those that changed."""
+    _check_known(application, options.ids, "refreshed")
     results = application.library.refresh(options.ids or None)
     lines = "\n".join(reports.added_text(result) for result in results)
     _finish(options, {"sources": [reports.added(result) for result in results]}, lines)
@@ -94,6 +113,7 @@ def refresh(application: Application, options: argparse.Namespace) -> int:
 
 def search(application: Application, options: argparse.Namespace) -> int:
     """Finds the nearest passages without asking a model."""
+    _check_collection(application, options.collection)
     hits = application.library.search(options.query, options.k, options.collection)
     lines = (f"{hit.score:.3f}  {hit.title}{f', p. {hit.page}' if hit.page else ''}\n       {hit.text}" for hit in hits)
     _finish(options, {"hits": [reports.hit(hit) for hit in hits]}, "\n".join(lines))
@@ -102,6 +122,7 @@ def search(application: Application, options: argparse.Namespace) -> int:
 
 def ask(application: Application, options: argparse.Namespace) -> int:
     """Answers one question; the answer streams, then come the sources."""
+    _check_collection(application, options.collection)
     consent = _ask_consent if sys.stdin.isatty() else None
     run = application.runs.start(options.conversation, options.question, _run_options(options), consent)
     trace = Trace()
@@ -151,6 +172,18 @@ def doctor(application: Application, options: argparse.Namespace) -> int:
     return FAILED if any(check.status == "fail" for check in checks) else OK
 
 
+def _check_known(application: Application, ids: Sequence[str], deed: str) -> None:
+    known = {source.id for source in application.library.sources()}
+    if unknown := [given for given in ids if given not in known]:
+        raise BadRequest(f"There is no document {', '.join(unknown)}; nothing was {deed}.", "See `list` for the ids.")
+
+
+def _check_collection(application: Application, name: str) -> None:
+    """A mistyped name must not look like a library that knows nothing."""
+    if name and name not in {collection.name for collection in application.library.collections()}:
+        raise BadRequest(f"There is no collection “{name}”.", "See `list` for the collections.")
+
+
 def _run_options(options: argparse.Namespace) -> RunOptions:
     chosen = PRESETS.get(options.preset, RunOptions())
     given = {"model": options.model, "k": options.k, "policy": options.policy, "web": options.web}
@@ -162,7 +195,9 @@ def _run_options(options: argparse.Namespace) -> RunOptions:
 
 def _parser() -> argparse.ArgumentParser:
     common = argparse.ArgumentParser(add_help=False)
-    common.add_argument("--home", type=Path, help="the folder that holds everything (default: CRAG_HOME, else ./data)")
+    common.add_argument(
+        "--home", type=_folder, help="the folder that holds everything (default: CRAG_HOME, else ./data)"
+    )
     common.add_argument("--json", action="store_true", help="print exactly one JSON document")
     parser = argparse.ArgumentParser(prog="python -m crag", description="Ask your own documents.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -202,6 +237,12 @@ def _add_ask_arguments(asking: argparse.ArgumentParser) -> None:
     asking.add_argument("--preset", choices=sorted(PRESETS), help="the settings of a known variant; others override it")
 
 
+def _folder(text: str) -> Path:
+    if not text or "\0" in text:
+        raise argparse.ArgumentTypeError("must name a folder")
+    return Path(text)
+
+
 def _count(text: str) -> int:
     if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 100:
         raise argparse.ArgumentTypeError("must be a whole number from 1 to 100")
@@ -229,6 +270,25 @@ def _finish(options: argparse.Namespace, document: reports.Json, text: str) -> N
         _print_json(document)
     elif text:
         _say(text)
+
+
+def _prepare_output(as_json: bool) -> None:
+    """JSON is UTF-8 (RFC 8259, section 8.1) whatever the terminal's encoding; what that cannot show is escaped."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(encoding="utf-8" if as_json else None, errors="backslashreplace")
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Briefly("%(message)s"))
+    logging.basicConfig(level=logging.ERROR, handlers=[handler])
+
+
+class _Briefly(logging.Formatter):
+    """Names the kind and the place of a fault; its words and its traceback may hold paths or keys."""
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802 — the name of the base class
+        kind, _, trace = ei
+        place = traceback.extract_tb(trace)[-1]
+        return f"{kind.__name__} in {Path(place.filename).name}, line {place.lineno}"
 
 
 def _say(text: str) -> None:

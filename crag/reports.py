@@ -90,7 +90,7 @@ def answer(run_id: str, trace: Trace) -> Json:
     if trace.state != "done":
         document["error"] = {
             "code": trace.error_code or trace.state,
-            "message": f"{trace.error} {trace.remedy}".strip(),
+            "message": f"{trace.error} {trace.remedy}".strip() or f"The answer was {trace.state}.",
         }
     return document
 

@@ -6,6 +6,7 @@ import ipaddress
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from dotenv import dotenv_values
 
@@ -67,7 +68,18 @@ def _ollama_address(value: str) -> str:
         host = host.replace(_EVERY_INTERFACE, "127.0.0.1", 1)
     if ":" not in host.rpartition("]")[2]:
         host += ":443" if scheme == "https" else ":11434"
-    return f"{scheme}://{host}{slash}{path}".rstrip("/")
+    address = f"{scheme}://{host}{slash}{path}".rstrip("/")
+    if not _is_web_address(address):
+        raise BadRequest("OLLAMA_HOST is not an address.", "Write one such as http://127.0.0.1:11434.")
+    return address
+
+
+def _is_web_address(address: str) -> bool:
+    try:
+        parts = urlsplit(address)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port is not None
+    except ValueError:
+        return False
 
 
 def _networks(value: str) -> tuple[Network, ...]:

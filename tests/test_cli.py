@@ -1,9 +1,13 @@
 """The commands of the contract, on a real home with the built-in engine and with scripted servers."""
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 
+from crag import __main__, assembly, cli
 from crag.cli import main
 from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.tavily import TavilyServer
@@ -221,3 +225,105 @@ def test_removing_an_unknown_document_removes_nothing(crag, notes):
     _, added = crag("add", notes)
     assert crag("remove", added["sources"][0]["id"], "unknown")[0] == 1
     assert len(crag("list")[1]["sources"]) == 1
+
+
+@pytest.mark.parametrize("arguments", [["fly"], ["ask"], ["search", "q", "-k", "1000"], ["list", "--home", ""]])
+def test_a_misunderstood_command_is_one_document_too(arguments, capsys):
+    assert main([*arguments, "--json"]) == 2
+    assert json.loads(capsys.readouterr().out)["error"]["code"] == "usage"
+
+
+def test_no_name_at_all_is_not_the_present_folder(crag, notes):
+    code, document = crag("add", "")
+    assert (code, document["sources"][0]["error"]["code"]) == (1, "unreachable")
+    assert crag("list")[1] == {"sources": []}
+
+
+def test_refreshing_an_unknown_document_is_refused(crag, notes):
+    crag("add", notes)
+    code, document = crag("refresh", "unknown")
+    assert (code, document["error"]["code"]) == (1, "bad_request")
+
+
+@pytest.mark.parametrize("command", [("list",), ("search", "loop"), ("ask", QUESTION)])
+def test_an_unknown_collection_is_no_empty_one(crag, notes, command):
+    crag("add", notes)
+    code, document = crag(*command, "--collection", "Dokuments")
+    assert (code, document["error"]["code"]) == (1, "bad_request")
+    assert "Dokuments" in document["error"]["message"]
+
+
+@pytest.mark.parametrize("variable", ["CRAG_CHAT_MODEL", "CRAG_EMBEDDER"])
+def test_doctor_finds_what_cannot_be_opened(crag, monkeypatch, variable):
+    monkeypatch.setenv(variable, "nothing")
+    code, document = crag("doctor")
+    assert code == 1
+    assert "nothing" in next(check for check in document["checks"] if check["status"] == "fail")["detail"]
+
+
+@pytest.mark.parametrize("address", ["http://[::1", "127.0.0.1:99999", "ftp://here", "http://"])
+def test_an_address_of_ollama_that_is_none_is_refused(crag, monkeypatch, address):
+    monkeypatch.setenv("OLLAMA_HOST", address)
+    code, document = crag("doctor")
+    assert (code, document["error"]["code"]) == (1, "bad_request")
+    assert "OLLAMA_HOST" in document["error"]["message"]
+
+
+def test_asking_for_consent_where_nobody_sits_sends_nothing_and_says_so(crag, notes, monkeypatch):
+    with TavilyServer(results=[CELTICS]) as tavily:
+        monkeypatch.setenv("CRAG_TAVILY_URL", tavily.url)
+        monkeypatch.setenv("TAVILY_API_KEY", "tvly-secret")
+        crag("add", notes)
+        _, answer = crag("ask", ELSEWHERE, "--web", "ask")
+    assert tavily.requests == []
+    assert answer["web"]["why"] == "Nobody could be asked, so the web was not searched."
+
+
+@pytest.mark.parametrize("json_output", [True, False])
+def test_interrupting_is_said_and_no_traceback(monkeypatch, capsys, json_output):
+    def interrupt(**_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "open_application", interrupt)
+    assert __main__.run(["list", *(["--json"] if json_output else [])]) == 1
+    printed = capsys.readouterr()
+    if json_output:
+        assert json.loads(printed.out)["error"]["code"] == "stopped"
+    else:
+        assert (printed.out, printed.err) == ("", "Stopped.\n")
+
+
+def test_what_nobody_foresaw_is_named_without_its_words(crag, monkeypatch, capsys):
+    def fail(_settings):
+        raise RuntimeError("sk-secret in /home/somebody")
+
+    monkeypatch.setattr(assembly, "Application", fail)
+    code = main(["list", "--json"])
+    printed = capsys.readouterr()
+    assert (code, json.loads(printed.out)["error"]["code"]) == (1, "bug")
+    assert "Traceback" not in printed.err
+    assert "secret" not in printed.err
+
+
+@pytest.mark.parametrize("json_output", [True, False])
+def test_any_terminal_can_show_any_text(crag, tmp_path, json_output):
+    (tmp_path / "한국어.md").write_text("서울은 대한민국의 수도이다. 😀", encoding="utf-8")
+    crag("add", str(tmp_path / "한국어.md"))
+    command = [sys.executable, "-m", "crag", "search", "서울", "--home", str(tmp_path / "home")]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([*command, *(["--json"] if json_output else [])], capture_output=True, env=environment)
+    assert (done.returncode, done.stderr) == (0, b"")
+    if json_output:
+        assert "서울" in json.loads(done.stdout)["hits"][0]["text"]
+    else:
+        assert b"\\uc11c\\uc6b8" in done.stdout
+
+
+def test_a_reader_that_leaves_early_is_no_fault(crag, notes, tmp_path):
+    crag("add", notes)
+    command = [sys.executable, "-m", "crag", "list", "--home", str(tmp_path / "home")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as listing:
+        listing.stdout.close()
+        assert listing.stderr.read() == b""
+    assert listing.returncode == 1

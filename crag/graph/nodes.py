@@ -26,6 +26,7 @@ from crag.events import (
 )
 from crag.graph.policy import decide as decide_action
 from crag.graph.state import Deps, State, standalone
+from crag.protocols import QUERY_LIMIT
 from crag.types import Knowledge, Passage, Strip, Verdict
 
 NodeFunction = Callable[[State, Runtime[Deps]], State]
@@ -100,12 +101,13 @@ def transform_query(state: State, runtime: Runtime[Deps]) -> State:
 def web_search(state: State, runtime: Runtime[Deps]) -> State:
     """Searches the web when the person lets it, and grades what comes back; a failure is told and gone on without."""
     deps, tell = runtime.context, runtime.stream_writer
-    query = (state.get("query") or standalone(state))[:400]
+    query = (state.get("query") or standalone(state))[:QUERY_LIMIT]
     if deps.web is None:
         return {}
     allowed = _consented(query, deps)
     if allowed is None:
-        tell(WebSkipped("You chose to answer from your documents only."))
+        nobody = "Nobody could be asked, so the web was not searched."
+        tell(WebSkipped("You chose to answer from your documents only." if deps.consent else nobody))
         return {}
     tell(WebQuerySent(allowed, deps.web.name))
     try:

@@ -103,6 +103,9 @@ class Library:
         if is_address(spec):
             yield self.add_url(spec, collection=collection, progress=progress, stop=stop)
             return
+        if not spec.strip():  # as a path it would mean the present folder
+            yield _failed(spec, SourceRefused("unreachable", "No file, folder or address was named."))
+            return
         path = Path(spec).expanduser()
         files = files_in(path) if path.is_dir() else [path]
         if not files:
