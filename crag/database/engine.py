@@ -42,14 +42,14 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """A connection for reading; every statement sees what is committed."""
-        with self._engine.connect() as connection:
+        """A connection for reading; every statement sees what is committed. Raises `HomeFault` when it is damaged."""
+        with _translated(), self._engine.connect() as connection:
             yield connection
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:
         """A connection for reading whose statements all see one and the same state, whatever is committed meanwhile."""
-        with self._engine.connect() as connection:
+        with _translated(), self._engine.connect() as connection:
             connection.exec_driver_sql("BEGIN")
             yield connection
             connection.exec_driver_sql("ROLLBACK")
@@ -60,7 +60,7 @@ class Database:
 
         Raises `HomeFault` when the disk is full or cannot be written.
         """
-        with self._engine.connect() as connection:
+        with _translated(), self._engine.connect() as connection:
             try:
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
                 yield connection
@@ -95,9 +95,26 @@ def _make_home(home: Path) -> None:
         )
 
 
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Errors of the file become faults of the home; errors of a statement stay what they are."""
+    try:
+        yield
+    except DatabaseError as error:
+        if fault := _known_fault(error):
+            raise fault from error
+        raise
+
+
 def _home_fault(error: DatabaseError) -> HomeFault:
+    return _known_fault(error) or HomeFault(
+        "The database refused the work.", "Try again; if it stays so, restart the application."
+    )
+
+
+def _known_fault(error: DatabaseError) -> HomeFault | None:
     words = str(error.orig).lower()
-    if "full" in words:
+    if "is full" in words:
         return HomeFault("The disk is full, so nothing was saved.", "Free some space, then try again.")
     if "readonly" in words or "read-only" in words or "unable to open" in words:
         return HomeFault("The database cannot be written to.", "Check the permissions of the folder in CRAG_HOME.")
@@ -108,4 +125,6 @@ def _home_fault(error: DatabaseError) -> HomeFault:
         )
     if "locked" in words or "busy" in words:
         return HomeFault("The database was busy for too long.", "Try again in a moment.")
-    return HomeFault("The database refused the work.", "Try again; if it stays so, restart the application.")
+    if "i/o error" in words:
+        return HomeFault("The disk that holds your data cannot be read or written.", "Check the disk, then try again.")
+    return None

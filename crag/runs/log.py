@@ -15,6 +15,7 @@ from crag.errors import HomeFault
 from crag.events import Event, RunEnded, decode, encode
 
 _log = logging.getLogger(__name__)
+_POLL_SECONDS = 0.5
 Numbered = tuple[int, Event]
 
 
@@ -32,10 +33,11 @@ class EventLog:
         self._pending.put((run_id, number, event))
 
     def flush(self) -> None:
-        """Returns when everything appended before is committed (or was refused by the disk)."""
+        """Returns when everything appended before is committed (or was refused by the disk), or the log is closed."""
         done = threading.Event()
         self._pending.put(done)
-        done.wait()
+        while not done.wait(_POLL_SECONDS) and self._writer.is_alive():
+            pass
 
     def read(self, run_id: str, after: int = 0) -> list[Numbered]:
         """The events of a run with numbers above `after`, in order."""

@@ -4,11 +4,11 @@ import sqlite3
 import threading
 
 import pytest
-from sqlalchemy import insert, select, text
+from sqlalchemy import insert, select, text, update
 from sqlalchemy.exc import IntegrityError, OperationalError
 
 from crag.database import Database
-from crag.database.tables import collections
+from crag.database.tables import collections, conversations
 from crag.errors import HomeFault
 
 
@@ -103,3 +103,29 @@ def test_a_full_disk_is_said_and_rolled_back(database):
     with pytest.raises(HomeFault, match="disk is full"), database.write() as connection:
         add(connection, "x" * 100_000)
     assert names(database) == []
+
+
+_CONVERSATION = {"id": "one", "title": "x", "created_at": 0.0, "updated_at": 0.0, "options": "{}"}
+
+
+def test_damage_that_is_met_late_is_said_too(tmp_path):
+    database = Database(tmp_path)
+    with database.write() as connection:
+        connection.execute(insert(conversations), _CONVERSATION)
+        root = connection.scalar(text("SELECT rootpage FROM sqlite_master WHERE name = 'conversations'"))
+        size = connection.scalar(text("PRAGMA page_size"))
+    database.close()
+    with (tmp_path / "crag.sqlite").open("r+b") as file:
+        file.seek((root - 1) * size)
+        file.write(b"\xff" * size)
+    database = Database(tmp_path)
+    with pytest.raises(HomeFault, match="damaged"), database.read() as connection:
+        connection.execute(select(conversations)).all()
+    with pytest.raises(HomeFault, match="damaged"), database.write() as connection:
+        connection.execute(update(conversations).values(title="y"))
+    database.close()
+
+
+def test_a_broken_statement_is_no_full_disk(database):
+    with pytest.raises(OperationalError), database.read() as connection:
+        connection.execute(text("SELECT * FROM full_of_nothing"))

@@ -89,9 +89,10 @@ def test_a_dimension_that_is_not_told_is_measured(ollama: ScriptedOllama, settin
         lambda texts, size: [[0.0] * size] * len(texts),
         lambda texts, size: [[float("nan")] * size] * len(texts),
         lambda texts, size: [[float("inf"), *[1.0] * (size - 1)]] * len(texts),
+        lambda texts, size: [[1e39] * size] * len(texts),
         lambda texts, size: [],
     ],
-    ids=["too few", "too long", "ragged", "zeros", "not numbers", "infinite", "none"],
+    ids=["too few", "too long", "ragged", "zeros", "not numbers", "infinite", "too large", "none"],
 )
 def test_unsound_vectors_are_refused(
     ollama: ScriptedOllama, settings: Settings, rows: Callable[[list[str], int], Any]

@@ -12,6 +12,7 @@ from crag.database import Database
 from crag.errors import BadRequest, ModelFault, NotFound
 from crag.events import RunEnded, TokensWritten
 from crag.runs import RunService, Trace
+from crag.runs.log import EventLog
 from crag.runs.service import Equipment
 from crag.types import RunOptions
 from tests.doubles.engine import ListRetriever, QuotingWriter, TableGrader, engine, passage
@@ -240,3 +241,14 @@ def test_twenty_conversations_at_once_do_not_mix(house):
     for number, run in enumerate(started):
         assert wait(run).question == f"Question {number}?"
     assert len(home.conversations.list()) == 20
+
+
+def test_a_log_that_is_closed_holds_nobody_up(tmp_path):
+    database = Database(tmp_path)
+    log = EventLog(database)
+    log.close()
+    waiting = threading.Thread(target=log.flush, daemon=True)
+    waiting.start()
+    waiting.join(5)
+    assert not waiting.is_alive()
+    database.close()
