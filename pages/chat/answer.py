@@ -78,7 +78,8 @@ def _facts(trace: Trace) -> list[str]:
     library, web = trace.found.get("library", ()), trace.found.get("web", ())
     used = {cited.passage_id for cited in trace.citations}
     if trace.outcome == "not_answered" and library:
-        facts.append(f"none of the {len(library)} nearest passages answers this")
+        nearest = f"none of the {len(library)} nearest passages answers" if len(library) > 1 else "it does not answer"
+        facts.append(f"{nearest} this")
     elif used & set(web):
         facts.append(f"{len(used & set(web))} of {words.count(len(web), 'result')} used")
     elif library and trace.outcome:

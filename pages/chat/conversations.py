@@ -59,14 +59,15 @@ def _groups(found: list[Conversation]) -> Iterator[tuple[str, list[Conversation]
 def _row(conversation: Conversation, *, current: bool) -> None:
     title = markdown.label(conversation.title, 100)
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
-        st.button(
-            f"**{title}**" if current else title,
-            key=f"open-{conversation.id}",
-            type="tertiary",
-            wrap=False,
-            on_click=_open,
-            args=(conversation.id,),
-        )
+        with st.container():
+            st.button(
+                f"**{title}**" if current else title,
+                key=f"open-{conversation.id}",
+                type="tertiary",
+                wrap=False,
+                on_click=_open,
+                args=(conversation.id,),
+            )
         if current:
             key = f"edit-{conversation.id}"
             st.menu_button(

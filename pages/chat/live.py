@@ -7,12 +7,10 @@ returns. A step that begins or ends makes it draw anew, since labels and signs c
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
-from streamlit.errors import StreamlitAPIException
 
 from crag.runs import Trace
 from crag.runs.run import Run
@@ -20,9 +18,9 @@ from pages.chat import state
 from pages.parts import markdown, words
 from pages.parts.trace import TraceDrawing, progress
 
-_SLICE = 0.45  # after half a second Streamlit would lay its own running sign over the header
-_FIRST_SLICE = 0.3  # part of a whole run of the page, which must end soon
-_BETWEEN = 0.15  # clicks elsewhere on the page are served between slices
+_SLICE = 0.4  # after half a second Streamlit would lay its own running sign over the header
+_FIRST_SLICE = 0.25
+_BETWEEN = 0.2  # clicks elsewhere on the page are served between slices
 _BETWEEN_WITH_DRAWER = 0.4
 _FRAME = 1 / 15
 
@@ -51,42 +49,55 @@ class Followed:
 
 def draw(run: Run, trace_place: DeltaGenerator | None) -> None:
     """The answer in the message that is open now and, with a place for it, the trace in the sidebar."""
-    interval = _BETWEEN_WITH_DRAWER if state.drawer_is_open() else _SLICE + _BETWEEN
-    seconds = iter([_FIRST_SLICE])
-    st.fragment(_slice, run_every=interval)(run, trace_place, seconds)
+    drawer = state.drawer_is_open()
+    slices = _Slices(run, trace_place, 0.0 if drawer else _SLICE)
+    st.fragment(slices.draw, run_every=_BETWEEN_WITH_DRAWER if drawer else _SLICE + _BETWEEN)()
 
 
-def _slice(run: Run, trace_place: DeltaGenerator | None, first: Iterator[float]) -> None:
-    followed = _followed(run)
-    followed.take(run, seconds=0)
-    _leave_when_ended(followed)
-    drawing = TraceDrawing(followed.trace, run.id, state.passage_opener(run.id))
-    if trace_place is not None:
-        with trace_place:
-            drawing.draw()
-    status = st.markdown(_status(followed.trace))
-    text = st.markdown(_text(followed), anchors=False) if followed.trace.text else st.skeleton(height=64)
-    if not state.drawer_is_open():
-        _follow(followed, run, drawing, status, text, next(first, _SLICE))
+@dataclass(slots=True)
+class _Slices:
+    """Draws a run again and again; the first time as part of a whole run of the page, which must end soon."""
 
+    run: Run
+    trace_place: DeltaGenerator | None
+    seconds: float
+    first: bool = True
 
-def _follow(
-    followed: Followed, run: Run, drawing: TraceDrawing, status: DeltaGenerator, text: DeltaGenerator, seconds: float
-) -> None:
-    until = time.monotonic() + seconds
-    outline = followed.outline
-    while time.monotonic() < until:
-        began = time.monotonic()
-        if not followed.take(run, seconds=_FRAME):
-            continue
+    def draw(self) -> None:
+        first, self.first = self.first, False
+        until = time.monotonic() + min(self.seconds, _FIRST_SLICE if first else _SLICE)
+        if self.seconds and state.drawer_is_open():  # a passage was clicked: only the whole page can open a drawer
+            st.rerun()
+        followed = _followed(self.run)
+        followed.take(self.run, seconds=0)
         _leave_when_ended(followed)
-        if followed.outline != outline:
-            _draw_anew()
-        status.markdown(_status(followed.trace))
-        drawing.append_verdicts()
-        if followed.trace.text:
-            text.markdown(_text(followed), anchors=False)
-        time.sleep(max(0.0, _FRAME - (time.monotonic() - began)))
+        drawing = TraceDrawing(followed.trace, self.run.id, state.passage_opener(self.run.id))
+        if self.trace_place is not None:
+            with self.trace_place:
+                drawing.draw()
+        status = st.markdown(_status(followed.trace))
+        text = st.markdown(_text(followed), anchors=False) if followed.trace.text else st.skeleton(height=64)
+        changed = self._follow(followed, drawing, status, text, until)
+        if changed and not first:
+            st.rerun(scope="fragment")
+
+    def _follow(
+        self, followed: Followed, drawing: TraceDrawing, status: DeltaGenerator, text: DeltaGenerator, until: float
+    ) -> bool:
+        """Append and rewrite until then; True as soon as a step began or ended."""
+        outline = followed.outline
+        while (began := time.monotonic()) < until:
+            if not followed.take(self.run, seconds=_FRAME):
+                continue
+            _leave_when_ended(followed)
+            if followed.outline != outline:
+                return True
+            status.markdown(_status(followed.trace))
+            drawing.append_verdicts()
+            if followed.trace.text:
+                text.markdown(_text(followed), anchors=False)
+            time.sleep(max(0.0, _FRAME - (time.monotonic() - began)))
+        return False
 
 
 def _followed(run: Run) -> Followed:
@@ -99,13 +110,6 @@ def _followed(run: Run) -> Followed:
 def _leave_when_ended(followed: Followed) -> None:
     if followed.trace.state != "running":
         st.session_state.pop("followed", None)
-        st.rerun()
-
-
-def _draw_anew() -> None:
-    try:
-        st.rerun(scope="fragment")
-    except StreamlitAPIException:  # the first slice is part of a whole run of the page
         st.rerun()
 
 

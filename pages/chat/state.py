@@ -79,13 +79,12 @@ def open_source(run_id: str, passage_id: int, quote: str = "") -> None:
 
 
 def passage_opener(run_id: str) -> Callable[[int], None]:
-    """A callback for the passages of a run. The whole page must run again: a fragment cannot open a drawer."""
+    """A callback for the passages of a run."""
 
     def opened(passage_id: int) -> None:
         trace = application().runs.trace(run_id)
         quote = next((cited.quote for cited in trace.citations if cited.passage_id == passage_id), "")
         open_source(run_id, passage_id, quote)
-        st.rerun()
 
     return opened
 
