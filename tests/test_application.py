@@ -1,5 +1,7 @@
 """The assembled application: real library, real graph, real clients, scripted servers over real HTTP."""
 
+import subprocess
+import sys
 import time
 
 import pytest
@@ -18,6 +20,12 @@ PAPER = "\n\n".join(
     for number in range(8)
 )
 QUESTION = "What does TraceMonkey record?"
+HEAVY = {
+    "docx", "faiss", "gpt4all", "httpx", "langchain", "langchain_core", "langchain_ollama", "langgraph", "lxml",
+    "numpy", "ollama", "pydantic", "pypdfium2", "requests", "tavily", "tiktoken", "tokenizers", "trafilatura",
+    "wordllama",
+}  # fmt: skip
+)
 
 
 @pytest.fixture
@@ -42,7 +50,19 @@ def ask(application, question=QUESTION, **options) -> Trace:
     return wait(application.runs.start(None, question, RunOptions(**options)))
 
 
-def test_nothing_heavy_is_opened_before_it_is_needed(opened):
+def test_opening_loads_nothing_heavy(tmp_path):
+    script = (
+        "import sys; from pathlib import Path; from crag.assembly import open_application\n"
+        "open_application(home=Path(sys.argv[1])).close()\n"
+        "print(*{name.partition('.')[0] for name in sys.modules})"
+    )
+    ended = subprocess.run([sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=True)
+    loaded = set(ended.stdout.split())
+    assert "sqlalchemy" in loaded
+    assert not HEAVY & loaded
+
+
+def test_on_a_bare_machine_the_builtin_engine_answers(opened):
     application = opened()
     assert application.library.counts()[0] == 0
     assert application.model_choice().name == "builtin"

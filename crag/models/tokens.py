@@ -6,9 +6,11 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
+
+Count = Callable[[str], int]
 
 # Where tiktoken fetches the encoding and what it must be; it names its cached copy after the address.
 _CL100K_ADDRESS = "https://openaipublic.blob.core.windows.net/encodings/cl100k_base.tiktoken"
@@ -18,7 +20,7 @@ _LLAMA_TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
 
 def count_tokens(text: str) -> int:
     """How many tokens `text` has, in the words of `token_counter_name()`; special tokens are counted as plain text."""
-    return _counter()[1](text)
+    return _opened()(text)
 
 
 def token_counter_name() -> str:
@@ -27,12 +29,22 @@ def token_counter_name() -> str:
 
 
 @cache
-def _counter() -> tuple[str, Callable[[str], int]]:
+def _counter() -> tuple[str, Callable[[], Count]]:
+    """The name of the best counter on this machine, and what opens it, which takes a while."""
     if _cl100k_on_disk():
-        return "cl100k_base", _cl100k()
+        return "cl100k_base", _cl100k
     if llama := _llama_file():
-        return "llama2", _llama(llama)
-    return "bytes", lambda text: (len(text.encode("utf-8", "replace")) + 2) // 3
+        return "llama2", partial(_llama, llama)
+    return "bytes", lambda: _count_bytes
+
+
+@cache
+def _opened() -> Count:
+    return _counter()[1]()
+
+
+def _count_bytes(text: str) -> int:
+    return (len(text.encode("utf-8", "replace")) + 2) // 3
 
 
 def _cl100k_on_disk() -> bool:
@@ -45,7 +57,7 @@ def _cl100k_on_disk() -> bool:
     return hashlib.sha256(file.read_bytes()).hexdigest() == _CL100K_SHA256
 
 
-def _cl100k() -> Callable[[str], int]:
+def _cl100k() -> Count:
     import tiktoken
 
     encoding = tiktoken.get_encoding("cl100k_base")
@@ -58,7 +70,7 @@ def _llama_file() -> Path | None:
     return next((path for folder in folders if (path := Path(folder) / _LLAMA_TOKENIZER).is_file()), None)
 
 
-def _llama(file: Path) -> Callable[[str], int]:
+def _llama(file: Path) -> Count:
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(str(file))

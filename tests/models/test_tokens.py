@@ -15,9 +15,14 @@ from crag.models.tokens import count_tokens, token_counter_name
 @pytest.fixture(autouse=True)
 def _fresh_counter(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
-    tokens._counter.cache_clear()
+    forget()
     yield
+    forget()
+
+
+def forget() -> None:
     tokens._counter.cache_clear()
+    tokens._opened.cache_clear()
 
 
 def test_the_llama_tokenizer_counts_where_there_is_no_other() -> None:
