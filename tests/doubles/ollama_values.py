@@ -1,0 +1,74 @@
+"""What the scripted Ollama server says, serves and is asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+End = Literal["done", "length", "no_done", "error_line", "bad_line", "reset", "hang"]
+
+
+@dataclass
+class Say:
+    """One reply. Times in seconds; `None` takes the server's own. `prompt_tokens` overrides the honest count.
+
+    `end` is how the stream ends after the text: regularly, at the limit, without `done`, with an error line, with a
+    line that is not JSON, with a connection reset, or not at all. A `status` other than 200 sends `error` instead.
+    """
+
+    text: str = ""
+    end: End = "done"
+    first_token_after: float | None = None
+    per_token: float | None = None
+    prompt_tokens: int | None = None
+    status: int = 200
+    error: str = "something went wrong"
+
+
+@dataclass
+class Model:
+    """One installed model, as `/api/tags` and `/api/show` tell of it."""
+
+    name: str
+    family: str = "llama"
+    size: int = 4_900_000_000
+    digest: str = "0" * 64
+    context_length: int = 131_072
+    embedding_length: int = 4096
+    remote_host: str = ""
+
+    def tags(self) -> dict[str, Any]:
+        details = {"family": self.family, "families": [self.family], "parameter_size": "8B", "format": "gguf"}
+        told = {"name": self.name, "model": self.name, "size": self.size, "digest": self.digest, "details": details}
+        return told | ({"remote_host": self.remote_host} if self.remote_host else {})
+
+    def shown(self) -> dict[str, Any]:
+        lengths = {"context_length": self.context_length, "embedding_length": self.embedding_length}
+        return {"model_info": {f"{self.family}.{key}": value for key, value in lengths.items()}}
+
+
+LLAMA = Model("llama3.1:8b", digest="a" * 64)
+NOMIC = Model("nomic-embed-text:latest", "nomic-bert", 274_000_000, "b" * 64, 2048, 768)
+
+
+@dataclass
+class Asked:
+    """One request that came in. Times by `time.monotonic`; `outcome` is None while it is answered."""
+
+    path: str
+    body: dict[str, Any]
+    started: float
+    ended: float | None = None
+    outcome: Literal["finished", "dropped"] | None = None
+    tokens_sent: int = 0
+
+    @property
+    def prompt(self) -> str:
+        """All messages as one text."""
+        return "\n\n".join(str(message.get("content", "")) for message in self.body.get("messages", []))
+
+    @property
+    def schema(self) -> dict[str, Any] | None:
+        """The JSON schema that the reply must match, if one was sent."""
+        wanted = self.body.get("format")
+        return wanted if isinstance(wanted, dict) else None
