@@ -25,7 +25,6 @@ HEAVY = {
     "numpy", "ollama", "pydantic", "pypdfium2", "requests", "tavily", "tiktoken", "tokenizers", "trafilatura",
     "wordllama",
 }  # fmt: skip
-)
 
 
 @pytest.fixture
