@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import wordllama
 
 from crag.language import terms
-from crag.models.embeddings import open_embedder
-from crag.protocols import Embedder
 from crag.questions import Question, read_question
 from crag.scoring import CountedTerms, Reading, measure_passage, measure_sentences, read_text
-from crag.settings import Settings
 
 FOUND = 10  # passages that are retrieved for each question
 
@@ -81,14 +79,14 @@ class Corpus:
         return sum(w * bag[t] * 2.2 / (bag[t] + 1.2 * length) for t, w in question.weights.items() if t in bag)
 
 
-def embed(texts: Sequence[str]) -> Any:
-    """Unit vectors of the built-in embedder, one row for each text."""
-    return _embedder().embed_documents(texts)
+def embed(texts: list[str]) -> Any:
+    """Unit vectors, one row for each text."""
+    return _model().embed(texts, norm=True)
 
 
 @cache
-def _embedder() -> Embedder:
-    return open_embedder("builtin", Settings())
+def _model() -> Any:
+    return wordllama.WordLlama.load(cache_dir=Path(wordllama.__file__).parent, disable_download=True)
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
