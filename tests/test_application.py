@@ -21,7 +21,7 @@ PAPER = "\n\n".join(
 )
 QUESTION = "What does TraceMonkey record?"
 HEAVY = {
-    "docx", "faiss", "gpt4all", "httpx", "langchain", "langchain_core", "langchain_ollama", "langgraph", "lxml",
+    "PIL", "docx", "faiss", "gpt4all", "httpx", "langchain", "langchain_core", "langchain_ollama", "langgraph", "lxml",
     "numpy", "ollama", "pydantic", "pypdfium2", "requests", "tavily", "tiktoken", "tokenizers", "trafilatura",
     "wordllama",
 }  # fmt: skip

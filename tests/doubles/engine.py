@@ -16,7 +16,7 @@ THRESHOLDS = Thresholds(lower=0.3, upper=0.6)
 def passage(number: int, text: str = "", **changes: object) -> Passage:
     text = text or f"Passage {number} says that fact{number} holds."
     given = {"title": f"Paper {number}.pdf", "location": f"paper{number}.pdf", "page": number}
-    return Passage(number, f"s{number}", text=text, context=f"Before. {text} After.", **(given | changes))  # type: ignore[arg-type]
+    return Passage(number, f"s{number}", text=text, context=f"Before. {text} After.", **(given | changes))
 
 
 @dataclass

@@ -69,7 +69,7 @@ class WebServer(ThreadingHTTPServer):
 
     def page(self, path: str, body: bytes, **reply: object) -> str:
         """Serve `body` at `path`; returns its address."""
-        self.scripts[path] = lambda handler: handler.reply(body, **reply)  # type: ignore[arg-type]
+        self.scripts[path] = lambda handler: handler.reply(body, **reply)
         return self.url(path)
 
     def redirect(self, path: str, to: str, status: int = 302) -> str:

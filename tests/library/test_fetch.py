@@ -31,7 +31,7 @@ def web() -> Iterator[WebServer]:
 
 def get(url: str, **options: object) -> Fetched:
     settings = {"allow": LOOPBACK, "limit_bytes": LIMIT, "stop": Stop()} | options
-    return fetch(url, **settings)  # type: ignore[arg-type]
+    return fetch(url, **settings)
 
 
 def refusal(url: str, **options: object) -> SourceRefused:

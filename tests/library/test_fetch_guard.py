@@ -45,7 +45,7 @@ def web() -> Iterator[WebServer]:
 def code(url: str, resolver: Callable[[str, int], list[str]] | None = None) -> str:
     options = {"resolver": resolver} if resolver else {}
     with pytest.raises(SourceRefused) as caught:
-        fetch(url, allow=SERVER, limit_bytes=1000, stop=Stop(), **options)  # type: ignore[arg-type]
+        fetch(url, allow=SERVER, limit_bytes=1000, stop=Stop(), **options)
     return caught.value.code
 
 

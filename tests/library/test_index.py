@@ -1,7 +1,5 @@
 """The vector index is a cache: whatever happens to it, the database decides what is found."""
 
-import subprocess
-import sys
 import threading
 
 import numpy as np
@@ -160,11 +158,3 @@ def test_a_header_from_another_version_is_not_read(tmp_path):
     write_snapshot(path, Header("space", 1, 2, 2), index)
     assert read_snapshot(path, lambda header: True) is None
     assert read_snapshot(tmp_path / "nothing", lambda header: True) is None
-
-
-def test_importing_the_library_does_not_load_what_is_heavy():
-    code = (
-        "import sys, crag.library; print({'faiss', 'pypdfium2', 'trafilatura', 'wordllama', 'PIL'} & set(sys.modules))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "set()"

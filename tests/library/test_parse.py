@@ -26,7 +26,7 @@ GERMAN = "Die schöne Frau hat größere Äpfel gegessen, während es über Mün
 
 
 def read(name: str, data: bytes | Path, **options: object) -> Document:
-    return parse(name, data, stop=Stop(), **options)  # type: ignore[arg-type]
+    return parse(name, data, stop=Stop(), **options)
 
 
 def texts(document: Document, kind: str) -> list[str]:

@@ -25,7 +25,7 @@ from crag.types import Progress
 
 def refusal(name: str, data: bytes, **limits: float) -> SourceRefused:
     with pytest.raises(SourceRefused) as caught:
-        parse(name, data, stop=Stop(), limits=Limits(**limits))  # type: ignore[arg-type]
+        parse(name, data, stop=Stop(), limits=Limits(**limits))
     return caught.value
 
 

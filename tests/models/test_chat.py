@@ -76,7 +76,7 @@ def test_leaving_a_stream_ends_the_generation(ollama: ScriptedOllama, settings: 
     say(ollama, Say("word " * 500, per_token=0.02))
     stream = open_chat_model("ollama:llama3.1:8b", settings).stream(ASK, Stop())
     next(stream)
-    stream.close()  # type: ignore[attr-defined]
+    stream.close()
     ollama.wait_until(lambda: ollama.chats[0].outcome == "dropped")
     assert ollama.chats[0].tokens_sent < 100
 

@@ -62,7 +62,7 @@ def opened(monkeypatch: pytest.MonkeyPatch, *plays: Any) -> tuple[HostedModel, C
 
 def refused(status: int) -> Exception:
     error = RuntimeError("Incorrect API key provided: sk-secret")
-    error.status_code = status  # type: ignore[attr-defined]
+    error.status_code = status
     return error
 
 
