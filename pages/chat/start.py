@@ -8,6 +8,8 @@ from pages.chat.questions import ask
 from pages.parts import adding, jobs, markdown, setup, words
 from pages.parts.resources import application
 
+_LOOK_AGAIN_SECONDS = 1.0
+
 
 def draw() -> None:
     """For an empty library the way to fill it; else three questions to begin with."""
@@ -26,6 +28,13 @@ def draw() -> None:
     _first_documents()
     st.header("Set-up", anchor=False)
     setup.draw()
+    st.fragment(_notice_documents, run_every=_LOOK_AGAIN_SECONDS)(len(application().jobs.jobs()))
+
+
+def _notice_documents(jobs_drawn: int) -> None:
+    """Documents may come from another tab or the command line, too."""
+    if application().library.counts()[0] or len(application().jobs.jobs()) != jobs_drawn:
+        st.rerun()
 
 
 def _first_documents() -> None:

@@ -37,6 +37,8 @@ def open_page(page: Page, address: str) -> Page:
     page.goto(address)
     page.get_by_role("navigation").first.wait_for(state="attached", timeout=60_000)
     settled(page)
+    page.wait_for_timeout(500)  # the page counts as settled before its first drawing, too
+    settled(page)
     return page
 
 
