@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from crag.checks import answering_check, library_checks, setup_checks
 from crag.conversations import Conversations
 from crag.database import Database
+from crag.errors import ModelFault, Stopped
 from crag.library import IngestJobs, Library, LibraryRetriever
 from crag.models.choice import (
     ModelChoice,
@@ -24,6 +27,7 @@ from crag.protocols import Embedder, Engine, Grader, TermStatistics, Vectors, We
 from crag.runs import RunService
 from crag.runs.service import Equipment
 from crag.settings import Settings, load_settings
+from crag.stopping import Stop
 from crag.types import Check, RunOptions, Space
 
 EXAMPLE_URLS = (
@@ -34,6 +38,7 @@ EXAMPLE_URLS = (
 WEB_OFF = "Web search is off"
 NO_KEY = "There is no Tavily key"
 _REMEMBERED_SECONDS = 10.0
+_SLOW_ROOMS = ("crag.graph.build", "crag.models.embeddings", "crag.models.builtin.reader")
 
 
 class DeferredEmbedder:
@@ -147,6 +152,7 @@ class Application:
         self.conversations = Conversations(self.database)
         self.engines = Engines(settings, self.library, self._builtin_embedder)
         self.runs = RunService(self.database, self._equip)
+        self._closing = Stop()
         self._choice_lock = threading.Lock()
         self._choice: tuple[float, ModelChoice] | None = None
 
@@ -174,8 +180,20 @@ class Application:
         answering = answering_check(self.model_choice(), self.engines.open)
         return [*self.checks(), answering, *library_checks(self.library, self.settings)]
 
+    def warm_up(self) -> None:
+        """Opens what the first question needs, then gives passages of another embedder the vectors of this one.
+
+        For a thread in the background: returns early when the application is closed or a model is not there.
+        """
+        for room in _SLOW_ROOMS:
+            importlib.import_module(room)
+        with suppress(ModelFault, Stopped):
+            self.library.warm()
+            self.library.fill_vectors(stop=self._closing)
+
     def close(self) -> None:
         """Stops what runs and closes what is open."""
+        self._closing.request()
         self.runs.close()
         self.jobs.close()
         self.library.close()

@@ -57,7 +57,7 @@ def _library(library: Library) -> Check:
         return Check("Library", "fail", f"{held}, but nothing embeds questions: {fault.message}", fault.remedy)
     if not missing:
         return Check("Library", "ok", held)
-    fix = "Passages without vectors are found by their words only. Add them again to change that."
+    fix = "Start the application: it makes them in the background. Till then those are found by their words only."
     return Check("Library", "warn", f"{held}, {missing:,} without vectors", fix)
 
 

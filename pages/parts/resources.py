@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from crag.types import Check
 
 _LOOK_AGAIN_SECONDS = 5.0
-_SLOW_ROOMS = ("crag.graph.build", "crag.models.embeddings", "crag.models.builtin.reader")
 
 
 @st.cache_resource(show_spinner=False)
@@ -56,12 +54,6 @@ def checks() -> list[Check]:
 @st.cache_resource(show_spinner=False)
 def warm_up() -> threading.Thread:
     """Opens, once and in the background, what the first question needs."""
-    thread = threading.Thread(target=_import_slow_rooms, name="warm-up", daemon=True)
+    thread = threading.Thread(target=application().warm_up, name="warm-up", daemon=True)
     thread.start()
     return thread
-
-
-def _import_slow_rooms() -> None:
-    for room in _SLOW_ROOMS:
-        importlib.import_module(room)
-    application().library.warm()
