@@ -123,7 +123,7 @@ def search(application: Application, options: argparse.Namespace) -> int:
 def ask(application: Application, options: argparse.Namespace) -> int:
     """Answers one question; the answer streams, then come the sources."""
     _check_collection(application, options.collection)
-    consent = _ask_consent if sys.stdin.isatty() else None
+    consent = _ask_consent if sys.stdin and sys.stdin.isatty() else None
     run = application.runs.start(options.conversation, options.question, _run_options(options), consent)
     trace = Trace()
     try:
@@ -209,32 +209,37 @@ def _parser() -> argparse.ArgumentParser:
 
     adding = command("add", add)
     adding.add_argument("sources", nargs="+", metavar="SOURCE", help="a file, a folder or a web address")
-    adding.add_argument("--collection", default=DEFAULT_COLLECTION)
-    command("list", list_sources).add_argument("--collection", default="")
-    command("remove", remove).add_argument("ids", nargs="+", metavar="ID")
-    command("refresh", refresh).add_argument("ids", nargs="*", metavar="ID")
+    adding.add_argument("--collection", type=_text, default=DEFAULT_COLLECTION)
+    command("list", list_sources).add_argument("--collection", type=_text, default="")
+    command("remove", remove).add_argument("ids", type=_text, nargs="+", metavar="ID")
+    command("refresh", refresh).add_argument("ids", type=_text, nargs="*", metavar="ID")
     searching = command("search", search)
-    searching.add_argument("query")
+    searching.add_argument("query", type=_text)
     searching.add_argument("-k", type=_count, default=4)
-    searching.add_argument("--collection", default="")
+    searching.add_argument("--collection", type=_text, default="")
     _add_ask_arguments(command("ask", ask))
     grading = command("grade", grade)
     grading.add_argument("file", type=Path, metavar="FILE.jsonl")
-    grading.add_argument("--model", default="auto")
+    grading.add_argument("--model", type=_text, default="auto")
     command("doctor", doctor)
     return parser
 
 
 def _add_ask_arguments(asking: argparse.ArgumentParser) -> None:
-    asking.add_argument("question")
+    asking.add_argument("question", type=_text)
     asking.add_argument("-k", type=_count, help="how many passages to retrieve (default: 4)")
-    asking.add_argument("--model", help="auto, builtin, ollama:NAME or PROVIDER:NAME")
+    asking.add_argument("--model", type=_text, help="auto, builtin, ollama:NAME or PROVIDER:NAME")
     asking.add_argument("--policy", choices=get_args(PolicyName))
     asking.add_argument("--web", choices=get_args(WebMode), help="default: off")
     asking.add_argument("--no-refine", action="store_true", help="give whole passages to the model, not strips")
-    asking.add_argument("--collection", default="")
-    asking.add_argument("--conversation", metavar="ID")
+    asking.add_argument("--collection", type=_text, default="")
+    asking.add_argument("--conversation", type=_text, metavar="ID")
     asking.add_argument("--preset", choices=sorted(PRESETS), help="the settings of a known variant; others override it")
+
+
+def _text(given: str) -> str:
+    """An argument without the bytes that are no UTF-8: no database can hold them, and no model read them."""
+    return given.encode("utf-8", "ignore").decode()
 
 
 def _folder(text: str) -> Path:
@@ -255,7 +260,7 @@ def _ask_consent(query: str) -> str | None:
 
 
 def _show_progress(spec: str) -> Callable[[Progress], None] | None:
-    if not sys.stderr.isatty():
+    if not (sys.stderr and sys.stderr.isatty()):
         return None
 
     def show(progress: Progress) -> None:

@@ -41,13 +41,17 @@ class Settings:
 
 def load_settings(home: Path | None = None, env_file: Path = Path(".env")) -> Settings:
     """Settings from `env_file`, overridden by the environment, overridden by `home`. Raises `BadRequest`."""
-    values = {name: value or "" for name, value in dotenv_values(env_file).items()} | dict(os.environ)
+    try:
+        written = dotenv_values(env_file)
+    except ValueError as error:
+        raise BadRequest("The file .env is not text in UTF-8.", "Save it as UTF-8, or delete it.") from error
+    values = {name: value or "" for name, value in written.items()} | dict(os.environ)
 
     def get(name: str, default: str = "") -> str:
         return values.get(name, "").strip() or default
 
     return Settings(
-        home=(home or Path(get("CRAG_HOME", "data"))).expanduser().resolve(),
+        home=_home(home or Path(get("CRAG_HOME", "data"))),
         chat_model=get("CRAG_CHAT_MODEL", "auto"),
         grader_model=get("CRAG_GRADER_MODEL"),
         embedder=get("CRAG_EMBEDDER", "auto"),
@@ -57,6 +61,13 @@ def load_settings(home: Path | None = None, env_file: Path = Path(".env")) -> Se
         allow_private_urls=_networks(get("CRAG_ALLOW_PRIVATE_URLS")),
         max_upload_mb=_positive("CRAG_MAX_UPLOAD_MB", get("CRAG_MAX_UPLOAD_MB", "100")),
     )
+
+
+def _home(path: Path) -> Path:
+    try:
+        return path.expanduser().resolve()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise BadRequest("The folder for your data is not one that can be.", "Check CRAG_HOME.") from error
 
 
 def _ollama_address(value: str) -> str:

@@ -327,3 +327,36 @@ def test_a_reader_that_leaves_early_is_no_fault(crag, notes, tmp_path):
         listing.stdout.close()
         assert listing.stderr.read() == b""
     assert listing.returncode == 1
+
+
+@pytest.mark.parametrize("spec", ["~nobodyofthisname/notes.md", "a" * 5000])
+def test_a_path_that_cannot_be_is_refused(crag, spec):
+    code, document = crag("add", spec)
+    assert (code, document["sources"][0]["error"]["code"]) == (1, "unreachable")
+
+
+def test_a_folder_of_nobody_is_refused_as_a_home(capsys):
+    assert main(["list", "--json", "--home", "~nobodyofthisname/home"]) == 1
+    assert json.loads(capsys.readouterr().out)["error"]["code"] == "bad_request"
+
+
+def test_settings_that_are_no_text_are_refused(crag, tmp_path):
+    (tmp_path / ".env").write_bytes(b"\xff\xfe\x00")
+    code, document = crag("list")
+    assert (code, document["error"]["code"]) == (1, "bad_request")
+    assert ".env" in document["error"]["message"]
+
+
+@pytest.mark.parametrize("option", [("--model",), ("--conversation",), ("--collection",)])
+def test_arguments_that_are_no_text_are_read_as_far_as_they_go(crag, option):
+    code, document = crag("ask", "What\udcff?", *option, "gone\udcff")
+    assert code == 1
+    assert document["error"]["code"] in ("unknown_model", "not_found", "bad_request")
+
+
+def test_lines_to_grade_may_hold_any_text(crag, tmp_path):
+    row = json.dumps({"question": "q\u2028q", "passage": "p\x85p"}, ensure_ascii=False)
+    (tmp_path / "pairs.jsonl").write_text(f"\ufeff{row}\n{row}\n", encoding="utf-8")
+    assert len(crag("grade", str(tmp_path / "pairs.jsonl"), "--model", "builtin")[1]["grades"]) == 2
+    (tmp_path / "pairs.jsonl").write_text("[" * 100_000)
+    assert crag("grade", str(tmp_path / "pairs.jsonl"), "--model", "builtin")[1]["error"]["code"] == "bad_request"

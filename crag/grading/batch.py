@@ -17,8 +17,9 @@ def read_pairs(file: Path) -> dict[str, list[Row]]:
     Raises `BadRequest`, naming the line, when one cannot be read.
     """
     try:
-        lines = [line for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
-    except (OSError, UnicodeDecodeError) as error:
+        # not `splitlines`: U+2028 and the like may stand inside a line's texts
+        lines = [line for line in file.read_text(encoding="utf-8-sig").split("\n") if line.strip()]
+    except (OSError, ValueError) as error:
         raise BadRequest("The file cannot be read.", "Give a JSON Lines file in UTF-8.") from error
     questions: dict[str, list[Row]] = {}
     for index, line in enumerate(lines):
@@ -32,7 +33,7 @@ def _pair(line: str, number: int) -> tuple[str, str]:
     try:
         row = json.loads(line)
         question, passage = row["question"], row["passage"]
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise BadRequest(f"Line {number} has no question and passage.", "Write one JSON object a line.") from error
     if not isinstance(question, str) or not isinstance(passage, str):
         raise BadRequest(f"Line {number}: question and passage must be text.", "Write one JSON object a line.")

@@ -106,8 +106,12 @@ class Library:
         if not spec.strip():  # as a path it would mean the present folder
             yield _failed(spec, SourceRefused("unreachable", "No file, folder or address was named."))
             return
-        path = Path(spec).expanduser()
-        files = files_in(path) if path.is_dir() else [path]
+        try:
+            path = Path(spec).expanduser()
+            files = files_in(path) if path.is_dir() else [path]
+        except (OSError, RuntimeError):  # a name that is too long, a home of nobody, a folder that may not be read
+            yield _failed(spec, SourceRefused("unreachable", "This path cannot be read.", "Check it."))
+            return
         if not files:
             yield _failed(spec, SourceRefused("empty", "There is no file in this folder that can be read."))
         for file in files:

@@ -75,10 +75,10 @@ class EventLog:
                     item.set()
 
     def _write(self, group: Iterable[tuple[str, int, Event]]) -> None:
-        rows = [{"run_id": run, "number": number, "body": encode(event).decode()} for run, number, event in group]
-        if not rows:
-            return
         try:
+            rows = [{"run_id": run, "number": number, "body": encode(event).decode()} for run, number, event in group]
+            if not rows:
+                return
             with self._database.write() as connection:
                 named = {row["run_id"] for row in rows}
                 there = set(connection.execute(select(runs.c.id).where(runs.c.id.in_(named))).scalars())
@@ -87,3 +87,5 @@ class EventLog:
                     connection.execute(insert(events), kept)
         except HomeFault as fault:
             _log.error("Events of a run could not be kept: %s", fault.message)
+        except Exception:  # noqa: BLE001 — the writer must outlive whatever one event does: everybody waits for it
+            _log.exception("Events of a run could not be kept")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import Connection, delete, func, insert, select, update
 
 from crag.conversations.conversations import title_of
 from crag.database import Database
 from crag.database.tables import conversations, events, messages, runs
-from crag.errors import NotFound
+from crag.errors import BadRequest, NotFound
 from crag.events import RunEnded, encode
 from crag.processes import is_alive, this_process
 from crag.runs.log import EventLog
@@ -28,10 +28,12 @@ class RunRecords:
         self._owner = this_process()
 
     def open(self, run_id: str, conversation_id: str | None, question: str) -> None:
-        """Keeps the question, the run and the place of its answer, in one commit. Raises `NotFound`."""
+        """Keeps the question, the run and the place of its answer, in one commit. Raises `NotFound`, `BadRequest`."""
         now = time.time()
         with self._database.write() as connection:
             if conversation_id:
+                if _running(connection, conversation_id):  # asked in here, since another process may be faster
+                    raise BadRequest("The answer before this one is still being written.", "Wait for it, or stop it.")
                 known = connection.execute(
                     update(conversations).where(conversations.c.id == conversation_id).values(updated_at=now)
                 )
@@ -65,7 +67,8 @@ class RunRecords:
         """
         of_run = events.c.run_id == run_id
         with self._database.write() as connection:
-            known = connection.execute(update(runs).where(runs.c.id == run_id).values(state=ended.state))
+            unfinished = (runs.c.id == run_id) & (runs.c.state == "running")  # else another process marked its end
+            known = connection.execute(update(runs).where(unfinished).values(state=ended.state))
             if known.rowcount == 0:
                 return
             connection.execute(update(messages).where(messages.c.run_id == run_id).values(text=trace.text))
@@ -109,9 +112,11 @@ class RunRecords:
 
     def running(self, conversation_id: str) -> str | None:
         """The id of the run that is answering in this conversation, if any."""
-        query = select(runs.c.id, runs.c.owner).where(
-            runs.c.conversation_id == conversation_id, runs.c.state == "running"
-        )
         with self._database.read() as connection:
-            rows = connection.execute(query).all()
-        return next((row.id for row in rows if is_alive(row.owner)), None)
+            return _running(connection, conversation_id)
+
+
+def _running(connection: Connection, conversation_id: str) -> str | None:
+    of_conversation = (runs.c.conversation_id == conversation_id) & (runs.c.state == "running")
+    rows = connection.execute(select(runs.c.id, runs.c.owner).where(of_conversation)).all()
+    return next((row.id for row in rows if is_alive(row.owner)), None)

@@ -67,8 +67,6 @@ class RunService:
         """
         question = _readable(question)
         with self._lock:
-            if conversation_id and self.active(conversation_id):
-                raise BadRequest("The answer before this one is still being written.", "Wait for it, or stop it.")
             history = self._records.history(conversation_id) if conversation_id else ()
             run = LiveRun(uuid.uuid4().hex, question, self._log)
             self._records.open(run.id, conversation_id, question)
@@ -162,6 +160,9 @@ class RunService:
             self._records.close(run.id, len(run.events) + 1, ended, trace)
         except CragError as error:
             ended = RunEnded("failed", ended.at, error.message, error.remedy, error.code)
+        except Exception:  # noqa: BLE001 — who follows the run must hear of its end, whatever became of the record
+            _log.exception("The end of a run could not be kept")
+            ended = RunEnded("failed", ended.at, "The answer could not be kept.", "Ask again.", "bug")
         run.end(ended)
         trace.apply(ended)
         self._keep(run.id, trace)

@@ -13,6 +13,7 @@ from crag.errors import BadRequest, ModelFault, NotFound
 from crag.events import RunEnded, TokensWritten
 from crag.runs import RunService, Trace
 from crag.runs.log import EventLog
+from crag.runs.records import RunRecords
 from crag.runs.service import Equipment
 from crag.types import RunOptions
 from tests.doubles.engine import ListRetriever, QuotingWriter, TableGrader, engine, passage
@@ -252,3 +253,30 @@ def test_a_log_that_is_closed_holds_nobody_up(tmp_path):
     waiting.join(5)
     assert not waiting.is_alive()
     database.close()
+
+
+def test_what_cannot_be_kept_still_ends(house):
+    home = house()
+    trace = wait(home.runs.start(None, "Why?", RunOptions(model="half a pair \ud800")))
+    assert trace.state in ("done", "failed")
+    assert wait(home.runs.start(None, "And now?", OPTIONS)).state == "done"
+
+
+def test_two_processes_do_not_answer_in_one_conversation(house, tmp_path):
+    home, other = house(writer=QuotingWriter(gate=threading.Event())), house()
+    conversation = home.conversations.create()
+    run = home.runs.start(conversation.id, "First?", OPTIONS)
+    with pytest.raises(BadRequest, match="still being written"):
+        other.runs.start(conversation.id, "Second?", OPTIONS)
+    assert len(home.conversations.messages(conversation.id)) == 2
+    home.runs.stop(run.id)
+    wait(run)
+
+
+def test_two_processes_may_find_the_same_orphan(house):
+    home = house()
+    run = home.runs.start(None, "First?", OPTIONS)
+    wait(run)
+    records = RunRecords(home.database)
+    records.close(run.id, 3, RunEnded("interrupted", 0.1), Trace())
+    assert RunService(home.database, home.equip).trace(run.id).state == "done"
