@@ -9,6 +9,7 @@ from crag.language import sentences, terms
 from crag.types import Citation, Knowledge, Outcome, Strength, Support
 
 _CITATION = re.compile(r"\s?\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
+_LEADING = re.compile(rf"(?:{_CITATION.pattern})+\s*")
 _SUPPORTED = 0.6
 _WEAK = 0.3
 
@@ -55,12 +56,14 @@ def outcome(text: str, knowledge: Sequence[Knowledge], support: Sequence[Support
 
 
 def _answer_sentences(text: str) -> list[str]:
-    """Sentences with the citations that follow their full stop."""
+    """Sentences with the citations that follow their full stop, which splitting leaves at the start of the next."""
     joined: list[str] = []
     for sentence in sentences(text):
-        if joined and not _CITATION.sub("", sentence).strip(" .。"):
-            joined[-1] += f" {sentence}"
-        else:
+        leading = _LEADING.match(sentence)
+        if joined and leading:
+            joined[-1] += f" {leading.group().strip()}"
+            sentence = sentence[leading.end() :]
+        if sentence.strip(" .。"):
             joined.append(sentence)
     return joined
 

@@ -1,0 +1,89 @@
+"""Citations and support, judged from the answer and the knowledge alone."""
+
+import pytest
+
+from crag.graph.answer import check_sentences, cite, drop_invalid_citations, outcome
+from crag.types import Knowledge
+from tests.doubles.engine import passage
+
+BEES = "Bees dance to tell where the flowers are. The dance has the shape of an eight."
+WASPS = "Wasps build nests of paper. They chew wood for it."
+KNOWLEDGE = (
+    Knowledge(1, passage(1, BEES), BEES),
+    Knowledge(2, passage(2, WASPS), WASPS),
+    Knowledge(3, passage(-1, "Ants farm aphids.", origin="web"), "Ants farm aphids."),
+)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Bees dance to tell where the flowers are [1]. Wasps build nests of paper [2].",
+        "Bees dance to tell where the flowers are. [1] Wasps build nests of paper. [2]",
+        "Bees dance to tell where the flowers are. [1]\n\nWasps build nests of paper. [2]",
+        "- Bees dance to tell where the flowers are. [1]\n- Wasps build nests of paper. [2]",
+    ],
+)
+def test_a_citation_belongs_to_the_sentence_before_it_wherever_the_full_stop_is(answer):
+    bees, wasps = check_sentences(answer, KNOWLEDGE)
+    assert (bees.citations, bees.strength) == ((1,), "supported")
+    assert (wasps.citations, wasps.strength) == ((2,), "supported")
+    assert [(cited.n, cited.quote) for cited in cite(answer, KNOWLEDGE)] == [
+        (1, "Bees dance to tell where the flowers are."),
+        (2, "Wasps build nests of paper."),
+    ]
+
+
+def test_two_citations_behind_one_full_stop():
+    (sentence,) = check_sentences("Bees dance and wasps chew wood. [1] [2]", KNOWLEDGE)
+    assert sentence.citations == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "strength"),
+    [
+        ("The dance has the shape of an eight [1].", "supported"),
+        ("The dance of bees was first described in Vienna by a famous German zoologist [1].", "unsupported"),
+        ("Wasps build paper nests under the warm roofs of old country houses [2].", "weak"),
+        ("Bananas are rich in potassium.", "unsupported"),
+        ("Wasps build nests of paper.", "supported"),
+    ],
+)
+def test_how_far_a_sentence_is_carried(sentence, strength):
+    assert [one.strength for one in check_sentences(sentence, KNOWLEDGE)] == [strength]
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("So it is [9].", "So it is."),
+        ("So it is [1, 9, 2].", "So it is [1] [2]."),
+        ("So it is [0][1].", "So it is[1]."),
+        ("An array a[1] and a [link](#x) stay.", "An array a[1] and a [link](#x) stay."),
+        ("[99999999999999999999]", "[99999999999999999999]"),
+    ],
+)
+def test_citations_of_nothing_are_dropped(given, kept):
+    assert drop_invalid_citations(given, KNOWLEDGE) == kept
+
+
+@pytest.mark.parametrize(
+    ("answer", "where_from"),
+    [
+        ("Bees dance [1].", "documents"),
+        ("Ants farm aphids [3].", "web"),
+        ("Bees dance [1]. Ants farm aphids [3].", "documents_and_web"),
+        ("Wasps build nests of paper.", "documents"),
+        ("The knowledge does not say who won the finals.", "not_answered"),
+    ],
+)
+def test_where_an_answer_comes_from(answer, where_from):
+    assert outcome(answer, KNOWLEDGE, check_sentences(answer, KNOWLEDGE)) == where_from
+
+
+def test_korean_and_chinese_are_checked_too():
+    korean = "벌은 꽃이 있는 곳을 알리려고 춤을 춘다."
+    chinese = "蜜蜂用舞蹈告訴同伴花在哪裡。"
+    knowledge = (Knowledge(1, passage(1, korean), korean), Knowledge(2, passage(2, chinese), chinese))
+    assert [one.strength for one in check_sentences(f"{korean} [1]", knowledge)] == ["supported"]
+    assert [one.strength for one in check_sentences("蜜蜂用舞蹈告訴同伴花在哪裡[2]。", knowledge)] == ["supported"]
