@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 import logging
 import os
 import sys
-import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, get_args
 
@@ -21,7 +18,8 @@ from crag.events import TokensWritten
 from crag.graph.presets import PRESETS
 from crag.runs import Trace
 from crag.stopping import Stop
-from crag.types import DEFAULT_COLLECTION, PolicyName, Progress, RunOptions, WebMode
+from crag.terminal import ask_consent, finish, prepare_output, print_json, progress_shower, report_failure, say
+from crag.types import DEFAULT_COLLECTION, PolicyName, RunOptions, WebMode
 
 OK, FAILED, USAGE = 0, 1, 2
 Command = Callable[[Application, argparse.Namespace], int]
@@ -30,34 +28,27 @@ Command = Callable[[Application, argparse.Namespace], int]
 def main(arguments: Sequence[str]) -> int:
     """Runs one command; returns its exit code: 0 all done, 1 something was refused or failed, 2 usage."""
     as_json = "--json" in arguments
-    _prepare_output(as_json)
+    prepare_output(as_json)
     try:
         options = _parser().parse_args(arguments)
     except SystemExit as usage:
         if usage.code in (0, None):
             return OK
         if as_json:
-            _print_json({"error": {"code": "usage", "message": "The command was not understood; see --help."}})
+            print_json({"error": {"code": "usage", "message": "The command was not understood; see --help."}})
         return USAGE
     try:
         return _run(options)
     except CragError as error:
-        return report_failure(error.code, str(error), as_json)
+        report_failure(error.code, str(error), as_json)
+        return FAILED
     except BrokenPipeError:  # whoever read our output has left; what is still held back must not be written either
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except Exception:  # the last line of defence: logged, and shown as a fault
         logging.getLogger(__name__).exception("A command failed in a way nobody foresaw")
-        return report_failure("bug", "Something went wrong inside the application. Try again.", as_json)
-
-
-def report_failure(code: str, message: str, as_json: bool) -> int:
-    """Says why a command did not do its work; the exit code for that."""
-    if as_json:
-        _print_json({"error": {"code": code, "message": message}})
-    else:
-        print(reports.printable(message), file=sys.stderr)
-    return FAILED
+        report_failure("bug", "Something went wrong inside the application. Try again.", as_json)
+        return FAILED
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -73,13 +64,13 @@ def add(application: Application, options: argparse.Namespace) -> int:
     """Adds files, folders and web addresses."""
     results = []
     for spec in options.sources:
-        progress = _show_progress(spec)
+        progress = progress_shower(spec)
         for result in application.library.add(spec, collection=options.collection, progress=progress):
             results.append(result)
             if not options.json:
-                _say(reports.added_text(result))
+                say(reports.added_text(result))
     if options.json:
-        _print_json({"sources": [reports.added(result) for result in results]})
+        print_json({"sources": [reports.added(result) for result in results]})
     return FAILED if any(result.error for result in results) or not results else OK
 
 
@@ -88,9 +79,9 @@ def list_sources(application: Application, options: argparse.Namespace) -> int:
     _check_collection(application, options.collection)
     sources = application.library.sources(options.collection)
     if options.json:
-        _print_json({"sources": [reports.source(source) for source in sources]})
+        print_json({"sources": [reports.source(source) for source in sources]})
     for source in sources if not options.json else ():
-        _say(f"{source.id}  {source.title}  ({source.kind}, {source.collection}, {source.passages} passages)")
+        say(f"{source.id}  {source.title}  ({source.kind}, {source.collection}, {source.passages} passages)")
     return OK
 
 
@@ -98,7 +89,7 @@ def remove(application: Application, options: argparse.Namespace) -> int:
     """Removes documents by id; nothing is removed when one id is unknown."""
     _check_known(application, options.ids, "removed")
     application.library.remove(options.ids)
-    _finish(options, {"removed": options.ids}, f"Removed {len(options.ids)}.")
+    finish(options.json, {"removed": options.ids}, f"Removed {len(options.ids)}.")
     return OK
 
 
@@ -107,7 +98,7 @@ def refresh(application: Application, options: argparse.Namespace) -> int:
     _check_known(application, options.ids, "refreshed")
     results = application.library.refresh(options.ids or None)
     lines = "\n".join(reports.added_text(result) for result in results)
-    _finish(options, {"sources": [reports.added(result) for result in results]}, lines)
+    finish(options.json, {"sources": [reports.added(result) for result in results]}, lines)
     return FAILED if any(result.error for result in results) else OK
 
 
@@ -116,14 +107,14 @@ def search(application: Application, options: argparse.Namespace) -> int:
     _check_collection(application, options.collection)
     hits = application.library.search(options.query, options.k, options.collection)
     lines = (f"{hit.score:.3f}  {hit.title}{f', p. {hit.page}' if hit.page else ''}\n       {hit.text}" for hit in hits)
-    _finish(options, {"hits": [reports.hit(hit) for hit in hits]}, "\n".join(lines))
+    finish(options.json, {"hits": [reports.hit(hit) for hit in hits]}, "\n".join(lines))
     return OK
 
 
 def ask(application: Application, options: argparse.Namespace) -> int:
     """Answers one question; the answer streams, then come the sources."""
     _check_collection(application, options.collection)
-    consent = _ask_consent if sys.stdin and sys.stdin.isatty() else None
+    consent = ask_consent if sys.stdin and sys.stdin.isatty() else None
     run = application.runs.start(options.conversation, options.question, _run_options(options), consent)
     trace = Trace()
     try:
@@ -135,9 +126,9 @@ def ask(application: Application, options: argparse.Namespace) -> int:
         application.runs.stop(run.id)
         trace = Trace().apply_all(event for _, event in run.follow())
     if options.json:
-        _print_json(reports.answer(run.id, trace))
+        print_json(reports.answer(run.id, trace))
     else:
-        _say(f"\n\n{reports.sources_text(trace)}")
+        say(f"\n\n{reports.sources_text(trace)}")
         if trace.error:
             print(reports.printable(f"{trace.error} {trace.remedy}"), file=sys.stderr)
     return OK if trace.state == "done" else FAILED
@@ -156,7 +147,7 @@ def grade(application: Application, options: argparse.Namespace) -> int:
     for question, rows in questions.items():
         for index, given in grader.grade(question, [passage for _, passage in rows], Stop()):
             grades[rows[index][0]] = reports.grade(given, grader.thresholds)
-    _finish(options, {"grades": grades}, "\n".join(f"{one['score']}  {one['verdict']}" for one in grades))
+    finish(options.json, {"grades": grades}, "\n".join(f"{one['score']}  {one['verdict']}" for one in grades))
     return OK
 
 
@@ -168,7 +159,7 @@ def doctor(application: Application, options: argparse.Namespace) -> int:
             {"name": check.name, "status": check.status, "detail": check.detail, "fix": check.fix} for check in checks
         ]
     }
-    _finish(options, document, "\n".join(reports.check_text(check) for check in checks))
+    finish(options.json, document, "\n".join(reports.check_text(check) for check in checks))
     return FAILED if any(check.status == "fail" for check in checks) else OK
 
 
@@ -252,53 +243,3 @@ def _count(text: str) -> int:
     if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 100:
         raise argparse.ArgumentTypeError("must be a whole number from 1 to 100")
     return int(text)
-
-
-def _ask_consent(query: str) -> str | None:
-    print(reports.printable(f"\nSearch the web for “{query}”? [y/N] "), end="", file=sys.stderr, flush=True)
-    return query if sys.stdin.readline().strip().lower() in ("y", "yes") else None
-
-
-def _show_progress(spec: str) -> Callable[[Progress], None] | None:
-    if not (sys.stderr and sys.stderr.isatty()):
-        return None
-
-    def show(progress: Progress) -> None:
-        amount = f" {progress.done:,} of {progress.total:,}" if progress.total else ""
-        print(f"\r\x1b[K{reports.printable(spec)}: {progress.stage}{amount}", end="", file=sys.stderr, flush=True)
-
-    return show
-
-
-def _finish(options: argparse.Namespace, document: reports.Json, text: str) -> None:
-    if options.json:
-        _print_json(document)
-    elif text:
-        _say(text)
-
-
-def _prepare_output(as_json: bool) -> None:
-    """JSON is UTF-8 (RFC 8259, section 8.1) whatever the terminal's encoding; what that cannot show is escaped."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(encoding="utf-8" if as_json else None, errors="backslashreplace")
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_Briefly("%(message)s"))
-    logging.basicConfig(level=logging.ERROR, handlers=[handler])
-
-
-class _Briefly(logging.Formatter):
-    """Names the kind and the place of a fault; its words and its traceback may hold paths or keys."""
-
-    def formatException(self, ei: Any) -> str:  # noqa: N802 — the name of the base class
-        kind, _, trace = ei
-        place = traceback.extract_tb(trace)[-1]
-        return f"{kind.__name__} in {Path(place.filename).name}, line {place.lineno}"
-
-
-def _say(text: str) -> None:
-    print(reports.printable(text))
-
-
-def _print_json(document: reports.Json) -> None:
-    print(json.dumps(document, ensure_ascii=False))
