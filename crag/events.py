@@ -42,10 +42,17 @@ class RunStarted:
 
     question: str
     options: RunOptions
-    model: str
-    embedder: str
     started_at: float
     type: Literal["run_started"] = "run_started"
+
+
+@dataclass(frozen=True, slots=True)
+class EngineOpened:
+    """What answers and what embeds, under the names that are shown."""
+
+    model: str
+    embedder: str
+    type: Literal["engine_opened"] = "engine_opened"
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +202,7 @@ class RunEnded:
 
 Event = (
     RunStarted
+    | EngineOpened
     | NodeStarted
     | NodeEnded
     | QuestionCondensed

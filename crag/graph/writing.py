@@ -72,7 +72,7 @@ def _tell_fit(fit: PromptFit, runtime: Runtime[Deps]) -> None:
 def _refuse(state: State, runtime: Runtime[Deps], note: str = "") -> State:
     passages, web = len(state.get("passages", ())), len(state.get("web_passages", ()))
     language = detect(state["question"])
-    name = "refusal_web" if web else "refusal" if passages else "refusal_empty"
+    name = "refusal_web" if web else {0: "refusal_empty", 1: "refusal_one"}.get(passages, "refusal")
     text = fill(load(name, language), passages=str(passages), web=str(web))
     events: list[Event] = [TokensWritten(text), AnswerWritten(text, (), "not_answered", Usage())]
     for event in [*events, Noted(note)] if note else events:

@@ -14,7 +14,7 @@ from typing import cast
 
 from crag.database import Database
 from crag.errors import BadRequest, CragError, Stopped
-from crag.events import Event, RunEnded, RunStarted
+from crag.events import EngineOpened, Event, RunEnded, RunStarted
 from crag.graph.state import Consent, Deps, State
 from crag.protocols import Engine, Retriever, WebSearch
 from crag.runs.log import EventLog
@@ -138,9 +138,9 @@ class RunService:
             )
 
     def _prepare(self, run: LiveRun, options: RunOptions, consent: Consent | None) -> Deps:
+        run.record(RunStarted(run.question, options, time.time() - run.elapsed()))
         equipment = self._equip(options)
-        started_at = time.time() - run.elapsed()
-        run.record(RunStarted(run.question, options, equipment.engine.label, equipment.embedder, started_at))
+        run.record(EngineOpened(equipment.engine.label, equipment.embedder))
         return Deps(
             retriever=equipment.retriever,
             engine=equipment.engine,

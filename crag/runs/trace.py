@@ -9,6 +9,7 @@ from crag.events import (
     ActionDecided,
     AnswerChecked,
     AnswerWritten,
+    EngineOpened,
     Event,
     Node,
     NodeEnded,
@@ -115,6 +116,7 @@ class Trace:
         match event:
             case RunStarted():
                 self.question, self.options, self.started_at = event.question, event.options, event.started_at
+            case EngineOpened():
                 self.model, self.embedder = event.model, event.embedder
             case NodeStarted():
                 self.steps.append(Step(event.node, event.at))

@@ -37,7 +37,7 @@ class Bench:
         self.rewriter = played.rewriter
         deps = Deps(self.retriever, played, self.options, Stop(), lambda: 0.0, self.web, self.web_missing, self.consent)
         trace = Trace()
-        trace.apply(RunStarted(question, self.options, "Double", "none", 0.0))
+        trace.apply(RunStarted(question, self.options, 0.0))
         start = {"question": question, "history": history}
         trace.apply_all(build_graph().stream(start, context=deps, stream_mode="custom"))
         trace.apply(RunEnded("done", 0.0))

@@ -96,9 +96,13 @@ def test_nothing_relevant_and_no_web_is_an_honest_refusal():
     assert trace.trajectory == LIBRARY
 
 
+def test_one_passage_is_spoken_of_as_one():
+    assert "the nearest passage and it holds" in Bench({1: 0.1}).ask().text
+
+
 def test_a_refusal_is_in_the_language_of_the_question():
-    assert "문서" in Bench({1: 0.1}).ask("누가 이겼습니까?").text
-    assert "文件" in Bench({1: 0.1}).ask("誰贏了總冠軍？").text
+    assert "문서" in Bench({1: 0.1, 2: 0.1}).ask("누가 이겼습니까?").text
+    assert "文件" in Bench({1: 0.1, 2: 0.1}).ask("誰贏了總冠軍？").text
 
 
 def test_an_empty_library_is_told_apart_from_one_that_does_not_answer():

@@ -147,6 +147,7 @@ def test_a_model_that_is_not_there_fails_in_words_and_the_question_is_kept(house
     conversation = home.conversations.create()
     trace = wait(home.runs.start(conversation.id, "What holds?", OPTIONS))
     assert (trace.state, trace.error, trace.error_code) == ("failed", "Ollama does not answer.", "unreachable")
+    assert trace.question == "What holds?"
     assert home.conversations.messages(conversation.id)[0].text == "What holds?"
 
 
