@@ -167,7 +167,7 @@ def _ways_out(run_id: str, trace: Trace) -> None:
 
 
 def _failed_ways_out(run_id: str, trace: Trace) -> None:
-    question, options = _asked(run_id, trace)
+    question, options = trace.question, trace.options
     with st.container(horizontal=True):
         st.button(
             "Try again",
@@ -187,7 +187,7 @@ def _failed_ways_out(run_id: str, trace: Trace) -> None:
 
 
 def _actions(run_id: str, trace: Trace) -> None:
-    question, options = _asked(run_id, trace)
+    question, options = trace.question, trace.options
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.feedback("thumbs", key=f"thumbs-{run_id}", default=_given(run_id), on_change=_thumb, args=(run_id,))
         if trace.text:
@@ -202,13 +202,6 @@ def _actions(run_id: str, trace: Trace) -> None:
             on_click=_again_with,
             args=(f"again-{run_id}", question, options),
         )
-
-
-def _asked(run_id: str, trace: Trace) -> tuple[str, RunOptions]:
-    """What was asked and how; a run that failed before it began knows neither."""
-    if trace.question:
-        return trace.question, trace.options
-    return application().runs.attach(run_id).question, state.options()
 
 
 def again_choices(options: RunOptions) -> dict[str, RunOptions]:
