@@ -16,12 +16,18 @@ from crag.stopping import Stop
 from crag.types import Progress, Source
 
 SUFFIXES = frozenset({".pdf", ".docx", ".html", ".htm", ".xhtml", ".md", ".markdown", ".txt", ".text"})
-_ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://|//")
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://|//|(?:about|blob|data|file|ftp|jar|javascript|mailto):", re.IGNORECASE)
+_USER = re.compile(r"(?<=//)[^/?#]*@")
 
 
 def is_address(spec: str) -> bool:
     """Whether this is meant as an address; which ones may be fetched is the fetcher's word."""
     return bool(_ADDRESS.match(spec.strip()))
+
+
+def without_password(spec: str) -> str:
+    """An address as it may be shown: a user name and a password in it are left out."""
+    return _USER.sub("", spec) if is_address(spec) else spec
 
 
 def files_in(folder: Path) -> list[Path]:

@@ -11,7 +11,7 @@ from crag.errors import ModelFault, NotFound, SourceRefused
 from crag.library.cleaning import display_name
 from crag.library.fulltext import FullText
 from crag.library.ingest import Incoming, Ingest
-from crag.library.intake import Intake, files_in, is_address
+from crag.library.intake import Intake, files_in, is_address, without_password
 from crag.library.originals import Originals
 from crag.library.passages import count_passages, count_unembedded, read_passages
 from crag.library.questions import suggest_questions
@@ -220,7 +220,9 @@ class Library:
 def _failed(asked: str, error: SourceRefused | ModelFault) -> AddResult:
     """The refusal in the words of the contract: whatever a model cannot do is `embedding_failed`."""
     code = error.code if isinstance(error, SourceRefused) else "embedding_failed"
-    return AddResult(asked, None, display_name(asked), "failed", error=Refusal(code, str(error)))
+    shown = without_password(asked)
+    title = display_name(shown.rstrip("/"))
+    return AddResult(shown, None, title, "failed", error=Refusal(code, str(error)))
 
 
 def _silent(_progress: Progress) -> None:

@@ -71,3 +71,16 @@ def test_two_pages_with_one_text_are_kept_once(library, web):
     first = library.add_url(web.page("/a", CATS))
     second = library.add_url(web.page("/b", CATS))
     assert (second.status, second.id) == ("unchanged", first.id)
+
+
+@pytest.mark.parametrize("address", ["data:text/plain,hello", "javascript:alert(1)", "jar:x!/y", "FILE:/etc/passwd"])
+def test_what_is_no_web_address_is_refused_as_one(library, address):
+    (result,) = library.add(address)
+    assert result.error.code == "blocked_url"
+
+
+def test_a_password_in_an_address_is_not_repeated(library):
+    (result,) = library.add("http://me:secret@example.com/")
+    assert result.error.code == "blocked_url"
+    assert "secret" not in str(result)
+    assert (result.source, result.title) == ("http://example.com/", "example.com")
