@@ -58,18 +58,18 @@ def _in(address: Address, networks: tuple[Network, ...]) -> bool:
 
 def _is_public(address: Address) -> bool:
     """`is_global` alone is true for multicast, site-local and the embedding ranges that `_embedded` unwraps."""
-    if isinstance(address, ipaddress.IPv6Address) and (address.is_site_local or address in _COMPATIBLE):
+    if isinstance(address, ipaddress.IPv6Address) and (
+        address.is_site_local or address in _COMPATIBLE or address.sixtofour  # 6to4 is given up: RFC 7526
+    ):
         return False
     return address.is_global and not (address.is_multicast or (address.is_reserved and address not in _TRANSLATED))
 
 
 def _embedded(address: Address) -> list[ipaddress.IPv4Address]:
-    """The IPv4 addresses that an IPv6 address leads to: NAT64, 6to4 (RFC 3056), Teredo (RFC 4380)."""
+    """The IPv4 addresses that an IPv6 address leads to: NAT64, Teredo (RFC 4380)."""
     if isinstance(address, ipaddress.IPv4Address):
         return []
     inner = list(address.teredo or ())
-    if address.sixtofour:
-        inner.append(address.sixtofour)
     if address in _TRANSLATED:
         inner.append(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
     return inner

@@ -11,6 +11,7 @@ from typing import Literal
 
 from crag.errors import CragError, Stopped
 from crag.library.cleaning import display_name
+from crag.library.intake import without_password
 from crag.library.library import Library
 from crag.library.reading import Report
 from crag.library.spool import Spool
@@ -73,7 +74,7 @@ class IngestJobs:
     def submit_url(self, url: str, collection: str = DEFAULT_COLLECTION) -> str:
         """The job's id."""
         return self._submit(
-            url.strip(),
+            without_password(url.strip()),
             collection,
             lambda report, stop: self._library.add_url(url, collection=collection, progress=report, stop=stop),
         )
