@@ -20,6 +20,7 @@ from crag.models.choice import (
     choose_chat_model,
     choose_embedder,
     embedder_label,
+    leaves_machine,
     model_label,
 )
 from crag.models.tokens import count_tokens, token_counter_name
@@ -36,6 +37,7 @@ EXAMPLE_URLS = (
     "https://lilianweng.github.io/posts/2023-10-25-adv-attack-llm/",
 )
 WEB_OFF = "Web search is off"
+AWAY = "{} runs on another machine: your question and the passages it needed went there."
 NO_KEY = "There is no Tavily key"
 _REMEMBERED_SECONDS = 10.0
 _SLOW_ROOMS = ("crag.graph.build", "crag.models.embeddings", "crag.models.builtin.reader")
@@ -209,12 +211,14 @@ class Application:
             self.model_choice() if options.model == "auto" else ModelChoice(options.model, model_label(options.model))
         )
         web, missing = self._web(options)
+        away = leaves_machine(choice.name, self.settings)
         return Equipment(
             engine=self.engines.open(choice),
             retriever=LibraryRetriever(self.library),
             embedder=embedder_label(self._embedder_choice.name),
             web=web,
             web_missing=missing,
+            notes=(AWAY.format(choice.label),) if away else (),
         )
 
     def _web(self, options: RunOptions) -> tuple[WebSearch | None, str]:

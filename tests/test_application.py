@@ -80,6 +80,16 @@ def test_llama_is_taken_as_soon_as_it_is_there(opened):
     assert len(windows) == 1, "another window would load the model anew"
 
 
+def test_a_model_that_runs_elsewhere_is_named_as_such(opened):
+    cloud = Model("gpt-oss:120b-cloud", digest="d" * 64)
+    with ScriptedOllama(models=[LLAMA, cloud]) as ollama:
+        application = opened(ollama_host=ollama.url)
+        application.library.add_bytes("paper.md", PAPER.encode())
+        assert ask(application).notes == []
+        (note,) = ask(application, model="ollama:gpt-oss:120b-cloud").notes
+    assert "another machine" in note
+
+
 def test_passages_are_graded_at_the_same_time_and_tokens_come_while_they_are_made(opened):
     with ScriptedOllama(first_token_after=0.15, per_token=0.03) as ollama:
         application = opened(ollama_host=ollama.url)

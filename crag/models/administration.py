@@ -30,7 +30,7 @@ class InstalledModel:
     @property
     def cloud(self) -> bool:
         """Whether prompts to this model leave the machine."""
-        return bool(self.remote_host) or self.name.endswith((":cloud", "-cloud"))
+        return bool(self.remote_host) or is_cloud_name(self.name)
 
     @property
     def only_embeds(self) -> bool:
@@ -45,6 +45,11 @@ class ModelFacts:
 
     context_length: int | None
     embedding_length: int | None
+
+
+def is_cloud_name(name: str) -> bool:
+    """Whether a model is named as those are that Ollama runs elsewhere."""
+    return name.endswith((":cloud", "-cloud"))
 
 
 def ollama_version(settings: Settings) -> str | None:

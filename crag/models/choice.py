@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from crag.errors import ModelFault
-from crag.models.administration import PROBE_SECONDS, InstalledModel, installed_models
+from crag.models.administration import PROBE_SECONDS, InstalledModel, installed_models, is_cloud_name
 from crag.models.faults import host_label
 from crag.models.nomic import nomic_present
 from crag.settings import Settings
 
 BUILTIN_LABEL = "Built-in engine"
 _AUTO = ("", "auto")
+_THIS_MACHINE = ("127.0.0.1", "localhost", "::1")
 # Larger models than this fit few machines: an automatic choice prefers the largest below it. Bytes.
 _COMFORTABLE = 10_000_000_000
 _SIZE = re.compile(r"\d+(?:\.\d+)?[bm]", re.IGNORECASE)
@@ -76,6 +78,14 @@ def available_chat_models(settings: Settings) -> list[ModelChoice]:
             name = f"ollama:{model.name}"
             choices.append(ModelChoice(name, model_label(name), cloud=model.cloud))
     return choices
+
+
+def leaves_machine(name: str, settings: Settings) -> bool:
+    """Whether what this model is given goes to another machine: a hosted provider, a cloud model, a remote Ollama."""
+    provider, _, model = name.partition(":")
+    if provider == "ollama":
+        return is_cloud_name(model) or urlsplit(settings.ollama_host).hostname not in _THIS_MACHINE
+    return name != "builtin"
 
 
 def model_label(name: str) -> str:

@@ -14,7 +14,7 @@ from typing import cast
 
 from crag.database import Database
 from crag.errors import BadRequest, CragError, Stopped
-from crag.events import EngineOpened, Event, RunEnded, RunStarted
+from crag.events import EngineOpened, Event, Noted, RunEnded, RunStarted
 from crag.graph.state import Consent, Deps, State
 from crag.protocols import Engine, Retriever, WebSearch
 from crag.runs.log import EventLog
@@ -31,13 +31,17 @@ _TRACES_KEPT = 200
 
 @dataclass(frozen=True, slots=True)
 class Equipment:
-    """What a run works with, opened for its options. `web_missing` says why there is no web search, in a clause."""
+    """What a run works with, opened for its options; `notes` are told with the answer.
+
+    `web_missing` says why there is no web search, in a clause.
+    """
 
     engine: Engine
     retriever: Retriever
     embedder: str
     web: WebSearch | None
     web_missing: str
+    notes: tuple[str, ...] = ()
 
 
 Equip = Callable[[RunOptions], Equipment]
@@ -141,6 +145,8 @@ class RunService:
         run.record(RunStarted(run.question, options, time.time() - run.elapsed()))
         equipment = self._equip(options)
         run.record(EngineOpened(equipment.engine.label, equipment.embedder))
+        for note in equipment.notes:
+            run.record(Noted(note))
         return Deps(
             retriever=equipment.retriever,
             engine=equipment.engine,
