@@ -63,7 +63,7 @@ def _answer_sentences(text: str) -> list[str]:
         if joined and leading:
             joined[-1] += f" {leading.group().strip()}"
             sentence = sentence[leading.end() :]
-        if sentence.strip(" .。"):
+        if sentence.strip(" .。|:-"):  # a table's line of dashes says nothing
             joined.append(sentence)
     return joined
 

@@ -24,12 +24,14 @@ _LIVE = re.compile(
 )
 _CODE = re.compile(r"(```.*?(?:```|\Z)|`[^`\n]+`)", re.DOTALL)
 _CITATION = re.compile(r"\[(\d{1,3})\]")
+_DIRECTIVE = re.compile(rf"(\\*):(?={JOINER})")
+_END_OF_ROW = re.compile(r"\s*\|?$")
 _UNSUPPORTED = "\ue000"
 _UNSUPPORTED_BADGE = " :orange-badge[:material/link_off: no source]"
 _BREAKS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\](?=\\*[(\[:])"), rf"]{JOINER}"),  # links, images, references and their definitions
     (re.compile(r"<(?=[A-Za-z/!?])"), f"<{JOINER}"),  # HTML and <addresses>
-    (re.compile(r":(?=\\*[^\s\d\\])"), f":{JOINER}"),  # http:, :red[…], :material/…:, :smile:
+    (re.compile(r":(?=\\*[^\s\d\\|-])"), f":{JOINER}"),  # http:, :red[…], :material/…:, :smile:; not |:-:|
     (re.compile(r"(?i:www)(?=\\*\.)"), rf"\g<0>{JOINER}"),
     (re.compile(r"@"), f"@{JOINER}"),
     (re.compile(r"&(?=[#A-Za-z])"), f"&{JOINER}"),  # entities, which would spell any of these
@@ -80,7 +82,8 @@ def answer(
     """
     marked = visible(text)
     for sentence in unsupported:
-        marked = marked.replace(sentence, f"{sentence}{_UNSUPPORTED}", 1)
+        in_row = _END_OF_ROW.sub(lambda end: f"{_UNSUPPORTED}{end.group()}", sentence, count=1)
+        marked = marked.replace(sentence, in_row, 1)
     known = citations or {}
 
     def link(match: re.Match[str]) -> str:
@@ -107,7 +110,13 @@ def _citation_link(cited: Citation, anchor: str) -> str:
 
 
 def _prose(text: str, link: Callable[[re.Match[str]], str]) -> str:
-    return _CITATION.sub(link, _calm(text).replace("$", r"\$"))
+    return _CITATION.sub(link, _DIRECTIVE.sub(_escape_colon, _calm(text)).replace("$", r"\$"))
+
+
+def _escape_colon(match: re.Match[str]) -> str:
+    """A colon that begins no directive: those swallow the `[label]` behind names they do not know."""
+    slashes = match.group(1)
+    return f"{slashes}:" if len(slashes) % 2 else f"{slashes}\\:"
 
 
 def _calm(text: str) -> str:

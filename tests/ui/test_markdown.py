@@ -110,7 +110,7 @@ def test_half_an_answer_is_as_dead_as_a_whole_one():
 
 
 def test_formatting_survives():
-    text = "# Title\n\n- **bold** and *slanted*\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```python\nx = a < b\n```"
+    text = "# Title\n\n- **bold** and *slanted*\n\n| a | b |\n|:--|:-:|\n| 1 | 2 |\n\n```python\nx = a < b\n```"
     assert markdown.answer(text) == text
     assert markdown.answer("It costs $5 or $6.") == r"It costs \$5 or \$6."
 
@@ -118,3 +118,16 @@ def test_formatting_survives():
 def test_a_sentence_without_support_is_marked():
     drawn = markdown.answer("It is so. It is not.", {}, "", ["It is so."])
     assert drawn == "It is so. :orange-badge[:material/link_off: no source] It is not."
+
+
+def test_a_row_without_support_is_marked_inside_its_last_cell():
+    drawn = markdown.answer("| a | b |\n|---|---|\n| 1 | 2 |", {}, "", ["| 1 | 2 |"])
+    assert drawn == "| a | b |\n|---|---|\n| 1 | 2 :orange-badge[:material/link_off: no source] |"
+
+
+@pytest.mark.parametrize("text", [":red[hot]", r"\:red[hot]", r"\\:red[hot]"])
+def test_what_looks_like_a_directive_keeps_its_label(text):
+    drawn = markdown.answer(text)
+    before = drawn[: drawn.index(":")]
+    assert (len(before) - len(before.rstrip("\\"))) % 2 == 1  # an escaped colon begins nothing
+    assert "[hot]" in drawn
