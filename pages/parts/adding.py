@@ -7,19 +7,22 @@ from typing import Any
 import streamlit as st
 
 from crag.types import DEFAULT_COLLECTION
+from pages.parts import words
 from pages.parts.resources import application
 
 UPLOAD_TYPES = ["pdf", "docx", "html", "htm", "md", "markdown", "txt"]
-_SHOWN_TYPES = ["pdf", "docx", "html", "md", "txt"]
+_KINDS = words.grey("PDF, Word, HTML, Markdown, text")
 
 
 def uploader(label: str, collection: str = "") -> None:
-    """A place to drop files; they are handed to the library at once."""
+    """A place to drop files; they are handed to the library at once.
+
+    Any kind may be dropped: a kind that the uploader kept back would vanish without a word with the next key.
+    """
     generation = st.session_state.setdefault("upload_generation", 0)
     key = f"upload-{generation}"
     st.file_uploader(
-        label,
-        type=_SHOWN_TYPES,
+        f"{label} {_KINDS}",
         accept_multiple_files=True,
         max_upload_size=application().settings.max_upload_mb,
         key=key,

@@ -8,6 +8,7 @@ import streamlit as st
 
 from crag.types import AddResult, Progress
 from pages.parts import markdown, words
+from pages.parts.device import is_phone
 from pages.parts.resources import application
 
 if TYPE_CHECKING:
@@ -15,14 +16,17 @@ if TYPE_CHECKING:
 
 _NAME_WIDTH = 260
 _ROWS = 30
+_ROWS_IN_VIEW = 8
+_TALL = 340  # pixels: eight rows, and the top of one more
 _WAITING = ("waiting", "working")
 
 
 def draw() -> None:
     """The block of running and finished jobs, if there are any; drawn anew every second while one is active."""
     jobs = application().jobs
-    if jobs.jobs():
-        st.fragment(_block, run_every=1.0 if jobs.active else None)(jobs.active)
+    with st.container():  # there even when empty: what follows keeps its place, and does not flicker
+        if jobs.jobs():
+            st.fragment(_block, run_every=1.0 if jobs.active else None)(jobs.active)
 
 
 def _block(was_active: bool) -> None:
@@ -37,33 +41,48 @@ def _block(was_active: bool) -> None:
                 st.button("Cancel all", type="tertiary", key="cancel-all", on_click=service.cancel_all)
             else:
                 st.button("Dismiss all", type="tertiary", key="dismiss-all", on_click=_dismiss_all)
-        for job in jobs[-_ROWS:]:
-            _row(job)
+        with st.container(gap="xxsmall", height=_TALL if len(jobs) > _ROWS_IN_VIEW else "content", border=False):
+            for job in jobs[-_ROWS:]:
+                _row(job)
 
 
 def _headline(jobs: list[Job]) -> str:
-    done = sum(job.state == "done" for job in jobs)
+    became = [job.result.status for job in jobs if job.state == "done" and job.result is not None]
+    added, unchanged = len(became) - became.count("unchanged"), became.count("unchanged")
     working = sum(job.state in _WAITING for job in jobs)
     refused = sum(job.state == "failed" for job in jobs)
-    facts = [f"{done} done"] if done else []
-    facts += [f"{working} in progress"] if working else []
-    facts += [f"{refused} refused"] if refused else []
+    cancelled = len(jobs) - len(became) - working - refused
+    if working:
+        title = f"Adding {words.count(len(jobs), 'document')}"
+        counted = {"done": added, "in progress": working}
+    else:
+        title = f"Added {words.count(added, 'document')}" if added else "Nothing added"
+        counted = {}
+    counted |= {"unchanged": unchanged, "refused": refused, "cancelled": cancelled}
     collections = {job.collection for job in jobs}
-    where = f"to {markdown.label(collections.pop(), 60)} · " if len(collections) == 1 and "" not in collections else ""
-    word = "Adding" if working else "Added"
-    return f"**{word} {words.count(len(jobs), 'document')}** {words.grey(where + ', '.join(facts))}"
+    where = f"to {markdown.label(collections.pop(), 60)}" if len(collections) == 1 and (added or working) else ""
+    counts = ", ".join(f"{number} {word}" for word, number in counted.items() if number)
+    return f"**{title}** {words.grey(' · '.join(fact for fact in (where, counts) if fact))}"
 
 
 def _row(job: Job) -> None:
+    waiting = job.state in _WAITING
     with st.container(horizontal=True, vertical_alignment="center", wrap=False):
-        with st.container(width=_NAME_WIDTH):
-            st.markdown(f":small[{_sign(job)} {markdown.label(job.name, 120)}]", wrap=False)
-        with st.container():
-            _outcome(job)
-        if job.state in _WAITING:
-            st.button("Cancel", type="tertiary", key=f"cancel-{job.id}", on_click=_cancel, args=(job.id,))
+        if is_phone():  # too narrow for two columns
+            with st.container(gap=None):
+                _name(job)
+                _outcome(job)
         else:
-            st.button("Dismiss", type="tertiary", key=f"dismiss-{job.id}", on_click=_dismiss, args=(job.id,))
+            with st.container(width=_NAME_WIDTH):
+                _name(job)
+            with st.container():
+                _outcome(job)
+        word, act = ("Cancel", _cancel) if waiting else ("Dismiss", _dismiss)
+        st.button(word, type="tertiary", key=f"{word.lower()}-{job.id}", on_click=act, args=(job.id,))
+
+
+def _name(job: Job) -> None:
+    st.markdown(f":small[{_sign(job)} {markdown.label(job.name, 120)}]", wrap=False)
 
 
 def _sign(job: Job) -> str:

@@ -26,7 +26,8 @@ def test_documents_are_added_refused_and_removed(page: Page, app: str):
     )
     page.get_by_text("Dismiss all").wait_for()
     settled(page)
-    expect(page.get_by_text("2 done, 2 refused")).to_be_visible()
+    expect(page.get_by_text("Added 2 documents")).to_be_visible()
+    expect(page.get_by_text("2 refused", exact=False)).to_be_visible()
     expect(page.get_by_text("Added: 1 passage")).to_have_count(2)
     assert page.locator("img[src=x]").count() == 0
 

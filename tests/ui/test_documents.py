@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.ui.conftest import labels, said, until
+from tests.ui.conftest import NOTES, labels, said, until
 
 
 def test_files_are_added_and_refused_each_with_its_reason(chat, services):
@@ -13,12 +13,31 @@ def test_files_are_added_and_refused_each_with_its_reason(chat, services):
     uploader.upload("good.md", b"The lift is serviced in March by Otis.")
     uploader.upload("empty.txt", b"")
     chat.run()
-    until(chat, lambda: said(chat, "1 done, 1 refused"))
+    until(chat, lambda: said(chat, "Added 1 document"))
+    assert said(chat, "to Documents · 1 refused")
     assert said(chat, "Added: 1 passage")
     assert [source.title for source in services.library.sources()]
     assert len(chat.dataframe[0].value) == 1
     next(button for button in chat.button if button.label == "Dismiss all").click().run()
     assert services.jobs.jobs() == []
+
+
+def test_a_kind_that_cannot_be_read_is_refused_and_not_lost(chat, services):
+    chat.run()
+    chat.switch_page("pages/documents/page.py").run()
+    chat.file_uploader[0].upload("setup.exe", b"MZ\x90\x00\x03" * 100)
+    chat.run()
+    until(chat, lambda: said(chat, "Nothing added"))
+    assert said(chat, "1 refused")
+    assert services.library.sources() == []
+
+
+def test_what_was_there_already_is_not_counted_as_added(chat, notes, services):
+    services.jobs.submit_bytes("brewing.md", NOTES.encode())
+    chat.run()
+    chat.switch_page("pages/documents/page.py").run()
+    until(chat, lambda: said(chat, "Nothing added"))
+    assert said(chat, "1 unchanged")
 
 
 def test_addresses_are_taken_line_by_line_and_inside_ones_refused(chat, services):
