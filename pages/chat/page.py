@@ -94,7 +94,7 @@ def _draw_dialog() -> None:
     elif "options_open" in remembered:
         box.draw_options()
     elif "source" in remembered:
-        source.open_drawer(remembered.source, state.close_drawers, _only)
+        source.open_drawer(remembered.source, state.close_source, _only)
     elif "trace_open" in remembered and is_phone():
         _trace_drawer(remembered.trace_open)
     elif "mending" in remembered:
@@ -103,7 +103,13 @@ def _draw_dialog() -> None:
 
 def _trace_drawer(run_id: str) -> None:
     drawer = st.dialog("Trace", icon=":material/account_tree:", position="right", on_dismiss=state.close_drawers)
-    drawer(sidebar.draw_trace)(run_id, "drawer")
+    drawer(_trace_in_drawer)(run_id)
+
+
+def _trace_in_drawer(run_id: str) -> None:
+    if "source" in st.session_state:  # a passage was clicked: only the whole page can open another drawer
+        st.rerun()
+    sidebar.draw_trace(run_id, "drawer")
 
 
 def _only(source_id: str) -> None:

@@ -89,8 +89,13 @@ def passage_opener(run_id: str) -> Callable[[int], None]:
     return opened
 
 
+def close_source() -> None:
+    """The source drawer was closed by the person: what it was opened from is there again."""
+    st.session_state.pop("source", None)
+
+
 def close_drawers() -> None:
-    """The drawer was closed by the person."""
+    """Nothing lies over the page any more."""
     st.session_state.pop("source", None)
     st.session_state.pop("trace_open", None)
 
