@@ -96,8 +96,6 @@ def _notes(trace: Trace) -> None:
         st.caption("Stopped by you. The text so far is kept.")
     elif trace.state == "interrupted":
         st.caption("The application was closed while this was written. The text so far is kept.")
-    elif trace.usage.finish_reason == "length":
-        st.caption("The model stopped at its length limit.")
     if trace.query_sent:
         sent = f"Sent to {markdown.label(trace.web_provider)}: “{markdown.label(trace.query_sent)}”"
         st.caption(f":material/arrow_circle_up: {sent}")
@@ -207,8 +205,9 @@ def _actions(run_id: str, trace: Trace) -> None:
 def again_choices(options: RunOptions) -> dict[str, RunOptions]:
     """What `Again` offers, by the words of its menu: the same settings, another model, another policy."""
     choices = {_AGAIN: options}
+    used = application().model_choice().name if options.model == "auto" else options.model
     for model in models():
-        if model.name != options.model:
+        if model.name != used:
             choices[f"With {markdown.label(model.label, 60)}"] = replace(options, model=model.name)
     for policy, (name, meaning) in words.POLICIES.items():
         if policy != options.policy:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from crag.errors import CragError
 from crag.runs.run import Run
 from crag.types import PolicyName, RunOptions
 from pages.chat import state
@@ -86,9 +87,8 @@ def _collection_chip(options: RunOptions) -> None:
             return _EVERYTHING
         return f"{markdown.label(name, 60)} {words.grey(f'{names[name].sources:,}')}"
 
-    chosen = "One document" if options.source_ids else markdown.label(options.collection, 40) or _EVERYTHING
     st.menu_button(
-        chosen,
+        _only(options.source_ids) or markdown.label(options.collection, 40) or _EVERYTHING,
         ["", *names],
         format_func=described,
         icon=":material/folder_open:",
@@ -97,6 +97,16 @@ def _collection_chip(options: RunOptions) -> None:
         key="chip_collection",
         on_click=lambda: state.change_options(collection=st.session_state.chip_collection, source_ids=()),
     )
+
+
+def _only(source_ids: tuple[str, ...]) -> str:
+    """What the questions are kept to: the document by its name."""
+    if len(source_ids) != 1:
+        return f"Only {words.count(len(source_ids), 'document')}" if source_ids else ""
+    try:
+        return f"Only {markdown.label(application().library.source(source_ids[0]).title, 24)}"
+    except CragError:  # removed since
+        return "Only 1 document"
 
 
 def _web_chip(options: RunOptions) -> None:

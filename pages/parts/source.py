@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -129,7 +130,7 @@ def _text(view: SourceView, trace: Trace, passage: Passage) -> None:
     if not found:
         before, after = "", ""
     if before.strip():
-        st.markdown(f":gray[{markdown.paragraphs(before[-_CONTEXT_LENGTH:])}]")
+        _context(before[-_CONTEXT_LENGTH:])
     if cut := trace.strips.get(passage.id):
         for strip in cut:
             text = markdown.label(strip.text, 2_000)
@@ -138,7 +139,13 @@ def _text(view: SourceView, trace: Trace, passage: Passage) -> None:
     else:
         st.markdown(_marked(passage.text, view.quote))
     if after.strip():
-        st.markdown(f":gray[{markdown.paragraphs(after[:_CONTEXT_LENGTH])}]")
+        _context(after[:_CONTEXT_LENGTH])
+
+
+def _context(text: str) -> None:
+    """The text around the passage, paragraph by paragraph: a colour ends where a paragraph does."""
+    for paragraph in re.split(r"\n\s*\n", text.strip()):
+        st.markdown(f":gray[{markdown.paragraphs(paragraph)}]")
 
 
 def _marked(text: str, quote: str) -> str:

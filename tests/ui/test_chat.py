@@ -7,7 +7,11 @@ import re
 import pytest
 
 from crag.types import RunOptions
-from tests.ui.conftest import add, ask, labels, said, until
+from pages.chat.answer import again_choices
+from pages.parts.resources import application
+from tests.doubles.little_model import answer_like_a_little_model
+from tests.doubles.ollama import Say, ScriptedOllama
+from tests.ui.conftest import NOTES, add, ask, labels, said, until
 
 QUESTION = "How often is the espresso machine descaled?"
 
@@ -55,7 +59,33 @@ def test_a_source_opens_in_the_drawer(chat, notes):
     assert said(chat, ":material/content_cut: ~~")
     assert said(chat, ":green[:material/check:]")
     next(button for button in chat.button if button.label == "Only this document").click().run()
-    assert "One document" in labels(chat)
+    assert "Only Brewing notes" in labels(chat)
+
+
+def test_the_text_around_a_passage_is_grey_paragraph_by_paragraph(chat, services):
+    add(services, "boiler.md", "\n\n".join(f"Boiler number {n} is checked in room {n}. " * 30 for n in range(8)))
+    chat.run()
+    ask(chat, "Where is boiler number 4 checked?")
+    next(button for button in chat.button if (button.key or "").startswith("source-")).click().run()
+    grey = [item.value for item in chat.markdown if item.value.startswith(":gray[Boiler")]
+    assert len(grey) > 1
+    assert not any("\n\n" in text for text in grey)
+
+
+def test_an_answer_cut_at_its_limit_says_so_once(chat, monkeypatch):
+    with ScriptedOllama(script=lambda asked: Say(answer_like_a_little_model(asked), end="length")) as ollama:
+        monkeypatch.setenv("OLLAMA_HOST", ollama.url)
+        add(application(), "brewing.md", NOTES)
+        chat.run()
+        ask(chat, QUESTION)
+    assert [said.value for said in chat.caption if "length limit" in said.value] == [
+        r":material/info: The model stopped at its length limit\."
+    ]
+
+
+def test_asking_again_offers_no_model_twice(chat, notes):
+    assert not any(choice.startswith("With Built") for choice in again_choices(RunOptions()))
+    assert not any(choice.startswith("With Built") for choice in again_choices(RunOptions(model="builtin")))
 
 
 def test_what_the_documents_do_not_hold_is_not_made_up(chat, notes):
