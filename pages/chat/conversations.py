@@ -98,9 +98,11 @@ def draw_dialog() -> None:
 
 
 def _rename(conversation: Conversation) -> None:
-    title = st.text_input("Title", value=conversation.title, max_chars=80)
-    if st.button("Rename", icon=":material/check:", disabled=not (title or "").strip()):
-        application().conversations.rename(conversation.id, title or "")
+    with st.form("rename", border=False):  # Enter in the field renames, too
+        title = st.text_input("Title", value=conversation.title, max_chars=80)
+        sent = st.form_submit_button("Rename", icon=":material/check:")
+    if sent and title and title.strip():
+        application().conversations.rename(conversation.id, title)
         _close()
         st.rerun()
 

@@ -40,7 +40,8 @@ def _notice_documents(jobs_drawn: int) -> None:
 def _first_documents() -> None:
     with st.container(border=True):
         adding.uploader("Add documents")
-        with st.container(horizontal=True, vertical_alignment="bottom"):
+        form = st.form("first_page", border=False)  # Enter in the field adds the page, too
+        with form, st.container(horizontal=True, vertical_alignment="bottom"):
             st.text_input(
                 "Or the address of a web page",
                 type="url",
@@ -48,7 +49,7 @@ def _first_documents() -> None:
                 placeholder="https://example.com",
                 key="first_address",
             )
-            st.button("Add page", icon=":material/add_link:", on_click=_add_page)
+            st.form_submit_button("Add page", icon=":material/add_link:", on_click=_add_page)
         st.button(
             "Nothing at hand? Add three example posts",
             icon=":material/auto_stories:",

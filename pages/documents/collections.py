@@ -68,8 +68,10 @@ def draw_dialog() -> None:
 
 
 def _make() -> None:
-    name = st.text_input("Name", max_chars=60, placeholder="Papers")
-    if not st.button("Create", icon=":material/check:"):
+    with st.form("collection", border=False):  # Enter in the field creates, too
+        name = st.text_input("Name", max_chars=60, placeholder="Papers")
+        sent = st.form_submit_button("Create", icon=":material/check:")
+    if not sent:
         return
     try:
         application().library.create_collection((name or "").strip())
