@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from crag.language import sentences, terms
+from crag.language import is_row, sentences, terms
 from crag.types import Citation, Knowledge, Outcome, Strength, Support
 
 _CITATION = re.compile(r"\s?\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
@@ -63,7 +63,9 @@ def _answer_sentences(text: str) -> list[str]:
         if joined and leading:
             joined[-1] += f" {leading.group().strip()}"
             sentence = sentence[leading.end() :]
-        if sentence.strip(" .。|:-"):  # a table's line of dashes says nothing
+        if is_row(sentence) and not sentence.strip(" |:-"):  # dashes: the row above was the head, and claims nothing
+            del joined[-1:]
+        elif sentence.strip(" .。"):
             joined.append(sentence)
     return joined
 

@@ -87,3 +87,8 @@ def test_korean_and_chinese_are_checked_too():
     knowledge = (Knowledge(1, passage(1, korean), korean), Knowledge(2, passage(2, chinese), chinese))
     assert [one.strength for one in check_sentences(f"{korean} [1]", knowledge)] == ["supported"]
     assert [one.strength for one in check_sentences("蜜蜂用舞蹈告訴同伴花在哪裡[2]。", knowledge)] == ["supported"]
+
+
+def test_the_head_of_a_table_claims_nothing():
+    table = "| insect | builds |\n|:---|---:|\n| Wasps [2] | nests of paper |"
+    assert [one.sentence for one in check_sentences(table, KNOWLEDGE)] == ["| Wasps [2] | nests of paper |"]
