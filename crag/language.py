@@ -32,6 +32,10 @@ _STOP_WORDS = frozenset(
     give name many much may might must shall any each other more most very just only own same both between during
     before after because until again once here all over under re ve ll d m don doesn didn isn aren wasn weren mean
     happen happens happened occur occurs occurred arise arises exist exists exactly kind sort like called known
+    aber als auch auf aus bei bis das dass dem denn der des dich diese diesem diesen dieser dieses durch ein
+    eine einem einen einer eines für gibt haben ich ihr ihre im ist kann können mein mich mir nach nicht noch nur
+    oder ohne sehr sein sich sie sind über um und uns unter viel viele vom von wann warum welche welchem welchen
+    welcher welches wem wen wenn wer werden wessen wie wieso wird wo wurde wurden zu zum zur zwischen
     """.split()  # noqa: SIM905 — a list of so many would hide the words
 )
 _KOREAN_QUESTION = re.compile(

@@ -74,3 +74,10 @@ def test_words_keep_how_they_were_written() -> None:
 def test_absurd_text_is_cut_within_bounds(text: str) -> None:
     assert "".join("".join(sentences(text)).split()) == "".join(text.split())
     assert isinstance(terms(text), list)
+
+
+def test_a_german_question_is_about_its_nouns() -> None:
+    assert [word for word, _ in words("Was ist eine Mannigfaltigkeit und wie wird sie definiert?")] == [
+        "Mannigfaltigkeit",
+        "definiert",
+    ]

@@ -37,7 +37,7 @@ def as_question(heading: str) -> str:
         return heading
     if cjk(heading):
         return f"“{heading}”에 대해 무엇을 말하나요?" if _HANGUL.search(heading) else f"關於「{heading}」說了什麼？"
-    short = len(heading.split()) <= 4 and not re.search(r"\b(?:and|or|vs)\b|[:,;&/]|ing ", heading)
+    short = len(heading.split()) <= 2 and not re.search(r"\b(?:and|or|vs)\b|[:,;&/'’!]|ing ", heading)
     if short and not heading.endswith("s"):
         return f"What is {heading}?"
     return f"What do the documents say about “{heading}”?"

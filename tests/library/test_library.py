@@ -202,3 +202,9 @@ def test_questions_to_begin_with_come_from_headings(library):
         "What do the documents say about “Kettles and pans”?",
     }
     assert len(library.suggested_questions(1)) == 1
+
+
+@pytest.mark.parametrize("heading", ["Let’s eat", "Agent System Overview"])
+def test_a_heading_that_is_no_thing_is_not_asked_for_as_one(library, heading):
+    library.add_bytes("a.md", f"# {heading}\nText.\n".encode())
+    assert library.suggested_questions(1) == [f"What do the documents say about “{heading}”?"]
