@@ -41,8 +41,8 @@ def page_picture(
     """Page `page` (from 1) as PNG, margins cut off: `highlight` marked pale, `strong` marked strongly.
 
     What stands on another page, or cannot be found on this one, is not marked. `around_passage` keeps only the part
-    of the page with the marks, for small screens. Only for files that were read when they were added, which happens
-    in a process that can be killed. Raises `NotFound`.
+    of the page with the marks, for small screens: where it runs through columns, one below the other. Only for files
+    that were read when they were added, which happens in a process that can be killed. Raises `NotFound`.
     """
     with _opened(path) as pdf:
         if not 1 <= page <= len(pdf):
@@ -52,8 +52,9 @@ def page_picture(
             image = bitmap.to_pil().convert("RGB").copy()
             letters = _Letters(sheet.get_textpage(), bitmap.get_posconv(sheet))
         pale, dark = letters.boxes(highlight), letters.boxes(strong)
-    kept = _visible(image, [*pale, *dark] if around_passage else [])
-    return _as_png(_marked(image, pale, dark).crop(kept))
+    marked = _marked(image, pale, dark)
+    columns = _columns([*pale, *dark]) if around_passage else []
+    return _as_png(_stacked([marked.crop(_visible(image, marks)) for marks in columns or [[]]]))
 
 
 @contextmanager
@@ -151,6 +152,30 @@ def _marked(image: Image, pale: Sequence[Box], dark: Sequence[Box]) -> Image:
         for box in boxes:
             brush.rectangle(box, fill=colour)
     return ImageChops.multiply(image, colours)
+
+
+def _columns(boxes: Sequence[Box]) -> list[list[Box]]:
+    """The boxes in groups that share no part of the page's width, from the left."""
+    columns: list[list[Box]] = []
+    for box in sorted(boxes):
+        if columns and box[0] < max(right for _, _, right, _ in columns[-1]):
+            columns[-1].append(box)
+        else:
+            columns.append([box])
+    return columns
+
+
+def _stacked(pictures: Sequence[Image]) -> Image:
+    """The pictures one below the other."""
+    from PIL import Image as Pictures
+
+    size = max(one.width for one in pictures), sum(one.height for one in pictures)
+    sheet = Pictures.new("RGB", size, "white")
+    top = 0
+    for one in pictures:
+        sheet.paste(one, (0, top))
+        top += one.height
+    return sheet
 
 
 def _visible(image: Image, marks: Sequence[Box]) -> Box:

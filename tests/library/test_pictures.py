@@ -88,6 +88,19 @@ def test_on_a_phone_only_the_passage_and_a_little_more_is_kept(pdf):
     assert picture(pdf, 1, "Nothing of this stands there.", around_passage=True).size == picture(pdf, 1).size
 
 
+def test_on_a_phone_columns_stand_one_below_the_other(tmp_path):
+    canvas = Canvas(str(tmp_path / "columns.pdf"), pagesize=A4, invariant=1)
+    canvas.drawString(60, 80, "The dance of the bees tells where")
+    canvas.drawString(340, 780, "the flowers of the morning are.")
+    canvas.save()
+    passage = "The dance of the bees tells where the flowers of the morning are."
+    whole = picture(tmp_path / "columns.pdf", 1, passage)
+    cut = picture(tmp_path / "columns.pdf", 1, passage, around_passage=True)
+    assert cut.width < whole.width * 0.6
+    upper, lower = min(rows_with(cut, PALE)), max(rows_with(cut, PALE))
+    assert upper < cut.height / 2 < lower
+
+
 @pytest.mark.parametrize("rotation", [90, 180, 270])
 def test_turned_pages_are_marked_where_the_text_is(tmp_path, rotation):
     path = draw(tmp_path / "turned.pdf", A4, rotation)
