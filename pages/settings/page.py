@@ -7,6 +7,7 @@ import os
 import streamlit as st
 
 from pages.parts import markdown, setup, words
+from pages.parts.device import is_phone
 from pages.parts.resources import application
 
 _DEFAULT = ":gray-badge[default]"
@@ -82,12 +83,16 @@ def _library() -> None:
 
 def _row(name: str, variable: str, meaning: str, value: str) -> None:
     badge = (_ENVIRONMENT if os.environ.get(variable) else _DEFAULT) if variable else ""
-    explained, held = st.columns([3, 2], vertical_alignment="top", gap="medium")
-    with explained:
-        set_by = f" Set by `{variable}`." if badge == _ENVIRONMENT else ""
-        st.markdown(f"{name} {badge}  \n{words.grey(markdown.label(meaning))}{words.grey(set_by)}")
-    with held:
-        st.text(value)
+    set_by = f" Set by `{variable}`." if badge == _ENVIRONMENT else ""
+    explained = f"{name} {badge}  \n{words.grey(markdown.label(meaning))}{words.grey(set_by)}"
+    if is_phone():  # columns would stack, with the value nearer to the next name than to its own
+        with st.container(gap="xxsmall"):
+            st.markdown(explained)
+            st.text(value)
+        return
+    left, right = st.columns([3, 2], vertical_alignment="top", gap="medium")
+    left.markdown(explained)
+    right.text(value)
 
 
 main()
