@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from crag.types import Check
 
 _LOOK_AGAIN_SECONDS = 5.0
+_FIRST_PAGE = ("PIL.PngImagePlugin", "numpy", "pages.chat.start", "pages.chat.live")  # Streamlit's icon needs two
 
 
 @st.cache_resource(show_spinner=False)
@@ -30,6 +32,8 @@ def open_early() -> None:
     """Open the application before a page asks for it; a home that cannot be used is told by the page."""
     with suppress(CragError):
         application().checks()
+    for module in _FIRST_PAGE:
+        importlib.import_module(module)
 
 
 def close() -> None:
