@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 BlockKind = Literal["heading", "paragraph", "item", "row", "code"]
-DocumentKind = Literal["pdf", "docx", "html", "markdown", "text"]
+DocumentKind = Literal["pdf", "docx", "pptx", "xlsx", "odt", "epub", "eml", "html", "csv", "json", "markdown", "text"]
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
     """A heading, paragraph, list item, table row (`a | b`) or piece of code.
 
-    `page` counts from 1, None where there are no pages; `level` is 1 to 6 for headings, else 0.
+    `page` (or slide) counts from 1, None where there are none; `level` is 1 to 6 for headings, else 0.
     """
 
     text: str

@@ -40,6 +40,12 @@ _CONTENT_TYPES = frozenset(
         "application/octet-stream",
         "binary/octet-stream",
         "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+        "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+        "application/vnd.oasis.opendocument.text",
+        "application/epub+zip",
+        "application/x-ndjson",
+        "message/rfc822",
     }
 )
 _HEADERS = {

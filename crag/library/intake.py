@@ -15,7 +15,12 @@ from crag.settings import Settings
 from crag.stopping import Stop
 from crag.types import Progress, Source
 
-SUFFIXES = frozenset({".pdf", ".docx", ".html", ".htm", ".xhtml", ".md", ".markdown", ".txt", ".text"})
+SUFFIXES = frozenset(
+    """
+    .pdf .docx .pptx .pptm .xlsx .xlsm .odt .epub .eml .html .htm .xhtml .csv .tsv .json .jsonl .ndjson .md .markdown
+    .txt .text
+    """.split()  # noqa: SIM905 — a list of so many would hide the words
+)
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://|//|(?:about|blob|data|file|ftp|jar|javascript|mailto):", re.IGNORECASE)
 _USER = re.compile(r"(?<=//)[^/?#]*@")
 

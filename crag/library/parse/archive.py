@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 import zlib
 
 from crag.errors import SourceRefused
-from crag.library.parse.formats import Request
 from crag.library.parse.limits import too_large
+from crag.library.parse.request import Request
 
 _PIECE = 1024 * 1024
 _MAX_MEMBERS = 10_000
+# Chapters of e-books name their type, which declares nothing.
+_DECLARATIONS = re.compile(rb"<!DOCTYPE(?!\s+html\b[^\[>]*>)")
 
 
 def member_names(request: Request) -> set[str]:
@@ -44,7 +47,7 @@ def _inflate(archive: zipfile.ZipFile, member: zipfile.ZipInfo, left: int, reque
             left -= len(piece)
             if left < 0:
                 raise too_large(f"unpacks to more than {request.limits.inflated / _PIECE:,.0f} MB")
-            if beginning and member.filename.endswith((".xml", ".rels")) and b"<!DOCTYPE" in piece[:4096]:
-                raise SourceRefused("corrupt", "The file declares XML entities, which no word processor writes.")
+            if beginning and member.filename.endswith((".xml", ".rels")) and _DECLARATIONS.search(piece[:4096]):
+                raise SourceRefused("corrupt", "The file declares XML entities, which no office program writes.")
             beginning = False
     return left

@@ -16,8 +16,9 @@ from typing import Any
 from crag.errors import SourceRefused
 from crag.library.cleaning import clean_text, display_name
 from crag.library.document import Block, Document
-from crag.library.parse.formats import Request, read
+from crag.library.parse.formats import read
 from crag.library.parse.limits import Limits, too_large
+from crag.library.parse.request import Request
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 
-from crag.errors import SourceRefused
+from crag.library.parse.request import unsupported
 
 _MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -43,9 +43,7 @@ def decode(data: bytes, charset: str | None, html: bool) -> str:
     if text is None:
         text = _by_guess(data)
     if text is None or len(_CONTROLS.findall(text[:_SAMPLE])) > 0.01 * len(text[:_SAMPLE]):
-        from crag.library.parse.formats import SUPPORTED
-
-        raise SourceRefused("unsupported", "This file holds neither text nor a known format.", SUPPORTED)
+        raise unsupported("This file holds neither text nor a known format")
     return text
 
 

@@ -4,14 +4,32 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from crag.errors import SourceRefused
 from crag.library.document import Document
-from crag.library.parse.limits import Limits
+from crag.library.parse.archive import member_names
+from crag.library.parse.book import read_epub
+from crag.library.parse.encoding import decode
+from crag.library.parse.mail import read_mail
+from crag.library.parse.opendocument import read_odt
+from crag.library.parse.package import package_kind
+from crag.library.parse.pdf import read_pdf
+from crag.library.parse.plain import read_markdown, read_plain
+from crag.library.parse.records import read_json
+from crag.library.parse.request import Request, unsupported
+from crag.library.parse.sheets import read_xlsx
+from crag.library.parse.slides import read_pptx
+from crag.library.parse.table import read_table
+from crag.library.parse.webpage import read_html
+from crag.library.parse.word import read_docx
 
-SUPPORTED = "Add a PDF, a Word file (.docx), a web page, Markdown or text."
-_OFFICE = {"ppt/": "PowerPoint", "xl/": "Excel", "META-INF/container.xml": "EPUB", "content.xml": "OpenDocument"}
+_PACKAGES: dict[str, Callable[[Request], Document]] = {
+    "docx": read_docx,
+    "pptx": read_pptx,
+    "xlsx": read_xlsx,
+    "epub": read_epub,
+    "odt": read_odt,
+}
 _BINARY = {
     b"\x89PNG": "an image",
     b"\xff\xd8\xff": "an image",
@@ -40,77 +58,42 @@ _HTML = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """One file to read, with what was said about it."""
-
-    name: str
-    content_type: str
-    charset: str | None
-    data: bytes
-    limits: Limits
-    progress: Callable[[str, int, int], None]
-
-    @property
-    def extension(self) -> str:
-        """Of the name, in lower case, without the dot."""
-        return self.name.lower().rpartition(".")[2]
-
-
 def read(request: Request) -> Document:
-    """The document in `request`, its text not yet cleaned. Raises `SourceRefused`, `MemoryError`."""
+    """The document in `request`, its text not yet cleaned.
+
+    Raises `SourceRefused`, `MemoryError`, and whatever else a library raises at a damaged file: the process ends by
+    it, which its parent takes for just that.
+    """
     data = request.data
     if b"%PDF-" in data[:1024]:
-        from crag.library.parse.pdf import read_pdf
-
         return read_pdf(request)
     if data.startswith(b"PK\x03\x04"):
-        return _read_zip(request)
+        return _PACKAGES[package_kind(request, member_names(request))](request)
     if data.startswith(b"\xd0\xcf\x11\xe0"):
         raise _old_office(data)
     for magic, what in _BINARY.items():
         if data.startswith(magic) and not (len(magic) < 3 and _looks_like_text(data)):
-            raise _unsupported(f"This is {what}")
+            raise unsupported(f"This is {what}")
     return _read_text(request)
 
 
-def _read_zip(request: Request) -> Document:
-    from crag.library.parse.archive import member_names
-
-    names = member_names(request)
-    if "word/document.xml" in names:
-        from crag.library.parse.word import read_docx
-
-        return read_docx(request)
-    for beginning, what in _OFFICE.items():
-        if any(name.startswith(beginning) for name in names):
-            raise _unsupported(f"{what} files are not supported yet")
-    raise _unsupported("This is an archive")
-
-
 def _read_text(request: Request) -> Document:
-    from crag.library.parse.encoding import decode
-
-    html = _is_html(request)
+    html = bool(_HTML.match(request.data[:4096]))
+    if not html and request.said_to_be("eml", types=("message/rfc822",)):
+        return read_mail(request)
+    html = html or request.said_to_be("html", "htm", "xhtml", types=("text/html", "application/xhtml+xml"))
     text = decode(request.data, request.charset, html)
     if not text.strip():
         raise SourceRefused("no_text", "The file holds nothing but blank space.")
     if html:
-        from crag.library.parse.webpage import read_html
-
         return read_html(request, text)
-    from crag.library.parse.plain import read_markdown, read_plain
-
-    markdown = request.extension in ("md", "markdown") or request.content_type in ("text/markdown", "text/x-markdown")
-    return read_markdown(text) if markdown else read_plain(text)
-
-
-def _is_html(request: Request) -> bool:
-    return (
-        request.content_type in ("text/html", "application/xhtml+xml")
-        or request.extension in ("html", "htm", "xhtml")
-        or bool(_HTML.match(request.data[:4096]))
-    )
+    if request.said_to_be("md", "markdown", types=("text/markdown", "text/x-markdown")):
+        return read_markdown(text)
+    if request.said_to_be("csv", "tsv", "tab", types=("text/csv", "text/tab-separated-values")):
+        return read_table(request, text)
+    if request.said_to_be("json", "jsonl", "ndjson", types=("application/json", "application/x-ndjson")):
+        return read_json(text)
+    return read_plain(text)
 
 
 def _looks_like_text(data: bytes) -> bool:
@@ -118,13 +101,14 @@ def _looks_like_text(data: bytes) -> bool:
 
 
 def _old_office(data: bytes) -> SourceRefused:
-    """Office files with a password, and those from before 2007, are both OLE2 containers ([MS-CFB])."""
+    """Office files with a password, those from before 2007 and Outlook's messages are OLE2 containers ([MS-CFB])."""
     if "EncryptedPackage".encode("utf-16-le") in data:
         return SourceRefused(
             "encrypted", "Needs a password.", "Save it without one, then add it again. Nothing was stored."
         )
-    return _unsupported("Office files from before 2007 (.doc, .xls, .ppt) are not supported")
-
-
-def _unsupported(what: str) -> SourceRefused:
-    return SourceRefused("unsupported", f"{what}.", SUPPORTED)
+    if "__substg1.0_".encode("utf-16-le") in data:
+        return unsupported("Outlook messages (.msg) are not supported", "Save it as .eml and add that.")
+    return unsupported(
+        "Office files from before 2007 (.doc, .xls, .ppt) are not supported",
+        "Open it, save it in the new format (.docx, .xlsx, .pptx) and add that.",
+    )

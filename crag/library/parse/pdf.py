@@ -12,8 +12,8 @@ from typing import Any
 from crag.errors import SourceRefused
 from crag.language import cjk
 from crag.library.document import Block, Document
-from crag.library.parse.formats import Request
 from crag.library.parse.limits import too_large
+from crag.library.parse.request import Request
 
 _BROKEN = re.compile("([^\\W\\d_]+)(?:[\ufffe\x02\u00ad]\\s*|-\n)([^\\W\\d_]+)")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")

@@ -7,7 +7,7 @@ from typing import Any
 
 from crag.errors import SourceRefused
 from crag.library.document import Block, Document
-from crag.library.parse.formats import Request
+from crag.library.parse.request import Request
 
 _SKIPPED = "//script | //style | //noscript | //template | //svg | //nav | //comment()"
 
@@ -78,7 +78,8 @@ def _flat(element: Any) -> str:
     return " ".join(" ".join(element.itertext()).split())
 
 
-def _tree(text: str) -> Any:
+def parse_html(text: str) -> Any:
+    """The tree of a page, hardened; None when there is nothing in it."""
     from lxml import etree, html
 
     parser = html.HTMLParser(encoding="utf-8", huge_tree=False, no_network=True)
@@ -89,17 +90,17 @@ def _tree(text: str) -> Any:
 
 
 def _title(text: str) -> str:
-    tree = _tree(text)
+    tree = parse_html(text)
     return "" if tree is None else " ".join((tree.findtext(".//title") or "").split())
 
 
 def _all_text(text: str) -> list[Block]:
-    tree = _tree(text)
+    tree = parse_html(text)
     if tree is None:
         return []
     for element in tree.xpath(_SKIPPED):
         if element.getparent() is not None:
-            element.drop_tree()
+            element.dropparse_html()
     body = tree.find("body")
     lines = "\n".join((tree if body is None else body).itertext()).splitlines()
     return [Block(" ".join(line.split())) for line in lines if line.strip()]

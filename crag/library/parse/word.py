@@ -8,7 +8,7 @@ from typing import Any
 
 from crag.errors import SourceRefused
 from crag.library.document import Block, Document
-from crag.library.parse.formats import Request
+from crag.library.parse.request import Request
 
 _HEADING = re.compile(r"heading (\d)", re.IGNORECASE)
 

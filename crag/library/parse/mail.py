@@ -1,0 +1,41 @@
+"""E-mails (.eml) to blocks: who wrote when about what, the text, and the names of what was attached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from email import message_from_bytes
+from email.message import EmailMessage
+from email.policy import default
+
+from crag.errors import SourceRefused
+from crag.library.document import Block, Document
+from crag.library.parse.encoding import decode
+from crag.library.parse.plain import read_plain
+from crag.library.parse.request import Request
+from crag.library.parse.webpage import read_html
+
+_SHOWN = ("from", "to", "cc", "date")
+
+
+def read_mail(request: Request) -> Document:
+    """Subject as heading, then the plain text or else the main text of the HTML. Raises `SourceRefused`."""
+    message = message_from_bytes(request.data, policy=default)
+    if not message.keys():
+        raise SourceRefused("corrupt", "The file is not an e-mail.", "Save the message anew as .eml and add that.")
+    subject = " ".join(str(message["subject"] or "").split())
+    attached = [part.get_filename() for part in message.walk() if part.get_filename()]
+    blocks = [Block(subject, "heading", level=1)] if subject else []
+    blocks += [Block(f"{name.title()}: {message[name]}", "row") for name in _SHOWN if message[name]]
+    blocks += _body(message, request)
+    blocks += [Block(f"Attachments: {', '.join(map(str, attached))}")] if attached else []
+    return Document(subject, "eml", None, tuple(blocks))
+
+
+def _body(message: EmailMessage, request: Request) -> Iterator[Block]:
+    part = message.get_body(preferencelist=("plain", "html"))
+    data = part.get_payload(decode=True) if part is not None else None
+    if part is None or not isinstance(data, bytes) or not data.strip():
+        return
+    html = part.get_content_subtype() == "html"
+    text = decode(data, part.get_content_charset(), html)
+    yield from read_html(request, text).blocks if html else read_plain(text).blocks

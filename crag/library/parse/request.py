@@ -1,0 +1,35 @@
+"""What a parser is given, and what can be read at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from crag.errors import SourceRefused
+from crag.library.parse.limits import Limits
+
+SUPPORTED = (
+    "Add a PDF, an Office file (.docx, .pptx, .xlsx), OpenDocument text (.odt), an e-book (.epub), an e-mail (.eml), "
+    "a web page, a table (.csv), JSON, Markdown or text."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One file to read, with what was said about it."""
+
+    name: str
+    content_type: str
+    charset: str | None
+    data: bytes
+    limits: Limits
+    progress: Callable[[str, int, int], None]
+
+    def said_to_be(self, *extensions: str, types: tuple[str, ...]) -> bool:
+        """Whether the name ends in one of `extensions`, or the server said one of `types`."""
+        return self.name.lower().rpartition(".")[2] in extensions or self.content_type in types
+
+
+def unsupported(what: str, remedy: str = SUPPORTED) -> SourceRefused:
+    """The refusal of a kind of file; `what` is a sentence without its full stop."""
+    return SourceRefused("unsupported", f"{what}.", remedy)

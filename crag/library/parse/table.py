@@ -1,0 +1,45 @@
+"""Comma- or tab-separated values to blocks."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from itertools import islice
+
+from crag.library.document import Block, Document
+from crag.library.parse.request import Request
+
+_DELIMITERS = ",;\t|"
+_SAMPLE_ROWS = 50
+_SAMPLE = 65_536
+_LONGEST_HEADING = 150
+
+
+def read_table(request: Request, text: str) -> Document:
+    """Rows; the names of the columns are their heading, so that every passage of the table carries them."""
+    csv.field_size_limit(request.limits.characters)
+    lines = io.StringIO(text.removeprefix("\ufeff"), newline="")
+    rows = [row for row in csv.reader(lines, delimiter=_delimiter(text)) if any(map(str.strip, row))]
+    blocks = [Block(" | ".join(" ".join(cell.split()) for cell in row).rstrip(" |"), "row") for row in rows]
+    if len(rows) > 1 and _names_columns(rows[0]) and len(blocks[0].text) <= _LONGEST_HEADING:
+        blocks[0] = Block(blocks[0].text, "heading", level=1)
+    return Document("", "csv", None, tuple(blocks))
+
+
+def _delimiter(text: str) -> str:
+    """The one that cuts most of the first rows into equally many cells, and into the most of them."""
+
+    def evenness(delimiter: str) -> tuple[float, int]:
+        rows = csv.reader(io.StringIO(text[:_SAMPLE], newline=""), delimiter=delimiter)
+        widths = Counter(len(row) for row in islice(rows, _SAMPLE_ROWS) if row)
+        width, count = widths.most_common(1)[0] if widths else (1, 0)
+        return (count / widths.total(), width) if width > 1 else (0.0, 0)
+
+    return max(_DELIMITERS, key=evenness)
+
+
+def _names_columns(row: list[str]) -> bool:
+    """Whether the cells of the first row are all there, all different, and none is a value."""
+    cells = [cell.strip() for cell in row]
+    return len(cells) > 1 and len(set(cells)) == len(cells) and all(cell and not cell[0].isdigit() for cell in cells)

@@ -1,0 +1,109 @@
+"""What comes out of tables, JSON and e-mails."""
+
+from __future__ import annotations
+
+from email.message import EmailMessage
+
+import pytest
+
+from crag.errors import SourceRefused
+from crag.library.document import Block, Document
+from crag.library.parse import parse
+from crag.stopping import Stop
+
+
+def read(name: str, data: bytes, **options: str) -> Document:
+    return parse(name, data, stop=Stop(), **options)
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
+def test_a_table_is_read_whatever_parts_its_cells(delimiter: str, encoding: str) -> None:
+    rows = [["Name", "Straße"], ["Zoë Müller", '"Große Allee 1,\r\nHof; hinten"'], ["", ""], ["Jörg", "Äußere Höfe 2"]]
+    text = "\r\n".join(delimiter.join(row) for row in rows)
+    document = read("a.csv", text.encode(encoding))
+    assert (document.title, document.kind) == ("a.csv", "csv")
+    assert document.blocks == (
+        Block("Name | Straße", "heading", level=1),
+        Block("Zoë Müller | Große Allee 1, Hof; hinten", "row"),
+        Block("Jörg | Äußere Höfe 2", "row"),
+    )
+
+
+@pytest.mark.parametrize("text", ["1,2\n3,4\n", "a,a\n1,2\n", "title,\na,b\n", "a,b\n", "word\nother\n"])
+def test_a_first_row_that_names_no_columns_is_a_row(text: str) -> None:
+    assert {block.kind for block in read("a.csv", text.encode()).blocks} == {"row"}
+
+
+def test_a_table_may_be_told_by_its_content_type() -> None:
+    assert read("export", b"a,b\n1,2\n", content_type="text/csv").kind == "csv"
+
+
+def test_json_gives_a_line_for_each_value_with_the_names_that_lead_to_it() -> None:
+    data = '[{"name": "Zoë", "tags": ["a", 1], "at": {"city": "Köln", "zip": null}}, {"notes": [{"text": "x\\ny"}]}]'
+    document = read("a.json", data.encode())
+    assert document.kind == "json"
+    assert document.blocks == (
+        Block("name: Zoë\ntags: a, 1\nat.city: Köln", "code"),
+        Block("notes.text: x\ny", "code"),
+    )
+
+
+def test_json_lines_are_records() -> None:
+    document = read("a.jsonl", b'{"q": "why", "ok": true}\n\n{"q": "how"}\n')
+    assert document.blocks == (Block("q: why\nok: true", "code"), Block("q: how", "code"))
+
+
+@pytest.mark.parametrize("text", ['{"a": 1', "[" * 100_000, '// a remark\n{"a": 1}'])
+def test_what_only_looks_like_json_is_read_as_text(text: str) -> None:
+    assert read("a.json", text.encode()).kind == "text"
+
+
+def mail(body: str, charset: str = "utf-8", subtype: str = "plain") -> EmailMessage:
+    message = EmailMessage()
+    message["Subject"] = "Über Füchse"
+    message["From"] = "Zoë <zoe@example.org>"
+    message["To"] = "ann@example.org"
+    message["Date"] = "Fri, 01 Mar 2024 10:00:00 +0000"
+    message.set_content(body, charset=charset, subtype=subtype)
+    return message
+
+
+HEAD = (
+    Block("Über Füchse", "heading", level=1),
+    Block("From: Zoë <zoe@example.org>", "row"),
+    Block("To: ann@example.org", "row"),
+    Block("Date: Fri, 01 Mar 2024 10:00:00 +0000", "row"),
+)
+
+
+@pytest.mark.parametrize("charset", ["utf-8", "iso-8859-1", "windows-1252"])
+def test_an_e_mail_gives_its_head_its_text_and_the_names_of_attachments(charset: str) -> None:
+    message = mail("Füchse sind schön.\n\nSie sind schnell.", charset)
+    message.add_alternative("<p>not this</p>", subtype="html")
+    message.add_attachment(b"secret inside", maintype="application", subtype="pdf", filename="Zähne.pdf")
+    document = read("a.eml", message.as_bytes())
+    assert (document.title, document.kind) == ("Über Füchse", "eml")
+    assert document.blocks == (
+        *HEAD,
+        Block("Füchse sind schön."),
+        Block("Sie sind schnell."),
+        Block("Attachments: Zähne.pdf"),
+    )
+
+
+def test_an_e_mail_without_plain_text_gives_the_text_of_its_page() -> None:
+    page = "<html><head><style>p {}</style></head><body><p>Foxes are quick.</p><script>track()</script></body></html>"
+    document = read("a", mail(page, subtype="html").as_bytes(), content_type="message/rfc822")
+    assert document.blocks == (*HEAD, Block("Foxes are quick."))
+
+
+def test_an_e_mail_in_a_charset_that_nobody_knows_is_still_read() -> None:
+    data = mail("Foxes are quick.").as_bytes().replace(b'charset="utf-8"', b'charset="x-none"')
+    assert Block("Foxes are quick.") in read("a.eml", data).blocks
+
+
+def test_a_file_that_is_no_e_mail_is_refused() -> None:
+    with pytest.raises(SourceRefused) as caught:
+        read("a.eml", b"\nhello")
+    assert caught.value.code == "corrupt"
