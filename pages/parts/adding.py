@@ -10,8 +10,9 @@ from crag.types import DEFAULT_COLLECTION
 from pages.parts import words
 from pages.parts.resources import application
 
-UPLOAD_TYPES = ["pdf", "docx", "html", "htm", "md", "markdown", "txt"]
-_KINDS = words.grey("PDF, Word, HTML, Markdown, text")
+UPLOAD_TYPES = ["pdf", "docx", "pptx", "xlsx", "odt", "epub", "eml", "html", "htm", "csv", "tsv", "json", "jsonl"]
+UPLOAD_TYPES += ["md", "markdown", "txt"]
+_KINDS = words.grey("PDF, Office, EPUB, e-mail, HTML, CSV, JSON, Markdown, text")
 
 
 def uploader(label: str, collection: str = "") -> None:

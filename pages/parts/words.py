@@ -48,6 +48,13 @@ POLICIES: dict[PolicyName, tuple[str, str]] = {
 KINDS = {
     "pdf": "PDF",
     "docx": "Word",
+    "pptx": "PowerPoint",
+    "xlsx": "Excel",
+    "odt": "OpenDocument",
+    "epub": "E-book",
+    "eml": "E-mail",
+    "csv": "Table",
+    "json": "JSON",
     "html": "HTML",
     "web": "Web page",
     "markdown": "Markdown",
