@@ -103,6 +103,15 @@ def test_an_e_mail_in_a_charset_that_nobody_knows_is_still_read() -> None:
     assert Block("Foxes are quick.") in read("a.eml", data).blocks
 
 
+def test_a_malformed_header_costs_no_more_than_itself() -> None:
+    data = b'Subject: Foxes\nTo: "\nDate: never\n\nThey are quick.'
+    assert read("a.eml", data).blocks == (
+        Block("Foxes", "heading", level=1),
+        Block("Date: never", "row"),
+        Block("They are quick."),
+    )
+
+
 def test_a_file_that_is_no_e_mail_is_refused() -> None:
     with pytest.raises(SourceRefused) as caught:
         read("a.eml", b"\nhello")

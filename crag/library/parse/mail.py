@@ -22,13 +22,21 @@ def read_mail(request: Request) -> Document:
     message = message_from_bytes(request.data, policy=default)
     if not message.keys():
         raise SourceRefused("corrupt", "The file is not an e-mail.", "Save the message anew as .eml and add that.")
-    subject = " ".join(str(message["subject"] or "").split())
-    attached = [part.get_filename() for part in message.walk() if part.get_filename()]
+    subject = _said(message, "subject")
+    attached = [name for part in message.walk() if (name := part.get_filename())]
     blocks = [Block(subject, "heading", level=1)] if subject else []
-    blocks += [Block(f"{name.title()}: {message[name]}", "row") for name in _SHOWN if message[name]]
+    blocks += [Block(f"{name.title()}: {said}", "row") for name in _SHOWN if (said := _said(message, name))]
     blocks += _body(message, request)
-    blocks += [Block(f"Attachments: {', '.join(map(str, attached))}")] if attached else []
+    blocks += [Block(f"Attachments: {', '.join(attached)}")] if attached else []
     return Document(subject, "eml", None, tuple(blocks))
+
+
+def _said(message: EmailMessage, name: str) -> str:
+    """A header on one line; empty where it is missing, or malformed in a way that the standard library stumbles at."""
+    try:
+        return " ".join(str(message[name] or "").split())
+    except (IndexError, ValueError, AttributeError):
+        return ""
 
 
 def _body(message: EmailMessage, request: Request) -> Iterator[Block]:
