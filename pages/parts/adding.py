@@ -7,12 +7,12 @@ from typing import Any
 import streamlit as st
 
 from crag.types import DEFAULT_COLLECTION
-from pages.parts import words
 from pages.parts.resources import application
 
 UPLOAD_TYPES = ["pdf", "docx", "pptx", "xlsx", "odt", "epub", "eml", "html", "htm", "csv", "tsv", "json", "jsonl"]
 UPLOAD_TYPES += ["md", "markdown", "txt"]
-_KINDS = words.grey("PDF, Office, EPUB, e-mail, HTML, CSV, JSON, Markdown, text")
+# Plain words: the label is read out as it is written.
+_KINDS = "PDF, Office, EPUB, e-mail, HTML, CSV, JSON, Markdown or text"
 
 
 def uploader(label: str, collection: str = "") -> None:
@@ -23,7 +23,7 @@ def uploader(label: str, collection: str = "") -> None:
     generation = st.session_state.setdefault("upload_generation", 0)
     key = f"upload-{generation}"
     st.file_uploader(
-        f"{label} {_KINDS}",
+        f"{label}: {_KINDS}",
         accept_multiple_files=True,
         max_upload_size=application().settings.max_upload_mb,
         key=key,
