@@ -9,6 +9,8 @@ import docx
 import pytest
 from reportlab.lib.pagesizes import A4
 from reportlab.lib.styles import getSampleStyleSheet
+from reportlab.pdfbase import pdfmetrics
+from reportlab.pdfbase.cidfonts import UnicodeCIDFont
 from reportlab.pdfgen.canvas import Canvas
 from reportlab.platypus import PageBreak, Paragraph, SimpleDocTemplate
 
@@ -70,6 +72,30 @@ def test_words_broken_at_line_ends_are_mended_and_compounds_kept() -> None:
     assert read("a.pdf", out.getvalue()).blocks[0].text == (
         "It is about automatic well-known things, and well-known they are."
     )
+
+
+def test_a_heading_of_two_lines_is_one() -> None:
+    data = io.BytesIO()
+    canvas = Canvas(data, pagesize=A4)
+    canvas.setFont("Helvetica", 20)
+    canvas.drawString(72, 760, "Trace-based Compilation for Dynamic")
+    canvas.drawString(72, 736, "Languages")
+    canvas.setFont("Helvetica", 10)
+    for number in range(8):
+        canvas.drawString(72, 690 - 12 * number, f"Line {number} of the text says something that goes on in the next")
+    canvas.save()
+    headings = [block.text for block in read("paper.pdf", data.getvalue()).blocks if block.kind == "heading"]
+    assert headings == ["Trace-based Compilation for Dynamic Languages"]
+
+
+def test_chinese_that_is_written_with_spaces_is_closed_up() -> None:
+    pdfmetrics.registerFont(UnicodeCIDFont("STSong-Light"))
+    data = io.BytesIO()
+    canvas = Canvas(data, pagesize=A4)
+    canvas.setFont("STSong-Light", 12)
+    canvas.drawString(72, 760, "全 世 界 无 产 者 ， 联 合 起 来")
+    canvas.save()
+    assert read("wide.pdf", data.getvalue()).blocks[0].text == "全世界无产者，联合起来"
 
 
 def test_a_pdf_without_a_useful_title_is_called_by_its_file(tmp_path: Path) -> None:

@@ -10,13 +10,15 @@ from itertools import pairwise
 from typing import Any
 
 from crag.errors import SourceRefused
-from crag.language import cjk
+from crag.language import CHARACTERS, cjk
 from crag.library.document import Block, Document
 from crag.library.parse.limits import too_large
 from crag.library.parse.request import Request
 
 _BROKEN = re.compile("([^\\W\\d_]+)(?:[\ufffe\x02\u00ad]\\s*|-\n)([^\\W\\d_]+)")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_WIDE = f"[{CHARACTERS}\u3000-\u303f\uff00-\uffef]"
+_SPACED = re.compile(f"(?<={_WIDE}) +(?={_WIDE})")
 _BULLET = re.compile(r"(?:[•‣▪●◦–—*-]|\(?\d{1,2}[.)]|\(?[a-z]\))\s")
 _ENDED = re.compile(r"[.!?:;。！？]['\"”’)\]]*$")
 _NO_TITLE = re.compile(r"(?i)\s*(?:untitled.*|microsoft .*|.*\.(?:docx?|pdf|tex|dvi|indd|qxd|rtf|pptx?))?\s*")
@@ -136,18 +138,24 @@ def _parted(before: Line, line: Line, usual: float) -> bool:
     if leading < 0:  # the next column; a sentence may go on there
         return bool(_ENDED.search(before.text))
     merged = 1 + before.text.count("\ufffe")  # lines that end in a hyphen come joined to the next
-    if leading > 1.35 * usual * merged:
+    if leading > 1.35 * max(usual, line.height) * merged:  # the lines of a heading stand farther apart
         return True
     return line.left > before.left + 0.5 * line.height and bool(_ENDED.search(before.text))
 
 
 def _block(lines: list[Line], page: int, body: float, words: set[str]) -> Block:
     text = _mend("\n".join(line.text.strip() for line in lines), words)
-    text = re.sub(r"\n", "" if cjk(text) else " ", text)
+    text = _close_up(re.sub(r"\n", "" if cjk(text) else " ", text))
     size = lines[0].height / body if body else 1
     if size > 1.15 and len(text) <= _LONGEST_HEADING and not _ENDED.search(text) and re.search(r"[^\W\d_]{2}", text):
         return Block(text, "heading", page, 1 if size > 1.6 else 2 if size > 1.3 else 3)
     return Block(text, "item" if _BULLET.match(text) else "paragraph", page)
+
+
+def _close_up(text: str) -> str:
+    """Chinese and Japanese, which some programs write with a space behind every character, without them."""
+    spaced = len(_SPACED.findall(text))
+    return _SPACED.sub("", text) if 2 * spaced > len(re.findall(f"[{CHARACTERS}]", text)) else text
 
 
 def _mend(text: str, words: set[str]) -> str:
