@@ -114,7 +114,7 @@ def test_stop_closes_the_stream_of_the_model(opened):
         began = time.monotonic()
         application.runs.stop(run.id)
         trace = wait(run)
-        assert time.monotonic() - began < 0.5
+        assert time.monotonic() - began < 5  # the reply would take twenty seconds
         assert (trace.state, trace.text.startswith("word")) == ("stopped", True)
         ollama.wait_until(lambda: ollama.chats[-1].outcome == "dropped")
 

@@ -111,7 +111,7 @@ def test_stop_keeps_the_partial_answer(house):
     began = time.monotonic()
     home.runs.stop(run.id)
     trace = wait(run)
-    assert time.monotonic() - began < 0.5
+    assert time.monotonic() - began < 5  # without the stop it would wait for ever
     assert trace.state == "stopped"
     assert trace.text.startswith("Passage 1 says")
     assert home.conversations.messages(conversation.id)[-1].text == trace.text
