@@ -44,9 +44,9 @@ def cite(text: str, knowledge: Sequence[Knowledge]) -> tuple[Citation, ...]:
     return tuple(_citation(item, citing[item.n]) for item in knowledge if item.n in citing)
 
 
-def outcome(text: str, knowledge: Sequence[Knowledge], support: Sequence[Support]) -> Outcome:
-    """Where the answer comes from; `not_answered` when nothing in it is cited or supported."""
-    used = set(cited_numbers(text)) or {n for sentence in support for n in sentence.citations}
+def outcome(text: str, knowledge: Sequence[Knowledge]) -> Outcome:
+    """Where the answer comes from; `not_answered` when nothing in it is cited or, without citations, supported."""
+    used = set(cited_numbers(text)) or {n for one in check_sentences(text, knowledge) for n in one.citations}
     origins = {item.passage.origin for item in knowledge if item.n in used}
     if not origins:
         return "not_answered"

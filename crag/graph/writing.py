@@ -30,8 +30,7 @@ def generate(state: State, runtime: Runtime[Deps]) -> State:
     text = drop_invalid_citations(text, knowledge).strip()
     if not text:
         return _refuse(state, runtime, note="The model returned nothing.")
-    support = check_sentences(text, knowledge)
-    runtime.stream_writer(AnswerWritten(text, cite(text, knowledge), outcome(text, knowledge, support), usage))
+    runtime.stream_writer(AnswerWritten(text, cite(text, knowledge), outcome(text, knowledge), usage))
     if note := FINISH_NOTES.get(usage.finish_reason or ""):
         runtime.stream_writer(Noted(note))
     return {"answer": text, "knowledge": knowledge}
