@@ -1,32 +1,47 @@
-"""Numbered steps from an empty file to the present schema; a file from the future is refused."""
+"""An empty file gets the present schema; an older one is brought up to it by numbered steps; a newer one is refused."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 from sqlalchemy import Connection, text
 
 from crag.database.tables import FULL_TEXT_INDEX, metadata
 from crag.errors import HomeFault
 
-
-def _first(connection: Connection) -> None:
-    metadata.create_all(connection)
-    for statement in FULL_TEXT_INDEX:
-        connection.execute(text(statement))
-
-
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_first,)
+# From each version to the next, as plain SQL, so that a step never changes with the tables of today.
+_STEPS: tuple[tuple[str, ...], ...] = (
+    (
+        "ALTER TABLE spaces ADD COLUMN canary BLOB",
+        "ALTER TABLE spaces ADD COLUMN vector_weight FLOAT",
+        "ALTER TABLE sources ADD COLUMN author TEXT DEFAULT '' NOT NULL",
+        "ALTER TABLE sources ADD COLUMN published TEXT DEFAULT '' NOT NULL",
+        "CREATE TABLE active_spaces (number INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, space_id TEXT NOT NULL,"
+        " activated_at FLOAT NOT NULL, FOREIGN KEY(space_id) REFERENCES spaces (id))",
+        "CREATE TABLE jobs (number INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, parent TEXT,"
+        " kind TEXT NOT NULL, spec TEXT NOT NULL, name TEXT NOT NULL, collection TEXT NOT NULL,"
+        " options TEXT DEFAULT '{}' NOT NULL, state TEXT NOT NULL, stage TEXT DEFAULT '' NOT NULL,"
+        " done INTEGER DEFAULT '0' NOT NULL, total INTEGER DEFAULT '0' NOT NULL, result TEXT,"
+        " cancelled INTEGER DEFAULT '0' NOT NULL, owner TEXT DEFAULT '' NOT NULL, submitted_at FLOAT NOT NULL,"
+        " UNIQUE (id), FOREIGN KEY(parent) REFERENCES jobs (id) ON DELETE CASCADE)",
+        "CREATE INDEX ix_jobs_parent ON jobs (parent)",
+        "CREATE INDEX ix_jobs_state ON jobs (state)",
+    ),
+)
+VERSION = len(_STEPS) + 1
 
 
 def migrate(connection: Connection) -> None:
     """Brings the schema up to date within the caller's transaction. Raises `HomeFault` when it is newer."""
     version: int = connection.execute(text("PRAGMA user_version")).scalar_one()
-    if version > len(MIGRATIONS):
+    if version > VERSION:
         raise HomeFault(
             "This folder was last used by a newer version of the application; it was left as it is.",
             "Update the application, or choose another folder with CRAG_HOME.",
         )
-    for number, step in enumerate(MIGRATIONS[version:], start=version + 1):
-        step(connection)
-        connection.execute(text(f"PRAGMA user_version = {number}"))
+    if version == VERSION:
+        return
+    if version == 0:
+        metadata.create_all(connection)
+    statements = FULL_TEXT_INDEX if version == 0 else [line for step in _STEPS[version - 1 :] for line in step]
+    for statement in statements:
+        connection.execute(text(statement))
+    connection.execute(text(f"PRAGMA user_version = {VERSION}"))

@@ -29,6 +29,18 @@ spaces = Table(
     Column("dimension", Integer, nullable=False),
     Column("document_prefix", Text, nullable=False),
     Column("query_prefix", Text, nullable=False),
+    Column("canary", LargeBinary),  # the vector of a fixed sentence: tells a model changed under the same name
+    Column("vector_weight", Float),  # of its ranking against that of the words, once it was fitted
+)
+
+# The last row names the space that answers; the one before it is what a rollback goes back to.
+active_spaces = Table(
+    "active_spaces",
+    metadata,
+    Column("number", Integer, primary_key=True),
+    Column("space_id", Text, ForeignKey("spaces.id"), nullable=False),
+    Column("activated_at", Float, nullable=False),
+    sqlite_autoincrement=True,
 )
 
 collections = Table(
@@ -51,6 +63,8 @@ sources = Table(
     Column("pages", Integer),
     Column("chunker", Text, nullable=False),
     Column("added_at", Float, nullable=False),
+    Column("author", Text, nullable=False, server_default=""),
+    Column("published", Text, nullable=False, server_default=""),  # YYYY-MM-DD, or as much of it as is known
     UniqueConstraint("collection", "sha256"),
 )
 
@@ -81,6 +95,30 @@ vectors = Table(
 FULL_TEXT_INDEX = (
     """CREATE VIRTUAL TABLE passage_terms USING fts5(terms, tokenize = "ascii tokenchars '.'")""",
     "CREATE VIRTUAL TABLE passage_vocabulary USING fts5vocab(passage_terms, row)",
+)
+
+# Work that is not done yet, or whose end was not seen yet. `spec` is what to add: an address, a path, or the name of the
+# spooled upload; `parent` the job that found it; `owner` the process at work.
+jobs = Table(
+    "jobs",
+    metadata,
+    Column("number", Integer, primary_key=True),
+    Column("id", Text, nullable=False, unique=True),
+    Column("parent", Text, ForeignKey("jobs.id", ondelete="CASCADE"), index=True),
+    Column("kind", Text, nullable=False),
+    Column("spec", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("collection", Text, nullable=False),
+    Column("options", Text, nullable=False, server_default="{}"),
+    Column("state", Text, nullable=False, index=True),
+    Column("stage", Text, nullable=False, server_default=""),
+    Column("done", Integer, nullable=False, server_default="0"),
+    Column("total", Integer, nullable=False, server_default="0"),
+    Column("result", Text),
+    Column("cancelled", Integer, nullable=False, server_default="0"),
+    Column("owner", Text, nullable=False, server_default=""),
+    Column("submitted_at", Float, nullable=False),
+    sqlite_autoincrement=True,
 )
 
 counters = Table(

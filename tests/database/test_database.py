@@ -2,6 +2,7 @@
 
 import sqlite3
 import threading
+from pathlib import Path
 
 import pytest
 from sqlalchemy import insert, select, text, update
@@ -73,6 +74,33 @@ def test_writers_wait_for_each_other(database):
     for thread in threads:
         thread.join()
     assert len(names(database)) == 80
+
+
+def test_an_old_file_gets_the_schema_of_a_new_one_and_keeps_what_it_holds(tmp_path):
+    (tmp_path / "old").mkdir()
+    old = sqlite3.connect(tmp_path / "old" / "crag.sqlite")
+    old.executescript(Path(__file__).with_name("version_1.sql").read_text())
+    old.execute("INSERT INTO collections VALUES ('Papers', 1.0)")
+    old.execute("INSERT INTO sources VALUES ('one', 'A', 'text', 'a.txt', 'Papers', 'ab', 1, NULL, 'c', 2.0)")
+    old.commit()
+    old.close()
+    for folder in ("old", "new"):
+        Database(tmp_path / folder).close()
+    old, new = (sqlite3.connect(tmp_path / folder / "crag.sqlite") for folder in ("old", "new"))
+    assert schema(old) == schema(new)
+    assert old.execute("SELECT title, author, published FROM sources").fetchall() == [("A", "", "")]
+    for connection in (old, new):
+        connection.close()
+
+
+def schema(connection):
+    """Every table with its columns, keys and indexes, whatever the spelling of its statement."""
+    tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY 1")]
+    facts = ("table_info", "foreign_key_list", "index_list")
+    return {
+        table: [sorted(row[1:] for row in connection.execute(f"PRAGMA {fact}({table})")) for fact in facts]
+        for table in tables
+    }
 
 
 def test_a_newer_schema_is_refused_and_left_untouched(tmp_path):
