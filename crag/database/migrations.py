@@ -14,14 +14,18 @@ _STEPS: tuple[tuple[str, ...], ...] = (
         "ALTER TABLE spaces ADD COLUMN vector_weight FLOAT",
         "ALTER TABLE sources ADD COLUMN author TEXT DEFAULT '' NOT NULL",
         "ALTER TABLE sources ADD COLUMN published TEXT DEFAULT '' NOT NULL",
-        "CREATE TABLE active_spaces (number INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, space_id TEXT NOT NULL,"
-        " activated_at FLOAT NOT NULL, FOREIGN KEY(space_id) REFERENCES spaces (id))",
-        "CREATE TABLE jobs (number INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, parent TEXT,"
-        " kind TEXT NOT NULL, spec TEXT NOT NULL, name TEXT NOT NULL, collection TEXT NOT NULL,"
-        " options TEXT DEFAULT '{}' NOT NULL, state TEXT NOT NULL, stage TEXT DEFAULT '' NOT NULL,"
-        " done INTEGER DEFAULT '0' NOT NULL, total INTEGER DEFAULT '0' NOT NULL, result TEXT,"
-        " cancelled INTEGER DEFAULT '0' NOT NULL, owner TEXT DEFAULT '' NOT NULL, submitted_at FLOAT NOT NULL,"
-        " UNIQUE (id), FOREIGN KEY(parent) REFERENCES jobs (id) ON DELETE CASCADE)",
+        (
+            "CREATE TABLE active_spaces (number INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, space_id TEXT NOT NULL,"
+            " activated_at FLOAT NOT NULL, FOREIGN KEY(space_id) REFERENCES spaces (id))"
+        ),
+        (
+            "CREATE TABLE jobs (number INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, parent TEXT,"
+            " kind TEXT NOT NULL, spec TEXT NOT NULL, name TEXT NOT NULL, collection TEXT NOT NULL,"
+            " options TEXT DEFAULT '{}' NOT NULL, state TEXT NOT NULL, stage TEXT DEFAULT '' NOT NULL,"
+            " done INTEGER DEFAULT '0' NOT NULL, total INTEGER DEFAULT '0' NOT NULL, result TEXT,"
+            " cancelled INTEGER DEFAULT '0' NOT NULL, owner TEXT DEFAULT '' NOT NULL, submitted_at FLOAT NOT NULL,"
+            " UNIQUE (id), FOREIGN KEY(parent) REFERENCES jobs (id) ON DELETE CASCADE)"
+        ),
         "CREATE INDEX ix_jobs_parent ON jobs (parent)",
         "CREATE INDEX ix_jobs_state ON jobs (state)",
     ),

@@ -97,7 +97,7 @@ FULL_TEXT_INDEX = (
     "CREATE VIRTUAL TABLE passage_vocabulary USING fts5vocab(passage_terms, row)",
 )
 
-# Work that is not done yet, or whose end was not seen yet. `spec` is what to add: an address, a path, or the name of the
+# Work that is not done yet, or whose end was not seen yet. `spec` is what to add: an address, a path, or the name of a
 # spooled upload; `parent` the job that found it; `owner` the process at work.
 jobs = Table(
     "jobs",

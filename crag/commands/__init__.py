@@ -1,0 +1,1 @@
+"""The commands of the contract, by purpose; `crag/cli.py` puts them together."""

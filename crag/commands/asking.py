@@ -1,0 +1,88 @@
+"""The commands that answer and judge: ask, grade."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, get_args
+
+from crag import reports
+from crag.assembly import Application
+from crag.commands.arguments import FAILED, OK, AddCommand, check_collection, count, text
+from crag.events import TokensWritten
+from crag.graph.presets import PRESETS
+from crag.runs import Trace
+from crag.stopping import Stop
+from crag.terminal import ask_consent, finish, print_json, say
+from crag.types import PolicyName, RunOptions, WebMode
+
+
+def register(command: AddCommand) -> None:
+    """Adds the parsers of these commands."""
+    _add_ask_arguments(command("ask", ask))
+    grading = command("grade", grade)
+    grading.add_argument("file", type=Path, metavar="FILE.jsonl")
+    grading.add_argument("--model", type=text, default="auto")
+
+
+def ask(application: Application, options: argparse.Namespace) -> int:
+    """Answers one question; the answer streams, then come the sources."""
+    check_collection(application, options.collection)
+    consent = ask_consent if sys.stdin and sys.stdin.isatty() else None
+    run = application.runs.start(options.conversation, options.question, _run_options(options), consent)
+    trace = Trace()
+    try:
+        for _, event in run.follow():
+            trace.apply(event)
+            if isinstance(event, TokensWritten) and not options.json:
+                print(reports.printable(event.text), end="", flush=True)
+    except KeyboardInterrupt:
+        application.runs.stop(run.id)
+        trace = Trace().apply_all(event for _, event in run.follow())
+    if options.json:
+        print_json(reports.answer(run.id, trace))
+    else:
+        say(f"\n\n{reports.sources_text(trace)}")
+        if trace.error:
+            print(reports.printable(f"{trace.error} {trace.remedy}"), file=sys.stderr)
+    return OK if trace.state == "done" else FAILED
+
+
+def grade(application: Application, options: argparse.Namespace) -> int:
+    """Grades (question, passage) pairs of a JSON Lines file: the grader alone, for measuring it."""
+    from crag.grading.batch import read_pairs
+    from crag.scoring import CountedTerms
+
+    questions = read_pairs(options.file)
+    name = application.model_choice().name if options.model == "auto" else options.model
+    texts = (passage.text for rows in questions.values() for _, passage in rows)
+    grader = application.engines.grader(name, CountedTerms(texts))
+    grades: list[Any] = [None] * sum(len(rows) for rows in questions.values())
+    for question, rows in questions.items():
+        for index, given in grader.grade(question, [passage for _, passage in rows], Stop()):
+            grades[rows[index][0]] = reports.grade(given, grader.thresholds)
+    finish(options.json, {"grades": grades}, "\n".join(f"{one['score']}  {one['verdict']}" for one in grades))
+    return OK
+
+
+def _run_options(options: argparse.Namespace) -> RunOptions:
+    chosen = PRESETS.get(options.preset, RunOptions())
+    given = {"model": options.model, "k": options.k, "policy": options.policy, "web": options.web}
+    changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if options.no_refine:
+        changes["refine"] = False
+    return replace(chosen, **changes, collection=options.collection, preset=options.preset or "")
+
+
+def _add_ask_arguments(asking: argparse.ArgumentParser) -> None:
+    asking.add_argument("question", type=text)
+    asking.add_argument("-k", type=count, help="how many passages to retrieve (default: 4)")
+    asking.add_argument("--model", type=text, help="auto, builtin, ollama:NAME or PROVIDER:NAME")
+    asking.add_argument("--policy", choices=get_args(PolicyName))
+    asking.add_argument("--web", choices=get_args(WebMode), help="default: off")
+    asking.add_argument("--no-refine", action="store_true", help="give whole passages to the model, not strips")
+    asking.add_argument("--collection", type=text, default="")
+    asking.add_argument("--conversation", type=text, metavar="ID")
+    asking.add_argument("--preset", choices=sorted(PRESETS), help="the settings of a known variant; others override it")

@@ -1,0 +1,27 @@
+"""The commands that look after the application: doctor."""
+
+from __future__ import annotations
+
+import argparse
+
+from crag import reports
+from crag.assembly import Application
+from crag.commands.arguments import FAILED, OK, AddCommand
+from crag.terminal import finish
+
+
+def register(command: AddCommand) -> None:
+    """Adds the parsers of these commands."""
+    command("doctor", doctor)
+
+
+def doctor(application: Application, options: argparse.Namespace) -> int:
+    """Says what is set up, what is not, and what mends it."""
+    checks = application.diagnose()
+    document = {
+        "checks": [
+            {"name": check.name, "status": check.status, "detail": check.detail, "fix": check.fix} for check in checks
+        ]
+    }
+    finish(options.json, document, "\n".join(reports.check_text(check) for check in checks))
+    return FAILED if any(check.status == "fail" for check in checks) else OK
