@@ -73,6 +73,15 @@ class Collection:
 
 
 @dataclass(frozen=True, slots=True)
+class MoveResult:
+    """What became of a document that was to go to another collection (`Collections.move`)."""
+
+    id: str
+    title: str
+    status: Literal["moved", "merged", "kept"]
+
+
+@dataclass(frozen=True, slots=True)
 class Passage:
     """A chunk that is searched and graded.
 

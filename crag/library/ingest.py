@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 from crag.errors import SourceRefused
 from crag.library.cleaning import clean_text, display_name
+from crag.library.collections import collection_name
 from crag.library.fulltext import index_terms
 from crag.library.originals import Originals
 from crag.library.reading import Bytes, Read, Reading, Report
 from crag.library.rows import Description, Identity, NewPassages
 from crag.library.split import HEADING_SEPARATOR
-from crag.library.store import Store, collection_name
+from crag.library.store import Store
 from crag.protocols import Embedder, Vectors
 from crag.stopping import Stop
 from crag.types import AddResult, Progress

@@ -9,6 +9,7 @@ from crag.database import Database
 from crag.database.tables import sources
 from crag.errors import ModelFault, NotFound, SourceRefused
 from crag.library.cleaning import display_name
+from crag.library.collections import Collections
 from crag.library.fulltext import FullText
 from crag.library.ingest import Incoming, Ingest
 from crag.library.intake import Intake, files_in, is_address, without_password
@@ -22,7 +23,7 @@ from crag.library.vectors import fill_vectors
 from crag.protocols import Embedder
 from crag.settings import Settings
 from crag.stopping import Stop
-from crag.types import DEFAULT_COLLECTION, AddResult, Collection, Passage, Progress, Refusal, Source
+from crag.types import DEFAULT_COLLECTION, AddResult, Collection, MoveResult, Passage, Progress, Refusal, Source
 
 
 class Library:
@@ -48,6 +49,7 @@ class Library:
         self._embedder = embedder
         self._intake = Intake(settings)
         self._store = Store(database)
+        self._collections = Collections(database)
         self._originals = Originals(self.home / "originals")
         self._full_text = FullText(database)
         self._search = Search(self._store, self._full_text, embedder, self.home / "index")
@@ -142,11 +144,25 @@ class Library:
 
     def collections(self) -> list[Collection]:
         """Every collection with its counts, the default one first."""
-        return self._store.collections()
+        return self._collections.all()
 
     def create_collection(self, name: str) -> str:
         """Makes sure that a collection exists; its name as kept. Raises `BadRequest` for a name that cannot be."""
-        return self._store.create_collection(name)
+        return self._collections.create(name)
+
+    def rename_collection(self, name: str, new_name: str) -> str:
+        """Its new name as kept. Raises `BadRequest`, `NotFound`."""
+        return self._collections.rename(name, new_name)
+
+    def move(self, ids: Sequence[str], collection: str) -> list[MoveResult]:
+        """Moves documents to another collection, made if need be; see `Collections.move`. Raises `BadRequest`."""
+        return self._collections.move(ids, collection)
+
+    def delete_collection(self, name: str) -> int:
+        """Deletes it with all its documents; how many they were. Raises `BadRequest`, `NotFound`."""
+        gone = self._collections.delete(name)
+        self._store.release(gone, self._originals.remove)
+        return len(gone)
 
     def search(self, query: str, k: int = 4, collection: str = "", source_ids: Sequence[str] = ()) -> list[Passage]:
         """At most `k` passages, best first, scores in 0..1. Raises `ModelFault` when the query cannot be embedded."""

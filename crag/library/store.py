@@ -1,4 +1,4 @@
-"""Sources and collections in the database. What changes what can be searched moves the epoch in the same commit."""
+"""Sources in the database. What changes what can be searched moves the epoch in the same commit."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Row, func, select
 
 from crag.database import Database
-from crag.database.tables import collections, passages, sources, spaces, vectors
-from crag.errors import BadRequest
+from crag.database.tables import passages, sources, spaces, vectors
 from crag.library.rows import (
     Description,
     Identity,
@@ -27,9 +26,7 @@ from crag.library.rows import (
     write_vectors,
 )
 from crag.protocols import Vectors
-from crag.types import DEFAULT_COLLECTION, Collection, Source, Space
-
-_LONGEST_NAME = 80
+from crag.types import Source, Space
 
 
 class Store:
@@ -37,33 +34,11 @@ class Store:
 
     def __init__(self, database: Database) -> None:
         self.database = database
-        with database.read() as connection:
-            known = connection.scalar(select(func.count()).where(collections.c.name == DEFAULT_COLLECTION))
-        if not known:
-            self.create_collection(DEFAULT_COLLECTION)
 
     def epoch(self) -> int:
         """A number that differs after every change of the library, by whichever process."""
         with self.database.read() as connection:
             return read_epoch(connection)
-
-    def create_collection(self, name: str) -> str:
-        """Makes sure that the collection exists; its name as kept. Raises `BadRequest` for an empty or endless one."""
-        name = collection_name(name)
-        with self.database.write() as connection:
-            ensure_collection(connection, name)
-        return name
-
-    def collections(self) -> list[Collection]:
-        """Every collection with its counts, by name, the default one first."""
-        query = (
-            select(collections.c.name, func.count(sources.c.id.distinct()), func.count(passages.c.id))
-            .select_from(collections.outerjoin(sources).outerjoin(passages))
-            .group_by(collections.c.name)
-            .order_by(collections.c.name != DEFAULT_COLLECTION, func.lower(collections.c.name))
-        )
-        with self.database.read() as connection:
-            return [Collection(*row) for row in connection.execute(query)]
 
     def sources(self, *conditions: ColumnElement[bool]) -> list[Source]:
         """The sources that meet all conditions, newest first."""
@@ -163,14 +138,6 @@ class Store:
         files = select(sources.c.sha256, sources.c.size).distinct().subquery()
         with self.database.read() as connection:
             return connection.scalar(select(func.sum(files.c.size))) or 0
-
-
-def collection_name(name: str) -> str:
-    """The name as it is kept. Raises `BadRequest` when it is empty or endless."""
-    name = " ".join(name.encode("utf-8", "replace").decode().replace("\x00", "").split())
-    if not name or len(name) > _LONGEST_NAME:
-        raise BadRequest(f"A collection needs a name of 1 to {_LONGEST_NAME} characters.", "Give it a short name.")
-    return name
 
 
 def _source(row: Row[Any]) -> Source:

@@ -1,0 +1,122 @@
+"""Collections: the named parts of the library. Made, renamed and deleted, and documents moved between them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection, func, select, update
+
+from crag.database import Database
+from crag.database.tables import collections, passages, sources
+from crag.errors import BadRequest, NotFound
+from crag.library.rows import delete_source, ensure_collection, move_epoch
+from crag.types import DEFAULT_COLLECTION, Collection, MoveResult
+
+_LONGEST_NAME = 80
+
+
+class Collections:
+    """The collections of one home. The default one is always there and keeps its name."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        if not self._exists(DEFAULT_COLLECTION):
+            self.create(DEFAULT_COLLECTION)
+
+    def all(self) -> list[Collection]:
+        """Every collection with its counts, by name, the default one first."""
+        query = (
+            select(collections.c.name, func.count(sources.c.id.distinct()), func.count(passages.c.id))
+            .select_from(collections.outerjoin(sources).outerjoin(passages))
+            .group_by(collections.c.name)
+            .order_by(collections.c.name != DEFAULT_COLLECTION, func.lower(collections.c.name))
+        )
+        with self._database.read() as connection:
+            return [Collection(*row) for row in connection.execute(query)]
+
+    def create(self, name: str) -> str:
+        """Makes sure that it exists; its name as kept. Raises `BadRequest` for a name that cannot be."""
+        name = collection_name(name)
+        with self._database.write() as connection:
+            ensure_collection(connection, name)
+        return name
+
+    def rename(self, name: str, new_name: str) -> str:
+        """Gives it another name, as kept. Raises `BadRequest` for one that cannot be or is taken, and `NotFound`."""
+        new_name = collection_name(new_name)
+        if name == DEFAULT_COLLECTION:
+            raise BadRequest(f"“{DEFAULT_COLLECTION}” keeps its name.", "Move its documents to another collection.")
+        with self._database.write() as connection:
+            _check_exists(connection, name)
+            if new_name != name and _find(connection, new_name):
+                raise BadRequest(f"There is a collection “{new_name}” already.", "Move the documents there instead.")
+            connection.execute(update(collections).where(collections.c.name == name).values(name=new_name))
+            move_epoch(connection)  # what a search was narrowed to is remembered by name
+        return new_name
+
+    def move(self, source_ids: Sequence[str], name: str) -> list[MoveResult]:
+        """Moves documents into a collection, made if need be, in one commit; what became of each that exists.
+
+        A document whose very bytes are there already goes away (*merged*); one whose place is taken there by another
+        version stays where it is (*kept*). Raises `BadRequest` for a name that cannot be.
+        """
+        name = collection_name(name)
+        with self._database.write() as connection:
+            ensure_collection(connection, name)
+            known = set(connection.scalars(select(sources.c.id).where(sources.c.id.in_(source_ids))))
+            moved = [_move(connection, id_, name) for id_ in dict.fromkeys(source_ids) if id_ in known]
+            move_epoch(connection)
+        return moved
+
+    def delete(self, name: str) -> list[str]:
+        """Deletes it with its documents, in one commit; the SHA-256 of each. Raises `BadRequest`, `NotFound`."""
+        if name == DEFAULT_COLLECTION:
+            raise BadRequest(f"“{DEFAULT_COLLECTION}” cannot be deleted.", "Remove its documents instead.")
+        with self._database.write() as connection:
+            _check_exists(connection, name)
+            rows = connection.execute(select(sources.c.id, sources.c.sha256).where(sources.c.collection == name)).all()
+            for source_id, _ in rows:
+                delete_source(connection, source_id)
+            connection.execute(collections.delete().where(collections.c.name == name))
+            move_epoch(connection)
+        return [sha256 for _, sha256 in rows]
+
+    def _exists(self, name: str) -> bool:
+        with self._database.read() as connection:
+            return _find(connection, name)
+
+
+def collection_name(name: str) -> str:
+    """The name as it is kept. Raises `BadRequest` when it is empty or endless."""
+    name = " ".join(name.encode("utf-8", "replace").decode().replace("\x00", "").split())
+    if not name or len(name) > _LONGEST_NAME:
+        raise BadRequest(f"A collection needs a name of 1 to {_LONGEST_NAME} characters.", "Give it a short name.")
+    return name
+
+
+def _move(connection: Connection, source_id: str, name: str) -> MoveResult:
+    source = connection.execute(select(sources).where(sources.c.id == source_id)).one()
+    if source.collection == name:
+        return MoveResult(source_id, source.title, "moved")
+    there = select(sources.c.id).where(sources.c.collection == name)
+    if connection.scalar(there.where(sources.c.sha256 == source.sha256)):
+        delete_source(connection, source_id)
+        return MoveResult(source_id, source.title, "merged")
+    if _is_place(source.location) and connection.scalar(there.where(sources.c.location == source.location)):
+        return MoveResult(source_id, source.title, "kept")
+    connection.execute(update(sources).where(sources.c.id == source_id).values(collection=name))
+    return MoveResult(source_id, source.title, "moved")
+
+
+def _is_place(location: str) -> bool:
+    """Whether it is a path or an address; mere names of uploads may be shared."""
+    return "/" in location or "\\" in location
+
+
+def _check_exists(connection: Connection, name: str) -> None:
+    if not _find(connection, name):
+        raise NotFound(f"There is no collection “{name}”.")
+
+
+def _find(connection: Connection, name: str) -> bool:
+    return connection.scalar(select(func.count()).where(collections.c.name == name)) == 1
