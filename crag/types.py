@@ -48,7 +48,10 @@ class Space:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One added document. `size` in bytes, `added_at` in seconds since the epoch, `pages` None where there are none."""
+    """One added document. `size` in bytes, `added_at` in seconds since the epoch, `pages` None where there are none.
+
+    `author` and `published` (YYYY-MM-DD) are empty where the document does not say them.
+    """
 
     id: str
     title: str
@@ -61,6 +64,8 @@ class Source:
     passages: int
     added_at: float
     space: str
+    author: str = ""
+    published: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,19 +24,25 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A parsed document; `pages` None where there are none."""
+    """A parsed document; `pages` None where there are none.
+
+    `author` and `published` (YYYY-MM-DD) are empty where the document does not say them.
+    """
 
     title: str
     kind: DocumentKind
     pages: int | None
     blocks: tuple[Block, ...]
+    author: str = ""
+    published: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """Lists and plain values only; the other way is `from_json`."""
         blocks = [[block.text, block.kind, block.page, block.level] for block in self.blocks]
-        return {"title": self.title, "kind": self.kind, "pages": self.pages, "blocks": blocks}
+        facts = {"title": self.title, "kind": self.kind, "pages": self.pages}
+        return facts | {"blocks": blocks, "author": self.author, "published": self.published}
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Document:
         """The document that `as_json` wrote."""
-        return cls(value["title"], value["kind"], value["pages"], tuple(Block(*block) for block in value["blocks"]))
+        return cls(**(value | {"blocks": tuple(Block(*block) for block in value["blocks"])}))

@@ -57,7 +57,8 @@ class Ingest:
         content = self._embed(reading, report, stop)
         report(Progress("Saving"))
         title = clean_text(reading.title).strip() or display_name(incoming.document.name)
-        description = Description(title, reading.kind, reading.pages, self._chunker)
+        author, published = clean_text(reading.author), reading.published
+        description = Description(title, reading.kind, reading.pages, self._chunker, author, published)
 
         def prepare() -> None:  # again, for another worker may have released these bytes since they were kept
             self._originals.keep(identity.sha256, incoming.document.data)

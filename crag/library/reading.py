@@ -27,12 +27,14 @@ class Bytes:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a document says. `pages` is None where there are none."""
+    """What a document says. `pages` is None where there are none, `author` and `published` (YYYY-MM-DD) empty."""
 
     title: str
     kind: str
     pages: int | None
     chunks: Sequence[Chunk]
+    author: str = ""
+    published: str = ""
 
 
 class Read(Protocol):
@@ -70,4 +72,4 @@ class GuardedReader:
             return self._count_tokens(text)
 
         chunks = split(parsed, count_tokens, CHUNK_TOKENS, CHUNK_OVERLAP)
-        return Reading(parsed.title, parsed.kind, parsed.pages, chunks)
+        return Reading(parsed.title, parsed.kind, parsed.pages, chunks, parsed.author, parsed.published)

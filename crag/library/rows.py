@@ -40,6 +40,8 @@ class Description:
     kind: str
     pages: int | None
     chunker: str
+    author: str = ""
+    published: str = ""
 
 
 @dataclass(frozen=True, slots=True)

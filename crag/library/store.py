@@ -153,4 +153,6 @@ def _source(row: Row[Any]) -> Source:
         passages=row.passages,
         added_at=row.added_at,
         space=row.space or "",
+        author=row.author,
+        published=row.published,
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,6 +20,8 @@ from crag.library.document import Block, Document
 from crag.library.parse.formats import read
 from crag.library.parse.limits import Limits, too_large
 from crag.library.parse.request import Request
+
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 def main() -> None:
@@ -81,8 +84,13 @@ def _finished(document: Document, request: Request) -> Document:
         raise SourceRefused("no_text", "The file holds no text.")
     if sum(len(block.text) for block in blocks) > request.limits.characters:
         raise too_large(f"holds more than {request.limits.characters:,} characters of text")
-    title = " ".join(clean_text(document.title).split())[:200]
-    return replace(document, title=title or display_name(request.name), blocks=blocks)
+    title = _line(document.title) or display_name(request.name)
+    published = document.published if _DAY.fullmatch(document.published) else ""
+    return replace(document, title=title, author=_line(document.author), published=published, blocks=blocks)
+
+
+def _line(text: str) -> str:
+    return " ".join(clean_text(text).split())[:200]
 
 
 def _cleaned(block: Block) -> Block:
