@@ -193,6 +193,12 @@ class Application:
             self.library.warm()
             self.library.fill_vectors(stop=self._closing)
 
+    def rename_collection(self, name: str, new_name: str) -> str:
+        """Renames it in the library and where conversations are kept to it. Raises `BadRequest`, `NotFound`."""
+        new_name = self.library.rename_collection(name, new_name)
+        self.conversations.follow_collection(name, new_name)
+        return new_name
+
     def close(self) -> None:
         """Stops what runs and closes what is open."""
         self._closing.request()

@@ -9,12 +9,12 @@ import sys
 from collections.abc import Sequence
 
 from crag.assembly import open_application
-from crag.commands import asking, library, upkeep
+from crag.commands import asking, collections, library, upkeep
 from crag.commands.arguments import FAILED, OK, USAGE, Command, folder
 from crag.errors import CragError
 from crag.terminal import prepare_output, print_json, report_failure
 
-_ROOMS = (library, asking, upkeep)
+_ROOMS = (library, collections, asking, upkeep)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -53,19 +53,30 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    common = argparse.ArgumentParser(add_help=False)
-    common.add_argument(
-        "--home", type=folder, help="the folder that holds everything (default: CRAG_HOME, else ./data)"
-    )
-    common.add_argument("--json", action="store_true", help="print exactly one JSON document")
     parser = argparse.ArgumentParser(prog="python -m crag", description="Ask your own documents.")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    groups = {"": parser.add_subparsers(required=True, metavar="COMMAND")}
+    parsers: dict[str, argparse.ArgumentParser] = {}
 
     def command(name: str, function: Command) -> argparse.ArgumentParser:
-        made = commands.add_parser(name, parents=[common], help=function.__doc__, description=function.__doc__)
+        group, _, own = name.rpartition(" ")
+        if group not in groups:
+            groups[group] = parsers[group].add_subparsers(metavar="DEED", title="what it can do besides")
+        common = _common_arguments(within=bool(group))
+        made = groups[group].add_parser(own, parents=[common], help=function.__doc__, description=function.__doc__)
         made.set_defaults(command=function)
+        parsers[name] = made
         return made
 
     for room in _ROOMS:
         room.register(command)
     return parser
+
+
+def _common_arguments(within: bool) -> argparse.ArgumentParser:
+    """What every command takes; `within` a group, what was not given must not undo what the group was given."""
+    common = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS if within else None)
+    common.add_argument(
+        "--home", type=folder, help="the folder that holds everything (default: CRAG_HOME, else ./data)"
+    )
+    common.add_argument("--json", action="store_true", help="print exactly one JSON document")
+    return common

@@ -7,11 +7,17 @@ from dataclasses import asdict
 from typing import Any
 
 from crag.runs import Trace
-from crag.types import AddResult, Check, Grade, Passage, Source, Thresholds, Verdict
+from crag.types import AddResult, Check, Collection, Grade, MoveResult, Passage, Source, Thresholds, Verdict
 
 Json = dict[str, Any]
 
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+MOVED = {
+    "moved": "moved",
+    "merged": "was there already; one copy is left",
+    "kept": "stays, for another version of it is there",
+}
 
 
 def printable(text: str) -> str:
@@ -29,6 +35,8 @@ def source(item: Source) -> Json:
     return {
         "id": item.id,
         "title": item.title,
+        "author": item.author,
+        "published": item.published,
         "kind": item.kind,
         "location": item.location,
         "collection": item.collection,
@@ -38,6 +46,16 @@ def source(item: Source) -> Json:
         "added_at": item.added_at,
         "space": item.space,
     }
+
+
+def collection(item: Collection) -> Json:
+    """One entry of `collections`."""
+    return asdict(item)
+
+
+def moved(result: MoveResult) -> Json:
+    """One entry of `collections move`."""
+    return asdict(result)
 
 
 def hit(passage: Passage) -> Json:

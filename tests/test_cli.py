@@ -154,6 +154,22 @@ def test_asked_for_a_model_that_is_not_there(crag, notes):
     assert crag("ask", QUESTION, "--model", "builtin")[0] == 0
 
 
+def test_collections_are_renamed_filled_and_deleted(crag, notes):
+    _, added = crag("add", notes)
+    id_ = added["sources"][0]["id"]
+    assert crag("collections", "move", "Drinks", id_)[1]["moved"][0]["status"] == "moved"
+    assert crag("collections", "rename", "Drinks", "Hot drinks")[1]["renamed"]["to"] == "Hot drinks"
+    _, listed = crag("collections")
+    assert [(one["name"], one["sources"]) for one in listed["collections"]] == [("Documents", 0), ("Hot drinks", 1)]
+    assert crag("search", QUESTION, "--collection", "Hot drinks")[1]["hits"]
+    code, refused = crag("collections", "delete", "Hot drinks")
+    assert (code, refused["error"]["code"]) == (1, "bad_request")
+    assert crag("collections", "delete", "Hot drinks", "--with-documents")[0] == 0
+    assert crag("list")[1]["sources"] == []
+    assert crag("collections", "move", "Drinks", "unknown")[0] == 1
+    assert crag("collections", "rename", "Gone", "New")[1]["error"]["code"] == "not_found"
+
+
 def test_a_conversation_goes_on(crag, notes, tmp_path):
     from crag.conversations import Conversations
     from crag.database import Database

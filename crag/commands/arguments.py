@@ -11,7 +11,7 @@ from crag.errors import BadRequest
 
 OK, FAILED, USAGE = 0, 1, 2
 Command = Callable[[Application, argparse.Namespace], int]
-# Makes the parser of one command, named as on the command line.
+# Makes the parser of one command, named as on the command line; `collections rename` is one within `collections`.
 AddCommand = Callable[[str, Command], argparse.ArgumentParser]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -67,6 +68,17 @@ class Conversations:
     def set_options(self, conversation_id: str, options: RunOptions) -> None:
         """Keeps what its next questions run under. Raises `NotFound`."""
         self._update(conversation_id, options=_dump(options))
+
+    def follow_collection(self, name: str, new_name: str) -> None:
+        """Keeps the conversations that ask a collection with it when it gets another name."""
+        with self._database.write() as connection:
+            for row in connection.execute(select(conversations)).all():
+                kept = _conversation(row).options
+                if kept.collection == name:
+                    options = _dump(replace(kept, collection=new_name))
+                    connection.execute(
+                        update(conversations).where(conversations.c.id == row.id).values(options=options)
+                    )
 
     def delete(self, conversation_id: str) -> None:
         """Deletes it with its messages and runs; one that is not there is left alone."""
