@@ -41,6 +41,11 @@ class Space:
         return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:16]
 
     @property
+    def name(self) -> str:
+        """What its embedder is called in the settings: `builtin`, `nomic`, `ollama:NAME` or `provider:NAME`."""
+        return self.provider if self.provider in ("builtin", "nomic") else self.label
+
+    @property
     def label(self) -> str:
         """The name to show, such as `builtin:wordllama`."""
         return f"{self.provider}:{self.model}"

@@ -16,8 +16,14 @@ _STEPS: tuple[tuple[str, ...], ...] = (
         "ALTER TABLE sources ADD COLUMN published TEXT DEFAULT '' NOT NULL",
         (
             "CREATE TABLE active_spaces (number INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, space_id TEXT NOT NULL,"
-            " activated_at FLOAT NOT NULL, FOREIGN KEY(space_id) REFERENCES spaces (id))"
+            " activated_at FLOAT NOT NULL, owner TEXT DEFAULT '' NOT NULL,"
+            " FOREIGN KEY(space_id) REFERENCES spaces (id))"
         ),
+        (
+            "INSERT INTO active_spaces (space_id, activated_at) SELECT space_id, strftime('%s', 'now') FROM vectors"
+            " GROUP BY space_id ORDER BY count(*) DESC LIMIT 1"
+        ),
+        "CREATE TABLE embedder_choices (name TEXT NOT NULL PRIMARY KEY, chosen INTEGER NOT NULL)",
         (
             "CREATE TABLE jobs (number INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, parent TEXT,"
             " kind TEXT NOT NULL, spec TEXT NOT NULL, name TEXT NOT NULL, collection TEXT NOT NULL,"

@@ -40,7 +40,16 @@ active_spaces = Table(
     Column("number", Integer, primary_key=True),
     Column("space_id", Text, ForeignKey("spaces.id"), nullable=False),
     Column("activated_at", Float, nullable=False),
+    Column("owner", Text, nullable=False, server_default=""),  # the process that switched to it
     sqlite_autoincrement=True,
+)
+
+# What a person decided by hand: the one embedder that is chosen, and those refused until they are chosen anew.
+embedder_choices = Table(
+    "embedder_choices",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("chosen", Integer, nullable=False),
 )
 
 collections = Table(
