@@ -6,35 +6,69 @@ from collections.abc import Iterator
 from typing import Any
 
 from crag.errors import SourceRefused
+from crag.language import cjk
 from crag.library.document import Block, Document
+from crag.library.parse.markup import blocks_of
 from crag.library.parse.request import Request
 
-_SKIPPED = "//script | //style | //noscript | //template | //svg | //nav | //comment()"
+_NAVIGATION = "//nav | //*[@role='navigation']"
+_CHROME = "//noscript | //aside | //footer | //body/header | //*[@aria-hidden='true']"
+_SHORTEST = 50  # characters of a main text; trafilatura's own 250 are a whole page of Chinese
 
 
 def read_html(request: Request, text: str) -> Document:
     """The main text as trafilatura finds it, else all text of the page. Raises `SourceRefused`."""
     request.progress("Reading the page", 0, 0)
-    title, blocks = _main_text(text)
+    tree = parse_html(text)
+    if tree is None:
+        raise _without_text()
+    _drop(tree, _NAVIGATION)  # here already, for what is listed in it was taken for authors
+    found = _extract(tree)
+    blocks = list(_walk(found.body)) if found is not None else []
+    title = (found and found.title) or " ".join((tree.findtext(".//title") or "").split())
+    author, published = _author(found, tree), (found and found.date) or ""
+    if sum(bool(block.text.strip()) for block in blocks) < 2:  # one is what it makes of a page it cannot read
+        blocks = _all_text(tree) or blocks
     if not any(block.text.strip() for block in blocks):
-        blocks = _all_text(text)
-    if not any(block.text.strip() for block in blocks):
-        raise SourceRefused(
-            "no_text", "The page holds no text. It may be drawn by a program.", "Save it as a PDF and add that."
-        )
-    return Document(title or _title(text), "html", None, tuple(blocks))
+        raise _without_text()
+    return Document(title, "html", None, tuple(blocks), author, published)
 
 
-def _main_text(text: str) -> tuple[str, list[Block]]:
+def _without_text() -> SourceRefused:
+    return SourceRefused(
+        "no_text", "The page holds no text. It may be drawn by a program.", "Save it as a PDF and add that."
+    )
+
+
+def _extract(tree: Any) -> Any:
+    """Main text and facts, or None. Dates are taken where the page states one, never guessed from its text."""
     import trafilatura
+    from trafilatura.settings import set_date_params, use_config
 
+    config = use_config()
+    config.set("DEFAULT", "MIN_EXTRACTED_SIZE", str(_SHORTEST))
     try:
-        found: Any = trafilatura.bare_extraction(
-            text, include_comments=False, include_tables=True, favor_recall=True, with_metadata=True
+        return trafilatura.bare_extraction(
+            tree,
+            include_comments=False,
+            favor_recall=True,
+            with_metadata=True,
+            date_extraction_params=set_date_params(extensive=False),
+            config=config,
         )
-        return (found.title or "", list(_walk(found.body))) if found is not None else ("", [])
     except (ValueError, RecursionError):
-        return "", []
+        return None
+
+
+def _author(found: Any, tree: Any) -> str:
+    """Each name once; of one word only where names are written so, as elsewhere it is most often an account."""
+    stated = (found.author or "").split("; ") if found is not None else []
+    if not any(stated):
+        stated = [name for name in tree.xpath("//meta[@name='author']/@content") if cjk(name)]
+    names: dict[str, str] = {}
+    for name in stated:
+        names.setdefault("".join(name.lower().split()), name.strip())
+    return "; ".join(names.values())
 
 
 def _walk(element: Any) -> Iterator[Block]:
@@ -89,18 +123,14 @@ def parse_html(text: str) -> Any:
         return None
 
 
-def _title(text: str) -> str:
-    tree = parse_html(text)
-    return "" if tree is None else " ".join((tree.findtext(".//title") or "").split())
-
-
-def _all_text(text: str) -> list[Block]:
-    tree = parse_html(text)
-    if tree is None:
-        return []
-    for element in tree.xpath(_SKIPPED):
+def _drop(tree: Any, path: str) -> None:
+    for element in tree.xpath(path):
         if element.getparent() is not None:
-            element.dropparse_html()
+            element.drop_tree()
+
+
+def _all_text(tree: Any) -> list[Block]:
+    """All that stands in the body but what surrounds the text on every page of a site."""
+    _drop(tree, _CHROME)
     body = tree.find("body")
-    lines = "\n".join((tree if body is None else body).itertext()).splitlines()
-    return [Block(" ".join(line.split())) for line in lines if line.strip()]
+    return [] if body is None else list(blocks_of(body))

@@ -1,0 +1,122 @@
+"""What is taken from a web page: its main text with title, author and date, and nothing of what surrounds it."""
+
+from __future__ import annotations
+
+import pytest
+
+from crag.errors import SourceRefused
+from crag.library.document import Document
+from crag.library.parse import parse
+from crag.stopping import Stop
+
+CHROME_BEFORE = """<header><a href="/">Kettle News</a><nav><ul><li><a href="/a">Subscribe</a></li></ul></nav></header>
+<div id="cookie-banner"><p>We use cookies to improve your experience. By continuing you accept our policy.</p></div>
+<div id="onetrust-consent-sdk"><p>We value your privacy and store information on your device for our partners.</p></div>
+"""
+CHROME_AFTER = """<section id="comments" class="comments"><h2>Comments</h2>
+<p>I disagree with all of this, my own kettle is much better than yours.</p></section>
+<div id="disqus_thread"><p>What a great comment this is, thank you so much for it.</p></div>
+<aside class="related"><h3>Related articles</h3><ul><li><a href="/x">Ten best toasters</a></li></ul></aside>
+<footer><p>© 2019 Kettle News. All rights reserved.</p></footer>
+"""
+ENGLISH = """<h1>How kettles work</h1><p>A kettle is a vessel in which water is heated until it boils. The element in
+its base turns electric current into heat, and the water carries that heat upwards.</p>
+<h2>Parts</h2><p>Every kettle has these parts, and each of them may break after years of daily use in a kitchen:</p>
+<ul><li>a heating element</li><li>a thermostat<ul><li>made of two metals</li></ul></li><li>a whistle</li></ul>
+<h3>Times to boil</h3><table><tr><th>Volume</th><th>Time</th></tr><tr><td>1 litre</td><td>150 seconds</td></tr></table>
+<p>The time may be computed with a little program, given the power in watts:</p>
+<pre><code>def seconds(litres, watts):
+    return litres * 4186 * 80 / watts
+</code></pre><blockquote><p>A watched kettle never boils.</p></blockquote>"""
+SAID = """<meta property="og:title" content="How kettles work"><meta name="author" content="Ada Lovelace">
+<meta property="article:published_time" content="2024-03-05T10:00:00Z">"""
+
+
+def read(html: str) -> Document:
+    return parse("page", html.encode(), content_type="text/html", charset="utf-8", stop=Stop())
+
+
+def page(main: str, head: str = "", title: str = "How kettles work | Kettle News") -> str:
+    body = f"{CHROME_BEFORE}<main><article>{main}</article>{CHROME_AFTER}</main>"
+    return f"<!doctype html><html><head><title>{title}</title>{head}</head><body>{body}</body></html>"
+
+
+def test_a_page_is_reduced_to_its_text_with_headings_lists_tables_and_code() -> None:
+    blocks = read(page(ENGLISH, SAID)).blocks
+    assert [(block.kind, block.text) for block in blocks if block.kind != "paragraph"] == [
+        ("heading", "How kettles work"),
+        ("heading", "Parts"),
+        ("item", "- a heating element"),
+        ("item", "- a thermostat"),
+        ("item", "- made of two metals"),
+        ("item", "- a whistle"),
+        ("heading", "Times to boil"),
+        ("row", "Volume | Time"),
+        ("row", "1 litre | 150 seconds"),
+        ("code", "def seconds(litres, watts):\n    return litres * 4186 * 80 / watts"),
+    ]
+    assert [block.text.split()[:2] for block in blocks if block.kind == "paragraph"] == [
+        ["A", "kettle"],
+        ["Every", "kettle"],
+        ["The", "time"],
+        ["A", "watched"],
+    ]
+
+
+def test_title_author_and_date_are_those_the_page_states() -> None:
+    document = read(page(ENGLISH, SAID))
+    assert (document.title, document.author, document.published) == ("How kettles work", "Ada Lovelace", "2024-03-05")
+    navigation = '<div role="navigation" class="navbox authority-control"><a href="/a">Authority control</a></div>'
+    unsigned = read(page(ENGLISH + navigation))
+    assert (unsigned.author, unsigned.published) == ("", "")
+
+
+def test_authors_named_twice_are_told_once_and_in_order() -> None:
+    head = """<meta property="article:author" content="山田 太郎"><script type="application/ld+json">
+    {"@context": "https://schema.org", "@type": "NewsArticle", "headline": "やかん", "datePublished": "2022-01-09",
+     "author": [{"@type": "Person", "name": "山田太郎"}, {"@type": "Person", "name": "鈴木 花子"}]}</script>"""
+    document = read(page(ENGLISH, head))
+    assert (document.author, document.published) == ("山田 太郎; 鈴木 花子", "2022-01-09")
+
+
+KOREAN = """<h1>주전자의 원리</h1><p>주전자는 물을 끓이는 데 쓰는 그릇이다. 바닥의 열선이 전류를 열로 바꾸고, 물은
+대류로 그 열을 위로 나른다.</p><h2>부품</h2><ul><li>열선</li><li>온도 조절기</li></ul><table>
+<tr><th>부피</th><th>시간</th></tr><tr><td>1리터</td><td>150초</td></tr></table>"""
+CHINESE = """<h1>水壶的原理</h1><p>水壶是用来烧水的容器。底部的电热丝把电流变成热量，水通过对流把热量带到上面。</p>
+<h2>零件</h2><ul><li>电热丝</li><li>温控器</li></ul><table><tr><th>容量</th><th>时间</th></tr><tr><td>一升</td><td>150秒</td></tr></table>"""
+JAPANESE = """<h1>やかんの仕組み</h1><p>やかんは水を沸かすための器である。底の電熱線が電流を熱に変え、水は
+対流によってその熱を上へ運ぶ。</p><h2>部品</h2><ul><li>電熱線</li><li>温度調節器</li></ul><table><tr><th>量</th><th>時間</th></tr><tr><td>一升</td>
+<td>150秒</td></tr></table>"""
+
+
+@pytest.mark.parametrize(
+    ("main", "author", "notice"),
+    [
+        (KOREAN, "김철수", "이 웹사이트는 쿠키를 사용합니다."),
+        (CHINESE, "王小明", "本网站使用Cookie以改善您的体验。"),
+        (JAPANESE, "山田太郎", "当サイトではクッキーを使用しています。"),
+    ],
+    ids=["Korean", "Chinese", "Japanese"],
+)
+def test_short_pages_in_other_scripts_keep_their_shape(main: str, author: str, notice: str) -> None:
+    head = f'<meta name="author" content="{author}">'
+    body = f'<nav>메뉴 首页</nav><div class="cookie-notice"><p>{notice}</p></div><div id="content">{main}</div>'
+    after = f'<div id="comments"><p>{notice}</p></div><div class="footer">© 2026</div>'
+    document = read(f"<html><head><title>x</title>{head}</head><body>{body}{after}</body></html>")
+    kinds = [block.kind for block in document.blocks]
+    assert kinds == ["heading", "paragraph", "heading", "item", "item", "row", "row"]
+    assert document.author == author
+    assert notice not in " ".join(block.text for block in document.blocks)
+
+
+def test_what_is_too_little_for_a_main_text_is_read_whole_but_for_menus_and_programs() -> None:
+    html = "<body><header>Logo</header><nav>Menu</nav><script>var x = 1</script><p>Hi there.</p><footer>©</footer>"
+    document = read(f"<html><head><title>Tiny</title><style>p {{}}</style></head>{html}</body></html>")
+    assert (document.title, [block.text for block in document.blocks]) == ("Tiny", ["Hi there."])
+
+
+def test_a_page_drawn_by_a_program_is_refused_in_words() -> None:
+    html = "<html><head><title>App</title></head><body><div id='root'></div><script>draw()</script></body></html>"
+    with pytest.raises(SourceRefused, match="drawn by a program") as caught:
+        read(html)
+    assert caught.value.code == "no_text"
