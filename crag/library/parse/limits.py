@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from crag.errors import SourceRefused
 
@@ -22,3 +23,13 @@ class Limits:
 def too_large(what: str) -> SourceRefused:
     """The refusal of a file over a limit; `what` completes the sentence “The file …”."""
     return SourceRefused("too_large", f"The file {what}.", "Split it and add the parts.")
+
+
+def out_of_memory() -> SourceRefused:
+    """The refusal of a file that cannot be read within `Limits.memory`."""
+    return too_large("needs more memory than it may use")
+
+
+def refusal(refused: SourceRefused) -> dict[str, Any]:
+    """What the child says of it to the parent."""
+    return {"refused": [refused.code, refused.message, refused.remedy]}

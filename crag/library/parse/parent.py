@@ -7,26 +7,17 @@ path is simpler than two, and a start costs less than embedding a page. No file 
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import tempfile
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
 
-import crag
 from crag.errors import SourceRefused
 from crag.library.document import Document
-from crag.library.parse.limits import Limits, too_large
+from crag.library.parse.limits import Limits
+from crag.library.parse.process import deadline, end, opened, start, why_ended
 from crag.stopping import Stop
 from crag.types import Progress
-
-_ROOT = Path(crag.__file__).parent.parent
 
 
 def parse(
@@ -46,63 +37,28 @@ def parse(
     """
     limits = limits or Limits()
     request = {"name": name, "content_type": content_type, "charset": charset, "limits": asdict(limits)}
-    with _opened(data) as file:
-        _check_size(os.fstat(file.fileno()).st_size, limits)
+    with opened(data, limits) as file:
         return _Child(request, file, limits, stop).follow(progress or (lambda _: None))
 
 
-@contextmanager
-def _opened(data: bytes | Path) -> Iterator[IO[bytes]]:
-    if isinstance(data, Path):
-        with data.open("rb") as file:
-            yield file
-    else:
-        with tempfile.TemporaryFile() as file:
-            file.write(data)
-            file.seek(0)
-            yield file
-
-
-def _check_size(size: int, limits: Limits) -> None:
-    if size == 0:
-        raise SourceRefused("empty", "The file is empty.")
-    if size > limits.size:
-        raise too_large(f"is larger than the limit of {limits.size / 1_048_576:,.0f} MB")
-
-
 class _Child:
-    """One child process. It gets the file as standard input and no path, key or setting of ours."""
+    """One child process that reads one file."""
 
     def __init__(self, request: dict[str, Any], file: IO[bytes], limits: Limits, stop: Stop) -> None:
         self._limits = limits
         self._stop = stop
-        self._late = False
-        environment = {"PYTHONPATH": str(_ROOT), "PYTHONUTF8": "1", "PATH": os.defpath}
-        if "SYSTEMROOT" in os.environ:  # Windows starts no process without it
-            environment["SYSTEMROOT"] = os.environ["SYSTEMROOT"]
-        self._process = subprocess.Popen(  # noqa: S603 — our own module, no shell
-            [sys.executable, "-P", "-s", "-m", "crag.library.parse.child", json.dumps(request)],
-            stdin=file,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=environment,
-        )
+        self._process = start("crag.library.parse.child", request, file)
 
     def follow(self, progress: Callable[[Progress], None]) -> Document:
         """Its document. Raises `SourceRefused`, `Stopped`."""
-        timer = threading.Timer(self._limits.seconds, self._expire)
-        timer.daemon = True
-        timer.start()
-        try:
-            with self._process as process, self._stop.breaking(process.kill):
-                try:
+        with self._process as process, self._stop.breaking(lambda: end(process)):
+            try:
+                with deadline(process, self._limits.seconds) as late:
                     reply = self._reply(progress)
-                finally:
-                    process.kill()
-        finally:
-            timer.cancel()
+            finally:
+                end(process)
         self._stop.check()
-        return self._document(reply)
+        return self._document(reply, late.is_set())
 
     def _reply(self, progress: Callable[[Progress], None]) -> dict[str, Any]:
         """The last line that the child wrote, or nothing when it ended before that; earlier lines are progress."""
@@ -118,30 +74,9 @@ class _Child:
             progress(Progress(*message["progress"]))
         return {}
 
-    def _document(self, reply: dict[str, Any]) -> Document:
+    def _document(self, reply: dict[str, Any], late: bool) -> Document:
         if "document" in reply:
             return Document.from_json(reply["document"])
         if "refused" in reply:
             raise SourceRefused(*reply["refused"])
-        if self._late or self._ended_by("SIGXCPU"):
-            raise _too_slow(self._limits)
-        if self._ended_by("SIGABRT", "SIGTRAP"):  # what native parsers do when an allocation fails
-            raise too_large("needs more memory than it may use")
-        raise _corrupt()
-
-    def _ended_by(self, *names: str) -> bool:
-        return any(self._process.returncode == -getattr(signal, name, 0) for name in names)
-
-    def _expire(self) -> None:
-        self._late = True
-        self._process.kill()
-
-
-def _corrupt() -> SourceRefused:
-    return SourceRefused("corrupt", "The file is damaged and cannot be read.", "Open it, save it anew and add that.")
-
-
-def _too_slow(limits: Limits) -> SourceRefused:
-    return SourceRefused(
-        "too_slow", f"Reading the file took longer than {limits.seconds:,.0f} seconds.", "Split it and add the parts."
-    )
+        raise why_ended(self._process, late, self._limits)

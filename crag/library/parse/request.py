@@ -8,6 +8,13 @@ from dataclasses import dataclass
 from crag.errors import SourceRefused
 from crag.library.parse.limits import Limits
 
+# Of the files that are looked for in folders and archives; what a file is, its content decides.
+SUFFIXES = frozenset(
+    """
+    .pdf .docx .pptx .pptm .xlsx .xlsm .odt .epub .eml .html .htm .xhtml .csv .tsv .json .jsonl .ndjson .md .markdown
+    .txt .text .zip
+    """.split()  # noqa: SIM905 — a list of so many would hide the words
+)
 SUPPORTED = (
     "Add a PDF, an Office file (.docx, .pptx, .xlsx), OpenDocument text (.odt), an e-book (.epub), an e-mail (.eml), "
     "a web page, a table (.csv), JSON, Markdown or text."

@@ -1,0 +1,52 @@
+"""What a process that reads foreign files does to itself first: bounds its means, and keeps its answers apart."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Callable
+from typing import Any
+
+from crag.library.parse.limits import Limits
+
+Answer = Callable[..., None]
+
+
+def only_answers() -> Answer:
+    """What writes one line to the parent, and bytes behind it; anything a library prints goes elsewhere."""
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+
+    def answer(message: dict[str, Any], data: bytes = b"") -> None:
+        out.write(json.dumps(message).encode() + b"\n" + data)
+        out.flush()
+
+    return answer
+
+
+def restrict(limits: Limits) -> None:
+    """Bound memory and processor time, forbid writing files, where the system can (macOS ignores RLIMIT_AS)."""
+    wanted = {"RLIMIT_AS": limits.memory, "RLIMIT_DATA": limits.memory, "RLIMIT_CORE": 0, "RLIMIT_FSIZE": 0}
+    for name, value in wanted.items():
+        _bound(name, value)
+    allow_seconds(limits.seconds)
+
+
+def allow_seconds(seconds: float) -> None:
+    """Bound the processor time of this process, and of each that it starts from now on."""
+    _bound("RLIMIT_CPU", math.ceil(seconds))
+
+
+def _bound(name: str, value: int) -> None:
+    try:
+        import resource
+    except ImportError:  # Windows has none of this; the parent's deadline still holds
+        return
+    kind = getattr(resource, name)
+    hard = resource.getrlimit(kind)[1]
+    soft = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    try:
+        resource.setrlimit(kind, (soft, hard))
+    except (ValueError, OSError):  # macOS knows the name and refuses the value
+        return

@@ -1,0 +1,95 @@
+"""Starts and ends the processes that read foreign files. They get the file as standard input and no setting of ours."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+import crag
+from crag.errors import SourceRefused
+from crag.library.parse.limits import Limits, out_of_memory, too_large
+
+_ROOT = Path(crag.__file__).parent.parent
+Child = subprocess.Popen[bytes]
+
+
+@contextmanager
+def opened(data: bytes | Path, limits: Limits) -> Iterator[IO[bytes]]:
+    """`data` as an open file, its size judged first. Raises `SourceRefused` (`empty`, `too_large`)."""
+    with data.open("rb") if isinstance(data, Path) else tempfile.TemporaryFile() as file:
+        if isinstance(data, bytes):
+            file.write(data)
+            file.seek(0)
+        size = os.fstat(file.fileno()).st_size
+        if size == 0:
+            raise SourceRefused("empty", "The file is empty.")
+        if size > limits.size:
+            raise too_large(f"is larger than the limit of {limits.size / 1_048_576:,.0f} MB")
+        yield file
+
+
+def start(module: str, request: dict[str, Any], file: IO[bytes]) -> Child:
+    """A fresh process that runs `module` with `request` as its argument, in a group with all that it starts."""
+    environment = {"PYTHONPATH": str(_ROOT), "PYTHONUTF8": "1", "PATH": os.defpath}
+    if "SYSTEMROOT" in os.environ:  # Windows starts no process without it
+        environment["SYSTEMROOT"] = os.environ["SYSTEMROOT"]
+    return subprocess.Popen(  # noqa: S603 — our own module, no shell
+        [sys.executable, "-P", "-s", "-m", module, json.dumps(request)],
+        stdin=file,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=environment,
+        start_new_session=True,
+    )
+
+
+def end(child: Child) -> None:
+    """Kills it and what it started; harmless when it has ended."""
+    if child.returncode is None and hasattr(os, "killpg"):
+        with suppress(OSError):
+            os.killpg(child.pid, signal.SIGKILL)
+    child.kill()
+
+
+@contextmanager
+def deadline(child: Child, seconds: float) -> Iterator[threading.Event]:
+    """Ends the child if the block takes longer; the event tells whether that happened."""
+    late = threading.Event()
+
+    def expire() -> None:
+        late.set()
+        end(child)
+
+    timer = threading.Timer(seconds, expire)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield late
+    finally:
+        timer.cancel()
+
+
+def why_ended(child: Child, late: bool, limits: Limits) -> SourceRefused:
+    """Why it said nothing: `too_slow`, `too_large` or `corrupt`."""
+    end(child)
+    code = child.wait()
+    if late or code == _by("SIGXCPU"):
+        what = f"Reading the file took longer than {limits.seconds:,.0f} seconds."
+        return SourceRefused("too_slow", what, "Split it and add the parts.")
+    if code in (_by("SIGABRT"), _by("SIGTRAP")):  # what native parsers do when an allocation fails
+        return out_of_memory()
+    return SourceRefused("corrupt", "The file is damaged and cannot be read.", "Open it, save it anew and add that.")
+
+
+def _by(name: str) -> int:
+    """What a process returns that was ended by this signal."""
+    return -getattr(signal, name, 0)

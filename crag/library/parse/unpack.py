@@ -1,0 +1,125 @@
+"""The process that unpacks an archive from standard input, under limits, to standard output, and writes no file.
+
+For each member one line `{"member": name, "size": n}` and n bytes, or `{"member": name, "refused": […]}`; then
+`{"end": true}`, or `{"refused": […]}` of the whole.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import stat
+import sys
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import PurePosixPath
+from typing import Any
+
+from crag.errors import SourceRefused
+from crag.library.cleaning import clean_text
+from crag.library.parse.confinement import only_answers, restrict
+from crag.library.parse.encoding import decode
+from crag.library.parse.limits import Limits, out_of_memory, refusal, too_large
+from crag.library.parse.request import SUFFIXES, unsupported
+
+_PIECE = 1024 * 1024
+_MAX_MEMBERS = 10_000
+_ELSEWHERE = re.compile(r"/|[A-Za-z]:|(?:.*/)?\.\.(?:/|$)")
+_HIDDEN = re.compile(r"(?:^|/)(?:\.[^./]|__MACOSX/)")
+_UTF8_NAME = 0x800  # general purpose bit 11 (APPNOTE.TXT 6.3.10, section 4.4.4)
+_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError, OverflowError)
+
+
+def main() -> None:
+    """Read the archive and answer."""
+    answer = only_answers()
+    values: dict[str, Any] = json.loads(sys.argv[1])
+    limits = Limits(**values["limits"])
+    restrict(limits)
+    try:
+        for name, found in _members(limits, values["only"]):
+            if isinstance(found, bytes):
+                answer({"member": name, "size": len(found)}, found)
+            else:
+                answer({"member": name} | refusal(found))
+        answer({"end": True})
+    except SourceRefused as refused:
+        answer(refusal(refused))
+    except MemoryError:
+        answer(refusal(out_of_memory()))
+    except _DAMAGED:
+        answer(refusal(_damaged("The archive")))
+
+
+def _members(limits: Limits, only: str | None) -> Iterator[tuple[str, bytes | SourceRefused]]:
+    """What can be read, in order of name. Raises `SourceRefused` when passwords or sizes forbid to go on."""
+    left = limits.inflated
+    with zipfile.ZipFile(sys.stdin.buffer) as archive:
+        chosen = [(name, member) for name, member in _readable(archive).items() if only in (None, name)]
+        if len(chosen) > _MAX_MEMBERS:
+            raise too_large(f"holds more than {_MAX_MEMBERS:,} files")
+        if any(member.flag_bits & 1 for _, member in chosen):
+            raise SourceRefused("encrypted", "The archive needs a password.", "Unpack it and add the files.")
+        for name, member in sorted(chosen):
+            found = _refused(name, member) or _inflate(archive, member, min(left, limits.size))
+            left -= len(found) if isinstance(found, bytes) else 0
+            if found is None:
+                left -= limits.size
+                found = too_large(f"is larger than the limit of {limits.size / _PIECE:,.0f} MB")
+            if left < 0:
+                raise too_large(f"unpacks to more than {limits.inflated / _PIECE:,.0f} MB")
+            yield name, found
+
+
+def _readable(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
+    """The members that look as if they could be read, by name, hidden ones left out; of two with one name the last."""
+    members = {_name(member): member for member in archive.infolist() if not member.is_dir()}
+    return {
+        name: member
+        for name, member in members.items()
+        if PurePosixPath(name).suffix.lower() in SUFFIXES and not _HIDDEN.search(name)
+    }
+
+
+def _name(member: zipfile.ZipInfo) -> str:
+    """As text to show. Names that are not marked as Unicode are in the encoding of whoever packed them."""
+    name = member.filename
+    if not member.flag_bits & _UTF8_NAME and not name.isascii():
+        with suppress(SourceRefused, UnicodeEncodeError):
+            name = decode(name.encode("cp437"), None, html=False)
+    return clean_text(name.replace("\\", "/"))
+
+
+def _refused(name: str, member: zipfile.ZipInfo) -> SourceRefused | None:
+    """Why a member is not unpacked."""
+    if stat.S_ISLNK(member.external_attr >> 16):
+        return unsupported("This is a link to another file", "Add that file.")
+    if _ELSEWHERE.match(name):
+        return unsupported("Its name points outside the archive", "Unpack the archive and add the file.")
+    if name.lower().endswith(".zip"):
+        return unsupported("This is an archive within an archive", "Unpack the outer one and add this.")
+    return None
+
+
+def _inflate(archive: zipfile.ZipFile, member: zipfile.ZipInfo, most: int) -> bytes | SourceRefused | None:
+    """The member, counted while it is inflated, as what it says of its size is not believed; None when over `most`."""
+    data = bytearray()
+    try:
+        with archive.open(member) as file:
+            while piece := file.read(_PIECE):
+                data += piece
+                if len(data) > most:
+                    return None
+    except _DAMAGED:
+        return _damaged("The file")
+    return bytes(data)
+
+
+def _damaged(what: str) -> SourceRefused:
+    return SourceRefused("corrupt", f"{what} is damaged and cannot be unpacked.", "Pack it anew and add that.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,145 @@
+"""Archives: each file in them comes out on its own, and nothing in them can do harm."""
+
+from __future__ import annotations
+
+import io
+import stat
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from crag.errors import SourceRefused, Stopped
+from crag.library.archive import Member, inside, is_archive, members, outside
+from crag.library.parse import Limits
+from crag.stopping import Stop
+
+Named = dict[str | zipfile.ZipInfo, str | bytes]
+
+
+def packed(content: Named) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in content.items():
+            archive.writestr(name, data)
+    return out.getvalue()
+
+
+def unpacked(data: bytes | Path, only: str | None = None, **limits: float) -> list[Member]:
+    return list(members(data, Limits(**limits), Stop(), only))
+
+
+def refusal(data: bytes, **limits: float) -> SourceRefused:
+    with pytest.raises(SourceRefused) as caught:
+        unpacked(data, **limits)
+    return caught.value
+
+
+def codes(found: list[Member]) -> dict[str, str]:
+    return {member.name: member.refused.code if member.refused else "" for member in found}
+
+
+def link(name: str) -> zipfile.ZipInfo:
+    info = zipfile.ZipInfo(name)
+    info.external_attr = (stat.S_IFLNK | 0o777) << 16
+    return info
+
+
+def test_what_can_be_read_comes_out_by_name_and_hidden_files_stay() -> None:
+    content: Named = {"b/notes.md": "# Notes", "a.txt": "Hello", "a/": "", "photo.raw": "x", ".secret.txt": "x"}
+    found = unpacked(packed(content | {"__MACOSX/a.txt": "x", "b/.git/c.txt": "x"}))
+    assert [(member.name, member.data) for member in found] == [("a.txt", b"Hello"), ("b/notes.md", b"# Notes")]
+
+
+def test_one_member_alone_can_be_had_again(tmp_path: Path) -> None:
+    path = tmp_path / "a.zip"
+    path.write_bytes(packed({"one.txt": "1", "two.txt": "2"}))
+    assert [member.data for member in unpacked(path, only="two.txt")] == [b"2"]
+    assert outside(inside(path, "b/two.txt")) == (path, "b/two.txt")
+    assert outside("/folder/a.txt") is None
+
+
+def test_an_office_file_is_no_archive_whatever_it_is_called() -> None:
+    assert is_archive("a.ZIP", packed({"a.txt": "x"}))
+    assert not is_archive("a.zip", packed({"[Content_Types].xml": "x"}))
+    assert not is_archive("a.zip", packed({"mimetype": "application/epub+zip"}))
+    assert not is_archive("a.zip", b"just text")
+    assert not is_archive("a.docx", packed({"a.txt": "x"}))
+
+
+def test_names_are_text_in_whatever_encoding_they_were_packed() -> None:
+    korean = "한국어 문서 이름.txt"
+    data = packed({"x" * len(korean.encode("cp949")): "text", "b.txt": "b"})
+    data = data.replace(b"x" * len(korean.encode("cp949")), korean.encode("cp949"))
+    assert unpacked(data)[1].name == korean
+
+
+def test_members_that_point_elsewhere_and_links_are_refused_and_nothing_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "in").mkdir()
+    monkeypatch.chdir(tmp_path / "in")
+    names = ["../../x.txt", f"{tmp_path}/y.txt", "C:\\z.txt", "a\\..\\..\\w.txt"]
+    found = codes(unpacked(packed(dict.fromkeys(names, "x") | {link("passwd.txt"): "/etc/passwd", "ok.txt": "x"})))
+    assert [name for name, code in found.items() if not code] == ["ok.txt"]
+    assert len(found) == 6
+    assert [path.name for path in tmp_path.rglob("*")] == ["in"]
+
+
+def test_an_archive_within_an_archive_is_not_unpacked() -> None:
+    inner = packed({"a.txt": bytes(10 << 20)})
+    assert codes(unpacked(packed({"inner.zip": inner, "b.txt": "b"}))) == {"inner.zip": "unsupported", "b.txt": ""}
+
+
+def test_a_zip_bomb_ends_at_the_budget_and_a_large_member_costs_only_itself() -> None:
+    data = packed({f"{n}.txt": bytes(4 << 20) for n in range(10)} | {"z.txt": "fine"})
+    assert len(data) < 60_000
+    assert refusal(data, inflated=20 << 20).code == "too_large"
+    found = codes(unpacked(data, size=1 << 20))
+    assert (found.pop("z.txt"), set(found.values())) == ("", {"too_large"})
+
+
+@pytest.mark.parametrize("said", [100, 0, (1 << 32) - 2], ids=["less", "none", "more"])
+def test_sizes_that_lie_are_not_believed(said: int) -> None:
+    honest = packed({"a.txt": bytes(8 << 20)})
+    lying = honest.replace((8 << 20).to_bytes(4, "little"), said.to_bytes(4, "little"))
+    assert lying != honest
+    assert set(codes(unpacked(lying, size=4 << 20)).values()) <= {"corrupt", "too_large"}
+    assert set(codes(unpacked(lying, size=9 << 20)).values()) == {"corrupt"} if said < 8 << 20 else True
+
+
+def test_a_password_is_asked_for_in_words() -> None:
+    data = bytearray(packed({"a.txt": "secret"}))
+    for mark, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        data[data.index(mark) + offset] |= 1
+    assert refusal(bytes(data)).code == "encrypted"
+
+
+@pytest.mark.parametrize(
+    ("damage", "code"),
+    [
+        (lambda data: b"", "empty"),
+        (lambda data: data[:-30], "corrupt"),
+        (lambda data: packed({"photo.raw": "x"}), "empty"),
+        (lambda data: packed({f"{n}.txt": "" for n in range(10_001)}), "too_large"),
+    ],
+    ids=["nothing", "truncated", "nothing to read", "too many"],
+)
+def test_what_cannot_be_unpacked_is_refused_by_its_code(damage: Callable[[bytes], bytes], code: str) -> None:
+    assert refusal(damage(packed({"a.txt": "Hello"}))).code == code
+
+
+def test_one_damaged_member_does_not_keep_the_others() -> None:
+    data = packed({"a.txt": "A" * 1000, "b.txt": "fine"})
+    at = data.index(b"a.txt") + 6
+    assert codes(unpacked(data[:at] + b"\xff\xff" + data[at + 2 :])) == {"a.txt": "corrupt", "b.txt": ""}
+
+
+def test_unpacking_stops_when_asked_and_leaves_no_process() -> None:
+    stop = Stop()
+    unpacking = members(packed({f"{n}.txt": bytes(1 << 20) for n in range(50)}), Limits(), stop)
+    next(unpacking)
+    stop.request()
+    with pytest.raises(Stopped):
+        list(unpacking)
