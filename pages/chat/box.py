@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -88,7 +90,7 @@ def _collection_chip(options: RunOptions) -> None:
         return f"{markdown.label(name, 60)} {words.grey(f'{names[name].sources:,}')}"
 
     st.menu_button(
-        _only(options.source_ids) or markdown.label(options.collection, 40) or _EVERYTHING,
+        _only(options.source_ids) or _kept_to(options.collection, names) or _EVERYTHING,
         ["", *names],
         format_func=described,
         icon=":material/folder_open:",
@@ -97,6 +99,12 @@ def _collection_chip(options: RunOptions) -> None:
         key="chip_collection",
         on_click=lambda: state.change_options(collection=st.session_state.chip_collection, source_ids=()),
     )
+
+
+def _kept_to(collection: str, names: Container[str]) -> str:
+    """The collection that is asked; one deleted since finds nothing, which must be seen before one asks."""
+    gone = collection and collection not in names
+    return f"{markdown.label(collection, 40)} (deleted)" if gone else markdown.label(collection, 40)
 
 
 def _only(source_ids: tuple[str, ...]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -41,6 +41,12 @@ def open_conversation(conversation_id: str | None) -> None:
     if conversation_id:
         st.session_state.conversation = conversation_id
         st.query_params["c"] = conversation_id
+
+
+def ask_only(source_ids: Sequence[str]) -> None:
+    """Begin a new conversation whose questions are kept to these documents."""
+    open_conversation(None)
+    st.session_state.new_options = RunOptions(source_ids=tuple(source_ids))
 
 
 def options() -> RunOptions:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from crag.errors import CragError
+from crag.types import DEFAULT_COLLECTION
+from pages.documents import dialogs
 from pages.parts import markdown, words
 from pages.parts.resources import application
 
+NEW, RENAME, DELETE = "new collection", "rename collection", "delete collection"
 _EVERYTHING = "All documents"
+_LONGEST_NAME = 60
+_DEEDS = {RENAME: ":material/edit: Rename", DELETE: ":material/delete: Delete"}
 
 
 def draw() -> str:
@@ -21,7 +28,7 @@ def draw() -> str:
     with st.sidebar:
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
             st.markdown("**Collections**", width="content")
-            st.button("New", icon=":material/create_new_folder:", type="tertiary", on_click=_open_dialog)
+            st.button("New", icon=":material/create_new_folder:", type="tertiary", on_click=dialogs.ask, args=(NEW,))
         with st.container(gap="xxsmall"):
             _row("", sum(collection.sources for collection in found), chosen)
             for collection in found:
@@ -35,49 +42,86 @@ def draw() -> str:
     return chosen
 
 
-def _row(name: str, sources: int, chosen: str) -> None:
-    title = markdown.label(name, 60) or _EVERYTHING
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
-        st.button(
-            f"**{title}**" if name == chosen else title,
-            icon=":material/folder_open:" if name == chosen else ":material/folder:",
-            type="tertiary",
-            wrap=False,
-            key=f"collection-{name}",
-            on_click=_choose,
-            args=(name,),
-        )
-        st.markdown(words.grey(f"{sources:,}"), width="content")
-
-
-def _choose(name: str) -> None:
+def choose(name: str) -> None:
+    """Show this collection, or all documents for an empty name."""
     st.session_state.collection = name
 
 
-def _open_dialog() -> None:
-    st.session_state.new_collection = True
+def _row(name: str, sources: int, chosen: str) -> None:
+    title = markdown.label(name, 60) or _EVERYTHING
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
+        with st.container():
+            st.button(
+                f"**{title}**" if name == chosen else title,
+                icon=":material/folder_open:" if name == chosen else ":material/folder:",
+                type="tertiary",
+                wrap=False,
+                key=f"collection-{name}",
+                on_click=choose,
+                args=(name,),
+            )
+        if name == chosen and name not in ("", DEFAULT_COLLECTION):
+            st.menu_button(
+                "Edit",
+                [*_DEEDS],
+                format_func=_DEEDS.__getitem__,
+                type="tertiary",
+                key="edit-collection",
+                on_click=lambda: dialogs.ask(st.session_state["edit-collection"], name),
+            )
+        st.markdown(words.grey(f"{sources:,}"), width="content")
 
 
-def _close() -> None:
-    st.session_state.pop("new_collection", None)
-
-
-def draw_dialog() -> None:
+def draw_new(_about: None) -> None:
     """The dialog for a new collection."""
-    st.dialog("New collection", icon=":material/create_new_folder:", on_dismiss=_close)(_make)()
+
+    def make(name: str) -> None:
+        choose(application().library.create_collection(name))
+
+    _dialog("New collection", ":material/create_new_folder:", lambda: _name_form("", "Create", make))
 
 
-def _make() -> None:
-    with st.form("collection", border=False):  # Enter in the field creates, too
-        name = st.text_input("Name", max_chars=60, placeholder="Papers")
-        sent = st.form_submit_button("Create", icon=":material/check:")
+def draw_rename(name: str) -> None:
+    """The dialog that gives a collection another name."""
+
+    def rename(new_name: str) -> None:
+        choose(application().rename_collection(name, new_name))
+
+    _dialog("Rename the collection", ":material/edit:", lambda: _name_form(name, "Rename", rename))
+
+
+def draw_delete(name: str) -> None:
+    """Ask before a collection goes, and say what goes with it."""
+    _dialog("Delete the collection?", ":material/delete:", lambda: _delete(name))
+
+
+def _dialog(title: str, icon: str, content: Callable[[], None]) -> None:
+    st.dialog(title, icon=icon, on_dismiss=dialogs.close)(content)()
+
+
+def _name_form(name: str, label: str, act: Callable[[str], None]) -> None:
+    with st.form("collection-name", border=False):  # Enter in the field sends, too
+        typed = st.text_input("Name", value=name, max_chars=_LONGEST_NAME, placeholder="Papers")
+        sent = st.form_submit_button(label, icon=":material/check:")
     if not sent:
         return
     try:
-        application().library.create_collection((name or "").strip())
+        act((typed or "").strip())
     except CragError as error:
         st.markdown(f":red[{markdown.label(str(error))}]")
         return
-    _choose((name or "").strip())
-    _close()
-    st.rerun()
+    dialogs.close_and_redraw()
+
+
+def _delete(name: str) -> None:
+    held = len(application().library.sources(name))
+    goes = f"goes with its {words.count(held, 'document')} and all their passages" if held else "is empty and goes"
+    st.markdown(f"**{markdown.label(name)}** {goes}.")
+    if held:
+        st.caption("Answers that cite them stay as they are. To keep the documents, move them first.")
+    with st.container(horizontal=True):
+        if st.button("Delete it", icon=":material/delete:"):
+            application().library.delete_collection(name)
+            dialogs.close_and_redraw()
+        if st.button("Keep it", type="tertiary"):
+            dialogs.close_and_redraw()

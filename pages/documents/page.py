@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.documents import collections, refresh, table
+from pages.documents import collections, dialogs, moving, refresh, table
 from pages.parts import adding, jobs
 from pages.parts.resources import application
+
+DIALOGS = {
+    collections.NEW: collections.draw_new,
+    collections.RENAME: collections.draw_rename,
+    collections.DELETE: collections.draw_delete,
+    moving.MOVE: moving.draw_dialog,
+    refresh.REFRESH: refresh.draw_dialog,
+    table.REMOVE: table.draw_dialog,
+}
 
 
 def main() -> None:
@@ -16,25 +25,14 @@ def main() -> None:
     _add(collection)
     jobs.draw()
     table.draw(collection)
-    _draw_dialog()
-
-
-def _draw_dialog() -> None:
-    """At most one thing lies over the page."""
-    remembered = st.session_state
-    if "new_collection" in remembered:
-        collections.draw_dialog()
-    elif "removing" in remembered:
-        table.draw_dialog()
-    elif "refreshing" in remembered:
-        refresh.draw_dialog()
+    dialogs.draw(DIALOGS)
 
 
 def _head() -> None:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.title("Documents", anchor=False, width="content")
         if application().library.counts()[0]:
-            st.button("Refresh all", icon=":material/sync:", on_click=refresh.ask)
+            st.button("Refresh all", icon=":material/sync:", on_click=dialogs.ask, args=(refresh.REFRESH,))
 
 
 def _add(collection: str) -> None:

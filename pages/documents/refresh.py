@@ -5,26 +5,24 @@ from __future__ import annotations
 import streamlit as st
 
 from crag.types import AddResult, Progress
+from pages.documents import dialogs
 from pages.parts import markdown, words
 from pages.parts.resources import application
 
-
-def ask(source_ids: list[str] | None = None) -> None:
-    """Refresh these documents, or all, with the next drawing of the page."""
-    st.session_state.refreshing = source_ids
+REFRESH = "refresh documents"
 
 
-def draw_dialog() -> None:
-    """Do it, showing how far it is; closing the dialog stops it between two documents."""
-    st.dialog("Refresh", icon=":material/sync:", on_dismiss=_close)(_refresh)()
+def draw_dialog(source_ids: list[str] | None) -> None:
+    """Read these documents again, or all, showing how far it is; closing the dialog stops it between two documents."""
+    st.dialog("Refresh", icon=":material/sync:", on_dismiss=_close)(_refresh)(source_ids)
 
 
 def _close() -> None:
-    st.session_state.pop("refreshing", None)
     st.session_state.pop("refreshed", None)
+    dialogs.close()
 
 
-def _refresh() -> None:
+def _refresh(source_ids: list[str] | None) -> None:
     if "refreshed" not in st.session_state:
         bar = st.progress(0.0, text="Starting")
 
@@ -32,7 +30,7 @@ def _refresh() -> None:
             share = min(1.0, progress.done / progress.total) if progress.total else 0.0
             bar.progress(share, text=markdown.label(progress.stage, 80))
 
-        st.session_state.refreshed = application().library.refresh(st.session_state.refreshing, progress=show)
+        st.session_state.refreshed = application().library.refresh(source_ids, progress=show)
         bar.empty()
     results: list[AddResult] = st.session_state.refreshed
     st.markdown(_summary(results))

@@ -8,13 +8,18 @@ from typing import Any
 import streamlit as st
 
 from crag.types import Source
-from pages.documents import refresh
+from pages.chat import state as chat
+from pages.documents import dialogs, moving, refresh
 from pages.parts import markdown, words
 from pages.parts.resources import application
 
+REMOVE = "remove documents"
 _ALL_KINDS = "All kinds"
-_REFRESH = ":material/sync: Refresh"
-_REMOVE = ":material/delete: Remove"
+_ROW_DEEDS = {
+    ":material/sync: Refresh": refresh.REFRESH,
+    ":material/drive_file_move: Move": moving.MOVE,
+    ":material/delete: Remove": REMOVE,
+}
 _NAMED = 8
 _ROW_HEIGHT = 35
 _MOST_ROWS = 400
@@ -44,12 +49,18 @@ def draw(collection: str) -> None:
     )
     chosen = [shown[row] for row in state.selection.rows if row < len(shown)]
     if chosen:
-        st.button(
-            f"Remove {words.count(len(chosen), 'document')}",
-            icon=":material/delete:",
-            on_click=_ask,
-            args=([source.id for source in chosen],),
-        )
+        _draw_deeds([source.id for source in chosen])
+
+
+def _draw_deeds(ids: list[str]) -> None:
+    """What can be done with the chosen documents."""
+    named = words.count(len(ids), "document")
+    with st.container(horizontal=True):
+        if st.button(f"Ask only {named}", icon=":material/filter_alt:"):
+            chat.ask_only(ids)
+            st.switch_page("pages/chat/page.py")
+        st.button(f"Move {named}", icon=":material/drive_file_move:", on_click=dialogs.ask, args=(moving.MOVE, ids))
+        st.button(f"Remove {named}", icon=":material/delete:", on_click=dialogs.ask, args=(REMOVE, ids))
 
 
 def _filtered(sources: list[Source]) -> list[Source]:
@@ -86,7 +97,7 @@ def _rows(sources: list[Source]) -> dict[str, list[Any]]:
         "Passages": [source.passages for source in sources],
         "Size": [words.size(source.size) for source in sources],
         "Added": [datetime.fromtimestamp(source.added_at, UTC).astimezone().date() for source in sources],
-        "Actions": [[_REFRESH, _REMOVE] for _ in sources],
+        "Actions": [[*_ROW_DEEDS] for _ in sources],
     }
 
 
@@ -96,10 +107,7 @@ def _columns(sources: list[Source]) -> dict[str, Any]:
     def clicked() -> None:
         chosen = st.session_state[click]
         ids = [sources[chosen.row].id]
-        if chosen.label == _REMOVE:
-            _ask(ids)
-        else:
-            refresh.ask(ids)
+        dialogs.ask(_ROW_DEEDS[chosen.label], ids)
 
     return {
         "Document": st.column_config.TextColumn(width=360),
@@ -111,22 +119,13 @@ def _columns(sources: list[Source]) -> dict[str, Any]:
     }
 
 
-def _ask(source_ids: list[str]) -> None:
-    st.session_state.removing = source_ids
-
-
-def _close() -> None:
-    st.session_state.pop("removing", None)
-
-
-def draw_dialog() -> None:
+def draw_dialog(ids: list[str]) -> None:
     """Ask before anything goes, and name what goes."""
-    ids = st.session_state.get("removing", [])
     sources = [source for source in application().library.sources() if source.id in set(ids)]
     if not sources:
         return
     title = f"Remove {words.count(len(sources), 'document')}?"
-    st.dialog(title, icon=":material/delete:", on_dismiss=_close)(_remove)(sources)
+    st.dialog(title, icon=":material/delete:", on_dismiss=dialogs.close)(_remove)(sources)
 
 
 def _remove(sources: list[Source]) -> None:
@@ -138,9 +137,7 @@ def _remove(sources: list[Source]) -> None:
     with st.container(horizontal=True):
         if st.button("Remove", icon=":material/delete:", key="remove-confirmed"):
             application().library.remove([source.id for source in sources])
-            _close()
             st.session_state.table_generation = st.session_state.get("table_generation", 0) + 1
-            st.rerun()
+            dialogs.close_and_redraw()
         if st.button("Keep", type="tertiary"):
-            _close()
-            st.rerun()
+            dialogs.close_and_redraw()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from crag.types import RunOptions
+from pages.documents import collections, moving, table
 from tests.ui.conftest import NOTES, labels, said, until
 
 
@@ -53,7 +55,7 @@ def test_addresses_are_taken_line_by_line_and_inside_ones_refused(chat, services
 def test_removing_asks_first(chat, notes, services):
     chat.run()
     chat.switch_page("pages/documents/page.py").run()
-    chat.session_state["removing"] = [notes]
+    chat.session_state["documents_dialog"] = (table.REMOVE, [notes])
     chat.run()
     assert said(chat, "They go from this library")
     assert len(services.library.sources()) == 1
@@ -75,7 +77,7 @@ def test_collections_narrow_the_table(chat, notes, services):
 def test_a_new_collection_with_an_impossible_name_is_refused(chat, services):
     chat.run()
     chat.switch_page("pages/documents/page.py").run()
-    chat.session_state["new_collection"] = True
+    next(button for button in chat.button if button.label == "New").click()
     chat.run()
     next(button for button in chat.button if button.label == "Create").click().run()
     assert not chat.exception
@@ -87,3 +89,59 @@ def test_refreshing_says_what_became_of_it(chat, notes):
     chat.switch_page("pages/documents/page.py").run()
     next(button for button in chat.button if button.label == "Refresh all").click().run()
     assert said(chat, "1 document read again: 1 unchanged.")
+
+
+def open_dialog(chat, name, about):
+    chat.run()
+    chat.switch_page("pages/documents/page.py").run()
+    chat.session_state["documents_dialog"] = (name, about)
+    chat.run()
+
+
+def press(chat, label):
+    next(button for button in chat.button if button.label == label).click().run()
+    assert not chat.exception
+
+
+def test_a_collection_is_renamed_and_conversations_follow(chat, notes, services):
+    services.library.move([notes], "Kitchen")
+    conversation = services.conversations.create(RunOptions(collection="Kitchen"))
+    open_dialog(chat, collections.RENAME, "Kitchen")
+    chat.text_input[0].set_value("Tea kitchen")
+    press(chat, "Rename")
+    assert "**Tea kitchen**" in labels(chat)
+    assert len(chat.dataframe[0].value) == 1
+    assert services.conversations.get(conversation.id).options.collection == "Tea kitchen"
+
+
+def test_deleting_a_collection_says_what_goes(chat, notes, services):
+    services.library.move([notes], "Kitchen")
+    open_dialog(chat, collections.DELETE, "Kitchen")
+    assert said(chat, "goes with its 1 document")
+    press(chat, "Delete it")
+    assert services.library.sources() == []
+    assert not any("Kitchen" in label for label in labels(chat))
+
+
+def test_documents_are_moved_and_a_second_copy_is_said(chat, notes, services):
+    services.library.add_bytes("again.md", NOTES.encode(), collection="Kitchen")
+    open_dialog(chat, moving.MOVE, [notes])
+    next(box for box in chat.selectbox if box.label == "To").set_value("Kitchen")
+    press(chat, "Move")
+    assert said(chat, "was there already, so one copy is left")
+    assert [source.collection for source in services.library.sources()] == ["Kitchen"]
+    press(chat, "Close")
+
+
+def test_a_conversation_kept_to_a_deleted_collection_says_so(chat, notes, services):
+    conversation = services.conversations.create(RunOptions(collection="Gone"))
+    chat.query_params["c"] = conversation.id
+    chat.run()
+    assert "Gone (deleted)" in labels(chat)
+
+
+def test_a_new_collection_is_chosen_at_once(chat, services):
+    open_dialog(chat, collections.NEW, None)
+    chat.text_input[0].set_value("Papers")
+    press(chat, "Create")
+    assert "**Papers**" in labels(chat)
