@@ -98,6 +98,10 @@ def open_dialog(chat, name, about):
     chat.run()
 
 
+def type_name(chat, name):
+    next(field for field in chat.text_input if field.label == "Name").set_value(name)
+
+
 def press(chat, label):
     next(button for button in chat.button if button.label == label).click().run()
     assert not chat.exception
@@ -107,7 +111,7 @@ def test_a_collection_is_renamed_and_conversations_follow(chat, notes, services)
     services.library.move([notes], "Kitchen")
     conversation = services.conversations.create(RunOptions(collection="Kitchen"))
     open_dialog(chat, collections.RENAME, "Kitchen")
-    chat.text_input[0].set_value("Tea kitchen")
+    type_name(chat, "Tea kitchen")
     press(chat, "Rename")
     assert "**Tea kitchen**" in labels(chat)
     assert len(chat.dataframe[0].value) == 1
@@ -142,6 +146,6 @@ def test_a_conversation_kept_to_a_deleted_collection_says_so(chat, notes, servic
 
 def test_a_new_collection_is_chosen_at_once(chat, services):
     open_dialog(chat, collections.NEW, None)
-    chat.text_input[0].set_value("Papers")
+    type_name(chat, "Papers")
     press(chat, "Create")
     assert "**Papers**" in labels(chat)
