@@ -30,12 +30,15 @@ class Member:
 
 
 def is_archive(name: str, data: bytes | Path) -> bool:
-    """Whether this is a zip file to be unpacked, not a document that merely is one. Raises `OSError`."""
+    """Whether this is a zip file to be unpacked, not a document that merely is one."""
     if not name.lower().endswith(".zip"):
         return False
     if isinstance(data, Path):
-        with data.open("rb") as file:
-            data = file.read(64)
+        try:
+            with data.open("rb") as file:
+                data = file.read(64)
+        except OSError:
+            return False
     return data.startswith(_BEGINNINGS) and not data[30:].startswith(_DOCUMENT)
 
 
@@ -53,8 +56,8 @@ def outside(location: str) -> tuple[Path, str] | None:
 def members(data: bytes | Path, limits: Limits, stop: Stop, only: str | None = None) -> Iterator[Member]:
     """The files in an archive that can be read, in order of name, unpacked one by one in a child; or `only` that one.
 
-    Nothing is written to disk. Raises `SourceRefused` (`empty`, `encrypted`, `corrupt`, `too_large`, `too_slow`) and
-    `Stopped`.
+    Nothing is written to disk. Raises `SourceRefused` (`empty`, `unreachable`, `encrypted`, `corrupt`, `too_large`,
+    `too_slow`) and `Stopped`.
     """
     found = False
     with opened(data, limits) as file:
@@ -66,6 +69,8 @@ def members(data: bytes | Path, limits: Limits, stop: Stop, only: str | None = N
                     yield member
             finally:
                 end(child)
+    if not found and only is not None:
+        raise SourceRefused("unreachable", "The archive does not hold this file any more.", "Check the archive.")
     if not found:
         raise SourceRefused("empty", "There is no file in this archive that can be read.")
 

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from crag.errors import SourceRefused
+from crag.library.archive import Member, inside, members, outside
 from crag.library.cleaning import display_name
 from crag.library.ingest import Incoming, check_size
+from crag.library.parse import Limits
+from crag.library.parse.request import SUFFIXES
 from crag.library.reading import Bytes, Report
 from crag.settings import Settings
 from crag.stopping import Stop
 from crag.types import Progress, Source
 
-SUFFIXES = frozenset(
-    """
-    .pdf .docx .pptx .pptm .xlsx .xlsm .odt .epub .eml .html .htm .xhtml .csv .tsv .json .jsonl .ndjson .md .markdown
-    .txt .text
-    """.split()  # noqa: SIM905 — a list of so many would hide the words
-)
+IMPORTED = "imported"
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://|//|(?:about|blob|data|file|ftp|jar|javascript|mailto):", re.IGNORECASE)
 _USER = re.compile(r"(?<=//)[^/?#]*@")
 
@@ -66,8 +66,29 @@ class Intake:
             check_size(path.stat().st_size, self.settings.max_upload_bytes)
             document = Bytes(name, path.read_bytes())
         except (OSError, ValueError) as error:  # ValueError: a path with NUL in it
-            raise SourceRefused("unreachable", f"“{name}” cannot be read.", "Check its permissions.") from error
+            raise _unreadable(name) from error
         return Incoming(str(path), str(path.resolve()), True, collection, document)
+
+    def unpacked(
+        self, asked: str, archive: Path | bytes, collection: str, stop: Stop
+    ) -> Iterator[tuple[str, Callable[..., Incoming]]]:
+        """For each file in an archive, on disk or handed over, its location and what gets it."""
+        on_disk = isinstance(archive, Path)
+        place = archive.resolve() if isinstance(archive, Path) else display_name(asked)
+        try:
+            for member in members(archive, Limits(size=self.settings.max_upload_bytes), stop):
+                location = inside(place, member.name)
+                yield inside(asked, member.name), partial(_incoming, member, location, on_disk, collection)
+        except OSError as error:
+            raise _unreadable(display_name(asked)) from error
+
+    def member(self, archive: Path, name: str, collection: str, stop: Stop) -> Incoming:
+        """One file of an archive on disk."""
+        try:
+            found = next(members(archive, Limits(size=self.settings.max_upload_bytes), stop, only=name))
+        except OSError as error:
+            raise _unreadable(display_name(archive.name)) from error
+        return _incoming(found, inside(archive, name), True, collection)
 
     def address(self, url: str, collection: str, report: Report, stop: Stop) -> Incoming:
         """What an address holds now; its final address names it for good."""
@@ -87,16 +108,32 @@ class Intake:
         return Incoming(url, fetched.url_final, True, collection, document)
 
     def can_get_again(self, source: Source) -> bool:
-        """Whether the source has a place to be got from again; uploads come once."""
-        return is_address(source.location) or Path(source.location).is_absolute()
+        """Whether the source has a place to be got from again; uploads come once.
+
+        What was imported only says so itself: a stranger's folder shall not name the files to read here.
+        """
+        return source.kind != IMPORTED and (is_address(source.location) or Path(source.location).is_absolute())
 
     def again(self, source: Source, report: Report, stop: Stop) -> Incoming:
         """The source as it is now, under its old location."""
         if is_address(source.location):
             now = self.address(source.location, source.collection, report, stop)
+        elif place := outside(source.location):
+            now = self.member(*place, source.collection, stop)
         else:
             now = self.file(Path(source.location), source.collection)
         return Incoming(source.location, source.location, True, source.collection, now.document)
+
+
+def _incoming(member: Member, location: str, located: bool, collection: str, *_: object) -> Incoming:
+    """A file of an archive. Raises `SourceRefused` when it could not be unpacked."""
+    if member.refused:
+        raise member.refused
+    return Incoming(location, location, located, collection, Bytes(display_name(member.name), member.data))
+
+
+def _unreadable(name: str) -> SourceRefused:
+    return SourceRefused("unreachable", f"“{name}” cannot be read.", "Check its permissions.")
 
 
 def _name_of(url: str) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from crag.database import Database
 from crag.database.tables import sources
 from crag.errors import ModelFault, NotFound, SourceRefused
+from crag.library.archive import is_archive
 from crag.library.cleaning import display_name
 from crag.library.collections import Collections
 from crag.library.fulltext import FullText
@@ -71,6 +72,21 @@ class Library:
         """Adds an upload. `name` is text to show and a hint at the kind, never a path."""
         return self._add(name, lambda *_: self._intake.upload(name, data, collection), progress, stop)
 
+    def add_upload(
+        self,
+        name: str,
+        data: bytes,
+        *,
+        collection: str = DEFAULT_COLLECTION,
+        progress: Report | None = None,
+        stop: Stop | None = None,
+    ) -> Iterator[AddResult]:
+        """Adds an upload; of an archive, every supported file in it."""
+        if is_archive(name, data):
+            yield from self._add_archive(name, data, collection, progress, stop)
+        else:
+            yield self.add_bytes(name, data, collection=collection, progress=progress, stop=stop)
+
     def add_path(
         self,
         path: Path,
@@ -101,7 +117,7 @@ class Library:
         progress: Report | None = None,
         stop: Stop | None = None,
     ) -> Iterator[AddResult]:
-        """Adds an address, a file, or every supported file in and below a folder, one after the other."""
+        """Adds an address, a file, or every supported file in and below a folder or in an archive, one by one."""
         if is_address(spec):
             yield self.add_url(spec, collection=collection, progress=progress, stop=stop)
             return
@@ -117,7 +133,10 @@ class Library:
         if not files:
             yield _failed(spec, SourceRefused("empty", "There is no file in this folder that can be read."))
         for file in files:
-            yield self.add_path(file, collection=collection, progress=progress, stop=stop)
+            if is_archive(file.name, file):
+                yield from self._add_archive(str(file), file, collection, progress, stop)
+            else:
+                yield self.add_path(file, collection=collection, progress=progress, stop=stop)
 
     def refresh(
         self, ids: Sequence[str] | None = None, *, progress: Report | None = None, stop: Stop | None = None
@@ -213,6 +232,16 @@ class Library:
     def close(self) -> None:
         """The last thing to call; the database stays open, as it is not the library's own."""
         self.save()
+
+    def _add_archive(
+        self, asked: str, archive: Path | bytes, collection: str, progress: Report | None, stop: Stop | None
+    ) -> Iterator[AddResult]:
+        stop = stop or Stop()
+        try:
+            for location, get in self._intake.unpacked(asked, archive, collection, stop):
+                yield self._add(location, get, progress, stop)
+        except SourceRefused as error:
+            yield _failed(asked, error)
 
     def _refresh(self, source: Source, progress: Report | None, stop: Stop | None) -> AddResult:
         if self._intake.can_get_again(source):

@@ -35,7 +35,7 @@ def package_kind(request: Request, names: set[str]) -> str:
         raise unsupported("Of OpenDocument only text (.odt) is supported", "Save it as a PDF and add that.")
     if types:
         raise unsupported("This kind of Office file is not supported", "Save it as .docx, .xlsx or .pptx and add that.")
-    raise unsupported("This is an archive", "Unpack it and add the files.")
+    raise unsupported("This is an archive", "Call it .zip and add it again, or unpack it and add the files.")
 
 
 def read_xml(archive: zipfile.ZipFile, name: str) -> Any:
