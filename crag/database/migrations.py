@@ -34,6 +34,12 @@ _STEPS: tuple[tuple[str, ...], ...] = (
         ),
         "CREATE INDEX ix_jobs_parent ON jobs (parent)",
         "CREATE INDEX ix_jobs_state ON jobs (state)",
+        (
+            "CREATE TABLE epochs (number INTEGER NOT NULL PRIMARY KEY, first_id INTEGER NOT NULL,"
+            " last_id INTEGER NOT NULL)"
+        ),
+        "INSERT INTO epochs SELECT value, 0, 0 FROM counters WHERE name = 'library_epoch'",
+        "DROP TABLE counters",
     ),
 )
 VERSION = len(_STEPS) + 1

@@ -130,11 +130,14 @@ jobs = Table(
     sqlite_autoincrement=True,
 )
 
-counters = Table(
-    "counters",
+# One row for every change of what can be searched: of passages with ids from `first_id` to `last_id` vectors came or
+# went; both are 0 where none did. Whoever keeps a copy of the vectors reads here what it has missed.
+epochs = Table(
+    "epochs",
     metadata,
-    Column("name", Text, primary_key=True),
-    Column("value", Integer, nullable=False),
+    Column("number", Integer, primary_key=True),
+    Column("first_id", Integer, nullable=False),
+    Column("last_id", Integer, nullable=False),
 )
 
 # Conversations and runs --------------------------------------------------------------------------------------------

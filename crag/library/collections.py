@@ -78,7 +78,6 @@ class Collections:
             for source_id, _ in rows:
                 delete_source(connection, source_id)
             connection.execute(collections.delete().where(collections.c.name == name))
-            move_epoch(connection)
         return [sha256 for _, sha256 in rows]
 
     def _exists(self, name: str) -> bool:

@@ -8,14 +8,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, delete, insert, select, text, update
+from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, select, text, update
 
-from crag.database.tables import collections, counters, passages, sources, spaces, vectors
+from crag.database.tables import collections, epochs, passages, sources, spaces, vectors
 from crag.library.split import Chunk
 from crag.protocols import Vectors
 from crag.types import AddStatus, Space
-
-_EPOCH = "library_epoch"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,17 +62,26 @@ class NewPassages:
 
 
 def read_epoch(connection: Connection) -> int:
-    """The epoch as this connection sees it."""
-    return connection.scalar(select(counters.c.value).where(counters.c.name == _EPOCH)) or 0
+    """A number that grows with every change of what can be searched, as this connection sees it."""
+    return connection.scalar(select(func.max(epochs.c.number))) or 0
 
 
-def move_epoch(connection: Connection) -> None:
-    """Counts up, and adds chance below, so that a cache of a database since put back from a backup is told apart."""
-    value = ((read_epoch(connection) >> 32) + 1 << 32) | secrets.randbits(32)
-    connection.execute(
-        text("INSERT INTO counters (name, value) VALUES (:n, :v) ON CONFLICT (name) DO UPDATE SET value = :v"),
-        {"n": _EPOCH, "v": value},
-    )
+def move_epoch(connection: Connection, ids: Sequence[int] = ()) -> None:
+    """Begins a new epoch, in which the vectors of these passages came or went.
+
+    Counts up, and adds chance below, so that a copy of a database since put back from a backup is told apart.
+    """
+    number = ((read_epoch(connection) >> 32) + 1 << 32) | secrets.randbits(32)
+    values = {"number": number, "first_id": min(ids, default=0), "last_id": max(ids, default=0)}
+    connection.execute(insert(epochs), values)
+
+
+def read_changes(connection: Connection, since: int) -> list[tuple[int, int]] | None:
+    """Between which ids vectors came or went since that epoch, in order, each pair once; None if it never was here."""
+    if not connection.scalar(select(func.count()).where(epochs.c.number == since)):
+        return None
+    later = select(epochs.c.first_id, epochs.c.last_id).where(epochs.c.number > since, epochs.c.last_id > 0)
+    return [(row.first_id, row.last_id) for row in connection.execute(later.distinct().order_by(epochs.c.first_id))]
 
 
 def ensure_collection(connection: Connection, name: str) -> None:
@@ -111,7 +118,7 @@ def write_source(connection: Connection, identity: Identity, description: Descri
 
 
 def write_passages(connection: Connection, source_id: str, content: NewPassages) -> None:
-    """Adds the passages of a source with their search terms and vectors."""
+    """Adds the passages of a source with their search terms and vectors, and begins a new epoch."""
     fields = ("ordinal", "page", "heading", "text", "context_start", "context_end")
     rows = [{"source_id": source_id} | {name: getattr(chunk, name) for name in fields} for chunk in content.chunks]
     returning = insert(passages).returning(passages.c.id, sort_by_parameter_order=True)
@@ -124,7 +131,7 @@ def write_passages(connection: Connection, source_id: str, content: NewPassages)
 
 
 def write_vectors(connection: Connection, ids: Sequence[int], rows: Vectors, space: Space) -> None:
-    """Adds one vector of `space` for each passage id."""
+    """Adds one vector of `space` for each passage id, and begins a new epoch."""
     fields = ("id", "provider", "model", "digest", "dimension", "document_prefix", "query_prefix")
     values = {field: getattr(space, field) for field in fields}
     connection.execute(insert(spaces).prefix_with("OR IGNORE"), values)
@@ -133,19 +140,19 @@ def write_vectors(connection: Connection, ids: Sequence[int], rows: Vectors, spa
         insert(vectors),
         [{"passage_id": id_, "space_id": space.id, "vector": body} for id_, body in zip(ids, bodies, strict=True)],
     )
+    move_epoch(connection, ids)
 
 
 def delete_source(connection: Connection, source_id: str) -> None:
-    """Removes a source and all its passages."""
+    """Removes a source and all its passages, and begins a new epoch."""
     _delete_passages(connection, source_id)
     connection.execute(delete(sources).where(sources.c.id == source_id))
 
 
 def _delete_passages(connection: Connection, source_id: str) -> None:
     """The full-text index knows no foreign keys: its rows go first, the vectors go with their passages."""
-    ids = select(passages.c.id).where(passages.c.source_id == source_id)
-    connection.execute(
-        text("DELETE FROM passage_terms WHERE rowid = :id"),
-        [{"id": id_} for id_ in connection.scalars(ids)] or [{"id": -1}],
-    )
+    ids = list(connection.scalars(select(passages.c.id).where(passages.c.source_id == source_id)))
+    if ids:
+        connection.execute(text("DELETE FROM passage_terms WHERE rowid = :id"), [{"id": id_} for id_ in ids])
     connection.execute(delete(passages).where(passages.c.source_id == source_id))
+    move_epoch(connection, ids)

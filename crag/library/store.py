@@ -17,7 +17,6 @@ from crag.library.rows import (
     delete_source,
     ensure_collection,
     find_first,
-    move_epoch,
     read_epoch,
     same_bytes,
     same_location,
@@ -83,12 +82,10 @@ class Store:
                 stored = Stored("unchanged", twin.id, old.sha256 if old and old.id != twin.id else None)
                 if old and stored.dropped:
                     delete_source(connection, old.id)
-                    move_epoch(connection)
                 return stored
             ensure_collection(connection, identity.collection)
             source_id = write_source(connection, identity, description, old.id if old else None)
             write_passages(connection, source_id, content)
-            move_epoch(connection)
             prepare()
         return Stored("replaced", source_id, old.sha256) if old else Stored("added", source_id, None)
 
@@ -101,7 +98,6 @@ class Store:
             wanted = [place for place, id_ in enumerate(ids) if id_ in exist - have]
             if wanted:
                 write_vectors(connection, [ids[place] for place in wanted], rows[wanted], space)
-                move_epoch(connection)
         return len(wanted)
 
     def remove(self, source_ids: Sequence[str]) -> list[Source]:
@@ -110,8 +106,6 @@ class Store:
         with self.database.write() as connection:
             for source in gone:
                 delete_source(connection, source.id)
-            if gone:
-                move_epoch(connection)
         return gone
 
     def release(self, digests: Iterable[str], remove: Callable[[str], None]) -> None:
