@@ -6,16 +6,16 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Callable
-from functools import cache, partial
-from importlib.util import find_spec
+from functools import cache
 from pathlib import Path
+
+from crag.models.llama import llama_file, llama_tokens
 
 Count = Callable[[str], int]
 
 # Where tiktoken fetches the encoding and what it must be; it names its cached copy after the address.
 _CL100K_ADDRESS = "https://openaipublic.blob.core.windows.net/encodings/cl100k_base.tiktoken"
 _CL100K_SHA256 = "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7"
-_LLAMA_TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
 
 
 def count_tokens(text: str) -> int:
@@ -33,8 +33,8 @@ def _counter() -> tuple[str, Callable[[], Count]]:
     """The name of the best counter on this machine, and what opens it, which takes a while."""
     if _cl100k_on_disk():
         return "cl100k_base", _cl100k
-    if llama := _llama_file():
-        return "llama2", partial(_llama, llama)
+    if llama_file():
+        return "llama2", lambda: llama_tokens().count
     return "bytes", lambda: _count_bytes
 
 
@@ -62,23 +62,3 @@ def _cl100k() -> Count:
 
     encoding = tiktoken.get_encoding("cl100k_base")
     return lambda text: len(encoding.encode(text, disallowed_special=()))
-
-
-def _llama_file() -> Path | None:
-    package = find_spec("wordllama")
-    folders = (package.submodule_search_locations or []) if package else []
-    return next((path for folder in folders if (path := Path(folder) / _LLAMA_TOKENIZER).is_file()), None)
-
-
-def _llama(file: Path) -> Count:
-    from tokenizers import Tokenizer
-
-    tokenizer = Tokenizer.from_file(str(file))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-
-    def count(text: str) -> int:
-        whole = text.encode("utf-8", "replace").decode()  # half surrogates are no text to the tokenizer
-        return len(tokenizer.encode(whole, add_special_tokens=False).ids)
-
-    return count

@@ -43,6 +43,6 @@ def test_a_damaged_encoding_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_bytes_count_where_no_tokenizer_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tokens, "_llama_file", lambda: None)
+    monkeypatch.setattr(tokens, "llama_file", lambda: None)
     assert token_counter_name() == "bytes"
     assert count_tokens("abcdef") == 2

@@ -8,16 +8,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from crag.errors import ModelFault
+from crag.models.llama import llama_tokens
 from crag.protocols import Vectors
 from crag.types import Space
 
 DIMENSION = 256
-# Texts of one batch are padded to the longest, so length and batch bound the memory (32 · 2048 · 256 floats: 64 MB).
-_LONGEST = 2048
-_BATCH = 32
+_LONGEST = 2048  # tokens of one text that count; 2 MB of vectors to be averaged
 
 
 def builtin_space() -> Space:
@@ -28,22 +26,28 @@ def builtin_space() -> Space:
 def embed_texts(texts: Sequence[str]) -> Vectors:
     """One row for each text, shape (len(texts), 256), not yet of length 1. Raises `ModelFault`.
 
-    An empty text has no tokens and therefore no direction: it is embedded as a blank.
+    Each is the mean of the vectors of the text's tokens, as WordLlama itself makes it. An empty text has no tokens and
+    therefore no direction: it is embedded as a blank.
     """
-    whole = [text.encode("utf-8", "replace").decode() or " " for text in texts]
-    rows: Vectors = _model().embed(whole, batch_size=_BATCH)
+    import numpy as np
+
+    tokens, weights = llama_tokens(), _weights()
+    rows = np.empty((len(texts), DIMENSION), dtype=np.float32)
+    for row, text in zip(rows, texts, strict=True):
+        ids = np.frombuffer(tokens.ids(text or " "), dtype=np.uint16)[:_LONGEST]
+        weights.take(ids, axis=0).mean(axis=0, out=row)
     return rows
 
 
 @cache
-def _model() -> Any:
+def _weights() -> Vectors:
+    """One row for each token, shape (32000, 256)."""
     folder = _folder()
     with _unchanged_logging():
         from wordllama import WordLlama
 
-        model = WordLlama.load(cache_dir=folder, dim=DIMENSION, disable_download=True)
-    model.tokenizer.enable_truncation(max_length=_LONGEST)
-    return model
+        weights: Vectors = WordLlama.load(cache_dir=folder, dim=DIMENSION, disable_download=True).embedding
+    return weights
 
 
 @cache

@@ -1,0 +1,79 @@
+"""The Llama tokenizer of WordLlama's wheel, with a memory for words: most words of a text were seen before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+_FILE = "tokenizers/l2_supercat_tokenizer_config.json"
+_MOST_WORDS = 100_000
+_LONGEST_WORD = 64
+# Where cutting at spaces would change the tokens: several spaces make one, and the marks swallow those beside them.
+_INDIVISIBLE = ("  ", "\u2581", "<s>", "</s>", "<unk>")
+_BYTES_PER_ID = 2  # there are 32,000
+
+
+class LlamaTokens:
+    """Token ids without special tokens, the same as the tokenizer's own. Safe to share between threads.
+
+    Llama writes a space as the mark ▁, and no merge of its byte-pair encoding joins a mark to what stands before it:
+    the tokens of a text are those of its words, one after the other.
+    """
+
+    def __init__(self, file: Path) -> None:
+        from tokenizers import Tokenizer
+
+        self._tokenizer = Tokenizer.from_file(str(file))
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+        self._words = _Words(self._encode)
+
+    def ids(self, text: str) -> bytes:
+        """The ids as unsigned integers of 16 bits in the machine's order."""
+        if text[:1] == " " or text[-1:] == " " or any(mark in text for mark in _INDIVISIBLE):
+            return self._encode(text)
+        return b"".join(map(self._words.__getitem__, text.split(" ")))
+
+    def count(self, text: str) -> int:
+        """How many tokens `text` has."""
+        return len(self.ids(text)) // _BYTES_PER_ID
+
+    def _encode(self, text: str) -> bytes:
+        from array import array
+
+        whole = text.encode("utf-8", "replace").decode()  # half surrogates are no text to the tokenizer
+        return array("H", self._tokenizer.encode(whole, add_special_tokens=False).ids).tobytes()
+
+
+class _Words(dict[str, bytes]):
+    """The ids of words; forgets all when there are too many, and does not keep what is hardly a word."""
+
+    def __init__(self, encode: Callable[[str], bytes]) -> None:
+        super().__init__()
+        self._encode = encode
+
+    def __missing__(self, word: str) -> bytes:
+        ids = self._encode(word)
+        if len(self) >= _MOST_WORDS:
+            self.clear()
+        if len(word) <= _LONGEST_WORD:
+            self[word] = ids
+        return ids
+
+
+@cache
+def llama_tokens() -> LlamaTokens:
+    """The tokenizer. Raises `LookupError` where the wheel is not installed."""
+    file = llama_file()
+    if file is None:
+        raise LookupError("wordllama is not installed")
+    return LlamaTokens(file)
+
+
+def llama_file() -> Path | None:
+    """Where the tokenizer lies, or None where the wheel is not installed."""
+    package = find_spec("wordllama")
+    folders = (package.submodule_search_locations or []) if package else []
+    return next((path for folder in folders if (path := Path(folder) / _FILE).is_file()), None)
