@@ -6,17 +6,15 @@ Every hop is judged anew, name resolved once, every address of it judged, and ex
 from __future__ import annotations
 
 import ssl
-import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from email.message import Message
-from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from crag.errors import SourceRefused
 from crag.library.addresses import Resolver, may_reach, resolve
 from crag.library.links import Link, into_own_network, read_link
+from crag.library.response import Fetched, describe_status, read_header, read_response
 from crag.settings import Network
 from crag.stopping import Stop
 from crag.types import Progress
@@ -28,43 +26,12 @@ if TYPE_CHECKING:
 
 MAX_REDIRECTS = 5
 _REDIRECTS = (301, 302, 303, 307, 308)
-_CONTENT_TYPES = frozenset(
-    {
-        "",
-        "application/xhtml+xml",
-        "application/pdf",
-        "application/x-pdf",
-        "application/json",
-        "application/xml",
-        "application/markdown",
-        "application/octet-stream",
-        "binary/octet-stream",
-        "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-        "application/vnd.openxmlformats-officedocument.presentationml.presentation",
-        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-        "application/vnd.oasis.opendocument.text",
-        "application/epub+zip",
-        "application/x-ndjson",
-        "message/rfc822",
-    }
-)
 _HEADERS = {
     "User-Agent": "crag-chat",
     "Accept": "text/html,application/xhtml+xml,application/pdf,text/*;q=0.9,*/*;q=0.5",
     "Accept-Encoding": "gzip",
     "Connection": "close",
 }
-_PIECE = 64 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class Fetched:
-    """What an address held in the end. `content_type` is lower case, empty where the server did not say."""
-
-    url_final: str
-    content_type: str
-    charset: str | None
-    body: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +49,7 @@ def fetch(
     allow: tuple[Network, ...] = (),
     limit_bytes: int,
     stop: Stop,
+    also: frozenset[str] = frozenset(),
     progress: Callable[[Progress], None] | None = None,
     resolver: Resolver = resolve,
     patience: Patience = Patience(),
@@ -89,8 +57,9 @@ def fetch(
 ) -> Fetched:
     """What `url` holds, at most `limit_bytes` after decompression; networks in `allow` are reached besides the public.
 
-    Raises `SourceRefused` (`blocked_url`, `http_error`, `unreachable`, `too_large`, `too_slow`, `unsupported`) and
-    `Stopped`. `trust` replaces the well-known certificate authorities.
+    `also` names content types to take besides those of documents; `trust` replaces the well-known certificate
+    authorities. Raises `SourceRefused` (`blocked_url`, `http_error`, as `ErrorStatus` where the server gave one,
+    `unreachable`, `too_large`, `too_slow`, `unsupported`) and `Stopped`.
     """
     from crag.library.connection import Deadline
 
@@ -100,10 +69,12 @@ def fetch(
         addresses = _addresses(link, allow, resolver, stop, deadline)
         with _get(link, addresses, stop, deadline, patience, trust) as response:
             if response.status not in _REDIRECTS:
-                return _read(link, response, limit_bytes, progress)
-            target = _header(response, b"location")
+                return read_response(link.url, response, limit_bytes, also, progress)
+            target = read_header(response, b"location")
         if not target:
-            raise SourceRefused("http_error", f"The server answered {_status(response.status)} without an address.")
+            raise SourceRefused(
+                "http_error", f"The server answered {describe_status(response.status)} without an address."
+            )
         link = read_link(target, link.url)
     raise SourceRefused("http_error", f"The address was redirected more than {MAX_REDIRECTS} times.")
 
@@ -165,79 +136,3 @@ def _refusal(link: Link, error: Exception, deadline: Deadline) -> SourceRefused:
     if deadline.passed or isinstance(error, httpcore.TimeoutException):
         return SourceRefused("too_slow", f"{link.host} sent its answer too slowly.", "Try again later.")
     return SourceRefused("unreachable", f"{link.host} broke off or sent something that is not a web page.")
-
-
-def _read(
-    link: Link, response: httpcore.Response, limit_bytes: int, progress: Callable[[Progress], None] | None
-) -> Fetched:
-    _check_status(response.status)
-    content_type, charset = _content_type(response)
-    stated = _header(response, b"content-length")
-    size = int(stated) if stated.isascii() and stated.isdigit() else 0
-    if size > limit_bytes:
-        raise _too_large(limit_bytes)
-    body = bytearray()
-    for piece in _decoded(response, _header(response, b"content-encoding").lower()):
-        body += piece
-        if len(body) > limit_bytes:
-            raise _too_large(limit_bytes)
-        if progress:
-            progress(Progress("Fetching", len(body), max(size, len(body)) if size else 0))
-    return Fetched(link.url, content_type, charset, bytes(body))
-
-
-def _check_status(status: int) -> None:
-    if status in (401, 403, 407):
-        raise SourceRefused(
-            "http_error", f"The page answered {_status(status)}: it wants a login.", "Save it and add the file."
-        )
-    if not 200 <= status < 300:
-        raise SourceRefused("http_error", f"The page answered {_status(status)} and was not added.")
-
-
-def _content_type(response: httpcore.Response) -> tuple[str, str | None]:
-    message = Message()
-    message["content-type"] = _header(response, b"content-type")
-    stated = message["content-type"] or ""
-    content_type = message.get_content_type() if "/" in stated else ""
-    if not content_type.startswith("text/") and content_type not in _CONTENT_TYPES:
-        raise SourceRefused(
-            "unsupported", f"The address holds {content_type}, which cannot be read.", "Add a page, a PDF or a text."
-        )
-    return content_type, message.get_content_charset()
-
-
-def _decoded(response: httpcore.Response, encoding: str) -> Iterator[bytes]:
-    """The body in pieces of bounded size, however well it was compressed."""
-    pieces: Iterable[bytes] = response.iter_stream()
-    if encoding in ("", "identity"):
-        yield from pieces
-        return
-    if encoding not in ("gzip", "x-gzip"):
-        raise SourceRefused("unsupported", "The page is compressed in a way that was not asked for.")
-    inflater = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
-    try:
-        for piece in pieces:
-            rest = piece
-            while rest and not inflater.eof:
-                yield inflater.decompress(rest, _PIECE)
-                rest = inflater.unconsumed_tail
-    except zlib.error as error:
-        raise SourceRefused("corrupt", "The page arrived damaged.", "Try again later.") from error
-
-
-def _header(response: httpcore.Response, name: bytes) -> str:
-    """A header's value; repeated ones are joined as RFC 9110, section 5.3, says, and then not understood."""
-    return ", ".join(value.decode("latin-1") for key, value in response.headers if key.lower() == name).strip()
-
-
-def _status(status: int) -> str:
-    try:
-        return f"{status} ({HTTPStatus(status).phrase})"
-    except ValueError:
-        return str(status)
-
-
-def _too_large(limit_bytes: int) -> SourceRefused:
-    limit = f"{limit_bytes / 1_048_576:,.0f} MB" if limit_bytes >= 1_048_576 else f"{limit_bytes:,} bytes"
-    return SourceRefused("too_large", f"The page is larger than the limit of {limit}.")

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from crag.errors import SourceRefused, Stopped
-from crag.library.fetch import Fetched, Patience, fetch
+from crag.library.fetch import Patience, fetch
+from crag.library.response import Fetched
 from crag.stopping import Stop
 from crag.types import Progress
 from tests.doubles.web import CERTIFICATE, WebServer, serving
