@@ -16,7 +16,9 @@ _ROW = re.compile(r"\s*\|.*\||.*\S\s*\|\s+\S.*\|?\s*$")
 _HEADING = re.compile(r"\s*#{1,6}\s+\S")
 _MARKED = re.compile(rf"{_ITEM.pattern}|{_HEADING.pattern}|```|>\s|{_ROW.pattern}")
 _ENDED = re.compile(r"[.!?:;|。！？：；…]['\"”’」』)\]）*_]*\s*$")
-_BORDER = re.compile(r"(?<=[.!?…])['\"”’)\]*_]*\s+(?=[^\sa-z])|(?<=[。！？])[。！？”’」』）]*\s*(?=\S)")
+_BORDER = re.compile(  # one set of signs comes first of all, for that is what can be looked for quickly
+    r"[.!?…。！？](?:(?<=[.!?…])['\"”’)\]*_]*\s+(?=[^\sa-z])|(?<=[。！？])[。！？”’」』）]*\s*(?=\S))"
+)
 _ABBREVIATED = re.compile(
     r"(?:\b(?:mr|mrs|ms|dr|prof|st|sr|jr|vs|al|fig|figs|eq|eqs|sec|no|nos|vol|pp?|ed|eds|cf|ca|approx|inc|ltd|co|corp"
     r"|gen|col|capt|sgt|rev|hon|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|e\.g|i\.e|u\.s|u\.k|ph\.d|a\.m|p\.m)"
@@ -67,7 +69,7 @@ def is_item(line: str) -> bool:
 
 def is_row(line: str) -> bool:
     """Whether a line is a row of a table, cells between bars."""
-    return bool(_ROW.match(line))
+    return "|" in line and bool(_ROW.match(line))
 
 
 def is_heading(line: str) -> bool:
@@ -141,7 +143,8 @@ def _split(line: str) -> list[str]:
     parts: list[str] = []
     start = 0
     for border in _BORDER.finditer(line):
-        if _ABBREVIATED.search(line[max(start, border.start() - 8) : border.start()]):
+        sign = border.start() + 1
+        if line[sign - 1] == "." and _ABBREVIATED.search(line[max(start, sign - 8) : sign]):
             continue
         if _ITEM.fullmatch(line[start : border.end()]):
             continue

@@ -10,8 +10,7 @@ from pathlib import Path
 _FILE = "tokenizers/l2_supercat_tokenizer_config.json"
 _MOST_WORDS = 100_000
 _LONGEST_WORD = 64
-# Where cutting at spaces would change the tokens: several spaces make one, and the marks swallow those beside them.
-_INDIVISIBLE = ("  ", "\u2581", "<s>", "</s>", "<unk>")
+_SPECIAL = ("<s>", "</s>", "<unk>")
 _BYTES_PER_ID = 2  # there are 32,000
 
 
@@ -32,9 +31,9 @@ class LlamaTokens:
 
     def ids(self, text: str) -> bytes:
         """The ids as unsigned integers of 16 bits in the machine's order."""
-        if text[:1] == " " or text[-1:] == " " or any(mark in text for mark in _INDIVISIBLE):
-            return self._encode(text)
-        return b"".join(map(self._words.__getitem__, text.split(" ")))
+        if _is_plain(text):
+            return b"".join(map(self._words.__getitem__, text.split(" ")))
+        return self._encode(text)
 
     def count(self, text: str) -> int:
         """How many tokens `text` has."""
@@ -45,6 +44,13 @@ class LlamaTokens:
 
         whole = text.encode("utf-8", "replace").decode()  # half surrogates are no text to the tokenizer
         return array("H", self._tokenizer.encode(whole, add_special_tokens=False).ids).tobytes()
+
+
+def _is_plain(text: str) -> bool:
+    """Whether `text` may be cut at its spaces: several in a row make one token, special tokens swallow those beside."""
+    if "  " in text or "\u2581" in text or text[:1] == " " or text[-1:] == " ":
+        return False
+    return "<" not in text or not any(mark in text for mark in _SPECIAL)
 
 
 class _Words(dict[str, bytes]):
