@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 
 from sqlalchemy import bindparam, func, select, text
 
@@ -30,7 +31,13 @@ _FREQUENCIES = text("SELECT term, doc FROM passage_vocabulary WHERE term IN :ter
 
 def index_terms(body: str) -> str:
     """The terms of a text, as the full-text index keeps them: one space between two."""
-    return " ".join(terms(fold(body)))
+    return " ".join(filter(None, map(_terms_of_word, body.split())))
+
+
+@lru_cache(maxsize=50_000)
+def _terms_of_word(word: str) -> str:
+    """No term reaches over a blank, and most words of a text were seen before."""
+    return " ".join(terms(fold(word)))
 
 
 def fold(body: str) -> str:

@@ -81,10 +81,9 @@ def _pieces(document: Document, count_tokens: CountTokens, size: int) -> Iterato
         heading = HEADING_SEPARATOR.join(text for _, text in path)
         leads = block.kind == "heading" or _leads(block, after)
         parts = list(_parts(block, count_tokens, size))
-        for n, (text, joint) in enumerate(parts):
+        for n, (text, joint, tokens) in enumerate(parts):
             first, last = n == 0, n == len(parts) - 1
-            tokens = count_tokens(text) + 1
-            yield _Piece(text, tokens, _gap(before, block) if first else joint, block, heading, first, last and leads)
+            yield _Piece(text, tokens + 1, _gap(before, block) if first else joint, block, heading, first, last and leads)
         before = block
 
 
@@ -98,8 +97,8 @@ def _gap(before: Block | None, block: Block) -> str:
     return "\n" if together else "\n\n"
 
 
-def _parts(block: Block, count_tokens: CountTokens, size: int) -> Iterator[tuple[str, str]]:
-    """(text, what joins it to the part before it) of one block, none above `size` tokens."""
+def _parts(block: Block, count_tokens: CountTokens, size: int) -> Iterator[tuple[str, str, int]]:
+    """(text, what joins it to the part before it, its tokens) of one block, none above `size` tokens."""
     whole = block.kind in ("heading", "item", "row") and "\n" not in block.text
     lines = block.kind == "code"
     texts = [block.text] if whole else block.text.splitlines() if lines else sentences(block.text)
@@ -111,10 +110,10 @@ def _parts(block: Block, count_tokens: CountTokens, size: int) -> Iterator[tuple
         before = text
 
 
-def _cut(text: str, joint: str, count_tokens: CountTokens, size: int) -> Iterator[tuple[str, str]]:
+def _cut(text: str, joint: str, count_tokens: CountTokens, size: int) -> Iterator[tuple[str, str, int]]:
     """`text`, in slices if it is too long: at spaces where there are any, else between characters."""
-    if len(text) <= size * _LONGEST_PER_TOKEN and count_tokens(text) < size:
-        yield text, joint
+    if len(text) <= size * _LONGEST_PER_TOKEN and (tokens := count_tokens(text)) < size:
+        yield text, joint, tokens
         return
     start, step = 0, size * 4
     while start < len(text):
@@ -122,8 +121,8 @@ def _cut(text: str, joint: str, count_tokens: CountTokens, size: int) -> Iterato
         while len(piece) > 1 and count_tokens(piece) >= size:
             step = max(1, len(piece) * 3 // 4)
             piece = _slice(text, start, step)
-        if piece.strip():
-            yield piece.strip(), joint
+        if inner := piece.strip():
+            yield inner, joint, count_tokens(inner)
         start += len(piece)
         joint = " " if text[start : start + 1].isspace() else ""
 
