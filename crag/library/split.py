@@ -83,7 +83,8 @@ def _pieces(document: Document, count_tokens: CountTokens, size: int) -> Iterato
         parts = list(_parts(block, count_tokens, size))
         for n, (text, joint, tokens) in enumerate(parts):
             first, last = n == 0, n == len(parts) - 1
-            yield _Piece(text, tokens + 1, _gap(before, block) if first else joint, block, heading, first, last and leads)
+            joint = _gap(before, block) if first else joint
+            yield _Piece(text, tokens + 1, joint, block, heading, first, last and leads)
         before = block
 
 
