@@ -150,7 +150,7 @@ class Application:
         embedder = self._open_embedder()
         self.database = Database(settings.home)
         self.library = Library(self.database, embedder, count_tokens, settings, counter_name=token_counter_name())
-        self.jobs = IngestJobs(self.library)
+        self.jobs = IngestJobs(self.database, self.library)
         self.conversations = Conversations(self.database)
         self.engines = Engines(settings, self.library, self._builtin_embedder)
         self.runs = RunService(self.database, self._equip)

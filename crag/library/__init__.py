@@ -7,13 +7,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from crag.library.jobs import IngestJobs, Job
+    from crag.library.job_rows import Job
+    from crag.library.jobs import IngestJobs
     from crag.library.library import Library
     from crag.library.retriever import LibraryRetriever
 
 __all__ = ["IngestJobs", "Job", "Library", "LibraryRetriever"]
 
-_HOMES = {"IngestJobs": "jobs", "Job": "jobs", "Library": "library", "LibraryRetriever": "retriever"}
+_HOMES = {"IngestJobs": "jobs", "Job": "job_rows", "Library": "library", "LibraryRetriever": "retriever"}
 
 
 def __getattr__(name: str) -> Any:

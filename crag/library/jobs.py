@@ -1,175 +1,96 @@
-"""Adding in the background: a queue that the screen can watch, with two workers."""
+"""Adding in the background: what is submitted outlives the process, and any process on the home goes on with it."""
 
 from __future__ import annotations
 
 import secrets
-import threading
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from queue import SimpleQueue
-from typing import Literal
+from collections.abc import Sequence
+from pathlib import Path
 
-from crag.errors import CragError, Stopped
+from crag.database import Database
 from crag.library.cleaning import display_name
 from crag.library.intake import without_password
+from crag.library.job_rows import Job, JobKind, JobRows, new_job
+from crag.library.job_workers import JobWorkers
 from crag.library.library import Library
-from crag.library.reading import Report
 from crag.library.spool import Spool
-from crag.stopping import Stop
-from crag.types import DEFAULT_COLLECTION, AddResult, Progress, Refusal
-
-JobState = Literal["waiting", "working", "done", "failed", "cancelled"]
-_FINISHED = ("done", "failed", "cancelled")
-_WORKERS = 2
-_Work = Callable[[Report, Stop], AddResult]
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One file or address on its way into the library."""
-
-    id: str
-    name: str
-    collection: str
-    state: JobState = "waiting"
-    progress: Progress = field(default_factory=lambda: Progress("Waiting"))
-    result: AddResult | None = None
-
-    @property
-    def finished(self) -> bool:
-        """Whether nothing more will happen to it."""
-        return self.state in _FINISHED
-
-
-@dataclass(slots=True)
-class _Task:
-    work: _Work
-    clean_up: Callable[[], None]
-    stop: Stop = field(default_factory=Stop)
+from crag.types import DEFAULT_COLLECTION
 
 
 class IngestJobs:
-    """Adds what is submitted, two at a time. Jobs live in memory; what was added is in the library."""
+    """Adds what is submitted, two at a time, whichever process takes it. Safe to share between threads.
 
-    def __init__(self, library: Library) -> None:
-        self._library = library
+    Nothing is taken up before `resume`, which every submission calls. Every method raises `HomeFault`.
+    """
+
+    def __init__(self, database: Database, library: Library) -> None:
+        self._rows = JobRows(database)
         self._spool = Spool(library.home / "incoming")
-        self._lock = threading.Lock()
-        self._jobs: dict[str, Job] = {}
-        self._tasks: dict[str, _Task] = {}
-        self._queue: SimpleQueue[str | None] = SimpleQueue()
-        self._workers = [threading.Thread(target=self._serve, name=f"ingest-{n}", daemon=True) for n in range(_WORKERS)]
-        for worker in self._workers:
-            worker.start()
+        self._workers = JobWorkers(self._rows, self._spool, library)
 
     def submit_bytes(self, name: str, data: bytes, collection: str = DEFAULT_COLLECTION) -> str:
-        """The job's id. The bytes are on disk when this returns. Raises `HomeFault` when the disk refuses."""
-        path = self._spool.put(data)
-
-        def work(report: Report, stop: Stop) -> AddResult:
-            return self._library.add_bytes(name, path.read_bytes(), collection=collection, progress=report, stop=stop)
-
-        return self._submit(display_name(name), collection, work, lambda: path.unlink(missing_ok=True))
+        """The job's id. The upload is safe when this returns."""
+        job = new_job(secrets.token_hex(6), "upload", "", display_name(name), collection)
+        self._spool.put(job.id, data)
+        return self._submit(job)
 
     def submit_url(self, url: str, collection: str = DEFAULT_COLLECTION) -> str:
         """The job's id."""
-        return self._submit(
-            without_password(url.strip()),
-            collection,
-            lambda report, stop: self._library.add_url(url, collection=collection, progress=report, stop=stop),
-        )
+        return self._submit(_named("address", url, without_password(url.strip()), collection))
+
+    def submit_path(self, path: Path, collection: str = DEFAULT_COLLECTION) -> str:
+        """The job's id. Of a folder every file in and below it is added, each with a result."""
+        return self._submit(_named("path", str(path.expanduser().absolute()), display_name(path.name), collection))
 
     def jobs(self) -> list[Job]:
-        """All jobs that were not dismissed, oldest first."""
-        with self._lock:
-            return list(self._jobs.values())
+        """All jobs that were not dismissed, of every process, oldest first."""
+        own = self._workers.at_work()
+        return [own.get(job.id, job) if not job.finished else job for job in self._rows.all()]
 
     @property
     def active(self) -> bool:
         """Whether any job waits or works."""
-        return any(not job.finished for job in self.jobs())
+        return self._rows.count("waiting", "working") > 0
+
+    def resume(self) -> None:
+        """Goes on with what was left unfinished, by the last process on this home or by one that dies later."""
+        self._workers.start()
 
     def cancel(self, job_id: str) -> None:
-        """Stops one job; nothing of it will be stored, unless its commit was already made."""
-        with self._lock:
-            task, job = self._tasks.get(job_id), self._jobs.get(job_id)
-            if job and job.state == "waiting":
-                self._jobs[job_id] = replace(job, state="cancelled", progress=Progress("Cancelled"))
-        if task:
-            task.stop.request()
+        """Stops one job, of whichever process; nothing more of it is stored, unless its commit was already made."""
+        self._cancel([job_id])
 
     def cancel_all(self) -> None:
         """Stops every job that waits or works."""
-        for job in self.jobs():
-            self.cancel(job.id)
+        self._cancel([job.id for job in self.jobs() if not job.finished])
 
     def dismiss(self, job_id: str) -> None:
         """Forgets a finished job."""
-        with self._lock:
-            if (job := self._jobs.get(job_id)) and job.finished:
-                del self._jobs[job_id]
+        self._rows.dismiss(job_id)
 
     def dismiss_finished(self) -> None:
         """Forgets every finished job."""
-        for job in self.jobs():
-            self.dismiss(job.id)
+        self._rows.dismiss()
 
     def close(self) -> None:
-        """Cancels everything and waits a moment for the workers."""
-        self.cancel_all()
-        for _ in self._workers:
-            self._queue.put(None)
-        for worker in self._workers:
-            worker.join(timeout=5)
-        self._spool.close()
+        """Stops working; what is unfinished waits for the next process that resumes."""
+        self._workers.close()
 
-    def _submit(self, name: str, collection: str, work: _Work, clean_up: Callable[[], None] = lambda: None) -> str:
-        job = Job(secrets.token_hex(6), name, collection)
-        with self._lock:
-            self._jobs[job.id] = job
-            self._tasks[job.id] = _Task(work, clean_up)
-        self._queue.put(job.id)
+    def _submit(self, job: Job) -> str:
+        try:
+            self._rows.add(job)
+        except BaseException:
+            self._spool.remove(job.id)
+            raise
+        self.resume()
+        self._workers.wake()
         return job.id
 
-    def _serve(self) -> None:
-        while (job_id := self._queue.get()) is not None:
-            self._run(job_id)
-            if not self.active:
-                self._library.save()
+    def _cancel(self, job_ids: Sequence[str]) -> None:
+        """The own workers first: the database may be busy with saving just what they add."""
+        self._workers.cancel(job_ids)
+        for job_id in self._rows.cancel(job_ids):
+            self._spool.remove(job_id)
 
-    def _run(self, job_id: str) -> None:
-        task = self._tasks[job_id]
-        try:
-            task.stop.check()
-            self._change(job_id, state="working", progress=Progress("Starting"))
-            result = task.work(lambda progress: self._change(job_id, progress=progress), task.stop)
-            state: JobState = "failed" if result.status == "failed" else "done"
-            self._change(job_id, state=state, progress=Progress("Done"), result=result)
-        except Stopped:
-            self._change(job_id, state="cancelled", progress=Progress("Cancelled"))
-        except CragError as error:
-            self._fail(job_id, error.code, str(error))
-        except Exception:  # noqa: BLE001 — a worker that dies would take all later jobs with it
-            self._fail(job_id, "corrupt", "Something unexpected went wrong, and nothing of it was stored.")
-        finally:
-            task.clean_up()
-            with self._lock:
-                del self._tasks[job_id]
 
-    def _fail(self, job_id: str, code: str, message: str) -> None:
-        with self._lock:
-            name = self._jobs[job_id].name
-        result = AddResult(name, None, name, "failed", error=Refusal(code, message))
-        self._change(job_id, state="failed", progress=Progress("Failed"), result=result)
-
-    def _change(
-        self,
-        job_id: str,
-        *,
-        progress: Progress,
-        state: JobState | None = None,
-        result: AddResult | None = None,
-    ) -> None:
-        with self._lock:
-            if job := self._jobs.get(job_id):
-                self._jobs[job_id] = replace(job, progress=progress, state=state or job.state, result=result)
+def _named(kind: JobKind, spec: str, name: str, collection: str) -> Job:
+    return new_job(secrets.token_hex(6), kind, spec, name, collection)

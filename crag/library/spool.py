@@ -1,35 +1,48 @@
-"""Uploads that wait for their turn lie on disk, in a folder of this very process, so that memory does not hold them."""
+"""Uploads lie on disk until their job has ended, so that memory need not hold them and a restart does not lose them."""
 
 from __future__ import annotations
 
-import secrets
 import shutil
+import time
+from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 
-from crag.errors import HomeFault
-from crag.processes import is_alive, this_process
+from crag.errors import HomeFault, SourceRefused
+from crag.library.durable import write_durably
+
+_ABANDONED_SECONDS = 3600.0
 
 
 class Spool:
-    """A folder for this process within `folder`; what dead processes left there is removed."""
+    """A folder of uploads, each under the id of its job."""
 
     def __init__(self, folder: Path) -> None:
-        for other in folder.glob("*"):
-            if not is_alive(other.name):
-                shutil.rmtree(other, ignore_errors=True)
-        self._own = folder / f"{this_process()}-{secrets.token_hex(4)}"
+        self._folder = folder
 
-    def put(self, data: bytes) -> Path:
-        """Where the bytes lie until they are taken. Raises `HomeFault` when the disk refuses."""
-        path = self._own / secrets.token_hex(8)
+    def put(self, job_id: str, data: bytes) -> None:
+        """Keeps the bytes; they are safe when this returns. Raises `HomeFault` when the disk refuses."""
         try:
-            self._own.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
+            write_durably(self._folder / job_id, lambda file: file.write(data))
         except OSError as error:
-            path.unlink(missing_ok=True)
             raise HomeFault("The upload could not be saved.", "Free some space on the disk, then try again.") from error
-        return path
 
-    def close(self) -> None:
-        """Removes the folder."""
-        shutil.rmtree(self._own, ignore_errors=True)
+    def get(self, job_id: str) -> bytes:
+        """The bytes of an upload. Raises `SourceRefused` when somebody took them away."""
+        try:
+            return (self._folder / job_id).read_bytes()
+        except OSError as error:
+            raise SourceRefused("unreachable", "The upload is no longer there.", "Add it again.") from error
+
+    def remove(self, job_id: str) -> None:
+        """Forgets an upload."""
+        with suppress(OSError):  # Windows: another program may look at it; a later start removes it
+            (self._folder / job_id).unlink(missing_ok=True)
+
+    def keep_only(self, job_ids: Collection[str]) -> None:
+        """Removes what belongs to none of these jobs, unless it is so young that its job may not be written yet."""
+        latest = time.time() - _ABANDONED_SECONDS
+        for path in self._folder.glob("*"):
+            with suppress(OSError):  # another process may clean at the same time
+                if path.name not in job_ids and path.stat().st_mtime < latest:
+                    shutil.rmtree(path) if path.is_dir() else path.unlink()

@@ -12,7 +12,7 @@ from pages.parts.device import is_phone
 from pages.parts.resources import application
 
 if TYPE_CHECKING:
-    from crag.library.jobs import Job
+    from crag.library.job_rows import Job
 
 _NAME_WIDTH = 260
 _ROWS = 30

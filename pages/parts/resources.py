@@ -22,10 +22,15 @@ _FIRST_PAGE = ("PIL.PngImagePlugin", "numpy", "pages.chat.start", "pages.chat.li
 
 @st.cache_resource(show_spinner=False)
 def application() -> Application:
-    """The one application of this process. Raises `CragError` when its home cannot be used."""
+    """The one application of this process; it goes on with what was left unfinished.
+
+    Raises `CragError` when its home cannot be used.
+    """
     from crag.assembly import open_application
 
-    return open_application()
+    opened = open_application()
+    opened.jobs.resume()
+    return opened
 
 
 def open_early() -> None:

@@ -5,6 +5,7 @@ import pytest
 
 from crag.library import Library
 from tests.doubles.library import HashEmbedder, LineReader, open_library
+from tests.library.crashing import NOTES
 
 
 @pytest.fixture
@@ -34,3 +35,11 @@ def reopen(tmp_path: Path, embedder: HashEmbedder, reader: LineReader) -> Iterat
 @pytest.fixture
 def library(reopen: Callable[..., Library]) -> Library:
     return reopen()
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A file of a hundred passages."""
+    path = tmp_path / "data.txt"
+    path.write_bytes(NOTES)
+    return path

@@ -3,19 +3,12 @@
 import hashlib
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
-from pathlib import Path
 
 import pytest
-from sqlalchemy import select, text
 
-from crag.database.tables import passages, vectors
-
-ROOT = Path(__file__).parent.parent.parent
-NOTES = "\n".join(f"Line {n} speaks of topic {n % 7}." for n in range(100)).encode()
+from tests.library.crashing import NOTES, check_whole, python
 
 KILLED = """
 import os, signal, sys
@@ -59,35 +52,6 @@ print("ready", flush=True)
 sys.stdin.readline()
 print(library.add_bytes("same.txt", data).status, flush=True)
 """
-
-
-@pytest.fixture
-def data(tmp_path):
-    path = tmp_path / "data.txt"
-    path.write_bytes(NOTES)
-    return path
-
-
-def python(code, *arguments):
-    return subprocess.Popen(
-        [sys.executable, "-c", code, *map(str, arguments)],
-        cwd=ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-
-
-def check_whole(library):
-    """Everything visible is complete, and nothing is kept that is not visible."""
-    with library._database.read() as connection:
-        ids = set(connection.scalars(select(passages.c.id)))
-        assert set(connection.scalars(select(vectors.c.passage_id))) == ids
-        assert set(connection.scalars(text("SELECT rowid FROM passage_terms"))) == ids
-        assert connection.scalar(text("PRAGMA integrity_check")) == "ok"
-    assert library._search.index.ids() == ids
-    kept = {path.name for path in (library.home / "originals").rglob("*") if path.is_file()}
-    assert kept == {source.sha256 for source in library.sources()}
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs SIGKILL")

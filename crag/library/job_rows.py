@@ -1,0 +1,188 @@
+"""The rows of the background jobs: who waits, who works, what became of each. Every process on the home shares them."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from sqlalchemy import Connection, Row, delete, func, insert, select, update
+
+from crag.database import Database
+from crag.database.tables import jobs
+from crag.processes import is_alive
+from crag.types import AddResult, Progress, Refusal
+
+JobKind = Literal["upload", "address", "path", "site"]
+JobState = Literal["waiting", "working", "done", "failed", "cancelled"]
+FINISHED: tuple[JobState, ...] = ("done", "failed", "cancelled")
+_KEPT = 500
+_MOST_ATTEMPTS = 5
+_GIVEN_UP = Refusal("corrupt", f"The application ended {_MOST_ATTEMPTS} times while reading it, so it was given up.")
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One file, folder, address or site on its way into the library; one result for each file of it.
+
+    `spec` is what is still to be added: an address or a path (an address may hold a password, so that it is emptied at
+    the end); uploads lie in the spool. `resumed`: it was begun before, and interrupted.
+    """
+
+    id: str
+    kind: JobKind
+    spec: str
+    name: str
+    collection: str
+    submitted_at: float
+    options: dict[str, Any] = field(default_factory=dict)
+    state: JobState = "waiting"
+    progress: Progress = field(default_factory=lambda: Progress("Waiting"))
+    results: tuple[AddResult, ...] = ()
+    resumed: bool = False
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing more will happen to it."""
+        return self.state in FINISHED
+
+    @property
+    def result(self) -> AddResult | None:
+        """What became of its first file, which is the only one unless it is a folder, an archive or a site."""
+        return self.results[0] if self.results else None
+
+
+class JobRows:
+    """Jobs in the database, for one worker or many. Every method raises `HomeFault`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(self, job: Job) -> None:
+        """Puts a new job behind the others."""
+        names = ("id", "kind", "spec", "name", "collection", "state", "submitted_at")
+        values = {name: getattr(job, name) for name in names} | {"options": json.dumps(job.options)}
+        with self._database.write() as connection:
+            connection.execute(insert(jobs), values)
+
+    def all(self) -> list[Job]:
+        """Every job, oldest first."""
+        with self._database.read() as connection:
+            return [_job(row) for row in connection.execute(select(jobs).order_by(jobs.c.number))]
+
+    def count(self, *states: JobState) -> int:
+        """How many jobs are in one of these states."""
+        with self._database.read() as connection:
+            return connection.scalar(select(func.count()).where(jobs.c.state.in_(states))) or 0
+
+    def claim(self, owner: str) -> Job | None:
+        """The job that has waited longest, now the owner's; None when none waits."""
+        if not self.count("waiting"):  # looking costs no transaction
+            return None
+        waiting = select(jobs).where(jobs.c.state == "waiting").order_by(jobs.c.number).limit(1)
+        with self._database.write() as connection:
+            row = connection.execute(waiting).first()
+            if row is None:
+                return None
+            connection.execute(update(jobs).where(jobs.c.id == row.id).values(state="working", owner=owner))
+        return _job(row)
+
+    def report(self, job_id: str, owner: str, progress: Progress, results: Sequence[AddResult]) -> None:
+        """Keeps how far the owner is, for other processes and for a later one that goes on."""
+        values = asdict(progress) | {"result": _encoded(results)}
+        with self._database.write() as connection:
+            connection.execute(update(jobs).where(jobs.c.id == job_id, jobs.c.owner == owner).values(values))
+
+    def finish(self, job_id: str, owner: str, state: JobState, results: Sequence[AddResult]) -> None:
+        """Ends the owner's job, and forgets finished ones beyond the newest 500."""
+        mine = update(jobs).where(jobs.c.id == job_id, jobs.c.owner == owner, jobs.c.state == "working")
+        ended = jobs.c.state.in_(FINISHED)
+        kept = select(jobs.c.number).where(ended).order_by(jobs.c.number.desc()).limit(_KEPT)
+        with self._database.write() as connection:
+            connection.execute(mine.values(state=state, result=_encoded(results), spec=""))
+            connection.execute(delete(jobs).where(ended, jobs.c.number.not_in(kept)))
+
+    def cancel(self, job_ids: Collection[str]) -> list[str]:
+        """Ends at once those that wait, which are returned, and marks for their owners those that work."""
+        chosen = update(jobs).where(jobs.c.id.in_(job_ids))
+        ended = chosen.where(jobs.c.state == "waiting").values(state="cancelled").returning(jobs.c.id)
+        with self._database.write() as connection:
+            connection.execute(chosen.where(jobs.c.state == "working").values(cancelled=1))
+            return list(connection.scalars(ended))
+
+    def cancelled(self, job_ids: Collection[str]) -> set[str]:
+        """Which of these jobs somebody wants to end, or has taken away."""
+        wanted = select(jobs.c.id).where(jobs.c.id.in_(job_ids), jobs.c.cancelled == 0)
+        with self._database.read() as connection:
+            return set(job_ids) - set(connection.scalars(wanted))
+
+    def dismiss(self, job_id: str | None = None) -> None:
+        """Forgets one finished job, or all of them."""
+        chosen = [] if job_id is None else [jobs.c.id == job_id]
+        with self._database.write() as connection:
+            connection.execute(delete(jobs).where(jobs.c.state.in_(FINISHED), *chosen))
+
+    def release(self, owner: str) -> None:
+        """Lets the owner's unfinished jobs wait again, for whoever goes on with them."""
+        with self._database.write() as connection:
+            _release(connection, owner)
+
+    def recover(self) -> None:
+        """Lets jobs of processes that died wait again; one that several processes died over is given up."""
+        with self._database.read() as connection:
+            owners = set(connection.scalars(select(jobs.c.owner).where(jobs.c.state == "working")))
+        for owner in owners:
+            if not is_alive(owner):
+                with self._database.write() as connection:
+                    _count_attempts(connection, owner)
+                    _release(connection, owner)
+
+
+def _release(connection: Connection, owner: str) -> None:
+    mine = update(jobs).where(jobs.c.owner == owner, jobs.c.state == "working")
+    connection.execute(mine.where(jobs.c.cancelled == 1).values(state="cancelled"))
+    connection.execute(mine.values(state="waiting"))
+
+
+def _count_attempts(connection: Connection, owner: str) -> None:
+    """A file that takes the whole process down would do so at every start."""
+    left = select(jobs).where(jobs.c.owner == owner, jobs.c.state == "working")
+    for job in [_job(row) for row in connection.execute(left)]:
+        attempts = job.options.get("attempts", 0) + 1
+        values = {"options": json.dumps(job.options | {"attempts": attempts})}
+        if attempts >= _MOST_ATTEMPTS:
+            given_up = AddResult(job.name, None, job.name, "failed", error=_GIVEN_UP)
+            values |= {"state": "failed", "result": _encoded([*job.results, given_up])}
+        connection.execute(update(jobs).where(jobs.c.id == job.id).values(values))
+
+
+def new_job(job_id: str, kind: JobKind, spec: str, name: str, collection: str, **options: Any) -> Job:
+    """A job that waits."""
+    return Job(job_id, kind, spec, name, collection, time.time(), options)
+
+
+def _encoded(results: Sequence[AddResult]) -> str:
+    return json.dumps([asdict(result) for result in results])
+
+
+def _job(row: Row[Any]) -> Job:
+    return Job(
+        id=row.id,
+        kind=row.kind,
+        spec=row.spec,
+        name=row.name,
+        collection=row.collection,
+        submitted_at=row.submitted_at,
+        options=json.loads(row.options),
+        state=row.state,
+        progress=Progress(row.stage or "Waiting", row.done, row.total),
+        results=tuple(_result(entry) for entry in json.loads(row.result or "[]")),
+        resumed=row.state == "waiting" and bool(row.owner),
+    )
+
+
+def _result(entry: dict[str, Any]) -> AddResult:
+    error = entry.pop("error")
+    return AddResult(**entry, error=Refusal(**error) if error else None)
