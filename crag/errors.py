@@ -39,7 +39,7 @@ class SourceRefused(CragError):
 
     def __init__(self, code: SourceCode, message: str, remedy: str = "") -> None:
         super().__init__(message, remedy)
-        self.code = code
+        self.code: SourceCode = code
 
 
 class ModelFault(CragError):
