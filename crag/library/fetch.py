@@ -9,6 +9,7 @@ import ssl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from crag.errors import SourceRefused
@@ -110,7 +111,7 @@ def _get(
     address = httpcore.URL(scheme=link.scheme, host=link.host, port=link.port, target=link.target)
     headers = [("Host", link.authority), *_HEADERS.items()]
     waits = {"connect": patience.connect, "read": patience.read, "write": patience.read, "pool": patience.connect}
-    context = trust or httpcore.default_ssl_context()
+    context = trust or _well_known()
     try:
         with (
             connector.guarded(),
@@ -124,6 +125,14 @@ def _get(
     stop.check()
     if deadline.passed:  # a body without a stated length ends in silence when the line is cut
         raise _refusal(link, TimeoutError(), deadline)
+
+
+@cache
+def _well_known() -> ssl.SSLContext:
+    """The well-known certificate authorities, which take longer to load than most pages."""
+    import httpcore
+
+    return httpcore.default_ssl_context()
 
 
 def _refusal(link: Link, error: Exception, deadline: Deadline) -> SourceRefused:

@@ -13,8 +13,8 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 _HOST = re.compile(r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*\.?")
 _INSIDE = re.compile(r"(^|\.)(localhost|local|internal|intranet|lan|home|corp|home\.arpa)\.?$")
 _VIDEO = re.compile(
-    r"(^|\.)(youtube\.com|youtube-nocookie\.com|youtu\.be|vimeo\.com|dailymotion\.com|twitch\.tv|tiktok\.com"
-    r"|bilibili\.com)\.?$"
+    r"(^|\.)(youtube\.com|youtube-nocookie\.com|youtu\.be|yt\.be|y2u\.be|vimeo\.com|vimeopro\.com|dailymotion\.com|dai\.ly"
+    r"|twitch\.tv|tiktok\.com|fb\.watch|bilibili\.com|b23\.tv|nicovideo\.jp|nico\.ms|youku\.com|rumble\.com)\.?$"
 )
 
 

@@ -1,0 +1,73 @@
+"""The process that reads from standard input where a page or a sitemap leads, under limits.
+
+It answers with one line: `{"base": …, "pages": […]}` or `{"named": true, "pages": […], "sitemaps": […]}`, the addresses
+as they were written.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import zlib
+from collections.abc import Iterable
+from typing import Any
+
+from crag.library.parse.confinement import only_answers, restrict
+from crag.library.parse.encoding import decode
+from crag.library.parse.limits import Limits
+from crag.library.parse.webpage import parse_html
+
+MOST = 5_000
+_LONGEST = 4_096
+_GZIP = b"\x1f\x8b"
+_SITEMAP = re.compile(rb"<(?:[\w.-]+:)?(?:urlset|sitemapindex)[\s>]")  # sitemaps.org, “XML tag definitions”
+_BREAKS = re.compile(r"[\t\r\n]")
+
+
+def main() -> None:
+    """Read the page and answer; what is no page and no sitemap leads nowhere."""
+    answer = only_answers()
+    values: dict[str, Any] = json.loads(sys.argv[1])
+    limits = Limits(**values["limits"])
+    restrict(limits)
+    data = _inflated(sys.stdin.buffer.read(), limits.inflated)
+    answer(_sitemap(data) if _SITEMAP.search(data[:4096]) else _page(decode(data, values["charset"], html=True)))
+
+
+def _inflated(data: bytes, most: int) -> bytes:
+    """What is behind `most` bytes of a compressed sitemap is left out."""
+    return zlib.decompressobj(wbits=16 + zlib.MAX_WBITS).decompress(data, most) if data.startswith(_GZIP) else data
+
+
+def _sitemap(data: bytes) -> dict[str, Any]:
+    """The addresses of a sitemap, or of the sitemaps that an index names; what is damaged ends it."""
+    from lxml import etree
+
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_comments=True, recover=True
+    )
+    root = etree.fromstring(data, parser)
+    return {
+        "named": True,
+        "pages": _addresses(root.xpath("/*/*[local-name()='url']/*[local-name()='loc']/text()")),
+        "sitemaps": _addresses(root.xpath("/*/*[local-name()='sitemap']/*[local-name()='loc']/text()")),
+    }
+
+
+def _page(text: str) -> dict[str, Any]:
+    tree = parse_html(text)
+    if tree is None:
+        return {}
+    base, pages = tree.xpath("string(//base/@href)"), tree.xpath("//a/@href | //area/@href")
+    return {"base": base[:_LONGEST], "pages": _addresses(pages)}
+
+
+def _addresses(written: Iterable[str]) -> list[str]:
+    """Each once, in order, as browsers read them (WHATWG URL, section 4.4); at most `MOST`."""
+    tidied = (_BREAKS.sub("", address.strip()).replace(" ", "%20") for address in written)
+    return list(dict.fromkeys(address for address in tidied if 0 < len(address) <= _LONGEST))[:MOST]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,265 @@
+"""Reading a site: which pages are gone to, in which order, and which are not."""
+
+from __future__ import annotations
+
+import gzip
+import ipaddress
+import threading
+import time
+from collections.abc import Iterator
+from functools import partial
+
+import pytest
+
+from crag.errors import BadRequest, Stopped
+from crag.library.fetch import fetch
+from crag.library.site import Found, SiteLimits, read_site
+from crag.stopping import Stop
+from crag.types import Progress
+from tests.doubles.web import Handler, WebServer, serving
+
+LOOPBACK = (ipaddress.ip_network("127.0.0.1/32"),)
+USUAL = SiteLimits()
+HERE = {"resolver": lambda host, port: ["127.0.0.1"]}
+
+pytestmark = pytest.mark.allow_hosts(["127.0.0.1"])
+
+
+@pytest.fixture
+def web() -> Iterator[WebServer]:
+    with serving() as server:
+        yield server
+
+
+def links(*targets: str) -> bytes:
+    return "".join(f'<p>words</p><a href="{target}">there</a>' for target in targets).encode()
+
+
+def visit(
+    start: str,
+    limits: SiteLimits = USUAL,
+    stop: Stop | None = None,
+    seen: list[Progress] | None = None,
+    **options: object,
+) -> Iterator[Found]:
+    stop = stop or Stop()
+    get = partial(fetch, **({"allow": LOOPBACK, "limit_bytes": 200_000, "stop": stop} | options))
+    return read_site(start, limits, get, stop, [].append if seen is None else seen.append)
+
+
+def paths(pages: Iterator[Found]) -> list[str]:
+    """Where each page is, one that was refused in brackets."""
+    found = [(page, "/" + page.url.split("/", 3)[-1]) for page in pages]
+    return [f"({path})" if page.refused else path for page, path in found]
+
+
+def asked(web: WebServer) -> list[str]:
+    return [path for _, path in web.seen if path != "/robots.txt"]
+
+
+def sitemap(*locations: str, tag: str = "url") -> bytes:
+    root = {"url": "urlset", "sitemap": "sitemapindex"}[tag]
+    body = "".join(f"<{tag}><loc>\n {location} </loc></{tag}>" for location in locations)
+    return f'<?xml version="1.0"?><{root} xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{body}</{root}>'.encode()
+
+
+def test_a_page_and_what_it_links_to_nearest_first_each_once(web: WebServer) -> None:
+    web.page("/", links("a", "/b?x=1#part", "/b?x=1", "a#top", "/"))
+    web.page("/a", links("/c", "/"))
+    web.page("/b", links("/c", "/d"))
+    for path in ("/c", "/d"):
+        web.page(path, b"words")
+    assert paths(visit(web.url("/"))) == ["/", "/a", "/b?x=1"]
+    web.seen.clear()
+    assert paths(visit(web.url("/"), SiteLimits(depth=2))) == ["/", "/a", "/b?x=1", "/c", "/d"]
+    assert asked(web) == ["/", "/a", "/b?x=1", "/c", "/d"]
+    assert paths(visit(web.url("/"), SiteLimits(depth=0))) == ["/"]
+
+
+def test_pages_are_fetched_only_as_they_are_taken_and_handed_on(web: WebServer) -> None:
+    web.page("/", links("/a"))
+    web.page("/a", b"the page")
+    pages = visit(web.url("/"))
+    next(pages)
+    assert asked(web) == ["/"]
+    found = next(pages)
+    assert (found.url, found.fetched.body) == (web.url("/a"), b"the page")
+    assert asked(web) == ["/", "/a"]
+
+
+def test_the_count_ends_it_and_is_told(web: WebServer) -> None:
+    seen: list[Progress] = []
+    web.page("/", links(*(f"/{n}" for n in range(100))))
+    assert len(list(visit(web.url("/"), SiteLimits(pages=7), seen=seen))) == 7
+    assert len(asked(web)) == 7
+    assert [(step.done, step.total) for step in seen] == [(1, 1), *((n, 7) for n in range(2, 8))]
+
+
+@pytest.mark.parametrize(("depth", "pages"), [(4, 50), (-1, 50), (1, 0), (1, 501)])
+def test_limits_beyond_the_greatest_are_refused(depth: int, pages: int) -> None:
+    with pytest.raises(BadRequest):
+        SiteLimits(depth, pages)
+
+
+def test_only_this_site_and_only_what_may_be_a_document(web: WebServer) -> None:
+    elsewhere = ["http://127.0.0.1:9/", "https://127.0.0.1/", "http://other.test/", "mailto:a@b.c", "javascript:x()"]
+    files = ["/a.png", "/b.ZIP?x=1", "/c.css", "https://youtu.be/x", "//[bad", "/d e", "\t/f\n", "/paper.pdf"]
+    web.page("/", links(*elsewhere, *files))
+    assert paths(visit(web.url("/"))) == ["/", "(/d%20e)", "(/f)", "(/paper.pdf)"]
+
+
+def test_www_makes_no_other_site_and_another_port_does(web: WebServer) -> None:
+    web.page("/", links(web.url("/a", host="www.pages.test"), "http://pages.test/b", web.url("/", "www.pages.test")))
+    web.page("/a", b"words")
+    assert paths(visit(web.url("/", host="pages.test"), **HERE)) == ["/", "/a"]
+
+
+def test_what_only_tells_visitors_apart_is_dropped(web: WebServer) -> None:
+    web.page("/", links("/a?utm_source=x&utm_medium=y", "/a?fbclid=1#z", "/a?id=2&gclid=3", "/a?id=2"))
+    web.page("/a", b"words")
+    assert paths(visit(web.url("/"))) == ["/", "/a", "/a?id=2"]
+
+
+def test_links_are_relative_to_the_base_and_to_where_a_redirect_led(web: WebServer) -> None:
+    web.redirect("/old", "/deep/er/page")
+    web.page("/deep/er/page", b'<base href="../up/">' + links("a"))
+    web.page("/deep/up/a", b"words")
+    assert paths(visit(web.url("/old"))) == ["/old", "/deep/up/a"]
+
+
+def test_a_page_that_two_addresses_lead_to_is_read_once(web: WebServer) -> None:
+    web.page("/", links("/old", "/older", "/new", "/home"))
+    for path, target in (("/old", "/new"), ("/older", "/new"), ("/home", "/")):
+        web.redirect(path, target)
+    web.page("/new", b"words")
+    assert paths(visit(web.url("/"))) == ["/", "/old"]
+
+
+def test_a_page_that_fails_is_told_and_the_rest_goes_on(web: WebServer) -> None:
+    web.page("/", links("/gone", "/film", "/a"))
+    web.page("/film", b"x", content_type="video/mp4")
+    web.page("/a", b"words")
+    pages = list(visit(web.url("/")))
+    assert paths(iter(pages)) == ["/", "(/gone)", "(/film)", "/a"]
+    assert [page.refused.code for page in pages if page.refused] == ["http_error", "unsupported"]
+    (only,) = visit("http://user@example.com/")
+    assert only.refused.code == "blocked_url"
+
+
+def test_a_link_that_is_sent_on_to_another_site_is_not_added(web: WebServer) -> None:
+    web.page("/", links("/away"))
+    web.redirect("/away", web.url("/", host="other.test"))
+    *_, away = visit(web.url("/", host="pages.test"), **HERE)
+    assert (away.refused.code, "other.test" in away.refused.message) == ("blocked_url", True)
+
+
+def test_the_site_is_where_the_first_page_leads(web: WebServer) -> None:
+    web.redirect("/start", web.url("/home", host="pages.test"))
+    web.page("/home", links("/a"))
+    web.page("/a", b"words")
+    assert paths(visit(web.url("/start", host="short.test"), **HERE)) == ["/start", "/a"]
+
+
+def test_robots_txt_is_asked_once_obeyed_and_named(web: WebServer) -> None:
+    web.page("/robots.txt", b"User-agent: *\nDisallow: /\n\nUser-agent: crag-chat\nDisallow: /private/*.html$\n")
+    web.page("/", links("/private/a.html", "/private/b", "/c"))
+    web.page("/private/b", b"words")
+    web.redirect("/c", "/private/d.html")
+    web.page("/private/d.html", b"words")
+    pages = list(visit(web.url("/")))
+    assert paths(iter(pages)) == ["/", "(/private/a.html)", "/private/b", "(/c)"]
+    assert all("robots.txt" in page.refused.message for page in pages if page.refused)
+    assert [path for _, path in web.seen].count("/robots.txt") == 1
+    assert "/private/a.html" not in asked(web)
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 410])
+def test_a_site_without_robots_txt_allows_all(web: WebServer, status: int) -> None:
+    web.page("/robots.txt", b"User-agent: *\nDisallow: /", status=status)
+    web.page("/", b"words")
+    assert paths(visit(web.url("/"))) == ["/"]
+
+
+def test_a_site_that_cannot_tell_its_rules_is_left_alone(web: WebServer) -> None:
+    web.page("/robots.txt", b"", status=503)
+    web.page("/", b"words")
+    (found,) = visit(web.url("/"))
+    assert ("503" in found.refused.message, asked(web)) == (True, [])
+
+
+def test_robots_txt_may_ask_for_pauses_of_at_most_five_seconds(web: WebServer) -> None:
+    web.page("/robots.txt", b"User-agent: *\nCrawl-delay: 86400")
+    web.page("/", b"words")
+    waited: list[float] = []
+    stop = Stop()
+    stop.wait = lambda seconds: bool(waited.append(seconds))
+    assert paths(visit(web.url("/"), stop=stop)) == ["/"]
+    assert waited == [5.0]
+
+
+def test_stop_ends_a_pause_at_once(web: WebServer) -> None:
+    web.page("/robots.txt", b"User-agent: *\nCrawl-delay: 5")
+    stop = Stop()
+    threading.Timer(0.2, stop.request).start()
+    started = time.monotonic()
+    with pytest.raises(Stopped):
+        list(visit(web.url("/"), stop=stop))
+    assert time.monotonic() - started < 4
+
+
+def test_a_sitemap_leads_to_the_pages_it_names_and_is_none_itself(web: WebServer) -> None:
+    web.page("/sitemap.xml", sitemap(web.url("/a"), web.url("/b"), "http://other.test/"), content_type="text/xml")
+    web.page("/a", links("/c"))
+    web.page("/b", b"words")
+    assert paths(visit(web.url("/sitemap.xml"))) == ["/a", "/b"]
+
+
+def test_an_index_of_compressed_sitemaps_is_followed(web: WebServer) -> None:
+    web.page("/index.xml", sitemap(web.url("/1.xml.gz"), web.url("/2.xml"), tag="sitemap"), content_type="text/xml")
+    web.page("/1.xml.gz", gzip.compress(sitemap(web.url("/a"))), content_type="application/x-gzip")
+    web.page("/2.xml", sitemap(web.url("/b")), content_type="application/xml")
+    for path in ("/a", "/b"):
+        web.page(path, b"words")
+    assert paths(visit(web.url("/index.xml"))) == ["/a", "/b"]
+
+
+def test_the_sitemap_of_the_site_is_read_where_that_is_wanted(web: WebServer) -> None:
+    web.page("/robots.txt", f"Sitemap: {web.url('/s.xml')}\nSitemap: nonsense://x".encode())
+    web.page("/s.xml", sitemap(web.url("/b"), web.url("/c")), content_type="text/xml")
+    web.page("/", links("/a", "/b"))
+    for path in ("/a", "/b", "/c"):
+        web.page(path, b"words")
+    assert paths(visit(web.url("/"))) == ["/", "/a", "/b"]
+    assert paths(visit(web.url("/"), SiteLimits(sitemap=True))) == ["/", "/a", "/b", "/c"]
+    assert paths(visit(web.url("/"), SiteLimits(depth=0, sitemap=True))) == ["/", "/b", "/c"]
+
+
+def test_a_site_that_names_no_sitemap_has_it_in_the_usual_place_or_says_so(web: WebServer) -> None:
+    web.page("/deep/page", b"words")
+    pages = list(visit(web.url("/deep/page"), SiteLimits(sitemap=True)))
+    assert paths(iter(pages)) == ["/deep/page", "(/sitemap.xml)"]
+
+
+def test_endless_sitemaps_and_bombs_come_to_an_end(web: WebServer) -> None:
+    def more(handler: Handler) -> None:
+        names = (web.url(f"{handler.path}{n}") for n in range(50))
+        handler.reply(sitemap(*names, tag="sitemap"), content_type="text/xml")
+
+    web.scripts["/s"] = more
+    for n in range(50):
+        web.scripts[f"/s{n}"] = more
+    assert list(visit(web.url("/s"))) == []
+    assert len(asked(web)) <= 21
+    bomb = sitemap(web.url("/a")).replace(b"</urlset>", b" " * 60_000_000)
+    web.page("/bomb.xml.gz", gzip.compress(bomb), content_type="application/gzip")
+    web.page("/a", b"words")
+    assert paths(visit(web.url("/bomb.xml.gz"), limit_bytes=1_000_000)) == ["/a"]
+
+
+def test_entities_of_a_sitemap_are_not_expanded(web: WebServer) -> None:
+    entities = "".join(f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">' for n in range(1, 10))
+    declared = f'<!DOCTYPE x [<!ENTITY a0 "{web.url("/a")}">{entities}<!ENTITY f SYSTEM "file:///etc/hostname">]>'
+    body = sitemap(web.url("/b"), "&a9;", "&f;").replace(b"?>", b"?>" + declared.encode(), 1)
+    web.page("/s.xml", body, content_type="text/xml")
+    web.page("/b", b"words")
+    assert paths(visit(web.url("/s.xml"))) == ["/b"]
