@@ -14,6 +14,7 @@ from crag.conversations import Conversations
 from crag.database import Database
 from crag.errors import ModelFault, Stopped
 from crag.library import IngestJobs, Library, LibraryRetriever
+from crag.library.exchange.exchange import Exchange
 from crag.models.choice import (
     ModelChoice,
     available_chat_models,
@@ -151,6 +152,7 @@ class Application:
         self.database = Database(settings.home)
         self.library = Library(self.database, embedder, count_tokens, settings, counter_name=token_counter_name())
         self.jobs = IngestJobs(self.database, self.library)
+        self.exchange = Exchange(self.database, self.library, count_tokens)
         self.conversations = Conversations(self.database)
         self.engines = Engines(settings, self.library, self._builtin_embedder)
         self.runs = RunService(self.database, self._equip)

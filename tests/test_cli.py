@@ -376,3 +376,17 @@ def test_lines_to_grade_may_hold_any_text(crag, tmp_path):
     assert len(crag("grade", str(tmp_path / "pairs.jsonl"), "--model", "builtin")[1]["grades"]) == 2
     (tmp_path / "pairs.jsonl").write_text("[" * 100_000)
     assert crag("grade", str(tmp_path / "pairs.jsonl"), "--model", "builtin")[1]["error"]["code"] == "bad_request"
+
+
+def test_a_collection_goes_out_and_comes_in_again(crag, notes, tmp_path):
+    crag("add", notes)
+    code, exported = crag("export", str(tmp_path / "out"), "--format", "langchain")
+    assert (code, exported) == (0, {"exported": exported["exported"], "path": str(tmp_path / "out")})
+    assert exported["exported"] > 0
+    code, refused = crag("export", str(tmp_path / "out"), "--format", "langchain")
+    assert (code, refused["error"]["code"]) == (1, "bad_request")
+    code, imported = crag("import", str(tmp_path / "out"), "--collection", "Back")
+    assert (code, [one["status"] for one in imported["sources"]]) == (0, ["added"])
+    assert imported["sources"][0]["passages"] == exported["exported"]
+    code, failed = crag("import", str(tmp_path / "nowhere"))
+    assert (code, failed["sources"][0]["error"]["code"]) == (1, "unreachable")

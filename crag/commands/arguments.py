@@ -40,6 +40,14 @@ def folder(given: str) -> Path:
     return Path(given)
 
 
+def place(given: str) -> Path:
+    """The name of a file or folder to read or to make, as it is in full: its last part is what is shown of it."""
+    try:
+        return folder(given).expanduser().absolute()
+    except RuntimeError as error:  # a home of nobody
+        raise argparse.ArgumentTypeError("must name a file or a folder") from error
+
+
 def count(given: str) -> int:
     """A whole number from 1 to 100."""
     if not given.isascii() or not given.isdigit() or not 1 <= int(given) <= 100:

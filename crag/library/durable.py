@@ -26,7 +26,7 @@ def write_durably(path: Path, write: Callable[[IO[bytes]], object]) -> None:
         unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)
-    _sync_folder(path.parent)
+    sync_folder(path.parent)
 
 
 def remove_unfinished(folder: Path, now: float | None = None) -> None:
@@ -38,7 +38,7 @@ def remove_unfinished(folder: Path, now: float | None = None) -> None:
                 path.unlink()
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Makes the new name last; Windows cannot open folders and needs no such call."""
     if os.name == "nt":
         return

@@ -46,19 +46,23 @@ class Ingest:
         self._chunker = chunker
         self._limit_bytes = limit_bytes
 
-    def add(self, incoming: Incoming, report: Report, stop: Stop) -> AddResult:
-        """What became of it, said after the commit. Raises `SourceRefused`, `ModelFault`, `HomeFault`, `Stopped`."""
+    def add(self, incoming: Incoming, report: Report, stop: Stop, read: Read | None = None) -> AddResult:
+        """What became of it, said after the commit; `read` in place of the reader for files.
+
+        Raises `SourceRefused`, `ModelFault`, `HomeFault`, `Stopped`.
+        """
         check_size(len(incoming.document.data), self._limit_bytes)
         identity = _identify(incoming)
         if twin := self._store.unchanged(identity):
             return AddResult(incoming.asked, twin.id, twin.title, "unchanged", twin.passages, twin.pages)
         report(Progress("Reading"))
-        reading = self._read(incoming.document, report, stop)
+        reading = (read or self._read)(incoming.document, report, stop)
         content = self._embed(reading, report, stop)
         report(Progress("Saving"))
         title = clean_text(reading.title).strip() or display_name(incoming.document.name)
         author, published = clean_text(reading.author), reading.published
-        description = Description(title, reading.kind, reading.pages, self._chunker, author, published)
+        chunker = reading.chunker or self._chunker
+        description = Description(title, reading.kind, reading.pages, chunker, author, published)
 
         def prepare() -> None:  # again, for another worker may have released these bytes since they were kept
             self._originals.keep(identity.sha256, incoming.document.data)
@@ -76,7 +80,9 @@ class Ingest:
         if not reading.chunks:
             raise SourceRefused("no_text", "There is no text in it.", "If it is a scan, make its text readable first.")
         texts = [passage_text(chunk.heading, chunk.text) for chunk in reading.chunks]
-        vectors = embed_in_batches(self._embedder, texts, report, stop)
+        vectors = reading.vectors if reading.space == self._embedder.space.id else None
+        if vectors is None:
+            vectors = embed_in_batches(self._embedder, texts, report, stop)
         terms = []
         for text in texts:
             stop.check()

@@ -20,7 +20,7 @@ from crag.settings import Settings
 from crag.stopping import Stop
 from crag.types import Progress, Source
 
-IMPORTED = "imported"
+IMPORTED = "imported"  # the kind of a source that came as passages, without the file they were cut from
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://|//|(?:about|blob|data|file|ftp|jar|javascript|mailto):", re.IGNORECASE)
 _USER = re.compile(r"(?<=//)[^/?#]*@")
 

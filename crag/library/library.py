@@ -24,7 +24,17 @@ from crag.library.vectors import fill_vectors
 from crag.protocols import Embedder
 from crag.settings import Settings
 from crag.stopping import Stop
-from crag.types import DEFAULT_COLLECTION, AddResult, Collection, MoveResult, Passage, Progress, Refusal, Source
+from crag.types import (
+    DEFAULT_COLLECTION,
+    AddResult,
+    Collection,
+    MoveResult,
+    Passage,
+    Progress,
+    Refusal,
+    Source,
+    Space,
+)
 
 
 class Library:
@@ -138,6 +148,12 @@ class Library:
             else:
                 yield self.add_path(file, collection=collection, progress=progress, stop=stop)
 
+    def add_reading(
+        self, incoming: Incoming, read: Read, *, progress: Report | None = None, stop: Stop | None = None
+    ) -> AddResult:
+        """Adds passages that were cut elsewhere: `read` gives them instead of reading a file."""
+        return self._add(incoming.asked, lambda *_: incoming, progress, stop, read)
+
     def refresh(
         self, ids: Sequence[str] | None = None, *, progress: Report | None = None, stop: Stop | None = None
     ) -> list[AddResult]:
@@ -221,6 +237,10 @@ class Library:
         """Embeds what the present model has not; how many. Raises `ModelFault`, `Stopped`; what is done stays done."""
         return fill_vectors(self._store, self._embedder, progress or _silent, stop or Stop())
 
+    def space(self) -> Space:
+        """The space of the vectors that new passages get. Raises `ModelFault`."""
+        return self._embedder.space
+
     def warm(self) -> None:
         """Opens the index now, so that the first search need not."""
         self._search.index.ids()
@@ -254,10 +274,11 @@ class Library:
         get: Callable[[Report, Stop], Incoming],
         progress: Report | None,
         stop: Stop | None,
+        read: Read | None = None,
     ) -> AddResult:
         report, stop = progress or _silent, stop or Stop()
         try:
-            return self._ingest.add(get(report, stop), report, stop)
+            return self._ingest.add(get(report, stop), report, stop, read)
         except (SourceRefused, ModelFault) as error:
             return _failed(asked, error)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from crag.library.split import Chunk, split
+from crag.protocols import Vectors
 from crag.stopping import Stop
 from crag.types import Progress
 
@@ -27,7 +28,10 @@ class Bytes:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a document says. `pages` is None where there are none, `author` and `published` (YYYY-MM-DD) empty."""
+    """What a document says. `pages` is None where there are none, `author` and `published` (YYYY-MM-DD) empty.
+
+    Passages that were cut elsewhere name their `chunker`, and may bring the vectors of the space with the id `space`.
+    """
 
     title: str
     kind: str
@@ -35,6 +39,9 @@ class Reading:
     chunks: Sequence[Chunk]
     author: str = ""
     published: str = ""
+    chunker: str = ""
+    space: str = ""
+    vectors: Vectors | None = None
 
 
 class Read(Protocol):

@@ -1,0 +1,108 @@
+"""The passages of a collection on their way out, read in one state of the library and a few hundred at a time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Row, func, select
+
+from crag.database import Database
+from crag.database.tables import passages, sources, vectors
+from crag.errors import BadRequest
+from crag.library.exchange.lines import Json, encode
+from crag.library.exchange.workplace import check_new, put_in_place, workplace
+from crag.library.passages import within
+from crag.library.reading import Report
+from crag.protocols import Vectors
+from crag.stopping import Stop
+from crag.types import Progress, Space
+
+_AT_ONCE = 500
+SPACE_FILE = "space.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """One passage with its metadata, and its vector where the space has one."""
+
+    id: int
+    text: str
+    metadata: Json
+    vector: Vectors | None
+
+
+@dataclass(frozen=True, slots=True)
+class Departure:
+    """Which passages leave, with the vectors of which space."""
+
+    database: Database
+    space: Space
+    collection: str
+
+    @contextmanager
+    def open(self, report: Report, stop: Stop) -> Iterator[Iterator[Leaving]]:
+        """All passages, source by source in their order. Raises `BadRequest` when there is none, `Stopped`."""
+        limits = within(self.collection, ())
+        with self.database.snapshot() as connection:
+            total = connection.scalar(select(func.count()).select_from(passages.join(sources)).where(*limits)) or 0
+            if not total:
+                raise BadRequest("There is nothing to export.", "Add documents first.")
+            rows = connection.execution_options(yield_per=_AT_ONCE).execute(_query(self.space).where(*limits))
+            yield self._watched(rows, total, report, stop)
+
+    def _watched(self, rows: Any, total: int, report: Report, stop: Stop) -> Iterator[Leaving]:
+        import numpy as np
+
+        for done, row in enumerate(rows):
+            if done % _AT_ONCE == 0:
+                stop.check()
+                report(Progress("Exporting passages", done, total))
+            vector = None if row.vector is None else np.frombuffer(row.vector, dtype="<f4")
+            yield Leaving(row.id, row.text, _metadata(row), vector)
+
+
+def export_lines(departure: Departure, destination: Path, with_vectors: bool, report: Report, stop: Stop) -> int:
+    """Writes JSON Lines; how many. Raises `BadRequest`, `HomeFault`, `Stopped`."""
+    check_new(destination)
+    count = 0
+    with workplace(destination) as work, departure.open(report, stop) as leaving:
+        with (work / "lines").open("xb") as file:
+            for count, passage in enumerate(leaving, start=1):  # noqa: B007 — the last one is the number written
+                row = passage.vector if with_vectors else None
+                vector = None if row is None else _shortest(row)
+                file.write(encode(passage.text, passage.metadata, vector, departure.space.id))
+        put_in_place(work / "lines", destination)
+    return count
+
+
+def write_space(path: Path, space: Space) -> None:
+    """Names the space of the vectors beside them."""
+    path.write_text(json.dumps({"id": space.id} | asdict(space), indent=2) + "\n", encoding="utf-8")
+
+
+def _shortest(vector: Vectors) -> list[float]:
+    """The shortest decimals from which the same 32-bit numbers are read back."""
+    return [float(str(number)) for number in vector]
+
+
+def _query(space: Space) -> Any:
+    held = passages.outerjoin(vectors, (vectors.c.passage_id == passages.c.id) & (vectors.c.space_id == space.id))
+    columns = ("title", "location", "kind", "sha256", "author", "published")
+    return (
+        select(passages, vectors.c.vector, *(sources.c[name] for name in columns))
+        .select_from(held.join(sources, sources.c.id == passages.c.source_id))
+        .order_by(sources.c.added_at, sources.c.id, passages.c.ordinal)
+    )
+
+
+def _metadata(row: Row[Any]) -> Json:
+    """As LangChain's users expect it: plain values, what is not known left out."""
+    held: Json = {"source": row.location, "title": row.title, "page": row.page, "heading": row.heading}
+    held |= {"author": row.author, "published": row.published, "kind": row.kind, "sha256": row.sha256}
+    held |= {"source_id": row.source_id, "passage_id": row.id, "context": [row.context_start, row.context_end]}
+    return {name: value for name, value in held.items() if value not in ("", None)}

@@ -1,0 +1,104 @@
+"""Export and import of collections, as the rest of the application sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Literal
+
+from crag.database import Database
+from crag.errors import ModelFault, SourceRefused
+from crag.library.collections import collection_name
+from crag.library.exchange.departure import Departure, export_lines
+from crag.library.exchange.grouping import LinesBySource
+from crag.library.exchange.langchain_folder import export_folder, read_folder
+from crag.library.exchange.reception import Received, pages_from_one
+from crag.library.library import Library
+from crag.library.reading import Report
+from crag.stopping import Stop
+from crag.types import DEFAULT_COLLECTION, AddResult, Progress, Refusal, Source, Space
+
+ExportFormat = Literal["langchain", "jsonl"]
+
+
+class Exchange:
+    """Takes collections out and in. Safe to share between threads; several processes may work on one home."""
+
+    def __init__(self, database: Database, library: Library, count_tokens: Callable[[str], int]) -> None:
+        self._database = database
+        self._library = library
+        self._count_tokens = count_tokens
+
+    def export(
+        self,
+        destination: Path,
+        format_: ExportFormat,
+        *,
+        collection: str = "",
+        vectors: bool = False,
+        progress: Report | None = None,
+        stop: Stop | None = None,
+    ) -> int:
+        """Writes a collection, or all, to a new folder (`langchain`) or file (`jsonl`); how many passages.
+
+        Passages that the present model has not embedded are embedded first where vectors are wanted. Raises
+        `BadRequest` when something is there already or nothing is to be exported, `HomeFault`, `ModelFault`, `Stopped`.
+        """
+        report, stop = progress or _silent, stop or Stop()
+        if format_ == "langchain" or vectors:
+            self._library.fill_vectors(report, stop)
+        departure = Departure(self._database, self._library.space(), collection)
+        if format_ == "langchain":
+            return export_folder(departure, destination, report, stop)
+        return export_lines(departure, destination, vectors, report, stop)
+
+    def import_(
+        self,
+        path: Path,
+        *,
+        collection: str = DEFAULT_COLLECTION,
+        progress: Report | None = None,
+        stop: Stop | None = None,
+    ) -> Iterator[AddResult]:
+        """Adds the passages of a LangChain folder or of JSON Lines, each of their sources in one commit.
+
+        A folder or file that cannot be read is refused as a whole, before its first source, as one failed result.
+        Raises `BadRequest` for a collection name that cannot be, `HomeFault`, `Stopped`.
+        """
+        report, stop = progress or _silent, stop or Stop()
+        collection = collection_name(collection)
+        with TemporaryDirectory(prefix="crag-import-") as work:
+            try:
+                space = self._library.space()
+                found = self._read(path, Path(work) / "lines", space, stop)
+            except (SourceRefused, ModelFault) as error:
+                code = error.code if isinstance(error, SourceRefused) else "embedding_failed"
+                yield AddResult(str(path), None, path.name, "failed", error=Refusal(code, str(error)))
+                return
+            present = {source.sha256: source for source in self._library.sources(collection)}
+            for done, lines in enumerate(found):
+                report(Progress("Importing documents", done, len(found)))
+                received = Received(pages_from_one(lines), space, self._count_tokens)
+                yield self._add(received, collection, present, stop)
+
+    def _read(self, path: Path, lines: Path, space: Space, stop: Stop) -> LinesBySource:
+        """What `path` holds; `lines` is where those of a folder may be put. Raises `SourceRefused`, `Stopped`."""
+        try:
+            if not path.is_dir():
+                return LinesBySource(path, path.name, stop)
+            read_folder(path, lines, space, stop)
+            return LinesBySource(lines, path.name, stop)
+        except (OSError, ValueError) as error:  # ValueError: a path with NUL in it
+            raise SourceRefused("unreachable", f"“{path.name}” cannot be read.", "Check the path.") from error
+
+    def _add(self, received: Received, collection: str, present: Mapping[str, Source], stop: Stop) -> AddResult:
+        """Where the file is present that the passages were exported from, they are there already."""
+        incoming = received.incoming(collection)
+        if twin := present.get(received.sha256):
+            return AddResult(incoming.asked, twin.id, twin.title, "unchanged", twin.passages, twin.pages)
+        return self._library.add_reading(incoming, received.read, stop=stop)
+
+
+def _silent(_progress: Progress) -> None:
+    """Progress that nobody watches."""

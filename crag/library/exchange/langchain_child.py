@@ -1,0 +1,84 @@
+"""The process that reads one LangChain folder, its pickle from standard input, and writes the lines of exchange.
+
+After them comes `{"end": true}` or `{"refused": [code, message, remedy]}`.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import faiss
+import numpy as np
+
+from crag.errors import SourceRefused
+from crag.library.exchange.restricted_pickle import read_docstore
+from crag.library.parse.confinement import only_answers, restrict
+from crag.library.parse.limits import Limits, out_of_memory, refusal, too_large
+
+_PLAIN = (str, int, float, bool)
+_LARGEST_NUMBER = 1 << 63
+
+
+def main() -> None:
+    """Read the folder and answer."""
+    answer = only_answers()
+    request: dict[str, Any] = json.loads(sys.argv[1])
+    limits = Limits(**request["limits"])
+    restrict(limits)
+    try:
+        documents, places = read_docstore(sys.stdin.buffer)
+        rows = _rows(request, places)
+        written = 0
+        for place in range(len(places)):
+            text, metadata = _document(documents, places, place)
+            written += len(text) + sum(len(value) for value in metadata.values() if isinstance(value, str))
+            if written > limits.characters:
+                raise too_large(f"holds more than {limits.characters:,} characters of text")
+            vector = {"vector": rows[place].tolist(), "space": request["space"]} if rows is not None else {}
+            answer({"text": text, "metadata": metadata} | vector)
+        answer({"end": True})
+    except SourceRefused as refused:
+        answer(refusal(refused))
+    except MemoryError:
+        answer(refusal(out_of_memory()))
+
+
+def _document(
+    documents: dict[str, tuple[str, dict[Any, Any]]], places: dict[int, str], place: int
+) -> tuple[str, dict[str, Any]]:
+    """Text and plain metadata of one place in the index."""
+    if place not in places or places[place] not in documents:
+        raise _torn("its index names documents that are not there")
+    text, metadata = documents[places[place]]
+    return text, {key: value for key, value in metadata.items() if type(key) is str and _is_plain(value)}
+
+
+def _is_plain(value: object) -> bool:
+    if type(value) is list:
+        return len(value) <= 2 and all(type(one) is int and _is_plain(one) for one in value)
+    return type(value) in _PLAIN and not (type(value) is int and abs(value) >= _LARGEST_NUMBER)
+
+
+def _rows(request: dict[str, Any], places: dict[int, str]) -> Any:
+    """The vectors, row by row, if they are of the space that is wanted and kept as they are; the index is checked."""
+    try:
+        index = faiss.read_index(request["index"])
+    except RuntimeError as error:
+        raise _torn("its index cannot be read") from error
+    if index.ntotal != len(places):
+        raise _torn(f"its index holds {index.ntotal:,} vectors for {len(places):,} documents")
+    if not request["space"] or not isinstance(index, faiss.IndexFlat):
+        return None
+    if index.d != request["dimension"]:
+        raise _torn("its vectors are not of the space that it names")
+    return faiss.rev_swig_ptr(index.get_xb(), index.ntotal * index.d).reshape(index.ntotal, index.d).astype(np.float32)
+
+
+def _torn(what: str) -> SourceRefused:
+    return SourceRefused("corrupt", f"The folder is damaged: {what}.", "Save it anew with LangChain.")
+
+
+if __name__ == "__main__":
+    main()

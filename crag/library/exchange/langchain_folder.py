@@ -1,0 +1,133 @@
+"""LangChain's FAISS folder, written by LangChain itself, and read in a process of its own that can be killed."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterator
+from dataclasses import asdict
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from crag.errors import ModelFault, SourceRefused
+from crag.library.exchange.departure import SPACE_FILE, Departure, Leaving, write_space
+from crag.library.exchange.workplace import check_new, put_in_place, workplace
+from crag.library.parse.limits import Limits
+from crag.library.parse.process import Child, deadline, end, opened, start, why_ended
+from crag.library.reading import Report
+from crag.stopping import Stop
+from crag.types import Space
+
+if TYPE_CHECKING:
+    from langchain_core.documents import Document
+
+INDEX, PICKLE = "index.faiss", "index.pkl"
+LIMITS = Limits(size=512 * 1024 * 1024, memory=6 * 1024 * 1024 * 1024, characters=1_000_000_000, seconds=300.0)
+_BATCH = 1000
+_LONGEST_SPACE = 10_000
+
+
+def export_folder(departure: Departure, destination: Path, report: Report, stop: Stop) -> int:
+    """Writes the folder that `FAISS.load_local` reads; how many passages. Raises as `export_lines` does."""
+    check_new(destination)
+    with workplace(destination) as work, departure.open(report, stop) as leaving:
+        count = _save(leaving, departure.space.dimension, work / "folder")
+        write_space(work / "folder" / SPACE_FILE, departure.space)
+        put_in_place(work / "folder", destination)
+    return count
+
+
+def _save(leaving: Iterator[Leaving], dimension: int, folder: Path) -> int:
+    """Vectors are of length 1: by Euclidean distance, which `load_local` assumes, they rank as by cosine."""
+    import faiss
+    import numpy as np
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it is archived; its folder format is all that is used of it
+        from langchain_community.docstore.in_memory import InMemoryDocstore
+        from langchain_community.vectorstores import FAISS
+        from langchain_core.documents import Document
+
+    index = faiss.IndexFlatL2(dimension)
+    documents: dict[str, Document] = {}
+    while batch := list(islice(leaving, _BATCH)):
+        index.add(np.stack([_vector(passage) for passage in batch]))
+        documents |= {
+            str(one.id): Document(id=str(one.id), page_content=one.text, metadata=one.metadata) for one in batch
+        }
+    store = FAISS(_never_embed, index, InMemoryDocstore(documents), dict(enumerate(documents)))
+    store.save_local(str(folder))
+    return len(documents)
+
+
+def _vector(passage: Leaving) -> Any:
+    if passage.vector is None:  # added by another process, with another model, since the gaps were filled
+        raise ModelFault("embedding_failed", "A document without vectors was just added.", "Try again.", "passing")
+    return passage.vector
+
+
+def _never_embed(text: str) -> list[float]:
+    raise NotImplementedError(text)  # a store that is only saved is never asked
+
+
+def read_folder(folder: Path, lines: Path, space: Space, stop: Stop) -> None:
+    """Writes the passages of a folder into the file `lines`, with vectors if they are of this space.
+
+    Raises `SourceRefused` (`corrupt`, `unsupported`, `too_large`, `too_slow`), `Stopped`, `OSError`.
+    """
+    for name in (INDEX, PICKLE):
+        if not (folder / name).is_file():
+            raise SourceRefused(
+                "unsupported", f"There is no file {name} in this folder.", "Choose one saved by LangChain."
+            )
+    request = {
+        "index": str((folder / INDEX).resolve()),
+        "space": space.id if names_space(folder / SPACE_FILE, space) else "",
+        "dimension": space.dimension,
+        "limits": asdict(LIMITS),
+    }
+    with opened(folder / PICKLE, LIMITS) as file:
+        child = start("crag.library.exchange.langchain_child", request, file)
+        with child, stop.breaking(lambda: end(child)):
+            try:
+                with deadline(child, LIMITS.seconds) as late:
+                    last = _copy(child, lines)
+            finally:
+                end(child)
+    stop.check()
+    _check_ended(child, last, late.is_set())
+
+
+def names_space(path: Path, space: Space) -> bool:
+    """Whether the file names this very space, every field of it."""
+    try:
+        with path.open("rb") as file:
+            held = json.loads(file.read(_LONGEST_SPACE))
+        return {name: held[name] for name in asdict(space)} == asdict(space)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return False
+
+
+def _copy(child: Child, lines: Path) -> dict[str, Any]:
+    """Copies what the child writes; its last line, which says how it ended, or nothing when it died before."""
+    assert child.stdout  # noqa: S101 — opened as a pipe
+    last: bytes = b""
+    with lines.open("xb") as file:
+        for line in child.stdout:
+            if last:
+                file.write(last)
+            last = line
+    try:
+        ended = json.loads(last)
+    except ValueError:
+        return {}
+    return ended if isinstance(ended, dict) else {}
+
+
+def _check_ended(child: Child, last: dict[str, Any], late: bool) -> None:
+    if "refused" in last:
+        raise SourceRefused(*last["refused"])
+    if "end" in last:
+        return
+    raise why_ended(child, late, LIMITS)

@@ -1,0 +1,55 @@
+"""Folders beside the place where something is to appear: it appears whole, by one rename, or not at all."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from crag.errors import BadRequest, HomeFault
+from crag.library.durable import sync_folder
+from crag.processes import is_alive, this_process
+
+_UNFINISHED = ".unfinished"
+
+
+@contextmanager
+def workplace(destination: Path) -> Iterator[Path]:
+    """The folder, gone at the end; what killed processes left there goes at the next time. Raises `HomeFault`."""
+    prefix = f".{destination.name}."
+    for left in destination.parent.glob(f"{_escaped(prefix)}*{_UNFINISHED}"):
+        if not is_alive(left.name.removeprefix(prefix)):
+            shutil.rmtree(left, ignore_errors=True)
+    folder = destination.with_name(f"{prefix}{this_process()}-{secrets.token_hex(4)}{_UNFINISHED}")
+    try:
+        folder.mkdir(parents=True)
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+    except OSError as error:
+        raise HomeFault(
+            f"“{destination.name}” could not be written: the disk is full, or the folder cannot be written to.",
+            "Choose another place.",
+        ) from error
+
+
+def check_new(destination: Path) -> None:
+    """Raises `BadRequest` when something is there already: nothing is ever written over."""
+    if destination.exists() or destination.is_symlink():
+        raise BadRequest(f"“{destination.name}” exists already; nothing was written.", "Choose another name.")
+
+
+def put_in_place(made: Path, destination: Path) -> None:
+    """Moves a finished file or folder to its place and makes it last. Raises `BadRequest`, `OSError`."""
+    check_new(destination)
+    made.rename(destination)
+    with suppress(OSError):  # some file systems refuse; the rename itself has been made
+        sync_folder(destination.parent)
+
+
+def _escaped(prefix: str) -> str:
+    """The prefix as a pattern that matches itself alone."""
+    return "".join(f"[{sign}]" if sign in "[*?" else sign for sign in prefix)
