@@ -22,7 +22,9 @@ def register(command: AddCommand) -> None:
     exporting.add_argument("--collection", type=text, default="")
     exporting.add_argument("--vectors", action="store_true", help="JSON Lines with the vector of each passage")
     importing = command("import", import_passages)
-    importing.add_argument("path", type=place, metavar="PATH", help="a folder saved by LangChain's FAISS, or JSON Lines")
+    importing.add_argument(
+        "path", type=place, metavar="PATH", help="a folder saved by LangChain's FAISS, or JSON Lines"
+    )
     importing.add_argument("--collection", type=text, default=DEFAULT_COLLECTION)
 
 
