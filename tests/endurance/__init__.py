@@ -1,0 +1,1 @@
+"""Long trials, run by hand; the suite runs each for a moment."""

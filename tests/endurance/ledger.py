@@ -1,0 +1,76 @@
+"""What must be in a library, by what a worker said before it was killed, and whether it is."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from crag.library import Library
+from tests.endurance.mixed_work import mark_of, text_of
+from tests.library.crashing import check_whole
+
+Held = tuple[str, str]  # SHA-256 and collection
+
+
+@dataclass
+class Ledger:
+    """For each document what may be held of it: one state when all was acknowledged, two after a deed broken off."""
+
+    may_hold: dict[str, set[Held | None]] = field(default_factory=dict)
+    versions: dict[str, int] = field(default_factory=dict)  # by SHA-256
+    deeds: int = 0
+    errors: list[str] = field(default_factory=list)
+
+    def read(self, lines: Iterable[str]) -> None:
+        """Takes in what a worker wrote; its last line may be torn."""
+        begun: dict[str, dict[str, Any]] = {}
+        for line in lines:
+            if not line.endswith("\n"):
+                break
+            word, number, deed, *result = json.loads(line)
+            if word == "begin":
+                begun[number] = deed
+                continue
+            del begun[number]
+            self.deeds += 1
+            self._acknowledged(deed, result[0])
+        for deed in begun.values():  # may have happened or not
+            before = self.may_hold.get(deed["name"], {None})
+            self.may_hold[deed["name"]] = before | {self._after(deed, state) for state in before}
+
+    def check(self, library: Library) -> dict[str, tuple[str, int]]:
+        """Asserts that the library holds just what it must; gives {document: (id, version)} for the next worker."""
+        check_whole(library)
+        sources = {source.title.removesuffix(".txt"): source for source in library.sources()}
+        assert len(sources) == len(library.sources()), "a document is there twice"
+        for name in self.may_hold | sources:
+            source = sources.get(name)
+            held = (source.sha256, source.collection) if source else None
+            assert held in self.may_hold.get(name, {None}), f"{name}: {held} of {self.may_hold.get(name)}"
+            self.may_hold[name] = {held}
+        for name, source in list(sources.items())[:5]:
+            mark = mark_of(name, self.versions[source.sha256])
+            assert any(mark in hit.text for hit in library.search(mark, k=2)), f"{name} is not found"
+        return {name: (source.id, self.versions[source.sha256]) for name, source in sources.items()}
+
+    def _acknowledged(self, deed: dict[str, Any], result: dict[str, Any]) -> None:
+        if "error" in result or result.get("found") is False:
+            self.errors.append(f"{deed['kind']} {deed['name']}: {result}")
+            return
+        (before,) = self.may_hold.get(deed["name"], {None})
+        self.may_hold[deed["name"]] = {self._after(deed, before)}
+
+    def _after(self, deed: dict[str, Any], before: Held | None) -> Held | None:
+        if deed["kind"] in ("add", "change"):
+            text = text_of(deed["name"], deed["version"], deed["size"])
+            sha256 = hashlib.sha256(text.encode()).hexdigest()
+            self.versions[sha256] = deed["version"]
+            return sha256, before[1] if before else "Documents"
+        if deed["kind"] == "remove":
+            return None
+        if deed["kind"] == "move" and before:
+            return before[0], deed["collection"]
+        return before

@@ -1,0 +1,152 @@
+"""A process that changes a library at random and says on standard output what it is about to do and what was done.
+
+`python -m tests.endurance.mixed_work HOME SEED NAME`: the first line of standard input is what is there already,
+`{document: [id, version]}`. Each line of output is JSON: `["begin", n, deed]` before, `["done", n, deed, result]` after
+the library has acknowledged it. Whoever reads them knows what must be there, however the process ends: lines already
+written survive it. The work ends with standard input.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import sys
+import threading
+from itertools import count
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+from crag.assembly import Application, open_application
+from crag.errors import CragError
+from crag.settings import Settings
+
+THREADS = 2
+COLLECTIONS = ("Documents", "Papers", "Contracts")
+_WORDS = ("river", "stone", "lamp", "cloud", "winter", "harbour", "engine", "letter", "garden", "copper", "violin")
+
+
+def text_of(name: str, version: int, size: int) -> str:
+    """The text of a document: a first line that no other has, then prose of `size` paragraphs."""
+    chance = random.Random(f"{name} {version}")
+    lines = [f"Only {name} version {version} says {mark_of(name, version)}."]
+    lines += [" ".join(chance.choices(_WORDS, k=60)).capitalize() + "." for _ in range(size)]
+    return "\n\n".join(lines)
+
+
+def mark_of(name: str, version: int) -> str:
+    """The word by which one version of one document is found: letters alone, and none that a stemmer takes off."""
+    digest = hashlib.sha256(f"{name} {version}".encode()).hexdigest()[:16]
+    return digest.translate(str.maketrans("0123456789abcdef", "bcdfghjklmnpqrtv"))
+
+
+class Worker:
+    """Does one deed after the other, with documents that no other worker touches."""
+
+    def __init__(
+        self, application: Application, files: Path, seed: str, own: str, known: dict[str, tuple[str, int]]
+    ) -> None:
+        self._library = application.library
+        self._files = files
+        self._chance = random.Random(seed)
+        self._own = own
+        self._ids = {name: id_ for name, (id_, _) in known.items()}
+        self._versions = {name: version for name, (_, version) in known.items()}
+
+    def run(self, tell: Any, until: threading.Event) -> None:
+        """Works until it is told to stop."""
+        for number in count():
+            if until.is_set():
+                return
+            deed = self._choose(number)
+            tell(["begin", f"{self._own}-{number}", deed])
+            try:
+                result: Any = self._do(deed)
+            except CragError as error:
+                result = {"error": f"{error.code}: {error}"}
+            tell(["done", f"{self._own}-{number}", deed, result])
+
+    def _choose(self, number: int) -> dict[str, Any]:
+        kind = self._chance.choices(("add", "change", "remove", "move", "search", "save"), (8, 3, 2, 2, 2, 1))[0]
+        known = sorted(self._ids)
+        if not known and kind in ("change", "remove", "move"):
+            kind = "add"
+        name = self._chance.choice(known) if known and kind != "add" else f"{self._own}x{number}"
+        return {
+            "kind": kind,
+            "name": name,
+            "version": self._versions.get(name, 0) + (kind in ("add", "change")),
+            "size": self._chance.choice((1, 3, 40)),
+            "collection": self._chance.choice(COLLECTIONS),
+        }
+
+    def _do(self, deed: dict[str, Any]) -> Any:
+        act = getattr(self, f"_{deed['kind']}")
+        return act(deed["name"], deed)
+
+    def _add(self, name: str, deed: dict[str, Any]) -> Any:
+        path = self._files / f"{name}.txt"
+        path.write_text(text_of(name, deed["version"], deed["size"]))
+        added = self._library.add_path(path)
+        return self._added(name, deed, added)
+
+    def _change(self, name: str, deed: dict[str, Any]) -> Any:
+        (self._files / f"{name}.txt").write_text(text_of(name, deed["version"], deed["size"]))
+        (added,) = self._library.refresh([self._ids[name]])
+        return self._added(name, deed, added)
+
+    def _added(self, name: str, deed: dict[str, Any], added: Any) -> Any:
+        if added.error:
+            return {"error": f"{added.error.code}: {added.error.message}"}
+        self._versions[name], self._ids[name] = deed["version"], added.id
+        return {"status": added.status}
+
+    def _remove(self, name: str, _deed: dict[str, Any]) -> Any:
+        gone = self._library.remove([self._ids.pop(name)])
+        return {"removed": len(gone)}
+
+    def _move(self, name: str, deed: dict[str, Any]) -> Any:
+        (moved,) = self._library.move([self._ids[name]], deed["collection"])
+        return {"status": moved.status}
+
+    def _search(self, name: str, deed: dict[str, Any]) -> Any:
+        version = self._versions.get(name)
+        if version is None:
+            return {}
+        hits = self._library.search(mark_of(name, version), k=2)
+        return {"found": any(mark_of(name, version) in hit.text for hit in hits)}
+
+    def _save(self, _name: str, _deed: dict[str, Any]) -> Any:
+        self._library.save()
+        return {}
+
+
+def main(home: Path, seed: str, own: str) -> None:
+    """Works until standard input ends."""
+    application = open_application(Settings(home=home, chat_model="builtin", embedder="builtin"))
+    files = home.parent / "files"
+    files.mkdir(exist_ok=True)
+    known = json.loads(sys.stdin.readline())
+    lock, until = threading.Lock(), threading.Event()
+
+    def tell(line: Any) -> None:
+        with lock:
+            print(json.dumps(line), flush=True)
+
+    workers = []
+    for n in range(THREADS):
+        share = {name: held for name, held in known.items() if crc32(name.encode()) % THREADS == n}
+        workers.append(Worker(application, files, f"{seed} {n}", f"{own}{n}", share))
+    threads = [threading.Thread(target=worker.run, args=(tell, until)) for worker in workers]
+    for thread in threads:
+        thread.start()
+    sys.stdin.read()
+    until.set()
+    for thread in threads:
+        thread.join()
+    application.close()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2], sys.argv[3])

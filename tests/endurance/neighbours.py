@@ -1,0 +1,135 @@
+"""Two servers, two working processes and the command line on one home at once, for minutes; then: what went wrong?
+
+`python -m tests.endurance.neighbours 600` prints how much was done, every error, and whether the library holds what it
+must.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from crag.assembly import open_application
+from crag.settings import Settings
+from tests.endurance.ledger import Ledger
+from tests.endurance.mixed_work import text_of
+from tests.served import ROOT, served
+
+
+class CommandLine:
+    """Adds, searches, lists and removes documents of its own, a process each time; tells what it did as workers do."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._chance = random.Random(3)
+        self._ids: dict[str, str] = {}
+        self.lines: list[str] = []
+
+    def run(self, until: threading.Event) -> None:
+        """One command after the other."""
+        number = 0
+        while not until.is_set():
+            number += 1
+            remove = bool(self._ids) and self._chance.random() < 0.3
+            name = self._chance.choice(sorted(self._ids)) if remove else f"c{number}"
+            deed = {"kind": "remove" if remove else "add", "name": name, "version": 1, "size": 3}
+            self._tell("begin", number, deed)
+            self._tell("done", number, deed, self._remove(name) if remove else self._add(name, deed))
+            self._command("search", "river stone", "-k", "3")
+            self._command("list")
+
+    def _add(self, name: str, deed: dict[str, Any]) -> dict[str, Any]:
+        file = self._folder / "files" / f"{name}.txt"
+        file.write_text(text_of(name, deed["version"], deed["size"]))
+        answer = self._command("add", str(file))
+        if "error" in answer or answer["sources"][0]["error"]:
+            return {"error": json.dumps(answer)}
+        self._ids[name] = answer["sources"][0]["id"]
+        return {"status": answer["sources"][0]["status"]}
+
+    def _remove(self, name: str) -> dict[str, Any]:
+        answer = self._command("remove", self._ids.pop(name))
+        return {"error": json.dumps(answer)} if "error" in answer else {"removed": 1}
+
+    def _command(self, *arguments: str) -> dict[str, Any]:
+        done = subprocess.run(
+            [sys.executable, "-m", "crag", *arguments, "--home", str(self._folder / "home"), "--json"],
+            cwd=ROOT,
+            env=os.environ | {"CRAG_EMBEDDER": "builtin", "CRAG_CHAT_MODEL": "builtin"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        answer: dict[str, Any] = json.loads(done.stdout)
+        if done.returncode or done.stderr.strip():
+            self._tell("begin", "odd", {"kind": arguments[0], "name": "-"})
+            self._tell("done", "odd", {"kind": arguments[0], "name": "-"}, {"error": done.stdout + done.stderr})
+        return answer
+
+    def _tell(self, *line: Any) -> None:
+        self.lines.append(json.dumps(line) + "\n")
+
+
+def live_together(folder: Path, seconds: float) -> Ledger:
+    """All of them at work for so long; asserts that the library holds just what was acknowledged."""
+    home = folder / "home"
+    (folder / "files").mkdir()
+    open_application(Settings(home=home, chat_model="builtin", embedder="builtin")).close()
+    command_line, until = CommandLine(folder), threading.Event()
+    ledger = Ledger()
+    with ExitStack() as servers:
+        for _ in range(2):
+            servers.enter_context(served(home, CRAG_EMBEDDER="builtin", CRAG_CHAT_MODEL="builtin"))
+        outputs = [folder / f"worker-{n}.jsonl" for n in range(2)]
+        workers = [_start(home, str(n), output) for n, output in enumerate(outputs)]
+        thread = threading.Thread(target=command_line.run, args=(until,))
+        thread.start()
+        time.sleep(seconds)
+        until.set()
+        thread.join()
+        for worker in workers:
+            worker.communicate(timeout=120)
+    for lines in [command_line.lines, *(output.read_text().splitlines(keepends=True) for output in outputs)]:
+        ledger.read(lines)
+    application = open_application(Settings(home=home, chat_model="builtin", embedder="builtin"))
+    try:
+        ledger.check(application.library)
+    finally:
+        application.close()
+    return ledger
+
+
+def _start(home: Path, name: str, output: Path) -> subprocess.Popen[str]:
+    with output.open("w") as file:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tests.endurance.mixed_work", str(home), name, f"w{name}"],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=file,
+            text=True,
+        )
+    assert process.stdin
+    process.stdin.write("{}\n")
+    process.stdin.flush()
+    return process
+
+
+def main(seconds: float) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        ledger = live_together(Path(folder), seconds)
+    held = sum(state != {None} for state in ledger.may_hold.values())
+    print(f"{ledger.deeds} deeds in {seconds:.0f} s, {held} documents at the end, all as acknowledged.")
+    print(f"{len(ledger.errors)} errors {ledger.errors[:10]}")
+
+
+if __name__ == "__main__":
+    main(float(sys.argv[1]))
