@@ -24,7 +24,7 @@ from crag.models.choice import (
     leaves_machine,
     model_label,
 )
-from crag.models.tokens import count_tokens, token_counter_name
+from crag.models.tokens import count_passage_tokens, passage_counter_name
 from crag.protocols import Embedder, Engine, Grader, TermStatistics, Vectors, WebSearch
 from crag.runs import RunService
 from crag.runs.service import Equipment
@@ -150,9 +150,11 @@ class Application:
         self._builtin_embedder = DeferredEmbedder("builtin", settings)
         embedder = self._open_embedder()
         self.database = Database(settings.home)
-        self.library = Library(self.database, embedder, count_tokens, settings, counter_name=token_counter_name())
+        self.library = Library(
+            self.database, embedder, count_passage_tokens, settings, counter_name=passage_counter_name()
+        )
         self.jobs = IngestJobs(self.database, self.library)
-        self.exchange = Exchange(self.database, self.library, count_tokens)
+        self.exchange = Exchange(self.database, self.library, count_passage_tokens)
         self.conversations = Conversations(self.database)
         self.engines = Engines(settings, self.library, self._builtin_embedder)
         self.runs = RunService(self.database, self._equip)

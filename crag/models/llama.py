@@ -12,6 +12,7 @@ _MOST_WORDS = 100_000
 _LONGEST_WORD = 64
 _SPECIAL = ("<s>", "</s>", "<unk>")
 _BYTES_PER_ID = 2  # there are 32,000
+_LATER_BYTES = range(3 + 0x80, 3 + 0xC0)  # ids of the bytes after the first of a character spelled out in bytes
 
 
 class LlamaTokens:
@@ -38,6 +39,16 @@ class LlamaTokens:
     def count(self, text: str) -> int:
         """How many tokens `text` has."""
         return len(self.ids(text)) // _BYTES_PER_ID
+
+    def count_characters_once(self, text: str) -> int:
+        """As `count`, but a character that is spelled out in bytes counts as one token, not as three or four."""
+        import numpy as np
+
+        if text.isascii():
+            return self.count(text)
+        ids = np.frombuffer(self.ids(text), dtype=np.uint16)
+        later = (ids >= _LATER_BYTES.start) & (ids < _LATER_BYTES.stop)
+        return len(ids) - int(np.count_nonzero(later))
 
     def _encode(self, text: str) -> bytes:
         from array import array

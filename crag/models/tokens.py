@@ -23,9 +23,23 @@ def count_tokens(text: str) -> int:
     return _opened()(text)
 
 
+def count_passage_tokens(text: str) -> int:
+    """As `count_tokens`, but no character counts twice: passages hold about as much in every script.
+
+    Llama's tokenizer spells most Chinese and Korean characters out in three bytes. Prompts must reckon with that, but
+    passages cut so would be a third as long as those of other tokenizers.
+    """
+    return llama_tokens().count_characters_once(text) if token_counter_name() == "llama2" else count_tokens(text)
+
+
 def token_counter_name() -> str:
     """What counts: `cl100k_base`, `llama2`, or `bytes` where no tokenizer is installed. It does not change in a run."""
     return _counter()[0]
+
+
+def passage_counter_name() -> str:
+    """What counts for passages; another name than before characters were counted once."""
+    return "llama2-characters" if token_counter_name() == "llama2" else token_counter_name()
 
 
 @cache

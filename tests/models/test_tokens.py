@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from crag.models import tokens
-from crag.models.tokens import count_tokens, token_counter_name
+from crag.models.tokens import count_passage_tokens, count_tokens, passage_counter_name, token_counter_name
 
 
 @pytest.fixture(autouse=True)
@@ -35,6 +35,17 @@ def test_special_tokens_and_half_characters_are_plain_text() -> None:
     assert count_tokens("<|endoftext|> </s> \ud800") > 3
 
 
+@pytest.mark.parametrize("text", ["臺灣最高的山是玉山", "천안함", "🦙🦙", "ﾊﾛｰ"])
+def test_for_passages_no_character_counts_as_several(text: str) -> None:
+    assert count_passage_tokens(text) <= len(text) + 1 < count_tokens(text)
+    assert passage_counter_name() == "llama2-characters"
+
+
+def test_for_passages_other_text_counts_as_ever() -> None:
+    for text in ("The quick brown fox.", "déjà vu", "Größe über alles", ""):
+        assert count_passage_tokens(text) == count_tokens(text)
+
+
 def test_a_damaged_encoding_is_left_alone(tmp_path: Path) -> None:
     name = hashlib.sha1(tokens._CL100K_ADDRESS.encode()).hexdigest()  # noqa: S324 — tiktoken's own file name
     (tmp_path / name).write_bytes(b"half a download")
@@ -44,5 +55,5 @@ def test_a_damaged_encoding_is_left_alone(tmp_path: Path) -> None:
 
 def test_bytes_count_where_no_tokenizer_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tokens, "llama_file", lambda: None)
-    assert token_counter_name() == "bytes"
-    assert count_tokens("abcdef") == 2
+    assert token_counter_name() == passage_counter_name() == "bytes"
+    assert count_tokens("abcdef") == count_passage_tokens("abcdef") == 2
