@@ -1,0 +1,89 @@
+"""Children of the nursery: each fresh, each killed with all it started, and none waited for in vain."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from crag.library.parse import process
+from crag.library.parse.forks import Nursery
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+CHILD = """
+import json, os, subprocess, sys, time
+def main():
+    task = json.loads(sys.argv[1])
+    if "start" in task:
+        print(subprocess.Popen(["sleep", "60"]).pid, flush=True)
+        time.sleep(60)
+    sys.stdin.buffer.seek(0)
+    seen = getattr(sys, "seen", 0)
+    sys.seen = seen + 1
+    print(json.dumps([seen, sys.stdin.buffer.read().decode(), os.listdir("/proc/self/fd")]), flush=True)
+    if "exit" in task:
+        sys.exit(3)
+"""
+
+
+@pytest.fixture
+def nursery(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Nursery]:
+    """One that can also import the child above."""
+    (tmp_path / "child.py").write_text(CHILD)
+    (tmp_path / "file.txt").write_text("content")
+    monkeypatch.setattr(process, "_PASSED_ON", ("PYTHONSTARTUP",))
+    monkeypatch.setattr(process, "_ROOT", f"{process._ROOT}{os.pathsep}{tmp_path}")
+    opened = Nursery(process._nursery._launch)
+    yield opened
+    opened._end()
+
+
+def test_children_read_the_file_and_know_nothing_of_each_other(nursery: Nursery, tmp_path: Path) -> None:
+    for _ in range(2):
+        with (tmp_path / "file.txt").open("rb") as file, nursery.fork("child", "{}", file) as child:
+            seen, content, files = json.loads(child.stdout.read())
+            assert (seen, content) == (0, "content")
+            assert len(files) <= 4, "standard streams and the folder that is listed"
+        assert child.wait() == 0
+
+
+def test_a_child_that_fails_says_so_and_the_next_one_works(nursery: Nursery, tmp_path: Path) -> None:
+    with (tmp_path / "file.txt").open("rb") as file:
+        with nursery.fork("child", '"exit"', file) as child:
+            assert child.stdout.read()
+        assert child.wait() == 1
+        with nursery.fork("child", "{}", file) as child:
+            assert child.stdout.read()
+
+
+def test_killing_takes_what_the_child_started(nursery: Nursery, tmp_path: Path) -> None:
+    with (tmp_path / "file.txt").open("rb") as file, nursery.fork("child", '"start"', file) as child:
+        started = int(child.stdout.readline())
+        child.kill()
+    assert child.wait() == -signal.SIGKILL
+    deadline = time.monotonic() + 10
+    while psutil.pid_exists(started) and psutil.Process(started).status() != "zombie":
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    child.kill()
+
+
+def test_a_nursery_that_died_is_replaced(nursery: Nursery, tmp_path: Path) -> None:
+    with (tmp_path / "file.txt").open("rb") as file:
+        with nursery.fork("child", "{}", file) as child:
+            assert child.stdout.read()
+        orphan = nursery.fork("child", "{}", file)
+        assert nursery._process
+        nursery._process.kill()
+        nursery._process.wait()
+        with nursery.fork("child", "{}", file) as child:
+            assert child.stdout.read()
+        with orphan:
+            pass
+        assert orphan.wait() == -signal.SIGKILL
