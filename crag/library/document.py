@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 BlockKind = Literal["heading", "paragraph", "item", "row", "code"]
-DocumentKind = Literal["pdf", "docx", "pptx", "xlsx", "odt", "epub", "eml", "html", "csv", "json", "markdown", "text"]
+DocumentKind = Literal[
+    "pdf", "docx", "pptx", "xlsx", "odt", "epub", "eml", "html", "csv", "json", "markdown", "text", "image"
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The process that reads one foreign file from standard input, under limits, and writes JSON lines to standard output.
 
-The lines are `{"progress": [stage, done, total]}`, then `{"document": …}` or `{"refused": [code, message, remedy]}`.
+The lines are `{"progress": […]}` and `{"ocr": pages}`, then `{"document": …}` or `{"refused": […]}`.
 """
 
 from __future__ import annotations
@@ -32,8 +32,13 @@ def main() -> None:
     def progress(stage: str, done: int, total: int) -> None:
         answer({"progress": [stage, done, total]})
 
+    def begin_ocr(pages: int) -> float:
+        answer({"ocr": pages})
+        return limits.with_ocr(pages)
+
     try:
-        request = Request(data=sys.stdin.buffer.read(), limits=limits, progress=progress, **values)
+        data = sys.stdin.buffer.read()
+        request = Request(data=data, limits=limits, progress=progress, begin_ocr=begin_ocr, **values)
         answer({"document": _finished(read(request), request).as_json()})
     except SourceRefused as refused:
         answer(refusal(refused))

@@ -14,6 +14,7 @@ from crag.library.parse.mail import read_mail
 from crag.library.parse.opendocument import read_odt
 from crag.library.parse.package import package_kind
 from crag.library.parse.pdf import read_pdf
+from crag.library.parse.picture import read_picture
 from crag.library.parse.plain import read_markdown, read_plain
 from crag.library.parse.records import read_json
 from crag.library.parse.request import Request, unsupported
@@ -30,12 +31,9 @@ _PACKAGES: dict[str, Callable[[Request], Document]] = {
     "epub": read_epub,
     "odt": read_odt,
 }
+_PICTURES = (b"\x89PNG", b"\xff\xd8\xff", b"II*\0", b"MM\0*")
 _BINARY = {
-    b"\x89PNG": "an image",
-    b"\xff\xd8\xff": "an image",
     b"GIF8": "an image",
-    b"II*\0": "an image",
-    b"MM\0*": "an image",
     b"BM": "an image",
     b"RIFF": "a picture, sound or video",
     b"MZ": "a program",
@@ -69,6 +67,8 @@ def read(request: Request) -> Document:
         return read_pdf(request)
     if data.startswith(b"PK\x03\x04"):
         return _PACKAGES[package_kind(request, member_names(request))](request)
+    if data.startswith(_PICTURES):
+        return read_picture(request)
     if data.startswith(b"\xd0\xcf\x11\xe0"):
         raise _old_office(data)
     for magic, what in _BINARY.items():

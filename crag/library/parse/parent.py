@@ -7,15 +7,16 @@ path is simpler than two, and a start costs less than embedding a page. No file 
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import IO, Any
 
 from crag.errors import SourceRefused
 from crag.library.document import Document
 from crag.library.parse.limits import Limits
-from crag.library.parse.process import deadline, end, opened, start, why_ended
+from crag.library.parse.process import Deadline, deadline, end, opened, start, why_ended
 from crag.stopping import Stop
 from crag.types import Progress
 
@@ -37,6 +38,7 @@ def parse(
     """
     limits = limits or Limits()
     request = {"name": name, "content_type": content_type, "charset": charset, "limits": asdict(limits)}
+    request["tesseract"] = shutil.which("tesseract") or ""
     with opened(data, limits) as file:
         return _Child(request, file, limits, stop).follow(progress or (lambda _: None))
 
@@ -53,14 +55,14 @@ class _Child:
         """Its document. Raises `SourceRefused`, `Stopped`."""
         with self._process as process, self._stop.breaking(lambda: end(process)):
             try:
-                with deadline(process, self._limits.seconds) as late:
-                    reply = self._reply(progress)
+                with deadline(process, self._limits.seconds) as until:
+                    reply = self._reply(progress, until)
             finally:
                 end(process)
         self._stop.check()
-        return self._document(reply, late.is_set())
+        return self._document(reply, until)
 
-    def _reply(self, progress: Callable[[Progress], None]) -> dict[str, Any]:
+    def _reply(self, progress: Callable[[Progress], None], until: Deadline) -> dict[str, Any]:
         """The last line that the child wrote, or nothing when it ended before that; earlier lines are progress."""
         assert self._process.stdout  # noqa: S101 — opened as a pipe
         longest = 8 * self._limits.characters + 1_000_000
@@ -69,14 +71,17 @@ class _Child:
                 message: dict[str, Any] = json.loads(line)
             except ValueError:
                 return {}
-            if "progress" not in message:
+            if "progress" in message:
+                progress(Progress(*message["progress"]))
+            elif "ocr" in message and until.seconds == self._limits.seconds:
+                until.extend(self._limits.with_ocr(message["ocr"]))
+            else:
                 return message
-            progress(Progress(*message["progress"]))
         return {}
 
-    def _document(self, reply: dict[str, Any], late: bool) -> Document:
+    def _document(self, reply: dict[str, Any], until: Deadline) -> Document:
         if "document" in reply:
             return Document.from_json(reply["document"])
         if "refused" in reply:
             raise SourceRefused(*reply["refused"])
-        raise why_ended(self._process, late, self._limits)
+        raise why_ended(self._process, until.is_set(), replace(self._limits, seconds=until.seconds))

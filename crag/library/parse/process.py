@@ -10,17 +10,18 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
 import crag
 from crag.errors import SourceRefused
-from crag.library.parse.forks import Fork, Nursery
 from crag.library.parse.limits import Limits, out_of_memory, too_large
 
 _ROOT = Path(crag.__file__).parent.parent
-Child = Fork | subprocess.Popen[bytes]  # the latter on Windows, which cannot fork
+# Windows starts no process without the first, Tesseract may find no languages without the second.
+_PASSED_ON = ("SYSTEMROOT", "TESSDATA_PREFIX")
+Child = subprocess.Popen[bytes]
 
 
 @contextmanager
@@ -40,49 +41,62 @@ def opened(data: bytes | Path, limits: Limits) -> Iterator[IO[bytes]]:
 
 def start(module: str, request: dict[str, Any], file: IO[bytes]) -> Child:
     """A fresh process that runs `module` with `request` as its argument, in a group with all that it starts."""
-    if hasattr(os, "fork"):
-        return _nursery.fork(module, json.dumps(request), file)
-    return _launch([module, json.dumps(request)], file, subprocess.PIPE)
-
-
-def end(child: Child) -> None:
-    """Kills it and what it started; harmless when it has ended."""
-    child.kill()
-
-
-def _launch(arguments: list[str], standard_input: Any, standard_output: int) -> subprocess.Popen[bytes]:
     environment = {"PYTHONPATH": str(_ROOT), "PYTHONUTF8": "1", "PATH": os.defpath}
-    if "SYSTEMROOT" in os.environ:  # Windows starts no process without it
-        environment["SYSTEMROOT"] = os.environ["SYSTEMROOT"]
+    environment |= {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     return subprocess.Popen(  # noqa: S603 — our own module, no shell
-        [sys.executable, "-P", "-s", "-m", *arguments],
-        stdin=standard_input,
-        stdout=standard_output,
+        [sys.executable, "-P", "-s", "-m", module, json.dumps(request)],
+        stdin=file,
+        stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         env=environment,
         start_new_session=True,
     )
 
 
-_nursery = Nursery(lambda line: _launch(["crag.library.parse.nursery"], line, subprocess.DEVNULL))
+def end(child: Child) -> None:
+    """Kills it and what it started; harmless when it has ended."""
+    if child.returncode is None and hasattr(os, "killpg"):
+        with suppress(OSError):
+            os.killpg(child.pid, signal.SIGKILL)
+    child.kill()
+
+
+class Deadline(threading.Event):
+    """Set when it came and the child was ended."""
+
+    def __init__(self, child: Child, seconds: float) -> None:
+        super().__init__()
+        self._child = child
+        self._begin(seconds)
+
+    def extend(self, seconds: float) -> None:
+        """From now on the child has so many seconds."""
+        self.cancel()
+        self._begin(seconds)
+
+    def cancel(self) -> None:
+        """The child may take for ever."""
+        self._timer.cancel()
+
+    def _begin(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._timer = threading.Timer(seconds, self._expire)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _expire(self) -> None:
+        self.set()
+        end(self._child)
 
 
 @contextmanager
-def deadline(child: Child, seconds: float) -> Iterator[threading.Event]:
+def deadline(child: Child, seconds: float) -> Iterator[Deadline]:
     """Ends the child if the block takes longer; the event tells whether that happened."""
-    late = threading.Event()
-
-    def expire() -> None:
-        late.set()
-        end(child)
-
-    timer = threading.Timer(seconds, expire)
-    timer.daemon = True
-    timer.start()
+    until = Deadline(child, seconds)
     try:
-        yield late
+        yield until
     finally:
-        timer.cancel()
+        until.cancel()
 
 
 def why_ended(child: Child, late: bool, limits: Limits) -> SourceRefused:

@@ -31,6 +31,8 @@ class Request:
     data: bytes
     limits: Limits
     progress: Callable[[str, int, int], None]
+    tesseract: str  # where that program is; empty: nowhere
+    begin_ocr: Callable[[int], float]  # asks for more time, as so many pages need OCR; how many seconds there are
 
     def said_to_be(self, *extensions: str, types: tuple[str, ...]) -> bool:
         """Whether the name ends in one of `extensions`, or the server said one of `types`."""

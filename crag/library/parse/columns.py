@@ -1,0 +1,108 @@
+"""The order in which the lines of a page are read: column after column, and the rows of tables as rows."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from crag.library.parse.paragraphs import Line
+
+Row = list[Line]
+
+_GUTTER = 4.0  # points between two columns at least
+_FEWEST_ROWS = 3  # of what is taken for columns
+_LONGEST_BULLET = 4  # characters
+_NARROWEST = 12.0  # heights of a line: what is narrower is the cell of a table
+
+
+def in_order(lines: Sequence[Line]) -> list[Line]:
+    """The same lines in reading order; cells side by side in several lines become rows, others one line."""
+    return list(_in_order(list(_rows(lines))))
+
+
+def _rows(lines: Sequence[Line]) -> Iterator[Row]:
+    """Neighbouring lines that stand side by side, together."""
+    row: Row = []
+    for line in lines:
+        if row and not all(_beside(line, other) for other in row):
+            yield row
+            row = []
+        row.append(line)
+    if row:
+        yield row
+
+
+def _beside(line: Line, other: Line) -> bool:
+    overlap = min(line.bottom + line.height, other.bottom + other.height) - max(line.bottom, other.bottom)
+    apart = line.left >= other.right or other.left >= line.right
+    return apart and overlap > 0.5 * min(line.height, other.height)
+
+
+def _in_order(rows: list[Row]) -> Iterator[Line]:
+    start = 0
+    while start < len(rows):
+        end, middle = _columns(rows, start)
+        if end > start:
+            lines = [line for row in rows[start:end] for line in row]
+            sides = [[line for line in lines if (_centre(line) > middle) == right] for right in (False, True)]
+            for side in reversed(sides) if _right_to_left(lines) else sides:
+                yield from in_order(side)
+        else:
+            end = start + 1
+            while end < len(rows) and len(rows[start]) > 1 and len(rows[end]) > 1:
+                end += 1
+            yield from (_one(row, is_row=end - start > 1) for row in rows[start:end])
+        start = end
+
+
+def _columns(rows: list[Row], start: int) -> tuple[int, float]:
+    """Where the columns end that begin at `start`, which is there if there are none, and where they part."""
+    if len(rows[start]) < 2:
+        return start, 0.0
+    first, second = sorted(rows[start][:2], key=_centre)
+    low, high = first.right, second.left
+    end, pairs = start, []
+    for number, row in enumerate(rows[start:], start + 1):
+        middle = (low + high) / 2
+        low = max([low, *(line.right for line in row if _centre(line) <= middle)])
+        high = min([high, *(line.left for line in row if _centre(line) > middle)])
+        if high - low < _GUTTER:
+            break
+        if any(_centre(line) <= middle for line in row) and any(_centre(line) > middle for line in row):
+            end = number
+            pairs.append(row)
+    widths = [(line.right - line.left) / line.height for row in pairs for line in row if line.height]
+    wide = len(pairs) >= _FEWEST_ROWS and sum(widths) > _NARROWEST * len(widths)
+    return (_with_rest(rows, end), (low + high) / 2) if wide else (start, 0.0)
+
+
+def _with_rest(rows: list[Row], end: int) -> int:
+    """The end of the longer column: lines that follow closely, as wide as a column at most."""
+    last = rows[end - 1]
+    widest = max(line.right - line.left for line in last)
+    while end < len(rows) and len(rows[end]) == 1:
+        line, above = rows[end][0], rows[end - 1][0]
+        if line.right - line.left > 1.1 * widest or not 0 < above.bottom - line.bottom < 2 * line.height:
+            break
+        end += 1
+    return end
+
+
+def _one(row: Row, is_row: bool) -> Line:
+    """The cells of a row between bars; cells that have no row above or below are the words of one line."""
+    if len(row) == 1:
+        return row[0]
+    is_row = is_row and not (len(row) == 2 and len(row[0].text) <= _LONGEST_BULLET)
+    text = (" | " if is_row else " ").join(line.text for line in row)
+    left, right = min(line.left for line in row), max(line.right for line in row)
+    return replace(row[0], text=text, left=left, right=right, is_row=is_row)
+
+
+def _centre(line: Line) -> float:
+    return (line.left + line.right) / 2
+
+
+def _right_to_left(lines: Sequence[Line]) -> bool:
+    directions = [unicodedata.bidirectional(sign) for line in lines for sign in line.text if sign.isalpha()]
+    return 2 * sum(direction in ("R", "AL") for direction in directions) > len(directions)

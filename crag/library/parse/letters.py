@@ -1,0 +1,95 @@
+"""The lines of a PDF page as they are written in the file, cut where a wide gap parts them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from crag.library.parse.paragraphs import Line
+
+_FEWEST_LETTERS = 30  # of a page whose text is not doubted
+_LARGE_PICTURE = 0.5  # share of the page
+_WIDE_GAP = 1.5  # heights of a line
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """`garbled`: its fonts do not say which letters they draw; `unread`: what it shows is not in its lines."""
+
+    lines: Sequence[Line] = ()
+    garbled: bool = False
+    unread: bool = False
+
+
+def read_page(sheet: Any) -> Page:
+    """Its text, and whether that is likely to be all. Raises `PdfiumError`."""
+    lines = list(_lines(sheet.get_textpage()))
+    text = "".join(line.text for line in lines)
+    odd = sum(character == "\ufffd" or "\ue000" <= character <= "\uf8ff" for character in text)
+    if odd > 0.3 * len(text):
+        return Page(garbled=True, unread=True)
+    letters = sum(character.isalnum() for character in text)
+    return Page(lines, unread=letters < _FEWEST_LETTERS and _shows_more(sheet, letters))
+
+
+def _shows_more(sheet: Any, letters: int) -> bool:
+    """Whether there may be writing in pictures or drawings."""
+    import pypdfium2.raw as pdfium
+
+    if letters == 0:
+        objects: int = pdfium.FPDFPage_CountObjects(sheet)
+        return objects > 0
+    width, height = sheet.get_size()
+    covered = 0.0
+    for picture in sheet.get_objects([pdfium.FPDF_PAGEOBJ_IMAGE], max_depth=3):
+        left, bottom, right, top = picture.get_bounds()
+        covered += (right - left) * (top - bottom)
+    return bool(covered > _LARGE_PICTURE * width * height)
+
+
+def _lines(page: Any) -> Iterator[Line]:
+    import pypdfium2.raw as pdfium
+
+    position = 0
+    box = pdfium.FS_RECTF()
+    for text in page.get_text_range().split("\r\n"):
+        if text.strip():
+            at = pdfium.FPDFText_GetCharIndexFromTextIndex(page, position)
+            pdfium.FPDFText_GetLooseCharBox(page, at, box)
+            bottom, height, beginning = box.bottom, box.top - box.bottom, box.left
+            for begin, end, left, right in _parts(page, position, len(text), height):
+                if part := text[begin:end].strip():
+                    yield Line(part, left if begin else beginning, bottom, height, right)
+        position += len(text) + len("\r\n")
+
+
+def _parts(page: Any, position: int, length: int, height: float) -> Iterator[tuple[int, int, float, float]]:
+    """(begin, end, left, right) of what stands together in one line, in its letters and in points."""
+    import pypdfium2.raw as pdfium
+
+    first = pdfium.FPDFText_GetCharIndexFromTextIndex(page, position)
+    boxes = [page.get_rect(number) for number in range(page.count_rects(first, length))]
+    begin = 0
+    left, right = (boxes[0][0], boxes[0][2]) if boxes else (0.0, 0.0)
+    wide = _WIDE_GAP * max([height, *(box[3] - box[1] for box in boxes)])  # a line may begin with a small sign
+    for box in boxes[1:]:
+        if max(box[0] - right, left - box[2]) > wide:
+            at = _index(page, box, height) - position
+            if begin < at < length:
+                yield begin, at, left, right
+                begin, left, right = at, box[0], box[2]
+                continue
+        left, right = min(left, box[0]), max(right, box[2])
+    yield begin, length, left, right
+
+
+def _index(page: Any, box: tuple[float, float, float, float], height: float) -> int:
+    """Where in the text the box begins, -1 when that cannot be told."""
+    import pypdfium2.raw as pdfium
+
+    left, bottom, right, top = box
+    middle = (bottom + top) / 2
+    places = [pdfium.FPDFText_GetCharIndexAtPos(page, x, middle, 2, height / 2) for x in (left + 0.5, right - 0.5)]
+    found = [place for place in places if place >= 0]
+    return int(pdfium.FPDFText_GetTextIndexFromCharIndex(page, min(found))) if found else -1

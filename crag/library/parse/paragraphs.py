@@ -1,0 +1,134 @@
+"""Lines of a page to paragraphs and headings, words that were broken at line ends mended."""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from crag.language import CHARACTERS, cjk
+from crag.library.document import Block
+
+_BROKEN = re.compile("([^\\W\\d_]+)(?:[\ufffe\x02\u00ad]\\s*|-\n)([^\\W\\d_]+)")
+_WIDE = f"[{CHARACTERS}\u3000-\u303f\uff00-\uffef]"
+_SPACED = re.compile(f"(?<={_WIDE}) +(?={_WIDE})")
+_BULLET = re.compile(r"(?:[•‣▪●◦–—*-]|\(?\d{1,2}[.)]|\(?[a-z]\))\s")
+_ENDED = re.compile(r"[.!?:;。！？]['\"”’)\]]*$")
+_LONGEST_HEADING = 150
+_FEWEST_REPEATED = 4  # pages
+_NUMBER = re.compile(r"\d+")
+
+Levels = dict[str, int]  # of headings, by their squeezed text
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a page, or one cell of it; lengths in points, `bottom` from the lower edge of the page."""
+
+    text: str
+    left: float
+    bottom: float
+    height: float
+    right: float
+    is_row: bool = False
+
+
+def squeezed(title: str) -> str:
+    """A heading as it can be compared: its letters, without the number before it."""
+    return "".join(character for character in title.casefold() if character.isalpha())
+
+
+def without_furniture(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
+    """The pages without what stands at the top or bottom of many of them, but for its number."""
+    edges = [{_pattern(line) for line in _edges(page)} for page in pages]
+    counts = Counter(pattern for patterns in edges for pattern in patterns)
+    least = max(_FEWEST_REPEATED, 0.4 * len(pages))
+    repeated = {pattern for pattern, count in counts.items() if count >= least}
+    kept = []
+    for page in pages:
+        furniture = [line for line in _edges(page) if _pattern(line) in repeated]
+        kept.append([line for line in page if line not in furniture])
+    return kept
+
+
+def _edges(page: Sequence[Line]) -> list[Line]:
+    """The two highest and the two lowest lines."""
+    ordered = sorted(page, key=lambda line: line.bottom)
+    return ordered[:2] + ordered[-2:]
+
+
+def _pattern(line: Line) -> str:
+    return _NUMBER.sub("#", line.text.casefold()).strip()
+
+
+def paragraphs(lines: Sequence[Line], page: int, body: float, words: set[str], levels: Levels) -> Iterator[Block]:
+    """The blocks of a page.
+
+    `body` is the letter size of most text in points, `words` are those of the document, `levels` its known headings.
+    """
+    leadings = [before.bottom - line.bottom for before, line in pairwise(lines)]
+    usual = statistics.median([leading for leading in leadings if leading > 1] or [body])
+    start = 0
+    for end in range(1, len(lines) + 1):
+        if end == len(lines) or _parted(lines[end - 1], lines[end], usual, levels):
+            yield _block(lines[start:end], page, body, words, levels)
+            start = end
+
+
+def _parted(before: Line, line: Line, usual: float, levels: Levels) -> bool:
+    """Whether a new paragraph begins with `line`: by its distance, letter size, bullet or indentation."""
+    if before.is_row or line.is_row or squeezed(before.text) in levels or squeezed(line.text) in levels:
+        return True
+    if _BULLET.match(line.text) or abs(line.height - before.height) > 0.2 * max(line.height, before.height):
+        return True
+    leading = before.bottom - line.bottom
+    if leading < 0:  # the next column; a sentence may go on there
+        return bool(_ENDED.search(before.text))
+    merged = 1 + before.text.count("\ufffe")  # lines that end in a hyphen come joined to the next
+    if leading > 1.35 * max(usual, line.height) * merged:  # the lines of a heading stand farther apart
+        return True
+    return line.left > before.left + 0.5 * line.height and bool(_ENDED.search(before.text))
+
+
+def _block(lines: Sequence[Line], page: int, body: float, words: set[str], levels: Levels) -> Block:
+    if lines[0].is_row:
+        return Block(lines[0].text, "row", page)
+    text = joined([line.text for line in lines], words)
+    if level := levels.get(squeezed(text)):
+        return Block(text, "heading", page, level)
+    size = lines[0].height / body if body else 1
+    if size > 1.15 and len(text) <= _LONGEST_HEADING and not _ENDED.search(text) and re.search(r"[^\W\d_]{2}", text):
+        return Block(text, "heading", page, 1 if size > 1.6 else 2 if size > 1.3 else 3)
+    return plain(text, page)
+
+
+def plain(text: str, page: int) -> Block:
+    """A list item by its bullet, else a paragraph."""
+    return Block(text, "item" if _BULLET.match(text) else "paragraph", page)
+
+
+def joined(lines: Sequence[str], words: set[str]) -> str:
+    """Lines of one paragraph as one."""
+    text = _mend("\n".join(line.strip() for line in lines), words)
+    return _close_up(text.replace("\n", "" if cjk(text) else " "))
+
+
+def _close_up(text: str) -> str:
+    """Chinese and Japanese, which some programs write with a space behind every character, without them."""
+    spaced = len(_SPACED.findall(text))
+    return _SPACED.sub("", text) if 2 * spaced > len(re.findall(f"[{CHARACTERS}]", text)) else text
+
+
+def _mend(text: str, words: set[str]) -> str:
+    """Words that a hyphen broke at a line end, whole again; one that is written with a hyphen elsewhere keeps it."""
+
+    def mended(broken: re.Match[str]) -> str:
+        left, right = broken.groups()
+        with_hyphen = f"{left}-{right}"
+        compound = with_hyphen.lower() in words and (left + right).lower() not in words
+        return with_hyphen if compound or right[0].isupper() else left + right
+
+    return _BROKEN.sub(mended, text)

@@ -1,0 +1,138 @@
+"""Pages without text are read by OCR where Tesseract is installed, and where it is not this is said."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from PIL import Image, ImageDraw, ImageFont
+from reportlab.lib.utils import ImageReader
+from reportlab.pdfgen.canvas import Canvas
+
+from crag.errors import SourceRefused, Stopped
+from crag.library.document import Document
+from crag.library.parse import Limits, parse
+from crag.stopping import Stop
+from crag.types import Progress
+
+needs_tesseract = pytest.mark.skipif(not shutil.which("tesseract"), reason="needs Tesseract")
+LETTERS = ImageFont.load_default(48)
+TYPED = "This page was typed and its text can be selected by anybody who reads it."
+
+
+def written(*lines: str) -> Image.Image:
+    image = Image.new("L", (1200, 120 + 80 * len(lines)), "white")
+    for number, line in enumerate(lines):
+        ImageDraw.Draw(image).text((60, 60 + 80 * number), line, fill="black", font=LETTERS)
+    return image
+
+
+def pages(*content: str | Image.Image | None) -> bytes:
+    """A PDF of typed pages, scanned pages and blank ones."""
+    out = io.BytesIO()
+    canvas = Canvas(out, pagesize=(600, 400))
+    for page in content:
+        if isinstance(page, str):
+            canvas.drawString(50, 300, page)
+        elif page:
+            canvas.drawImage(ImageReader(page), 0, 100, 600, 600 * page.height / page.width)
+        canvas.showPage()
+    canvas.save()
+    return out.getvalue()
+
+
+def read(name: str, data: bytes, **limits: float) -> Document:
+    return parse(name, data, stop=Stop(), limits=Limits(**limits))
+
+
+def refusal(name: str, data: bytes, **limits: float) -> str:
+    with pytest.raises(SourceRefused) as caught:
+        read(name, data, **limits)
+    return f"{caught.value.code}: {caught.value}"
+
+
+@needs_tesseract
+def test_only_the_pages_that_need_it_are_read_by_ocr() -> None:
+    steps: list[Progress] = []
+    data = pages(TYPED, written("Scanned long ago,", "and found again."), None)
+    document = parse("a.pdf", data, stop=Stop(), progress=steps.append)
+    assert [(block.page, block.text) for block in document.blocks] == [
+        (1, TYPED),
+        (2, "Scanned long ago, and found again."),
+    ]
+    assert [step for step in steps if "OCR" in step.stage] == [Progress("Reading by OCR: page", 1, 1)]
+
+
+@needs_tesseract
+def test_a_picture_of_text_is_read_and_each_one_of_a_tiff_is_a_page() -> None:
+    out = io.BytesIO()
+    written("First of the pictures").save(out, "TIFF", save_all=True, append_images=[written("Second of the pictures")])
+    document = read("scan.tif", out.getvalue())
+    assert (document.kind, document.pages, document.title) == ("image", 2, "scan.tif")
+    assert [block.text for block in document.blocks] == ["First of the pictures", "Second of the pictures"]
+
+
+@needs_tesseract
+def test_a_photograph_holds_no_text() -> None:
+    noise = Image.frombytes("L", (300, 300), os.urandom(90_000)).resize((600, 600))
+    assert refusal("a.pdf", pages(noise)).startswith("no_text: There is no text in it")
+
+
+def test_without_tesseract_a_scan_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    assert refusal("a.pdf", pages(written("Hello"))) == (
+        "no_text: This is a scan without text. Install Tesseract to read it."
+    )
+    out = io.BytesIO()
+    written("Hello").save(out, "PNG")
+    assert refusal("a.png", out.getvalue()) == "no_text: This is a picture. Install Tesseract to read it."
+    document = read("a.pdf", pages(TYPED, written("Hello")))
+    assert [block.text for block in document.blocks] == [TYPED]
+
+
+@pytest.fixture
+def slow_tesseract(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A program in its place that takes its time; the file it leaves its process id in."""
+    noted, program = tmp_path / "pid", tmp_path / "tesseract"
+    os.mkfifo(noted)
+    program.write_text(f"#!/bin/sh\ntest $1 = --list-langs && exit\necho $$ > {noted}\nexec sleep 60\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    return noted
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a shell")
+def test_stopping_ends_tesseract_as_well(slow_tesseract: Path) -> None:
+    stop = Stop()
+    running: list[psutil.Process] = []
+
+    def stop_in_the_middle(step: Progress) -> None:
+        if "OCR" in step.stage:
+            running.append(psutil.Process(int(slow_tesseract.read_text())))
+            stop.request()
+
+    with pytest.raises(Stopped):
+        parse("a.pdf", pages(written("Hello")), stop=stop, progress=stop_in_the_middle)
+    assert psutil.wait_procs(running, timeout=5)[0] == running
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a shell")
+def test_a_page_that_takes_too_long_is_left_out_and_all_of_them_have_a_limit(slow_tesseract: Path) -> None:
+    started = time.monotonic()
+    with slow_tesseract.open("rb+", buffering=0):
+        kept = read("a.pdf", pages(TYPED, written("Hello")), ocr_page_seconds=0.5)
+        assert [block.text for block in kept.blocks] == [TYPED]
+        assert refusal("a.pdf", pages(written("Hello")), ocr_seconds=0.5).startswith("too_slow")
+    assert time.monotonic() - started < 30
+
+
+def test_a_picture_too_large_to_be_opened_is_refused() -> None:
+    out = io.BytesIO()
+    Image.new("1", (20_000, 20_000)).save(out, "PNG")
+    assert len(out.getvalue()) < 100_000
+    assert refusal("a.png", out.getvalue()).startswith("too_large")
