@@ -10,18 +10,19 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 import crag
 from crag.errors import SourceRefused
+from crag.library.parse.forks import Fork, Nursery
 from crag.library.parse.limits import Limits, out_of_memory, too_large
 
 _ROOT = Path(crag.__file__).parent.parent
 # Windows starts no process without the first, Tesseract may find no languages without the second.
 _PASSED_ON = ("SYSTEMROOT", "TESSDATA_PREFIX")
-Child = subprocess.Popen[bytes]
+Child = Fork | subprocess.Popen[bytes]  # the latter on Windows, which cannot fork
 
 
 @contextmanager
@@ -41,24 +42,30 @@ def opened(data: bytes | Path, limits: Limits) -> Iterator[IO[bytes]]:
 
 def start(module: str, request: dict[str, Any], file: IO[bytes]) -> Child:
     """A fresh process that runs `module` with `request` as its argument, in a group with all that it starts."""
+    if hasattr(os, "fork"):
+        return _nursery.fork(module, json.dumps(request), file)
+    return _launch([module, json.dumps(request)], file, subprocess.PIPE)
+
+
+def end(child: Child) -> None:
+    """Kills it and what it started; harmless when it has ended."""
+    child.kill()
+
+
+def _launch(arguments: list[str], standard_input: Any, standard_output: int) -> subprocess.Popen[bytes]:
     environment = {"PYTHONPATH": str(_ROOT), "PYTHONUTF8": "1", "PATH": os.defpath}
     environment |= {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     return subprocess.Popen(  # noqa: S603 — our own module, no shell
-        [sys.executable, "-P", "-s", "-m", module, json.dumps(request)],
-        stdin=file,
-        stdout=subprocess.PIPE,
+        [sys.executable, "-P", "-s", "-m", *arguments],
+        stdin=standard_input,
+        stdout=standard_output,
         stderr=subprocess.DEVNULL,
         env=environment,
         start_new_session=True,
     )
 
 
-def end(child: Child) -> None:
-    """Kills it and what it started; harmless when it has ended."""
-    if child.returncode is None and hasattr(os, "killpg"):
-        with suppress(OSError):
-            os.killpg(child.pid, signal.SIGKILL)
-    child.kill()
+_nursery = Nursery(lambda line: _launch(["crag.library.parse.nursery"], line, subprocess.DEVNULL))
 
 
 class Deadline(threading.Event):
