@@ -16,6 +16,8 @@ from crag.library.ingest import Incoming, check_size
 from crag.library.parse import Limits
 from crag.library.parse.request import SUFFIXES
 from crag.library.reading import Bytes, Report
+from crag.library.response import Fetched
+from crag.library.site import Found, SiteLimits, read_site
 from crag.settings import Settings
 from crag.stopping import Stop
 from crag.types import Progress, Source
@@ -92,20 +94,21 @@ class Intake:
 
     def address(self, url: str, collection: str, report: Report, stop: Stop) -> Incoming:
         """What an address holds now; its final address names it for good."""
+        report(Progress("Fetching"))
+        return _page(Found(url.strip(), self._fetcher(stop)(url.strip(), progress=report)), collection)
+
+    def site(
+        self, url: str, collection: str, limits: SiteLimits, report: Report, stop: Stop
+    ) -> Iterator[tuple[str, Callable[..., Incoming]]]:
+        """For each page of a site its address and what gives it."""
+        for found in read_site(url.strip(), limits, self._fetcher(stop), stop, report):
+            yield found.url, partial(_page, found, collection)
+
+    def _fetcher(self, stop: Stop) -> Callable[..., Fetched]:
         from crag.library.fetch import fetch
 
-        report(Progress("Fetching"))
-        url = url.strip()
-        fetched = fetch(
-            url,
-            allow=self.settings.allow_private_urls,
-            limit_bytes=self.settings.max_upload_bytes,
-            stop=stop,
-            progress=report,
-        )
-        name = _name_of(fetched.url_final)
-        document = Bytes(name, fetched.body, fetched.content_type, fetched.charset)
-        return Incoming(url, fetched.url_final, True, collection, document)
+        allow, limit = self.settings.allow_private_urls, self.settings.max_upload_bytes
+        return partial(fetch, allow=allow, limit_bytes=limit, stop=stop)
 
     def can_get_again(self, source: Source) -> bool:
         """Whether the source has a place to be got from again; uploads come once.
@@ -130,6 +133,15 @@ def _incoming(member: Member, location: str, located: bool, collection: str, *_:
     if member.refused:
         raise member.refused
     return Incoming(location, location, located, collection, Bytes(display_name(member.name), member.data))
+
+
+def _page(found: Found, collection: str, *_: object) -> Incoming:
+    """What an address holds. Raises `SourceRefused` when it could not be fetched."""
+    page = found.result
+    if isinstance(page, SourceRefused):
+        raise page
+    document = Bytes(_name_of(page.url_final), page.body, page.content_type, page.charset)
+    return Incoming(found.url, page.url_final, True, collection, document)
 
 
 def _unreadable(name: str) -> SourceRefused:

@@ -19,6 +19,7 @@ from crag.library.passages import count_passages, count_unembedded, read_passage
 from crag.library.questions import suggest_questions
 from crag.library.reading import CHUNK_OVERLAP, CHUNK_TOKENS, GuardedReader, Read, Report
 from crag.library.retrieve import Search
+from crag.library.site import SiteLimits
 from crag.library.store import Store
 from crag.library.vectors import fill_vectors
 from crag.protocols import Embedder
@@ -118,6 +119,24 @@ class Library:
     ) -> AddResult:
         """Adds what an address holds; a page that changed since takes the place of its old version."""
         return self._add(url, lambda *way: self._intake.address(url, collection, *way), progress, stop)
+
+    def add_site(
+        self,
+        url: str,
+        limits: SiteLimits,
+        *,
+        collection: str = DEFAULT_COLLECTION,
+        progress: Report | None = None,
+        stop: Stop | None = None,
+    ) -> Iterator[AddResult]:
+        """Adds a page and what it links to on its site, or what a sitemap names; `progress` counts pages."""
+        stop = stop or Stop()
+        found = False
+        for address, get in self._intake.site(url, collection, limits, progress or _silent, stop):
+            found = True
+            yield self._add(address, get, None, stop)
+        if not found:
+            yield _failed(url, SourceRefused("empty", "This sitemap names no page of its site."))
 
     def add(
         self,

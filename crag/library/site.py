@@ -54,8 +54,7 @@ class Found:
     """A page of a site: what it holds, or why that was not fetched."""
 
     url: str
-    fetched: Fetched | None = None
-    refused: SourceRefused | None = None
+    result: Fetched | SourceRefused
 
 
 def read_site(
@@ -69,7 +68,7 @@ def read_site(
     try:
         yield from _Crawl(read_link(start), limits, get, stop, progress).pages()
     except SourceRefused as refused:  # not even an address
-        yield Found(start, refused=refused)
+        yield Found(start, refused)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +108,7 @@ class _Crawl:
             except SourceRefused as refused:
                 self._forbidden += 1
                 if self._forbidden <= self._limits.pages:
-                    yield Found(step.link.url, refused=refused)
+                    yield Found(step.link.url, refused)
             else:
                 yield from self._visit(step)
 
@@ -124,7 +123,7 @@ class _Crawl:
             fetched = self._fetch(step)
         except SourceRefused as refused:
             self._visited += 1
-            yield Found(step.link.url, refused=refused)
+            yield Found(step.link.url, refused)
             return
         if fetched is None:
             return

@@ -6,12 +6,12 @@ import gzip
 import ipaddress
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 
 import pytest
 
-from crag.errors import BadRequest, Stopped
+from crag.errors import BadRequest, SourceRefused, Stopped
 from crag.library.fetch import fetch
 from crag.library.site import Found, SiteLimits, read_site
 from crag.stopping import Stop
@@ -47,10 +47,14 @@ def visit(
     return read_site(start, limits, get, stop, [].append if seen is None else seen.append)
 
 
-def paths(pages: Iterator[Found]) -> list[str]:
+def paths(pages: Iterable[Found]) -> list[str]:
     """Where each page is, one that was refused in brackets."""
-    found = [(page, "/" + page.url.split("/", 3)[-1]) for page in pages]
-    return [f"({path})" if page.refused else path for page, path in found]
+    found = [(page.result, "/" + page.url.split("/", 3)[-1]) for page in pages]
+    return [f"({path})" if isinstance(result, SourceRefused) else path for result, path in found]
+
+
+def refusals(pages: Iterable[Found]) -> list[SourceRefused]:
+    return [page.result for page in pages if isinstance(page.result, SourceRefused)]
 
 
 def asked(web: WebServer) -> list[str]:
@@ -83,7 +87,7 @@ def test_pages_are_fetched_only_as_they_are_taken_and_handed_on(web: WebServer) 
     next(pages)
     assert asked(web) == ["/"]
     found = next(pages)
-    assert (found.url, found.fetched.body) == (web.url("/a"), b"the page")
+    assert (found.url, found.result.body) == (web.url("/a"), b"the page")
     assert asked(web) == ["/", "/a"]
 
 
@@ -140,17 +144,17 @@ def test_a_page_that_fails_is_told_and_the_rest_goes_on(web: WebServer) -> None:
     web.page("/film", b"x", content_type="video/mp4")
     web.page("/a", b"words")
     pages = list(visit(web.url("/")))
-    assert paths(iter(pages)) == ["/", "(/gone)", "(/film)", "/a"]
-    assert [page.refused.code for page in pages if page.refused] == ["http_error", "unsupported"]
-    (only,) = visit("http://user@example.com/")
-    assert only.refused.code == "blocked_url"
+    assert paths(pages) == ["/", "(/gone)", "(/film)", "/a"]
+    assert [refused.code for refused in refusals(pages)] == ["http_error", "unsupported"]
+    (only,) = refusals(visit("http://user@example.com/"))
+    assert only.code == "blocked_url"
 
 
 def test_a_link_that_is_sent_on_to_another_site_is_not_added(web: WebServer) -> None:
     web.page("/", links("/away"))
     web.redirect("/away", web.url("/", host="other.test"))
-    *_, away = visit(web.url("/", host="pages.test"), **HERE)
-    assert (away.refused.code, "other.test" in away.refused.message) == ("blocked_url", True)
+    (away,) = refusals(visit(web.url("/", host="pages.test"), **HERE))
+    assert (away.code, "other.test" in away.message) == ("blocked_url", True)
 
 
 def test_the_site_is_where_the_first_page_leads(web: WebServer) -> None:
@@ -167,8 +171,8 @@ def test_robots_txt_is_asked_once_obeyed_and_named(web: WebServer) -> None:
     web.redirect("/c", "/private/d.html")
     web.page("/private/d.html", b"words")
     pages = list(visit(web.url("/")))
-    assert paths(iter(pages)) == ["/", "(/private/a.html)", "/private/b", "(/c)"]
-    assert all("robots.txt" in page.refused.message for page in pages if page.refused)
+    assert paths(pages) == ["/", "(/private/a.html)", "/private/b", "(/c)"]
+    assert all("robots.txt" in refused.message for refused in refusals(pages))
     assert [path for _, path in web.seen].count("/robots.txt") == 1
     assert "/private/a.html" not in asked(web)
 
@@ -183,8 +187,8 @@ def test_a_site_without_robots_txt_allows_all(web: WebServer, status: int) -> No
 def test_a_site_that_cannot_tell_its_rules_is_left_alone(web: WebServer) -> None:
     web.page("/robots.txt", b"", status=503)
     web.page("/", b"words")
-    (found,) = visit(web.url("/"))
-    assert ("503" in found.refused.message, asked(web)) == (True, [])
+    (found,) = refusals(visit(web.url("/")))
+    assert ("503" in found.message, asked(web)) == (True, [])
 
 
 def test_robots_txt_may_ask_for_pauses_of_at_most_five_seconds(web: WebServer) -> None:
@@ -237,7 +241,7 @@ def test_the_sitemap_of_the_site_is_read_where_that_is_wanted(web: WebServer) ->
 def test_a_site_that_names_no_sitemap_has_it_in_the_usual_place_or_says_so(web: WebServer) -> None:
     web.page("/deep/page", b"words")
     pages = list(visit(web.url("/deep/page"), SiteLimits(sitemap=True)))
-    assert paths(iter(pages)) == ["/deep/page", "(/sitemap.xml)"]
+    assert paths(pages) == ["/deep/page", "(/sitemap.xml)"]
 
 
 def test_endless_sitemaps_and_bombs_come_to_an_end(web: WebServer) -> None:

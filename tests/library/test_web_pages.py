@@ -1,13 +1,19 @@
 """Addresses through the real fetcher, parser and splitter: the final one names the source, what changed is replaced."""
 
+import io
 import ipaddress
 
 import pytest
+from reportlab.pdfgen.canvas import Canvas
 
+from crag import reports
 from crag.database import Database
+from crag.errors import Stopped
 from crag.library import Library
+from crag.library.site import SiteLimits
 from crag.settings import Settings
-from tests.doubles.library import HashEmbedder
+from crag.stopping import Stop
+from tests.doubles.library import HashEmbedder, Shelf
 from tests.doubles.web import serving
 
 PAGE = "<html><head><title>{0}</title></head><body><article><h1>{0}</h1><p>{1}</p></article></body></html>"
@@ -25,7 +31,7 @@ def web():
 def library(tmp_path):
     settings = Settings(home=tmp_path / "home", allow_private_urls=(ipaddress.ip_network("127.0.0.1/32"),))
     database = Database(settings.home)
-    yield Library(database, HashEmbedder(), lambda text: len(text.split()), settings, counter_name="words")
+    yield Library(database, Shelf(HashEmbedder()), lambda text: len(text.split()), settings, counter_name="words")
     database.close()
 
 
@@ -84,3 +90,82 @@ def test_a_password_in_an_address_is_not_repeated(library):
     assert result.error.code == "blocked_url"
     assert "secret" not in str(result)
     assert (result.source, result.title) == ("http://example.com/", "example.com")
+
+
+def pdf(text):
+    data = io.BytesIO()
+    canvas = Canvas(data)
+    canvas.setTitle("On kettles")
+    canvas.drawString(72, 720, text)
+    canvas.save()
+    return data.getvalue()
+
+
+@pytest.mark.parametrize(
+    "content_type", ["application/pdf", "text/html; charset=utf-8", "application/octet-stream", "text/plain", ""]
+)
+def test_a_pdf_behind_an_address_is_read_whatever_type_was_stated(library, web, content_type):
+    url = web.page("/paper", pdf("A kettle boils water in three minutes."), content_type=content_type)
+    result = library.add_url(web.redirect("/download", url))
+    assert (result.status, result.title, result.pages) == ("added", "On kettles", 1)
+    assert [(source.kind, source.location) for source in library.sources()] == [("pdf", url)]
+    assert library.search("kettle", k=1)[0].page == 1
+
+
+def test_a_page_is_read_rightly_though_its_server_states_a_wrong_charset(library, web):
+    text = "주전자는 물을 끓이는 데 쓰는 그릇이다. 물은 대류로 그 열을 위로 나른다. " * 3
+    url = web.page("/a", PAGE.format("주전자의 원리", text).encode("euc-kr"), content_type="text/html; charset=utf-8")
+    assert library.add_url(url).title == "주전자의 원리"
+
+
+def test_author_and_date_of_a_page_are_kept_and_follow_its_changes(library, web):
+    said = '<head><meta name="author" content="{}"><meta property="article:published_time" content="{}">'
+    first = CATS.decode().replace("<head>", said.format("Ada Lovelace", "2024-03-05T10:00:00Z"))
+    url = web.page("/a", first.encode())
+    library.add_url(url)
+    (source,) = library.sources()
+    assert (source.author, source.published) == ("Ada Lovelace", "2024-03-05")
+    listed = reports.source(source)
+    assert (listed["author"], listed["published"]) == ("Ada Lovelace", "2024-03-05")
+    web.page("/a", DOGS)
+    library.refresh()
+    (source,) = library.sources()
+    assert (source.author, source.published) == ("", "")
+
+
+def test_a_site_is_added_page_by_page_and_what_fails_is_told(library, web):
+    links = b'<a href="/cats">Cats</a> <a href="/gone">Gone</a> <a href="/dogs.pdf">Dogs</a>'
+    web.page("/", PAGE.format("Animals", "All about animals of every kind. " * 9).encode() + links)
+    web.page("/cats", CATS)
+    web.page("/dogs.pdf", pdf("The dog barks."))
+    steps = []
+    results = list(library.add_site(web.url("/"), SiteLimits(), progress=steps.append))
+    assert [(result.source, result.status) for result in results] == [
+        (web.url("/"), "added"),
+        (web.url("/cats"), "added"),
+        (web.url("/gone"), "failed"),
+        (web.url("/dogs.pdf"), "added"),
+    ]
+    assert "404" in results[2].error.message
+    assert [(step.done, step.total) for step in steps] == [(1, 1), (2, 4), (3, 4), (4, 4)]
+    assert {source.kind for source in library.sources()} == {"html", "pdf"}
+    again = library.add_site(web.url("/"), SiteLimits())
+    assert [result.status for result in again] == ["unchanged", "unchanged", "failed", "unchanged"]
+
+
+def test_a_stop_between_two_pages_of_a_site_keeps_those_that_were_added(library, web):
+    web.page("/", CATS + b'<a href="/dogs">Dogs</a>')
+    web.page("/dogs", DOGS)
+    stop = Stop()
+    pages = library.add_site(web.url("/"), SiteLimits(), stop=stop)
+    assert next(pages).status == "added"
+    stop.request()
+    with pytest.raises(Stopped):
+        next(pages)
+    assert [source.location for source in library.sources()] == [web.url("/")]
+
+
+def test_a_sitemap_that_names_nothing_of_its_site_says_so(library, web):
+    elsewhere = b"<urlset><url><loc>http://other.test/</loc></url></urlset>"
+    (result,) = library.add_site(web.page("/sitemap.xml", elsewhere, content_type="text/xml"), SiteLimits())
+    assert (result.status, result.error.code) == ("failed", "empty")
