@@ -39,6 +39,11 @@ def say(text: str) -> None:
     print(reports.printable(text))
 
 
+def remark(text: str) -> None:
+    """Says something beside the result."""
+    print(reports.printable(text), file=sys.stderr)
+
+
 def print_json(document: reports.Json) -> None:
     """Writes the one document."""
     print(json.dumps(document, ensure_ascii=False))
@@ -57,7 +62,7 @@ def report_failure(code: str, message: str, as_json: bool) -> None:
     if as_json:
         print_json({"error": {"code": code, "message": message}})
     else:
-        print(reports.printable(message), file=sys.stderr)
+        remark(message)
 
 
 def ask_consent(query: str) -> str | None:

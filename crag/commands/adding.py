@@ -1,0 +1,80 @@
+"""The commands that read documents: add, refresh."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from crag import reports
+from crag.assembly import Application
+from crag.commands.arguments import FAILED, OK, AddCommand, check_known, text
+from crag.commands.errands import Errand, adding, run_errands, stopped_by_signals
+from crag.commands.progress import Report, progress_lines
+from crag.commands.watching import watch
+from crag.library.intake import files_in, is_address
+from crag.stopping import Stop
+from crag.terminal import print_json, remark, say
+from crag.types import DEFAULT_COLLECTION, AddResult
+
+
+def register(command: AddCommand) -> None:
+    """Adds the parsers of these commands."""
+    given = command("add", add)
+    given.add_argument("sources", nargs="+", metavar="SOURCE", help="a file, a folder or a web address")
+    given.add_argument("--collection", type=text, default=DEFAULT_COLLECTION)
+    given.add_argument("--watch", action="store_true", help="go on, adding what is new or changed, until Ctrl-C")
+    command("refresh", refresh).add_argument("ids", type=text, nargs="*", metavar="ID")
+
+
+def add(application: Application, options: argparse.Namespace) -> int:
+    """Adds files, folders and web addresses."""
+    if options.watch:
+        return watch(application, options)
+    errands = [adding(application, spec, options.collection) for given in options.sources for spec in _spread(given)]
+    return _run(errands, options)
+
+
+def refresh(application: Application, options: argparse.Namespace) -> int:
+    """Reads or fetches documents again and replaces those that changed."""
+    check_known(application, options.ids, "refreshed")
+    titles = {source.id: source.title for source in application.library.sources()}
+    return _run([_refreshing(application, id_, titles[id_]) for id_ in options.ids or titles], options)
+
+
+def _run(errands: Sequence[Errand], options: argparse.Namespace) -> int:
+    """Runs all; for people each result is said as soon as it is its turn."""
+    results: list[AddResult] = []
+    done = 0
+    with stopped_by_signals() as stop, progress_lines(len(errands), wanted=not options.json) as lines:
+        for outcome in run_errands(errands, lines, stop):
+            results.extend(outcome.results)
+            done += outcome.complete
+            for result in outcome.results if not options.json else ():
+                say(reports.added_text(result))
+    complete = done == len(errands)
+    if options.json:
+        print_json({"sources": [reports.added(result) for result in results], "complete": complete})
+    elif not complete:
+        remark(f"Stopped: {done} of {len(errands)} done. Nothing is stored of what was under way.")
+    return OK if complete and not any(result.error for result in results) else FAILED
+
+
+def _refreshing(application: Application, source_id: str, title: str) -> Errand:
+    def do(report: Report, stop: Stop) -> Iterator[AddResult]:
+        return iter(application.library.refresh([source_id], progress=report, stop=stop))
+
+    return Errand(source_id, title, do)
+
+
+def _spread(spec: str) -> list[str]:
+    """The files in and below a folder, so that they can be added two at a time; anything else as it is."""
+    if is_address(spec) or not spec.strip():
+        return [spec]
+    try:
+        folder = Path(spec).expanduser()
+        files = files_in(folder) if folder.is_dir() else []
+    except (OSError, RuntimeError):
+        return [spec]
+    # A file in the present folder may be called like an address.
+    return [f"./{file}" if is_address(str(file)) else str(file) for file in files] or [spec]

@@ -1,0 +1,103 @@
+"""Several pieces of work at once, their results in the order given, ended in a moment by Ctrl-C."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+from crag.assembly import Application
+from crag.commands.progress import Lines, Report
+from crag.errors import Stopped
+from crag.library.intake import is_address, without_password
+from crag.stopping import Stop
+from crag.types import AddResult
+
+_AT_ONCE = 2
+_LOOK_SECONDS = 0.5  # waiting without an end cannot be interrupted on Windows
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """Something to add or to refresh, under a short name. Those of one `place` are done one after the other."""
+
+    place: str
+    name: str
+    do: Callable[[Report, Stop], Iterator[AddResult]]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of an errand; `complete` is false where it was stopped before its end."""
+
+    results: tuple[AddResult, ...]
+    complete: bool
+
+
+def adding(application: Application, spec: str, collection: str) -> Errand:
+    """Adds a file, the files of a folder or an archive, or an address."""
+
+    def do(report: Report, stop: Stop) -> Iterator[AddResult]:
+        return application.library.add(spec, collection=collection, progress=report, stop=stop)
+
+    return Errand(spec, without_password(spec) if is_address(spec) else Path(spec).name, do)
+
+
+def run_errands(errands: Sequence[Errand], lines: Lines, stop: Stop) -> Iterator[Outcome]:
+    """The outcomes of all, in the order given. Raises `CragError`."""
+    running: dict[str, Future[Outcome]] = {}
+    futures = []
+    with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="errand") as pool:
+        for errand in errands:
+            running[errand.place] = pool.submit(_run, errand, running.get(errand.place), lines, stop)
+            futures.append(running[errand.place])
+        try:
+            for future in futures:
+                while not future.done():
+                    wait([future], _LOOK_SECONDS)
+                yield future.result()
+        except BaseException:  # whoever leaves early, by an error or because nobody reads on, ends the rest
+            stop.request()
+            raise
+
+
+@contextmanager
+def stopped_by_signals() -> Iterator[Stop]:
+    """A `Stop` that Ctrl-C and SIGTERM request; who sends one a second time ends the process as always."""
+    stop = Stop()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def request(number: int, _frame: FrameType | None) -> None:
+        signal.signal(number, before[signal.Signals(number)])
+        # Not here: this may have interrupted the main thread while it holds a lock of the stop.
+        threading.Thread(target=stop.request, name="stop").start()
+
+    for number in before:
+        signal.signal(number, request)
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _run(errand: Errand, earlier: Future[Outcome] | None, lines: Lines, stop: Stop) -> Outcome:
+    if earlier:
+        wait([earlier])
+    results: list[AddResult] = []
+    try:
+        stop.check()
+        with lines(errand.name) as report:
+            for result in errand.do(report, stop):
+                results.append(result)  # noqa: PERF402 — what came before a stop is kept
+    except Stopped:
+        return Outcome(tuple(results), complete=False)
+    return Outcome(tuple(results), complete=True)

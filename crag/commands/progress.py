@@ -1,0 +1,68 @@
+"""How far several pieces of work are, in lines that change in place: for people at a terminal, silence for all else."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import TYPE_CHECKING
+
+from crag.reports import printable
+from crag.types import Progress
+
+if TYPE_CHECKING:
+    import rich.progress
+
+Report = Callable[[Progress], None]
+Lines = Callable[[str], AbstractContextManager[Report]]
+
+
+@contextmanager
+def progress_lines(total: int, *, wanted: bool = True) -> Iterator[Lines]:
+    """What gives each piece of work a line while it lasts; above them one for all, where `total` is more than one."""
+    if not (wanted and sys.stderr and sys.stderr.isatty()):
+        yield lambda _: nullcontext(_say_nothing)
+        return
+    with _bars() as bars:
+        whole = bars.add_task("In all", total=total, stage="") if total > 1 else None
+        yield lambda name: _line(bars, whole, name)
+
+
+@contextmanager
+def _line(bars: rich.progress.Progress, whole: rich.progress.TaskID | None, name: str) -> Iterator[Report]:
+    task = bars.add_task(printable(name), total=None, stage="")
+
+    def report(progress: Progress) -> None:
+        amount = f" {progress.done:,} of {progress.total:,}" if progress.total else ""
+        stage = printable(f"{progress.stage}{amount}")
+        bars.update(task, total=progress.total or None, completed=progress.done, stage=stage)
+
+    try:
+        yield report
+    finally:
+        bars.remove_task(task)
+        if whole is not None:
+            bars.advance(whole)
+
+
+def _bars() -> rich.progress.Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+    from rich.table import Column
+
+    def column(field: str) -> TextColumn:
+        return TextColumn(field, markup=False, table_column=Column(ratio=1, no_wrap=True))
+
+    return Progress(
+        column("{task.description}"),
+        BarColumn(),
+        column("{task.fields[stage]}"),
+        console=Console(stderr=True, highlight=False),
+        expand=True,
+        transient=True,
+        redirect_stdout=sys.stdout.isatty(),  # into a file or a pipe lines go as they are
+    )
+
+
+def _say_nothing(_progress: Progress) -> None:
+    """Progress that nobody watches."""

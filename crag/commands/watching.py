@@ -1,0 +1,94 @@
+"""`add --watch`: adds what folders hold, then what becomes new or changes in them, until Ctrl-C."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from crag import reports
+from crag.assembly import Application
+from crag.commands.arguments import OK
+from crag.commands.errands import adding, run_errands, stopped_by_signals
+from crag.commands.progress import progress_lines
+from crag.errors import BadRequest
+from crag.library.intake import is_address
+from crag.library.watched import Watched
+from crag.stopping import Stop
+from crag.terminal import print_json, say
+from crag.types import AddResult
+
+_LOOK_SECONDS = 1.0  # how long a file must lie still before it is read
+_LOOKING_SHARE = 0.1  # of the time at most, however many files there are
+
+
+def watch(application: Application, options: argparse.Namespace) -> int:
+    """Adds and goes on adding. A file that is deleted stays in the library, and is said to be gone."""
+    watched = Watched([_place(spec) for spec in options.sources])
+    watching = _Watching(application, options.collection, silent=options.json)
+    watching.say(f"Watching {', '.join(options.sources)}. Ctrl-C ends it.")
+    with stopped_by_signals() as stop:
+        pause = 0.0
+        while not stop.wait(pause):
+            started = time.monotonic()
+            changes = watched.look()
+            pause = max(_LOOK_SECONDS, (time.monotonic() - started) / _LOOKING_SHARE)
+            watching.tell_unreadable(changes.unreadable)
+            watching.add(changes.settled, stop)
+            watching.tell_gone(changes.gone)
+    if options.json:
+        print_json({"sources": [reports.added(result) for result in watching.results], "gone": watching.gone})
+    return OK
+
+
+class _Watching:
+    """What has been said and done so far."""
+
+    def __init__(self, application: Application, collection: str, *, silent: bool) -> None:
+        self.results: list[AddResult] = []
+        self.gone: list[str] = []
+        self._application = application
+        self._collection = collection
+        self._silent = silent
+        self._unreadable: Sequence[Path] = ()
+
+    def say(self, line: str) -> None:
+        """One line for people."""
+        if not self._silent:
+            say(line)
+
+    def add(self, files: Sequence[Path], stop: Stop) -> None:
+        """Adds files that are new or changed."""
+        errands = [adding(self._application, str(file), self._collection) for file in files]
+        with progress_lines(len(errands), wanted=bool(errands) and not self._silent) as lines:
+            for outcome in run_errands(errands, lines, stop):
+                self.results.extend(outcome.results)
+                for result in outcome.results:
+                    self.say(reports.added_text(result))
+
+    def tell_gone(self, files: Sequence[Path]) -> None:
+        """Says how to remove what was deleted: a mount that is lost for a while must not empty the library."""
+        ids = {source.location: source.id for source in self._application.library.sources()} if files else {}
+        for file in files:
+            self.gone.append(str(file))
+            id_ = ids.get(str(file))
+            self.say(f"− {file}: deleted; it stays in the library" + (f" until you `remove {id_}`" if id_ else ""))
+
+    def tell_unreadable(self, places: Sequence[Path]) -> None:
+        """Says once that a place is away."""
+        for place in places:
+            if place not in self._unreadable:
+                self.say(f"✗ {place}: cannot be read now; it is tried again")
+        self._unreadable = places
+
+
+def _place(spec: str) -> Path:
+    """What is to be watched. Raises `BadRequest`."""
+    try:
+        place = Path(spec).expanduser().resolve()
+        if spec.strip() and not is_address(spec) and place.exists():
+            return place
+    except (OSError, RuntimeError, ValueError):
+        pass
+    raise BadRequest(f"“{spec}” cannot be watched.", "Name a folder or a file that is there.")

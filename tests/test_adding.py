@@ -1,0 +1,204 @@
+"""Adding from the command line in real processes: many files at once, interrupted, and watching folders."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from crag.cli import main
+from crag.commands import watching
+from crag.library.watched import Watched
+from tests.served import ROOT
+
+TEXT = "The lift is serviced in {} by Otis, who come with two people and a van."
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Starts a command in a process of its own, with Ctrl-C as a terminal sends it."""
+    started = []
+
+    def run(*arguments, **streams):
+        command = [sys.executable, "-m", "crag", *map(str, arguments), "--home", str(tmp_path / "home")]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "OLLAMA_HOST": "http://127.0.0.1:9"}
+        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True} | streams
+        started.append(subprocess.Popen(command, cwd=tmp_path, env=environment, **streams))
+        return started[-1]
+
+    yield run
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+@pytest.fixture
+def crag(tmp_path, monkeypatch, capsys):
+    """Runs a command in this process; its exit code and what it printed."""
+    monkeypatch.setenv("OLLAMA_HOST", "http://127.0.0.1:9")
+    monkeypatch.setattr(watching, "_LOOK_SECONDS", 0.05)
+
+    def run(*arguments):
+        code = main([*map(str, arguments), "--home", str(tmp_path / "home")])
+        return code, capsys.readouterr().out
+
+    return run
+
+
+@pytest.fixture
+def meanwhile():
+    """Does something in another thread while a command runs, and then sends this process a signal."""
+    threads, failures = [], []
+
+    def begin(deed, number=signal.SIGINT):
+        def do():
+            try:
+                deed()
+            except Exception as error:  # noqa: BLE001 — a thread's failure is shown by the test
+                failures.append(error)
+            os.kill(os.getpid(), number)
+
+        threads.append(threading.Thread(target=do))
+        threads[-1].start()
+
+    yield begin
+    for thread in threads:
+        thread.join(timeout=30)
+    assert failures == []
+
+
+def wait_until(condition, seconds=30.0):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.02)
+
+
+def test_many_files_give_their_results_in_the_order_given(crag, folder):
+    for n in range(6):
+        (folder / f"{n}.txt").write_text(TEXT.format(f"month {n}"))
+    (folder / "3.txt").write_bytes(b"")
+    (folder / "1.txt").write_text(TEXT.format("March") * 2000)
+    code, output = crag("add", folder / "5.txt", folder, "--json")
+    document = json.loads(output)
+    assert (code, document["complete"]) == (1, True)
+    assert [(Path(entry["source"]).name, entry["status"]) for entry in document["sources"]] == [
+        ("5.txt", "added"),
+        ("0.txt", "added"),
+        ("1.txt", "added"),
+        ("2.txt", "added"),
+        ("3.txt", "failed"),
+        ("4.txt", "added"),
+        ("5.txt", "unchanged"),
+    ]
+
+
+def test_ctrl_c_ends_it_soon_and_says_what_was_done(start, folder):
+    (folder / "a.txt").write_text(TEXT.format("March"))
+    (folder / "b.txt").write_text("\n\n".join(TEXT.format(f"year {n}") for n in range(60_000)))
+    process = start("add", folder / "a.txt", folder / "b.txt")
+    assert process.stdout.readline().startswith("✓ a.txt: added")
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate(timeout=15)
+    assert (process.returncode, output) == (1, "")
+    assert errors == "Stopped: 1 of 2 done. Nothing is stored of what was under way.\n"
+
+
+def test_a_person_at_a_terminal_sees_how_far_it_is(start, folder):
+    for n in range(3):
+        (folder / f"{n}.txt").write_text("\n\n".join(TEXT.format(f"year {n}.{m}") for m in range(300)))
+    terminal, theirs = pty.openpty()
+    process = start("add", folder, stderr=theirs)
+    os.close(theirs)
+    shown = b""
+    with suppress(OSError):  # how the end of a terminal is told
+        while piece := os.read(terminal, 65536):
+            shown += piece
+    os.close(terminal)
+    assert b"In all" in shown
+    assert b"0.txt" in shown
+    assert process.communicate(timeout=60)[0].count("added") == 3
+
+
+def test_a_watched_folder_is_followed_until_ctrl_c(crag, folder, meanwhile, monkeypatch):
+    lines = []
+    monkeypatch.setattr(watching, "say", lines.append)
+
+    def said(*words):
+        return any(all(word in line for word in words) for line in lines)
+
+    def change():
+        wait_until(lambda: said("first.txt: added"))
+        (folder / "below").mkdir()
+        (folder / "below" / "second.txt").write_text(TEXT.format("April"))
+        (folder / "first.txt").write_text(TEXT.format("May"))
+        wait_until(lambda: said("second.txt: added") and said("first.txt: replaced"))
+        (folder / "first.txt").unlink()
+        wait_until(lambda: said("first.txt: deleted; it stays in the library until you `remove "))
+
+    (folder / "first.txt").write_text(TEXT.format("March"))
+    meanwhile(change)
+    assert crag("add", folder, "--watch")[0] == 0
+    listed = json.loads(crag("list", "--json")[1])["sources"]
+    assert {source["title"] for source in listed} == {"first.txt", "second.txt"}
+
+
+def test_watching_with_json_prints_one_document_at_its_end(crag, folder, meanwhile, tmp_path):
+    (folder / "a.txt").write_text(TEXT.format("March"))
+    originals = tmp_path / "home" / "originals"
+    meanwhile(lambda: wait_until(lambda: any(originals.glob("*/*"))), signal.SIGTERM)
+    code, output = crag("add", folder, "--watch", "--json")
+    document = json.loads(output)
+    assert (code, document["gone"]) == (0, [])
+    assert {entry["status"] for entry in document["sources"]} <= {"added"}
+
+
+@pytest.mark.parametrize("spec", ["https://example.org/", "nowhere", ""])
+def test_only_files_and_folders_that_are_there_can_be_watched(crag, spec):
+    code, output = crag("add", spec, "--watch", "--json")
+    assert (code, json.loads(output)["error"]["code"]) == (1, "bad_request")
+
+
+def test_a_file_is_told_once_and_only_when_it_has_stopped_changing(folder):
+    watched = Watched([folder])
+    file = folder / "copy.txt"
+    for size in (10, 20, 30):
+        file.write_text("x" * size)
+        assert watched.look().settled == ()
+    assert watched.look().settled == (file,)
+    assert watched.look().settled == ()
+    file.write_text("y" * 40)
+    assert watched.look().settled == ()
+    assert watched.look().settled == (file,)
+    file.unlink()
+    assert watched.look().gone == (file,)
+    assert watched.look().gone == ()
+
+
+def test_a_place_that_is_away_for_a_while_has_lost_nothing(folder):
+    file = folder / "a.txt"
+    file.write_text("x")
+    watched = Watched([folder])
+    watched.look()
+    assert watched.look().settled == (file,)
+    away = folder.rename(folder.with_name("away"))
+    assert (watched.look().gone, watched.look().unreadable) == ((), (folder,))
+    away.rename(folder)
+    assert watched.look() == watched.look()
+    assert watched.look().settled == ()
