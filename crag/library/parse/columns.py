@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -10,9 +11,12 @@ from crag.library.parse.paragraphs import Line
 
 Row = list[Line]
 
+WIDE_GAP = 1.5  # heights of a line: what parts the cells of a table
+_BLANK = 0.15  # heights of a line
 _GUTTER = 4.0  # points between two columns at least
 _FEWEST_ROWS = 3  # of what is taken for columns
-_LONGEST_BULLET = 4  # characters
+_FARTHEST_ROW = 3.0  # heights of a line from the row above
+_NUMBER = re.compile(r"[\[(]?(?:\d{1,3}|[a-zA-Z])[\]).:]{0,2}|[^\w\s]")
 _NARROWEST = 12.0  # heights of a line: what is narrower is the cell of a table
 
 
@@ -22,9 +26,13 @@ def in_order(lines: Sequence[Line]) -> list[Line]:
 
 
 def _rows(lines: Sequence[Line]) -> Iterator[Row]:
-    """Neighbouring lines that stand side by side, together."""
+    """Neighbouring lines that stand side by side, together; what is parted by a small sign alone is one line."""
     row: Row = []
     for line in lines:
+        if row and _goes_on(row[-1], line):
+            gap = " " if line.left - row[-1].right > _BLANK * line.height else ""
+            row[-1] = replace(row[-1], text=f"{row[-1].text}{gap}{line.text}", right=line.right)
+            continue
         if row and not all(_beside(line, other) for other in row):
             yield row
             row = []
@@ -39,6 +47,10 @@ def _beside(line: Line, other: Line) -> bool:
     return apart and overlap > 0.5 * min(line.height, other.height)
 
 
+def _goes_on(line: Line, after: Line) -> bool:
+    return _beside(line, after) and 0 <= after.left - line.right < WIDE_GAP * max(line.height, after.height)
+
+
 def _in_order(rows: list[Row]) -> Iterator[Line]:
     start = 0
     while start < len(rows):
@@ -50,7 +62,7 @@ def _in_order(rows: list[Row]) -> Iterator[Line]:
                 yield from in_order(side)
         else:
             end = start + 1
-            while end < len(rows) and len(rows[start]) > 1 and len(rows[end]) > 1:
+            while end < len(rows) and len(rows[start]) > 1 and _is_next(rows[end - 1], rows[end]):
                 end += 1
             yield from (_one(row, is_row=end - start > 1) for row in rows[start:end])
         start = end
@@ -89,11 +101,16 @@ def _with_rest(rows: list[Row], end: int) -> int:
     return end
 
 
+def _is_next(above: Row, row: Row) -> bool:
+    """Whether this is the next row of a table."""
+    return len(row) > 1 and abs(above[0].bottom - row[0].bottom) < _FARTHEST_ROW * row[0].height
+
+
 def _one(row: Row, is_row: bool) -> Line:
     """The cells of a row between bars; cells that have no row above or below are the words of one line."""
     if len(row) == 1:
         return row[0]
-    is_row = is_row and not (len(row) == 2 and len(row[0].text) <= _LONGEST_BULLET)
+    is_row = is_row and not (len(row) == 2 and _NUMBER.fullmatch(row[0].text))  # else a list, not a table
     text = (" | " if is_row else " ").join(line.text for line in row)
     left, right = min(line.left for line in row), max(line.right for line in row)
     return replace(row[0], text=text, left=left, right=right, is_row=is_row)

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from crag.library.parse.columns import WIDE_GAP
 from crag.library.parse.paragraphs import Line
 
 _FEWEST_LETTERS = 30  # of a page whose text is not doubted
 _LARGE_PICTURE = 0.5  # share of the page
-_WIDE_GAP = 1.5  # heights of a line
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,8 @@ def _lines(page: Any) -> Iterator[Line]:
     box = pdfium.FS_RECTF()
     for text in page.get_text_range().split("\r\n"):
         if text.strip():
-            at = pdfium.FPDFText_GetCharIndexFromTextIndex(page, position)
+            letter = next((place for place, sign in enumerate(text) if sign.isalnum()), 0)  # signs may be of any size
+            at = pdfium.FPDFText_GetCharIndexFromTextIndex(page, position + letter)
             pdfium.FPDFText_GetLooseCharBox(page, at, box)
             bottom, height, beginning = box.bottom, box.top - box.bottom, box.left
             for begin, end, left, right in _parts(page, position, len(text), height):
@@ -72,7 +73,7 @@ def _parts(page: Any, position: int, length: int, height: float) -> Iterator[tup
     boxes = [page.get_rect(number) for number in range(page.count_rects(first, length))]
     begin = 0
     left, right = (boxes[0][0], boxes[0][2]) if boxes else (0.0, 0.0)
-    wide = _WIDE_GAP * max([height, *(box[3] - box[1] for box in boxes)])  # a line may begin with a small sign
+    wide = WIDE_GAP * max([height, *(box[3] - box[1] for box in boxes)])  # a line may begin with a small sign
     for box in boxes[1:]:
         if max(box[0] - right, left - box[2]) > wide:
             at = _index(page, box, height) - position

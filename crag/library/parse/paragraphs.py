@@ -55,9 +55,12 @@ def without_furniture(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
 
 
 def _edges(page: Sequence[Line]) -> list[Line]:
-    """The two highest and the two lowest lines."""
-    ordered = sorted(page, key=lambda line: line.bottom)
-    return ordered[:2] + ordered[-2:]
+    """The highest and the lowest line."""
+    return [min(page, key=_bottom), max(page, key=_bottom)] if page else []
+
+
+def _bottom(line: Line) -> float:
+    return line.bottom
 
 
 def _pattern(line: Line) -> str:

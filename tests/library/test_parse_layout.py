@@ -1,0 +1,123 @@
+"""What the eye makes of a PDF page: columns, tables, headings, what stands on every page, and text from the right."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from reportlab.pdfbase import pdfmetrics
+from reportlab.pdfbase.ttfonts import TTFont
+from reportlab.pdfgen.canvas import Canvas
+
+from crag.library.document import Block
+from crag.library.parse import parse
+from crag.stopping import Stop
+
+DEJAVU = Path("/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf")
+SENTENCE = "It goes on and on about foxes"
+
+
+def drawn(*pages: Callable[[Canvas], None]) -> list[Block]:
+    out = io.BytesIO()
+    canvas = Canvas(out)
+    for page in pages:
+        page(canvas)
+        canvas.showPage()
+    canvas.save()
+    return list(parse("a.pdf", out.getvalue(), stop=Stop()).blocks)
+
+
+def text(blocks: list[Block]) -> str:
+    return " ".join(block.text for block in blocks)
+
+
+def test_columns_drawn_line_by_line_are_read_one_after_the_other() -> None:
+    def page(canvas: Canvas) -> None:
+        canvas.drawString(72, 760, "Above both columns there is a line that is as wide as the page, or nearly so.")
+        for number in range(5):
+            canvas.drawString(72, 720 - 14 * number, f"{SENTENCE} left {number}")
+            if number < 4:
+                canvas.drawString(320, 720 - 14 * number, f"{SENTENCE} right {number}")
+        canvas.drawString(72, 620, "Below them there is another one, which also goes from side to side of it.")
+
+    places = [text(drawn(page)).index(part) for part in ("Above", "left 0", "left 4", "right 0", "right 3", "Below")]
+    assert places == sorted(places)
+
+
+def test_three_columns_are_told_apart_as_well() -> None:
+    def page(canvas: Canvas) -> None:
+        canvas.setFont("Helvetica", 9)
+        for number in range(4):
+            for column, name in enumerate(("one", "two", "three")):
+                canvas.drawString(40 + 180 * column, 700 - 14 * number, f"{SENTENCE}, {name}{number}")
+
+    found = text(drawn(page))
+    places = [found.index(f"{name}{number}") for name in ("one", "two", "three") for number in range(4)]
+    assert places == sorted(places)
+
+
+def test_the_cells_of_a_table_stay_in_their_rows() -> None:
+    def page(canvas: Canvas) -> None:
+        canvas.drawString(72, 740, "Before the table.")
+        for number, row in enumerate([("kind", "weight", "age"), ("red fox", "9 kg", "4"), ("bear", "300 kg", "")]):
+            for column, cell in enumerate(row):
+                canvas.drawString(72 + 120 * column, 700 - 18 * number, cell)
+        canvas.drawString(72, 620, "Name:")
+        canvas.drawString(300, 620, "Date:")
+
+    blocks = drawn(page)
+    assert [block.text for block in blocks if block.kind == "row"] == [
+        "kind | weight | age",
+        "red fox | 9 kg | 4",
+        "bear | 300 kg",
+    ]
+    assert "Name: Date:" in text(blocks)
+
+
+def test_the_outline_says_what_is_a_heading_and_of_which_level() -> None:
+    def page(canvas: Canvas) -> None:
+        for number, (title, level) in enumerate([("1 Foxes", 0), ("1.1 What they eat", 1)]):
+            canvas.bookmarkPage(title)
+            canvas.addOutlineEntry(title.partition(" ")[2], title, level)
+            canvas.drawString(72, 700 - 28 * number, title)
+            canvas.drawString(72, 686 - 28 * number, "This is said below.")
+
+    assert [(block.text, block.level) for block in drawn(page)] == [
+        ("1 Foxes", 1),
+        ("This is said below.", 0),
+        ("1.1 What they eat", 2),
+        ("This is said below.", 0),
+    ]
+
+
+def test_what_stands_on_every_page_is_left_out_and_all_else_is_kept() -> None:
+    def page(number: int) -> Callable[[Canvas], None]:
+        def draw(canvas: Canvas) -> None:
+            canvas.drawString(72, 800, "Annual report of the foxes")
+            canvas.drawString(72, 600, f"What happened in month {number}.")
+            canvas.drawString(72, 500, "Nothing else happened.")
+            canvas.drawString(72, 400, f"So it {'rained' if number % 2 else 'snowed'}, {'again ' * number}as it does.")
+            canvas.drawString(300, 30, f"Page {number} of 5")
+
+        return draw
+
+    blocks = drawn(*(page(number) for number in range(1, 6)))
+    assert "Annual" not in text(blocks)
+    assert "Page" not in text(blocks)
+    assert [block.page for block in blocks if "month" in block.text] == [1, 2, 3, 4, 5]
+    assert text(blocks).count("Nothing else happened.") == 5
+
+
+@pytest.mark.skipif(not DEJAVU.exists(), reason="needs a font with Hebrew and Arabic letters")
+def test_text_from_right_to_left_comes_in_the_order_it_is_read() -> None:
+    hebrew, arabic = "שלום עולם זה טקסט בעברית", "مرحبا بالعالم"
+    pdfmetrics.registerFont(TTFont("DejaVu", DEJAVU))
+
+    def page(canvas: Canvas) -> None:
+        canvas.setFont("DejaVu", 12)
+        canvas.drawString(72, 700, hebrew[::-1])  # as programs write it: from left to right
+        canvas.drawString(72, 660, arabic[::-1])
+
+    assert text(drawn(page)) == f"{hebrew} {arabic}"
