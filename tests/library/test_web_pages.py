@@ -13,7 +13,7 @@ from crag.library import Library
 from crag.library.site import SiteLimits
 from crag.settings import Settings
 from crag.stopping import Stop
-from tests.doubles.library import HashEmbedder, Shelf
+from tests.doubles.library import HashEmbedder
 from tests.doubles.web import serving
 
 PAGE = "<html><head><title>{0}</title></head><body><article><h1>{0}</h1><p>{1}</p></article></body></html>"
@@ -31,7 +31,7 @@ def web():
 def library(tmp_path):
     settings = Settings(home=tmp_path / "home", allow_private_urls=(ipaddress.ip_network("127.0.0.1/32"),))
     database = Database(settings.home)
-    yield Library(database, Shelf(HashEmbedder()), lambda text: len(text.split()), settings, counter_name="words")
+    yield Library(database, HashEmbedder(), lambda text: len(text.split()), settings, counter_name="words")
     database.close()
 
 
