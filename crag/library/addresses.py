@@ -38,6 +38,11 @@ def may_reach(addresses: Iterable[str], port: int, allow: tuple[Network, ...]) -
     return bool(judged) and all(judged)
 
 
+def is_service_port(port: int) -> bool:
+    """Whether something else than a web server listens there as a rule."""
+    return port in _SERVICE_PORTS or (port < 1024 and port not in _WEB_PORTS)
+
+
 def _may_reach(text: str, port: int, allow: tuple[Network, ...]) -> bool:
     try:
         address = ipaddress.ip_address(text)
@@ -47,7 +52,7 @@ def _may_reach(text: str, port: int, allow: tuple[Network, ...]) -> bool:
         address = address.ipv4_mapped
     if _in(address, allow):
         return True
-    if port in _SERVICE_PORTS or (port < 1024 and port not in _WEB_PORTS) or str(address) in _own_addresses():
+    if is_service_port(port) or str(address) in _own_addresses():
         return False
     return _is_public(address) and all(_is_public(inner) or _in(inner, allow) for inner in _embedded(address))
 

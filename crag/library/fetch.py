@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from crag.errors import SourceRefused
 from crag.library.addresses import Resolver, may_reach, resolve
-from crag.library.links import Link, into_own_network, read_link
+from crag.library.links import DEFAULT_PORTS, Link, into_own_network, read_link, service_port
 from crag.library.response import Fetched, describe_status, read_header, read_response
 from crag.settings import Network
 from crag.stopping import Stop
@@ -94,7 +94,7 @@ def _addresses(link: Link, allow: tuple[Network, ...], resolver: Resolver, stop:
             "unreachable", f"The name {link.host} was not found.", "Check the address and your connection."
         ) from error
     if not may_reach(addresses, link.port, allow):
-        raise into_own_network()
+        raise service_port(link.port) if may_reach(addresses, DEFAULT_PORTS["https"], allow) else into_own_network()
     return addresses
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from crag.errors import SourceRefused
 
 MAX_LENGTH = 4096
-_DEFAULT_PORTS = {"http": 80, "https": 443}
+DEFAULT_PORTS = {"http": 80, "https": 443}
 _HOST = re.compile(r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*\.?")
 _INSIDE = re.compile(r"(^|\.)(localhost|local|internal|intranet|lan|home|corp|home\.arpa)\.?$")
 _VIDEO = re.compile(
@@ -32,7 +32,7 @@ class Link:
     def authority(self) -> str:
         """The Host header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return host if self.port == _DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
+        return host if self.port == DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
 
     @property
     def sounds_inside(self) -> bool:
@@ -53,11 +53,11 @@ def read_link(url: str, base: str | None = None) -> Link:
         host = parsed.raw_host.decode("ascii").lower()
     except (httpx.InvalidURL, UnicodeError) as error:
         raise _malformed() from error
-    if parsed.scheme not in _DEFAULT_PORTS:
+    if parsed.scheme not in DEFAULT_PORTS:
         raise SourceRefused("blocked_url", "Only addresses that begin with http:// or https:// can be added.")
     if parsed.userinfo:
         raise SourceRefused("blocked_url", "This address holds a user name or password and was not fetched.")
-    port = _DEFAULT_PORTS[parsed.scheme] if parsed.port is None else parsed.port
+    port = DEFAULT_PORTS[parsed.scheme] if parsed.port is None else parsed.port
     if not _is_host(host) or not 0 < port < 65536:
         raise _malformed()
     if _VIDEO.search(host):
@@ -71,6 +71,13 @@ def into_own_network() -> SourceRefused:
         "blocked_url",
         "This address leads into your own network and was not fetched.",
         "To allow it, name its network in CRAG_ALLOW_PRIVATE_URLS.",
+    )
+
+
+def service_port(port: int) -> SourceRefused:
+    """The refusal of an address at whose port no web pages are."""
+    return SourceRefused(
+        "blocked_url", f"Web pages are not found at port {port}, which is another service's, so it was not fetched."
     )
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 Script = Callable[["Handler"], None]
 CERTIFICATE = Path(__file__).with_name("pages.test.pem")
+EXPIRED = Path(__file__).with_name("expired.test.pem")
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -49,15 +50,15 @@ class WebServer(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, tls: bool = False, host: str = "127.0.0.1") -> None:
+    def __init__(self, certificate: Path | None = None, host: str = "127.0.0.1") -> None:
         super().__init__((host, 0), Handler)
         self.scripts: dict[str, Script] = {}
         self.seen: list[tuple[str, str]] = []
         self.closing = threading.Event()
-        self._tls = tls
-        if tls:
+        self._tls = certificate is not None
+        if certificate:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(CERTIFICATE)
+            context.load_cert_chain(certificate)
             self.socket = context.wrap_socket(self.socket, server_side=True)
 
     @property
@@ -92,9 +93,9 @@ class WebServer(ThreadingHTTPServer):
 
 
 @contextmanager
-def serving(tls: bool = False, host: str = "127.0.0.1") -> Iterator[WebServer]:
-    """A running server; it is gone when the block ends."""
-    with WebServer(tls, host) as server:
+def serving(certificate: Path | None = None, host: str = "127.0.0.1") -> Iterator[WebServer]:
+    """A running server, with a certificate over TLS; it is gone when the block ends."""
+    with WebServer(certificate, host) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         thread.start()
         try:
@@ -106,21 +107,28 @@ def serving(tls: bool = False, host: str = "127.0.0.1") -> Iterator[WebServer]:
 
 
 class Canary:
-    """Listens on loopback and must never be touched."""
+    """Listens on loopback, in both families where there are two, and must never be touched."""
 
-    def __init__(self) -> None:
-        self._socket = socket.create_server(("127.0.0.1", 0))
-        self._socket.settimeout(0.05)
-        self.port = int(self._socket.getsockname()[1])
+    def __init__(self, port: int = 0) -> None:
+        self._sockets = [socket.create_server(("127.0.0.1", port))]
+        self.port = int(self._sockets[0].getsockname()[1])
+        with suppress(OSError):
+            self._sockets.append(socket.create_server(("::1", self.port), family=socket.AF_INET6))
+        for listener in self._sockets:
+            listener.settimeout(0.02)
 
-    def hit(self) -> bool:
-        """Whether anybody connected since the last call."""
-        try:
-            connection, _ = self._socket.accept()
-        except TimeoutError:
-            return False
-        connection.close()
-        return True
+    def hits(self) -> int:
+        """How many connected since the last call."""
+        return sum(self._hits(listener) for listener in self._sockets)
+
+    def _hits(self, listener: socket.socket) -> int:
+        count = 0
+        with suppress(TimeoutError):
+            while True:
+                listener.accept()[0].close()
+                count += 1
+        return count
 
     def close(self) -> None:
-        self._socket.close()
+        for listener in self._sockets:
+            listener.close()

@@ -7,6 +7,7 @@ import ipaddress
 import ssl
 import threading
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -16,7 +17,7 @@ from crag.library.fetch import Patience, fetch
 from crag.library.response import Fetched
 from crag.stopping import Stop
 from crag.types import Progress
-from tests.doubles.web import CERTIFICATE, WebServer, serving
+from tests.doubles.web import CERTIFICATE, EXPIRED, Canary, WebServer, serving
 
 LOOPBACK = (ipaddress.ip_network("127.0.0.0/8"),)
 LIMIT = 200_000
@@ -68,9 +69,17 @@ def test_the_next_address_is_tried_when_the_first_does_not_answer(web: WebServer
 
 
 def test_proxies_of_the_environment_are_not_used(web: WebServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY", "all_proxy"):
-        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    proxy = Canary()
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.setenv(name, f"http://127.0.0.1:{proxy.port}")
+        monkeypatch.setenv(name.upper(), f"http://127.0.0.1:{proxy.port}")
     assert get(web.page("/a", b"hello")).body == b"hello"
+    with serving(CERTIFICATE) as secure:
+        url = secure.page("/a", b"secret").replace("127.0.0.1", "pages.test")
+        trust = ssl.create_default_context(cafile=CERTIFICATE)
+        assert get(url, resolver=named({"pages.test": ["127.0.0.1"]}), trust=trust).body == b"secret"
+    assert proxy.hits() == 0
+    proxy.close()
 
 
 def test_redirects_are_followed_relative_ones_too(web: WebServer) -> None:
@@ -133,10 +142,14 @@ def test_gzip_is_read_and_a_bomb_ends_at_the_limit(web: WebServer) -> None:
     assert get(web.page("/a", gzip.compress(b"hello" * 99), Content_Encoding="gzip")).body == b"hello" * 99
     bomb = gzip.compress(bytes(100_000_000), compresslevel=9)
     assert len(bomb) < LIMIT
+    tracemalloc.start()
     assert refusal(web.page("/b", bomb, Content_Encoding="gzip")).code == "too_large"
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 10_000_000
 
 
-@pytest.mark.parametrize("encoding", ["br", "gzip, gzip", "zstd"])
+@pytest.mark.parametrize("encoding", ["br", "deflate", "gzip, gzip", "zstd"])
 def test_compression_that_was_not_asked_for_is_refused(web: WebServer, encoding: str) -> None:
     assert refusal(web.page("/a", b"x", Content_Encoding=encoding)).code == "unsupported"
 
@@ -212,10 +225,19 @@ def test_a_dead_port_and_an_unknown_name_are_unreachable() -> None:
 def test_certificates_are_checked_against_the_name_that_was_asked_for() -> None:
     trust = ssl.create_default_context(cafile=CERTIFICATE)
     resolver = named({"pages.test": ["127.0.0.1"], "other.test": ["127.0.0.1"]})
-    with serving(tls=True) as web:
+    with serving(CERTIFICATE) as web:
         web.page("/a", b"secret")
         right, wrong = web.url("/a", host="pages.test"), web.url("/a", host="other.test")
         assert get(right, resolver=resolver, trust=trust).body == b"secret"
         for refused in (refusal(wrong, resolver=resolver, trust=trust), refusal(right, resolver=resolver)):
             assert (refused.code, "certificate" in refused.message) == ("unreachable", True)
         assert len(web.seen) == 1
+
+
+def test_an_expired_certificate_is_refused_though_it_is_trusted() -> None:
+    trust = ssl.create_default_context(cafile=EXPIRED)
+    with serving(EXPIRED) as web:
+        web.page("/a", b"secret")
+        refused = refusal(web.url("/a", host="pages.test"), resolver=named({"pages.test": ["127.0.0.1"]}), trust=trust)
+        assert (refused.code, "certificate" in refused.message) == ("unreachable", True)
+        assert web.seen == []

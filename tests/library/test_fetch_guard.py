@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Callable, Iterator
 
 import pytest
 
 from crag.errors import SourceRefused
 from crag.library.addresses import may_reach
-from crag.library.fetch import fetch
+from crag.library.fetch import Patience, fetch
 from crag.library.links import read_link
 from crag.stopping import Stop
 from tests.doubles.web import Canary, WebServer, serving
@@ -21,6 +22,10 @@ INNER_ADDRESSES = (
     "203.0.113.1 240.0.0.1 255.255.255.255 224.0.0.1 0.0.0.0 127.255.255.254 ::ffff:10.0.0.1 64:ff9b::a00:1 "
     "2002:a00:1::1 2002:5db8:d70e::1 2001:db8::1 fd00:ec2::254 fe80::1%eth0 nonsense"
 )
+SERVICE_PORTS = (
+    "22 23 25 53 110 139 143 445 465 631 873 993 1433 1521 2375 2379 3306 3389 5432 5672 5900 5984 6000 6379 6443 6667 "
+    "8501 9042 9092 9200 10250 11211 11434 27017"
+)
 
 pytestmark = pytest.mark.allow_hosts(["127.0.0.1", "127.0.0.77"])
 
@@ -29,7 +34,7 @@ pytestmark = pytest.mark.allow_hosts(["127.0.0.1", "127.0.0.77"])
 def canary() -> Iterator[Canary]:
     listener = Canary()
     yield listener
-    assert not listener.hit()
+    assert listener.hits() == 0
     listener.close()
 
 
@@ -46,6 +51,7 @@ def code(url: str, resolver: Callable[[str, int], list[str]] | None = None) -> s
     options = {"resolver": resolver} if resolver else {}
     with pytest.raises(SourceRefused) as caught:
         fetch(url, allow=SERVER, limit_bytes=1000, stop=Stop(), **options)
+    assert re.fullmatch(r"[A-Z][^_{}]+ [^_{}]+\.", caught.value.message)  # a sentence
     return caught.value.code
 
 
@@ -139,9 +145,18 @@ def test_one_inner_address_among_public_ones_is_enough(addresses: list[str]) -> 
     assert code("http://pages.test/", lambda host, port: addresses) == "blocked_url"
 
 
-@pytest.mark.parametrize("port", [22, 25, 5432, 6379, 8501, 11434])
+@pytest.mark.parametrize("port", [int(port) for port in SERVICE_PORTS.split()])
 def test_service_ports_are_for_allowed_networks_only(port: int) -> None:
-    assert code(f"http://pages.test:{port}/", lambda host, port: ["93.184.215.14"]) == "blocked_url"
+    with pytest.raises(SourceRefused, match=f"port {port}") as caught:
+        fetch(
+            f"http://pages.test:{port}/",
+            limit_bytes=1000,
+            stop=Stop(),
+            resolver=lambda host, port: ["93.184.215.14"],
+            patience=Patience(total=0.5),
+        )
+    assert caught.value.code == "blocked_url"
+    assert code(f"http://pages.test:{port}/", lambda host, port: ["127.0.0.1"]) == "blocked_url"
     assert may_reach(["10.1.2.3"], port, (ipaddress.ip_network("10.0.0.0/8"),))
 
 
@@ -189,11 +204,26 @@ def test_a_redirect_resolves_the_name_anew(web: WebServer, canary: Canary) -> No
     assert code(web.url("/a", host="pages.test"), lambda host, port: answers.pop(0)) == "blocked_url"
 
 
-@pytest.mark.parametrize("host", ["www.youtube.com", "youtu.be", "vimeo.com"])
-def test_videos_are_refused_in_words(host: str) -> None:
+@pytest.mark.parametrize(
+    "host", ["www.youtube.com", "m.YouTube.com.", "youtu.be", "vimeo.com", "player.vimeo.com", "dai.ly", "b23.tv"]
+)
+def test_videos_are_refused_in_words_before_any_name_is_asked_for(host: str) -> None:
+    def asked(host: str, port: int) -> list[str]:
+        pytest.fail(f"{host} was looked up")
+
     with pytest.raises(SourceRefused, match="video") as caught:
-        read_link(f"https://{host}/watch?v=1")
+        fetch(f"https://{host}/watch?v=1", limit_bytes=1000, stop=Stop(), resolver=asked)
     assert caught.value.code == "unsupported"
+
+
+def test_hosts_that_only_sound_like_videos_are_not_refused() -> None:
+    assert read_link("https://notyoutube.com/").host == "notyoutube.com"
+    assert read_link("https://youtube.com.example/").host == "youtube.com.example"
+
+
+def test_a_redirect_to_a_video_is_refused_in_words(web: WebServer) -> None:
+    with pytest.raises(SourceRefused, match="video"):
+        fetch(web.redirect("/v", "https://youtu.be/x"), allow=SERVER, limit_bytes=1000, stop=Stop())
 
 
 def test_names_in_other_scripts_are_requested_in_ascii() -> None:
