@@ -16,6 +16,7 @@ import pytest
 from crag.cli import main
 from crag.commands import watching
 from crag.library.watched import Watched
+from tests.doubles.web import serving
 from tests.served import ROOT
 
 TEXT = "The lift is serviced in {} by Otis, who come with two people and a van."
@@ -173,6 +174,17 @@ def test_watching_with_json_prints_one_document_at_its_end(crag, folder, meanwhi
 def test_only_files_and_folders_that_are_there_can_be_watched(crag, spec):
     code, output = crag("add", spec, "--watch", "--json")
     assert (code, json.loads(output)["error"]["code"]) == (1, "bad_request")
+
+
+def test_a_site_is_added_page_by_page(crag, monkeypatch):
+    monkeypatch.setenv("CRAG_ALLOW_PRIVATE_URLS", "127.0.0.1/32")
+    page = "<html><title>{0}</title><h1>{0}</h1><p>" + TEXT.format("March") * 3
+    with serving() as web:
+        web.page("/", page.format("Lifts").encode() + b'<a href="/stairs">Stairs</a>')
+        web.page("/stairs", page.format("Stairs").encode())
+        code, output = crag("add", web.url("/"), "--site", "--pages", "2", "--json")
+    assert (code, [entry["title"] for entry in json.loads(output)["sources"]]) == (0, ["Lifts", "Stairs"])
+    assert crag("add", web.url("/"), "--site", "--depth", "9")[0] == 1
 
 
 def test_a_file_is_told_once_and_only_when_it_has_stopped_changing(folder):

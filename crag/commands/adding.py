@@ -13,9 +13,12 @@ from crag.commands.errands import Errand, adding, run_errands, stopped_by_signal
 from crag.commands.progress import Report, progress_lines
 from crag.commands.watching import watch
 from crag.library.intake import files_in, is_address
+from crag.library.site import SiteLimits
 from crag.stopping import Stop
 from crag.terminal import print_json, remark, say
 from crag.types import DEFAULT_COLLECTION, AddResult
+
+_SITE = SiteLimits()
 
 
 def register(command: AddCommand) -> None:
@@ -23,6 +26,10 @@ def register(command: AddCommand) -> None:
     given = command("add", add)
     given.add_argument("sources", nargs="+", metavar="SOURCE", help="a file, a folder or a web address")
     given.add_argument("--collection", type=text, default=DEFAULT_COLLECTION)
+    given.add_argument("--site", action="store_true", help="of a web address, also the pages it links to on its site")
+    given.add_argument("--depth", type=int, default=_SITE.depth, help="with --site: how many links away (default: 1)")
+    given.add_argument("--pages", type=int, default=_SITE.pages, help="with --site: how many at most (default: 50)")
+    given.add_argument("--sitemap", action="store_true", help="with --site: also what the site's sitemap names")
     given.add_argument("--watch", action="store_true", help="go on, adding what is new or changed, until Ctrl-C")
     command("refresh", refresh).add_argument("ids", type=text, nargs="*", metavar="ID")
 
@@ -31,8 +38,9 @@ def add(application: Application, options: argparse.Namespace) -> int:
     """Adds files, folders and web addresses."""
     if options.watch:
         return watch(application, options)
-    errands = [adding(application, spec, options.collection) for given in options.sources for spec in _spread(given)]
-    return _run(errands, options)
+    site = SiteLimits(options.depth, options.pages, options.sitemap) if options.site else None
+    specs = [spec for given in options.sources for spec in _spread(given)]
+    return _run([adding(application, spec, options.collection, site) for spec in specs], options)
 
 
 def refresh(application: Application, options: argparse.Namespace) -> int:

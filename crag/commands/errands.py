@@ -15,6 +15,7 @@ from crag.assembly import Application
 from crag.commands.progress import Lines, Report
 from crag.errors import Stopped
 from crag.library.intake import is_address, without_password
+from crag.library.site import SiteLimits
 from crag.stopping import Stop
 from crag.types import AddResult
 
@@ -39,10 +40,12 @@ class Outcome:
     complete: bool
 
 
-def adding(application: Application, spec: str, collection: str) -> Errand:
-    """Adds a file, the files of a folder or an archive, or an address."""
+def adding(application: Application, spec: str, collection: str, site: SiteLimits | None = None) -> Errand:
+    """Adds a file, the files of a folder or an archive, or an address, with its site within the limits given."""
 
     def do(report: Report, stop: Stop) -> Iterator[AddResult]:
+        if site and is_address(spec):
+            return application.library.add_site(spec, site, collection=collection, progress=report, stop=stop)
         return application.library.add(spec, collection=collection, progress=report, stop=stop)
 
     return Errand(spec, without_password(spec) if is_address(spec) else Path(spec).name, do)

@@ -4,25 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import TypedDict
 
 from crag.errors import NotFound
 from crag.library.job_rows import Job
 from crag.library.library import Library
 from crag.library.reading import Report
+from crag.library.site import SiteLimits
 from crag.library.spool import Spool
 from crag.stopping import Stop
 from crag.types import AddResult
 
 
+class _Way(TypedDict):
+    """What every way of adding takes."""
+
+    collection: str
+    progress: Report
+    stop: Stop
+
+
 def add_all(library: Library, spool: Spool, job: Job, report: Report, stop: Stop) -> Iterator[AddResult]:
     """One result for each file of the job. Raises `CragError`, `Stopped`."""
+    way: _Way = {"collection": job.collection, "progress": report, "stop": stop}
     if job.kind == "upload":
-        data = spool.get(job.id)
-        yield from library.add_upload(job.name, data, collection=job.collection, progress=report, stop=stop)
+        yield from library.add_upload(job.name, spool.get(job.id), **way)
     elif job.kind == "address":
-        yield library.add_url(job.spec, collection=job.collection, progress=report, stop=stop)
+        yield library.add_url(job.spec, **way)
+    elif job.kind == "site":
+        yield from library.add_site(job.spec, SiteLimits(**job.options["limits"]), **way)
     else:
-        yield from library.add(job.spec, collection=job.collection, progress=report, stop=stop)
+        yield from library.add(job.spec, **way)
 
 
 def as_first_told(result: AddResult, job: Job, library: Library, others: Sequence[Job]) -> AddResult:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from crag.database import Database
@@ -12,6 +13,7 @@ from crag.library.intake import without_password
 from crag.library.job_rows import Job, JobKind, JobRows, new_job
 from crag.library.job_workers import JobWorkers
 from crag.library.library import Library
+from crag.library.site import SiteLimits
 from crag.library.spool import Spool
 from crag.types import DEFAULT_COLLECTION
 
@@ -36,6 +38,11 @@ class IngestJobs:
     def submit_url(self, url: str, collection: str = DEFAULT_COLLECTION) -> str:
         """The job's id."""
         return self._submit(_named("address", url, without_password(url.strip()), collection))
+
+    def submit_site(self, url: str, limits: SiteLimits, collection: str = DEFAULT_COLLECTION) -> str:
+        """The job's id. Every page within the limits is added, each with a result."""
+        name = without_password(url.strip())
+        return self._submit(_named("site", url, name, collection, limits=asdict(limits)))
 
     def submit_path(self, path: Path, collection: str = DEFAULT_COLLECTION) -> str:
         """The job's id. Of a folder every file in and below it is added, each with a result."""
@@ -92,5 +99,5 @@ class IngestJobs:
             self._spool.remove(job_id)
 
 
-def _named(kind: JobKind, spec: str, name: str, collection: str) -> Job:
-    return new_job(secrets.token_hex(6), kind, spec, name, collection)
+def _named(kind: JobKind, spec: str, name: str, collection: str, **options: object) -> Job:
+    return new_job(secrets.token_hex(6), kind, spec, name, collection, **options)

@@ -9,12 +9,13 @@ from reportlab.pdfgen.canvas import Canvas
 from crag import reports
 from crag.database import Database
 from crag.errors import Stopped
-from crag.library import Library
+from crag.library import IngestJobs, Library
 from crag.library.site import SiteLimits
 from crag.settings import Settings
 from crag.stopping import Stop
-from tests.doubles.library import HashEmbedder
+from tests.doubles.library import HashEmbedder, Shelf
 from tests.doubles.web import serving
+from tests.library.test_jobs import wait_until
 
 PAGE = "<html><head><title>{0}</title></head><body><article><h1>{0}</h1><p>{1}</p></article></body></html>"
 CATS = PAGE.format("All about cats", "The cat sleeps on the warm roof for most of the day. " * 5).encode()
@@ -31,7 +32,7 @@ def web():
 def library(tmp_path):
     settings = Settings(home=tmp_path / "home", allow_private_urls=(ipaddress.ip_network("127.0.0.1/32"),))
     database = Database(settings.home)
-    yield Library(database, HashEmbedder(), lambda text: len(text.split()), settings, counter_name="words")
+    yield Library(database, Shelf(HashEmbedder()), lambda text: len(text.split()), settings, counter_name="words")
     database.close()
 
 
@@ -151,6 +152,18 @@ def test_a_site_is_added_page_by_page_and_what_fails_is_told(library, web):
     assert {source.kind for source in library.sources()} == {"html", "pdf"}
     again = library.add_site(web.url("/"), SiteLimits())
     assert [result.status for result in again] == ["unchanged", "unchanged", "failed", "unchanged"]
+
+
+def test_a_site_is_one_job_with_a_result_for_each_page(library, web):
+    web.page("/", CATS + b'<a href="/dogs">Dogs</a><a href="/gone">Gone</a>')
+    web.page("/dogs", DOGS)
+    jobs = IngestJobs(library._database, library)
+    jobs.submit_site(web.url("/"), SiteLimits(pages=3))
+    wait_until(lambda: not jobs.active)
+    (job,) = jobs.jobs()
+    jobs.close()
+    assert (job.name, job.state) == (web.url("/"), "done")
+    assert [result.status for result in job.results] == ["added", "added", "failed"]
 
 
 def test_a_stop_between_two_pages_of_a_site_keeps_those_that_were_added(library, web):
