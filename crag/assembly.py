@@ -12,12 +12,14 @@ from pathlib import Path
 from crag.checks import answering_check, library_checks, setup_checks
 from crag.conversations import Conversations
 from crag.database import Database
-from crag.errors import ModelFault, Stopped
+from crag.errors import ModelFault
 from crag.library import IngestJobs, Library, LibraryRetriever
 from crag.library.exchange.exchange import Exchange
 from crag.models.choice import (
+    InstalledEmbedders,
     ModelChoice,
     available_chat_models,
+    available_embedders,
     choose_chat_model,
     choose_embedder,
     embedder_label,
@@ -29,7 +31,6 @@ from crag.protocols import Embedder, Engine, Grader, TermStatistics, Vectors, We
 from crag.runs import RunService
 from crag.runs.service import Equipment
 from crag.settings import Settings, load_settings
-from crag.stopping import Stop
 from crag.types import Check, RunOptions, Space
 
 EXAMPLE_URLS = (
@@ -146,19 +147,17 @@ class Application:
     def __init__(self, settings: Settings) -> None:
         """Raises `HomeFault` when the home cannot be used."""
         self.settings = settings
-        self._embedder_choice = choose_embedder(settings)
         self._builtin_embedder = DeferredEmbedder("builtin", settings)
-        embedder = self._open_embedder()
         self.database = Database(settings.home)
+        embedders = InstalledEmbedders(settings)
         self.library = Library(
-            self.database, embedder, count_passage_tokens, settings, counter_name=passage_counter_name()
+            self.database, embedders, count_passage_tokens, settings, counter_name=passage_counter_name()
         )
         self.jobs = IngestJobs(self.database, self.library)
         self.exchange = Exchange(self.database, self.library, count_passage_tokens)
         self.conversations = Conversations(self.database)
         self.engines = Engines(settings, self.library, self._builtin_embedder)
         self.runs = RunService(self.database, self._equip)
-        self._closing = Stop()
         self._choice_lock = threading.Lock()
         self._choice: tuple[float, ModelChoice] | None = None
 
@@ -174,12 +173,27 @@ class Application:
         return available_chat_models(self.settings)
 
     def embedder_choice(self) -> ModelChoice:
-        """What embeds, and why."""
-        return self._embedder_choice
+        """What is to embed, and why. It answers as soon as it has embedded all documents: see `answering_embedder`."""
+        answering, choice = self.library.spaces.answering, choose_embedder(self.settings)
+        name = answering.wanted()
+        if name == answering.choices().chosen:
+            return ModelChoice(name, embedder_label(name), "Chosen by hand.")
+        if name == choice.name:
+            return choice
+        return ModelChoice(name, embedder_label(name), "It embedded your documents before, so it goes on.")
+
+    def answering_embedder(self) -> str:
+        """The label of what embeds now."""
+        space = self.library.spaces.answering.standing().space
+        return embedder_label(space.name) if space else self.embedder_choice().label
+
+    def embedders(self) -> list[ModelChoice]:
+        """Every embedder that can be chosen now."""
+        return available_embedders(self.settings)
 
     def checks(self) -> list[Check]:
         """The set-up checklist, each line with what mends it."""
-        return setup_checks(self.settings, self.model_choice(), self._embedder_choice)
+        return setup_checks(self.settings, self.model_choice(), self.embedder_choice())
 
     def diagnose(self) -> list[Check]:
         """The set-up checklist, whether what is to answer can, and the state of the library."""
@@ -187,15 +201,12 @@ class Application:
         return [*self.checks(), answering, *library_checks(self.library, self.settings)]
 
     def warm_up(self) -> None:
-        """Opens what the first question needs, then gives passages of another embedder the vectors of this one.
-
-        For a thread in the background: returns early when the application is closed or a model is not there.
-        """
+        """Opens what the first question needs, then follows what is wanted of the spaces in the background."""
         for room in _SLOW_ROOMS:
             importlib.import_module(room)
-        with suppress(ModelFault, Stopped):
+        with suppress(ModelFault):
             self.library.warm()
-            self.library.fill_vectors(stop=self._closing)
+        self.library.space_work.begin()
 
     def rename_collection(self, name: str, new_name: str) -> str:
         """Renames it in the library and where conversations are kept to it. Raises `BadRequest`, `NotFound`."""
@@ -205,16 +216,10 @@ class Application:
 
     def close(self) -> None:
         """Stops what runs and closes what is open."""
-        self._closing.request()
         self.runs.close()
         self.jobs.close()
         self.library.close()
         self.database.close()
-
-    def _open_embedder(self) -> Embedder:
-        if self._embedder_choice.name == "builtin":
-            return self._builtin_embedder
-        return DeferredEmbedder(self._embedder_choice.name, self.settings)
 
     def _equip(self, options: RunOptions) -> Equipment:
         choice = (
@@ -225,7 +230,7 @@ class Application:
         return Equipment(
             engine=self.engines.open(choice),
             retriever=LibraryRetriever(self.library),
-            embedder=embedder_label(self._embedder_choice.name),
+            embedder=self.answering_embedder(),
             web=web,
             web_missing=missing,
             notes=(AWAY.format(choice.label),) if away else (),

@@ -30,6 +30,7 @@ def library_checks(library: Library, settings: Settings) -> list[Check]:
     return [
         Check("Python", "ok", f"{sys.version_info.major}.{sys.version_info.minor}"),
         _library(library),
+        _spaces(library),
         Check(
             "Disk",
             "warn" if free < _LOW_DISK_BYTES else "ok",
@@ -51,14 +52,27 @@ def answering_check(choice: ModelChoice, open_engine: Callable[[ModelChoice], ob
 def _library(library: Library) -> Check:
     sources, passages, _ = library.counts()
     held = f"{sources:,} documents, {passages:,} passages"
-    try:
-        missing = library.missing_vectors()
-    except ModelFault as fault:
+    if fault := library.spaces.answering.check():
         return Check("Library", "fail", f"{held}, but nothing embeds questions: {fault.message}", fault.remedy)
+    missing = library.missing_vectors()
     if not missing:
         return Check("Library", "ok", held)
     fix = "Start the application: it makes them in the background. Till then those are found by their words only."
     return Check("Library", "warn", f"{held}, {missing:,} without vectors", fix)
+
+
+def _spaces(library: Library) -> Check:
+    """Which space answers, which one is being built, and a setting that was decided against by hand."""
+    words = {"answering": "answers", "kept": "is kept to go back to"}
+    told = [
+        f"{report.space.name} {words.get(report.state) or f'has {report.vectors:,} of {report.passages:,} passages'}"
+        for report in library.spaces.reports()
+    ]
+    detail = ", ".join(told) or "nothing is embedded yet"
+    if name := library.spaces.answering.overruled():
+        fix = f"Run `python -m crag spaces use {name}` to have it after all."
+        return Check("Embeddings", "warn", f"{detail}; the settings name {name}, which was left by hand", fix)
+    return Check("Embeddings", "ok", detail)
 
 
 def _builtin(model: ModelChoice) -> Check:

@@ -36,6 +36,26 @@ class Embedder(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class WantedEmbedder:
+    """The embedder that the settings ask for; `explicit` is False where they leave it to the application."""
+
+    name: str
+    explicit: bool
+
+
+class Embedders(Protocol):
+    """What embedders there are."""
+
+    def wanted(self) -> WantedEmbedder:
+        """What the settings ask for now."""
+        ...
+
+    def open(self, name: str) -> Embedder:
+        """The embedder called so, with the space it has at this moment. Raises `ModelFault`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
 class Prompt:
     """One message to a chat model. Roles as in the OpenAI and Ollama chat formats."""
 
@@ -104,11 +124,15 @@ class Retriever(Protocol):
     """Finds the nearest passages of the library."""
 
     def retrieve(self, query: str, options: RunOptions) -> list[Passage]:
-        """At most `options.k` passages, best first. Raises `ModelFault` when the query cannot be embedded."""
+        """At most `options.k` passages, best first."""
         ...
 
     def size(self, options: RunOptions) -> int:
         """How many passages are searched under these options."""
+        ...
+
+    def notice(self) -> str:
+        """What a person should know of the last search, in their words; empty while all is well."""
         ...
 
 

@@ -135,9 +135,11 @@ def test_ollama_embeds_in_a_space_of_its_own_and_old_passages_are_still_found(op
         application.library.add_bytes("paper.md", PAPER.encode())
         application.close()
         application = opened(ollama_host=ollama.url, embedder="ollama:nomic-embed-text")
-        assert application.library.missing_vectors() > 0
+        assert application.answering_embedder() == "Built-in vectors"
         assert application.library.search("TraceMonkey records", 1)
         application.warm_up()
+        assert application.library.space_work.wait(30)
+        assert application.answering_embedder() == "Nomic Embed Text"
         assert application.library.missing_vectors() == 0
         application.library.add_bytes("other.md", b"# Bees\n\nBees dance to tell where the flowers are.")
         found = application.library.search("Where do bees dance?", 1)[0]

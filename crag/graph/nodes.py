@@ -65,6 +65,8 @@ def retrieve(state: State, runtime: Runtime[Deps]) -> State:
     deps = runtime.context
     passages = tuple(deps.retriever.retrieve(standalone(state), deps.options))
     runtime.stream_writer(PassagesFound("library", passages, deps.retriever.size(deps.options)))
+    if notice := deps.retriever.notice():
+        runtime.stream_writer(Noted(notice))
     return {"passages": passages}
 
 

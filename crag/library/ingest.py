@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from crag.errors import SourceRefused
+from crag.errors import ModelFault, SourceRefused
+from crag.library.answering import Answering
 from crag.library.cleaning import clean_text, display_name
 from crag.library.collections import collection_name
+from crag.library.embedders import KnownEmbedder
 from crag.library.fulltext import index_terms
 from crag.library.originals import Originals
 from crag.library.reading import Bytes, Read, Reading, Report
-from crag.library.rows import Description, Identity, NewPassages
+from crag.library.rows import Description, Identity, NewPassages, Stored
 from crag.library.split import HEADING_SEPARATOR
-from crag.library.store import Store
-from crag.protocols import Embedder, Vectors
+from crag.library.store import SpaceMoved, Store
+from crag.protocols import Vectors
 from crag.stopping import Stop
 from crag.types import AddResult, Progress
 
 _BATCH = 32
+_ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +40,11 @@ class Ingest:
     """Adds one document after the other; safe to use from several threads and processes at once."""
 
     def __init__(
-        self, store: Store, originals: Originals, embedder: Embedder, read: Read, chunker: str, limit_bytes: int
+        self, store: Store, originals: Originals, answering: Answering, read: Read, chunker: str, limit_bytes: int
     ) -> None:
         self._store = store
         self._originals = originals
-        self._embedder = embedder
+        self._answering = answering
         self._read = read
         self._chunker = chunker
         self._limit_bytes = limit_bytes
@@ -57,8 +60,6 @@ class Ingest:
             return AddResult(incoming.asked, twin.id, twin.title, "unchanged", twin.passages, twin.pages)
         report(Progress("Reading"))
         reading = (read or self._read)(incoming.document, report, stop)
-        content = self._embed(reading, report, stop)
-        report(Progress("Saving"))
         title = clean_text(reading.title).strip() or display_name(incoming.document.name)
         author, published = clean_text(reading.author), reading.published
         chunker = reading.chunker or self._chunker
@@ -68,29 +69,47 @@ class Ingest:
             self._originals.keep(identity.sha256, incoming.document.data)
             stop.check()
 
-        # Here already, for a slow disk should not hold up other writers.
-        self._originals.keep(identity.sha256, incoming.document.data)
-        stored = self._store.put(identity, description, content, prepare)
+        def put(content: NewPassages) -> Stored:
+            # Here already, for a slow disk should not hold up other writers.
+            self._originals.keep(identity.sha256, incoming.document.data)
+            return self._store.put(identity, description, content, prepare)
+
+        stored = self._put(put, reading, report, stop)
         if stored.dropped:
             self._store.release([stored.dropped], self._originals.remove)
         return AddResult(incoming.asked, stored.id, title, stored.status, len(reading.chunks), reading.pages)
+
+    def _put(self, put: Callable[[NewPassages], Stored], reading: Reading, report: Report, stop: Stop) -> Stored:
+        """Embeds for the space that answers, and once more when another takes its place before the commit."""
+        for _ in range(_ATTEMPTS):
+            try:
+                content = self._embed(reading, report, stop)
+                report(Progress("Saving"))
+                return put(content)
+            except SpaceMoved:
+                continue
+            except ModelFault as fault:
+                if fault.code != "embedder_changed":
+                    raise
+        raise ModelFault("embedding_failed", "The embedder changed while it was at work.", "Add it again.", "passing")
 
     def _embed(self, reading: Reading, report: Report, stop: Stop) -> NewPassages:
         """Vectors and search terms of all chunks. Raises `SourceRefused` when there is nothing to search."""
         if not reading.chunks:
             raise SourceRefused("no_text", "There is no text in it.", "If it is a scan, make its text readable first.")
         texts = [passage_text(chunk.heading, chunk.text) for chunk in reading.chunks]
-        vectors = reading.vectors if reading.space == self._embedder.space.id else None
+        standing, embedder = self._answering.to_store()
+        vectors = reading.vectors if reading.space == embedder.space.id else None
         if vectors is None:
-            vectors = embed_in_batches(self._embedder, texts, report, stop)
+            vectors = embed_in_batches(embedder, texts, report, stop)
         terms = []
         for text in texts:
             stop.check()
             terms.append(index_terms(text))
-        return NewPassages(reading.chunks, terms, vectors, self._embedder.space)
+        return NewPassages(reading.chunks, terms, vectors, embedder.space, embedder.canary, standing.number)
 
 
-def embed_in_batches(embedder: Embedder, texts: Sequence[str], report: Report, stop: Stop) -> Vectors:
+def embed_in_batches(embedder: KnownEmbedder, texts: Sequence[str], report: Report, stop: Stop) -> Vectors:
     """One row for each text. Raises `ModelFault`, `Stopped`."""
     import numpy as np
 

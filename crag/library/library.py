@@ -8,9 +8,12 @@ from pathlib import Path
 from crag.database import Database
 from crag.database.tables import sources
 from crag.errors import ModelFault, NotFound, SourceRefused
+from crag.library.answering import Answering
 from crag.library.archive import is_archive
+from crag.library.background import SpaceWork
 from crag.library.cleaning import display_name
 from crag.library.collections import Collections
+from crag.library.embedders import OpenEmbedders
 from crag.library.fulltext import FullText
 from crag.library.ingest import Incoming, Ingest
 from crag.library.intake import Intake, files_in, is_address, without_password
@@ -21,8 +24,9 @@ from crag.library.reading import CHUNK_OVERLAP, CHUNK_TOKENS, GuardedReader, Rea
 from crag.library.retrieve import Search
 from crag.library.site import SiteLimits
 from crag.library.store import Store
+from crag.library.switching import Spaces
 from crag.library.vectors import fill_vectors
-from crag.protocols import Embedder
+from crag.protocols import Embedders
 from crag.settings import Settings
 from crag.stopping import Stop
 from crag.types import (
@@ -48,7 +52,7 @@ class Library:
     def __init__(
         self,
         database: Database,
-        embedder: Embedder,
+        embedders: Embedders,
         count_tokens: Callable[[str], int],
         settings: Settings,
         *,
@@ -58,17 +62,20 @@ class Library:
         """Opens the library of `database.home` and removes what a killed ingest left there."""
         self.home = database.home
         self._database = database
-        self._embedder = embedder
         self._intake = Intake(settings)
         self._store = Store(database)
         self._collections = Collections(database)
         self._originals = Originals(self.home / "originals")
         self._full_text = FullText(database)
-        self._search = Search(self._store, self._full_text, embedder, self.home / "index")
+        opened = OpenEmbedders(database, embedders, lambda: self.space_work.wake())
+        answering = Answering(database, embedders, opened)
+        self._search = Search(self._store, self._full_text, answering, self.home / "index")
+        self.spaces = Spaces(self._store, embedders, opened, answering, self._search.warm)
+        self.space_work = SpaceWork(self.spaces)
         limit = settings.max_upload_bytes
         chunker = f"{counter_name}:{CHUNK_TOKENS}/{CHUNK_OVERLAP}"
         reader = read or GuardedReader(count_tokens, limit)
-        self._ingest = Ingest(self._store, self._originals, embedder, reader, chunker, limit)
+        self._ingest = Ingest(self._store, self._originals, answering, reader, chunker, limit)
         self._store.sweep(self._originals.keep_only)
 
     def add_bytes(
@@ -219,7 +226,7 @@ class Library:
         return len(gone)
 
     def search(self, query: str, k: int = 4, collection: str = "", source_ids: Sequence[str] = ()) -> list[Passage]:
-        """At most `k` passages, best first, scores in 0..1. Raises `ModelFault` when the query cannot be embedded."""
+        """At most `k` passages, best first, scores in 0..1; by words alone while nothing can embed the query."""
         return self._search.search(query, k, collection, source_ids)
 
     def size(self, collection: str = "", source_ids: Sequence[str] = ()) -> int:
@@ -249,20 +256,25 @@ class Library:
         return *self._store.counts(), self._store.originals_size() + sum(path.stat().st_size for path in files)
 
     def missing_vectors(self) -> int:
-        """How many passages are found by their words only, because another model embedded them."""
-        return count_unembedded(self._database, self._embedder.space.id)
+        """How many passages are found by their words only, because no vector of the space that answers is made yet."""
+        space = self.spaces.answering.standing().space
+        return count_unembedded(self._database, space.id) if space else 0
 
     def fill_vectors(self, progress: Report | None = None, stop: Stop | None = None) -> int:
-        """Embeds what the present model has not; how many. Raises `ModelFault`, `Stopped`; what is done stays done."""
-        return fill_vectors(self._store, self._embedder, progress or _silent, stop or Stop())
+        """Embeds what has no vector yet of the space that answers; how many.
+
+        Raises `ModelFault`, `Stopped`; what is done stays done.
+        """
+        _, embedder = self.spaces.answering.to_store()
+        return fill_vectors(self._store, embedder, progress or _silent, stop or Stop())
 
     def space(self) -> Space:
         """The space of the vectors that new passages get. Raises `ModelFault`."""
-        return self._embedder.space
+        return self.spaces.answering.to_store()[1].space
 
     def warm(self) -> None:
-        """Opens the index now, so that the first search need not."""
-        self._search.index.ids()
+        """Opens the index now, so that the first search need not. Raises `ModelFault`."""
+        self._search.warm(self.spaces.answering.standing().space or self.space())
 
     def save(self) -> None:
         """Writes the index to disk if it changed; for quiet moments, since nothing depends on it."""
@@ -270,6 +282,7 @@ class Library:
 
     def close(self) -> None:
         """The last thing to call; the database stays open, as it is not the library's own."""
+        self.space_work.close()
         self.save()
 
     def _add_archive(

@@ -76,9 +76,11 @@ def stream_vectors(connection: Connection, space_id: str, dimension: int, ids: I
         yield _as_ids(row.passage_id for row in rows), matrix.astype(np.float32)
 
 
-def read_unembedded(database: Database, space_id: str, limit: int) -> list[tuple[int, str, str]]:
-    """(id, heading, text) of passages without a vector of this space, oldest first."""
-    query = select(passages.c.id, passages.c.heading, passages.c.text).where(_lacks_vector(space_id))
+def read_unembedded(database: Database, space_id: str, limit: int, after: int) -> list[tuple[int, str, str]]:
+    """(id, heading, text) of passages without a vector of this space whose ids are above `after`, by id."""
+    query = select(passages.c.id, passages.c.heading, passages.c.text).where(
+        passages.c.id > after, lacks_vector(space_id)
+    )
     with database.read() as connection:
         return [
             (row.id, row.heading, row.text) for row in connection.execute(query.order_by(passages.c.id).limit(limit))
@@ -88,10 +90,11 @@ def read_unembedded(database: Database, space_id: str, limit: int) -> list[tuple
 def count_unembedded(database: Database, space_id: str) -> int:
     """How many passages have no vector of this space."""
     with database.read() as connection:
-        return connection.scalar(select(func.count()).select_from(passages).where(_lacks_vector(space_id))) or 0
+        return connection.scalar(select(func.count()).select_from(passages).where(lacks_vector(space_id))) or 0
 
 
-def _lacks_vector(space_id: str) -> ColumnElement[bool]:
+def lacks_vector(space_id: str) -> ColumnElement[bool]:
+    """The condition on `passages` for those without a vector of this space."""
     return (
         ~select(vectors.c.passage_id)
         .where(vectors.c.passage_id == passages.c.id, vectors.c.space_id == space_id)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from crag.library.answering import Answering
 from crag.library.fulltext import FullText
 from crag.library.passages import read_ids, read_passages
 from crag.library.store import Store
-from crag.protocols import Embedder
-from crag.types import Passage
+from crag.types import Passage, Space
 
 if TYPE_CHECKING:
     from crag.library.index import VectorIndex
@@ -22,49 +23,67 @@ if TYPE_CHECKING:
 _VECTOR_WEIGHTS = {"builtin": 0.2}
 _DAMPING = 10
 _LEAST_DEPTH = 40
+_INDEXES = 2  # one that answers, one that is about to
 
 
 class Search:
-    """Finds the nearest passages. The index of the embedder's space is opened at the first search."""
+    """Finds the nearest passages. The index of the space that answers is opened at the first search."""
 
-    def __init__(self, store: Store, full_text: FullText, embedder: Embedder, folder: Path) -> None:
+    def __init__(self, store: Store, full_text: FullText, answering: Answering, folder: Path) -> None:
         self._store = store
         self._full_text = full_text
-        self._embedder = embedder
+        self._answering = answering
         self._folder = folder
         self._allowed = lru_cache(maxsize=16)(self._read_allowed)
+        self._lock = threading.Lock()
+        self._indexes: dict[str, VectorIndex] = {}
 
-    @cached_property
-    def index(self) -> VectorIndex:
-        """The vectors of the embedder's space."""
+    def open_index(self, space: Space) -> VectorIndex:
+        """The vectors of a space; at most two spaces are held in memory, those that were asked for last."""
         from crag.library.index import VectorIndex
 
-        return VectorIndex(self._store.database, self._embedder.space, self._folder)
+        with self._lock:
+            index = self._indexes.pop(space.id, None) or VectorIndex(self._store.database, space, self._folder)
+            self._indexes[space.id] = index
+            while len(self._indexes) > _INDEXES:
+                del self._indexes[next(iter(self._indexes))]
+        return index
 
     def search(self, query: str, k: int, collection: str, source_ids: Sequence[str]) -> list[Passage]:
-        """At most `k` passages, best first, scores in 0..1. Raises `ModelFault` when the query cannot be embedded."""
+        """At most `k` passages, best first, scores in 0..1; by words alone while nothing can embed the query."""
         query = query.encode("utf-8", "replace").decode().replace("\x00", " ").strip()
         if not query or k < 1:
             return []
         depth = max(_LEAST_DEPTH, 4 * k)
         by_words = self._full_text.search(query, depth, collection, source_ids)
-        by_meaning = self._nearest(query, depth, collection, tuple(source_ids))
-        weight = _VECTOR_WEIGHTS.get(self._embedder.space.provider, 1.0)
+        weight, by_meaning = self._nearest(query, depth, collection, tuple(source_ids))
         scores = fuse(((1.0, by_words), (weight, by_meaning)))
         best = sorted(scores, key=lambda id_: (-scores[id_], id_))[: 2 * k]
         found = read_passages(self._store.database, best)
         return [replace(found[id_], score=scores[id_]) for id_ in best if id_ in found][:k]
 
-    def save(self) -> None:
-        """Writes the index if it was opened and has changed since it was last written."""
-        if "index" in self.__dict__:
-            self.index.save()
+    def warm(self, space: Space) -> None:
+        """Reads the vectors of a space into memory now, so that the first search need not."""
+        self.open_index(space).ids()
 
-    def _nearest(self, query: str, depth: int, collection: str, source_ids: tuple[str, ...]) -> list[int]:
+    def save(self) -> None:
+        """Writes each index that was opened and has changed since it was last written."""
+        with self._lock:
+            opened = list(self._indexes.values())
+        for index in opened:
+            index.save()
+
+    def _nearest(self, query: str, depth: int, collection: str, source_ids: tuple[str, ...]) -> tuple[float, list[int]]:
+        """The weight of this ranking, and the passages nearest in meaning."""
+        embedded = self._answering.embed_query(query)
+        if embedded is None:
+            return 0.0, []
+        space, vector = embedded
         allowed = None
         if collection or source_ids:
             allowed = self._allowed(self._store.epoch(), collection, source_ids)
-        return self.index.search(self._embedder.embed_query(query), depth, allowed)
+        weight = _VECTOR_WEIGHTS.get(space.provider, 1.0)
+        return weight, self.open_index(space).search(vector, depth, allowed)
 
     def _read_allowed(self, _epoch: int, collection: str, source_ids: tuple[str, ...]) -> Ids:
         return read_ids(self._store.database, collection, source_ids)

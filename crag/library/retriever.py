@@ -19,3 +19,7 @@ class LibraryRetriever:
     def size(self, options: RunOptions) -> int:
         """See `Retriever`."""
         return self._library.size(options.collection, options.source_ids)
+
+    def notice(self) -> str:
+        """See `Retriever`."""
+        return self._library.spaces.answering.notice()

@@ -10,7 +10,8 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, select, text, update
 
-from crag.database.tables import collections, epochs, passages, sources, spaces, vectors
+from crag.database.tables import collections, epochs, passages, sources, vectors
+from crag.library.spaces import ensure_space
 from crag.library.split import Chunk
 from crag.protocols import Vectors
 from crag.types import AddStatus, Space
@@ -53,12 +54,17 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class NewPassages:
-    """The passages of a new source, row by row: chunk, search terms, vector of `space`."""
+    """The passages of a new source, row by row: chunk, search terms, vector of `space`, which `canary` vouches for.
+
+    `standing` is the number of the standing under which the space was chosen.
+    """
 
     chunks: Sequence[Chunk]
     terms: Sequence[str]
     vectors: Vectors
     space: Space
+    canary: Vectors
+    standing: int
 
 
 def read_epoch(connection: Connection) -> int:
@@ -127,14 +133,15 @@ def write_passages(connection: Connection, source_id: str, content: NewPassages)
         text("INSERT INTO passage_terms (rowid, terms) VALUES (:id, :terms)"),
         [{"id": id_, "terms": terms} for id_, terms in zip(ids, content.terms, strict=True)],
     )
-    write_vectors(connection, ids, content.vectors, content.space)
+    write_vectors(connection, ids, content.vectors, content.space, content.canary)
 
 
-def write_vectors(connection: Connection, ids: Sequence[int], rows: Vectors, space: Space) -> None:
-    """Adds one vector of `space` for each passage id, and begins a new epoch."""
-    fields = ("id", "provider", "model", "digest", "dimension", "document_prefix", "query_prefix")
-    values = {field: getattr(space, field) for field in fields}
-    connection.execute(insert(spaces).prefix_with("OR IGNORE"), values)
+def write_vectors(connection: Connection, ids: Sequence[int], rows: Vectors, space: Space, canary: Vectors) -> None:
+    """Adds one vector of `space` for each passage id, and begins a new epoch.
+
+    Raises `ModelFault` when the canary is not that of the space.
+    """
+    ensure_space(connection, space, canary)
     bodies = (row.astype("<f4").tobytes() for row in rows)
     connection.execute(
         insert(vectors),

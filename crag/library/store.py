@@ -24,8 +24,13 @@ from crag.library.rows import (
     write_source,
     write_vectors,
 )
+from crag.library.spaces import activate_space, read_standing
 from crag.protocols import Vectors
 from crag.types import Source, Space
+
+
+class SpaceMoved(Exception):
+    """Another space answers than when the passages were embedded; within the library only, never shown."""
 
 
 class Store:
@@ -73,9 +78,12 @@ class Store:
         """Makes a source visible in one commit; `prepare` runs within it, last of all that may still fail.
 
         *unchanged* has the id of the twin that another worker stored meanwhile, *replaced* the id that the location
-        has always had.
+        has always had. Raises `SpaceMoved` when another space answers by now.
         """
         with self.database.write() as connection:
+            standing = read_standing(connection)
+            if standing.number != content.standing:
+                raise SpaceMoved
             twin = find_first(connection, same_bytes(identity))
             old = find_first(connection, same_location(identity)) if identity.located else None
             if twin:
@@ -86,10 +94,12 @@ class Store:
             ensure_collection(connection, identity.collection)
             source_id = write_source(connection, identity, description, old.id if old else None)
             write_passages(connection, source_id, content)
+            if standing.space is None:
+                activate_space(connection, content.space)
             prepare()
         return Stored("replaced", source_id, old.sha256) if old else Stored("added", source_id, None)
 
-    def add_vectors(self, ids: Sequence[int], rows: Vectors, space: Space) -> int:
+    def add_vectors(self, ids: Sequence[int], rows: Vectors, space: Space, canary: Vectors) -> int:
         """Gives existing passages vectors of another space; how many of them still exist and had none."""
         with self.database.write() as connection:
             exist = set(connection.scalars(select(passages.c.id).where(passages.c.id.in_(ids))))
@@ -97,7 +107,7 @@ class Store:
             have = set(connection.scalars(held))
             wanted = [place for place, id_ in enumerate(ids) if id_ in exist - have]
             if wanted:
-                write_vectors(connection, [ids[place] for place in wanted], rows[wanted], space)
+                write_vectors(connection, [ids[place] for place in wanted], rows[wanted], space, canary)
         return len(wanted)
 
     def remove(self, source_ids: Sequence[str]) -> list[Source]:

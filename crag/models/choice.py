@@ -10,6 +10,7 @@ from crag.errors import ModelFault
 from crag.models.administration import PROBE_SECONDS, InstalledModel, installed_models, is_cloud_name
 from crag.models.faults import host_label
 from crag.models.nomic import nomic_present
+from crag.protocols import Embedder, WantedEmbedder
 from crag.settings import Settings
 
 BUILTIN_LABEL = "Built-in engine"
@@ -64,6 +65,35 @@ def choose_embedder(settings: Settings) -> ModelChoice:
         return ModelChoice("nomic", embedder_label("nomic"), "Nomic's weights are on this machine, so they embed.")
     why = "Nomic's weights are not on this machine, so the built-in vectors embed."
     return ModelChoice("builtin", embedder_label("builtin"), why)
+
+
+class InstalledEmbedders:
+    """The embedders of this machine and of the providers that were named, as the library asks for them."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def wanted(self) -> WantedEmbedder:
+        """See `Embedders`."""
+        return WantedEmbedder(choose_embedder(self._settings).name, self._settings.embedder not in _AUTO)
+
+    def open(self, name: str) -> Embedder:
+        """See `Embedders`."""
+        from crag.models.embeddings import open_embedder
+
+        return open_embedder(name, self._settings)
+
+
+def available_embedders(settings: Settings) -> list[ModelChoice]:
+    """The built-in vectors, Nomic where its weights are, and each model of Ollama that only embeds."""
+    names = ["builtin"] + ["nomic"] * nomic_present()
+    choices = [ModelChoice(name, embedder_label(name)) for name in names]
+    try:
+        models = installed_models(settings, PROBE_SECONDS)
+    except ModelFault:
+        return choices
+    names = [f"ollama:{model.name.removesuffix(':latest')}" for model in models if model.only_embeds]
+    return choices + [ModelChoice(name, embedder_label(name)) for name in names]
 
 
 def available_chat_models(settings: Settings) -> list[ModelChoice]:

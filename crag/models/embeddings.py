@@ -106,8 +106,8 @@ def _open_nomic() -> Embedder:
     space = nomic_space()
     return CheckedEmbedder(
         space,
-        _guarded(lambda texts: local_nomic().embed_documents(texts), failed),
-        _guarded(lambda texts: [local_nomic().embed_query(texts[0])], failed),
+        _guarded(lambda texts: local_nomic(space.digest).embed_documents(texts), failed),
+        _guarded(lambda texts: [local_nomic(space.digest).embed_query(texts[0])], failed),
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,8 +45,8 @@ def nomic_space() -> Space:
     return Space("nomic", WEIGHTS.removesuffix(".gguf"), digest, DIMENSION, DOCUMENT_PREFIX, QUERY_PREFIX)
 
 
-@cache
-def local_nomic() -> Embeddings:
+@lru_cache(maxsize=1)
+def local_nomic(digest: str) -> Embeddings:  # noqa: ARG001 — other weights in the same place are loaded anew
     """LangChain's Nomic embeddings over the weights on disk; one for the process, used by one thread at a time.
 
     Adds the task prefixes itself. Raises `ModelFault`.

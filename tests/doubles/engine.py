@@ -23,6 +23,7 @@ def passage(number: int, text: str = "", **changes: object) -> Passage:
 class ListRetriever:
     passages: Sequence[Passage] = ()
     queries: list[str] = field(default_factory=list)
+    said: str = ""
 
     def retrieve(self, query: str, options: RunOptions) -> list[Passage]:
         self.queries.append(query)
@@ -30,6 +31,9 @@ class ListRetriever:
 
     def size(self, options: RunOptions) -> int:
         return len(self.passages)
+
+    def notice(self) -> str:
+        return self.said
 
 
 @dataclass

@@ -10,12 +10,14 @@ from pathlib import Path
 import numpy as np
 
 from crag.database import Database
-from crag.errors import SourceRefused
+from crag.errors import ModelFault, SourceRefused
 from crag.language import terms
 from crag.library import Library
+from crag.library.embedders import CANARY
+from crag.library.index import VectorIndex
 from crag.library.reading import Bytes, Reading, Report
 from crag.library.split import Chunk
-from crag.protocols import Vectors
+from crag.protocols import Vectors, WantedEmbedder
 from crag.settings import Settings
 from crag.stopping import Stop
 from crag.types import Space
@@ -28,10 +30,11 @@ class HashEmbedder:
         self.space = Space("double", model, "1", dimension)
         self.before_batch: Callable[[], None] = lambda: None
         self.embedded = 0
+        self.gone = False
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         self.before_batch()
-        self.embedded += len(texts)
+        self.embedded += sum(text != CANARY for text in texts)
         return np.stack([self.embed_query(text) for text in texts])
 
     def embed_query(self, text: str) -> Vectors:
@@ -67,8 +70,34 @@ class LineReader:
         return Reading(document.name, "text", None, chunks)
 
 
-def open_library(home: Path, embedder: HashEmbedder | None = None, **options: object) -> Library:
+class Shelf:
+    """All the embedders there are; the first is the one that the settings want."""
+
+    def __init__(self, *embedders: HashEmbedder, explicit: bool = True) -> None:
+        self.embedders = list(embedders)
+        self.explicit = explicit
+
+    def wanted(self) -> WantedEmbedder:
+        return WantedEmbedder(self.embedders[0].space.name, self.explicit)
+
+    def open(self, name: str) -> HashEmbedder:
+        for embedder in self.embedders:
+            if embedder.space.name == name and not embedder.gone:
+                return embedder
+        raise ModelFault("unreachable", f"{name} does not answer.", "Start it.", "passing")
+
+
+def open_library(
+    home: Path, embedder: HashEmbedder | None = None, *, shelf: Shelf | None = None, **options: object
+) -> Library:
     """A library over doubles."""
     settings = Settings(home=home, max_upload_mb=1)
     options = {"read": LineReader()} | options
-    return Library(Database(home), embedder or HashEmbedder(), lambda text: len(text.split()), settings, **options)
+    shelf = shelf or Shelf(embedder or HashEmbedder())
+    return Library(Database(home), shelf, lambda text: len(text.split()), settings, **options)
+
+
+def index_of(library: Library) -> VectorIndex:
+    """The index of the space that answers, or the empty one of a library that was emptied."""
+    space = library.spaces.answering.standing().space or library.space()
+    return library._search.open_index(space)

@@ -8,7 +8,8 @@ from sqlalchemy import select
 
 from crag.database.tables import vectors
 from crag.library.snapshot import Header, read_snapshot, write_snapshot
-from tests.doubles.library import HashEmbedder
+from crag.stopping import Stop
+from tests.doubles.library import HashEmbedder, Shelf, index_of
 
 NOTES = b"The cat sleeps.\nA dog barks.\nWater boils.\n"
 
@@ -32,7 +33,7 @@ def saved(library):
 
 def opened_from_disk(library):
     library.warm()
-    return library._search.index._saved_epoch is not None
+    return index_of(library)._saved_epoch is not None
 
 
 def test_a_whole_snapshot_is_used(saved, reopen):
@@ -61,7 +62,7 @@ def test_a_flipped_bit_is_seen(saved, reopen, place):
     saved.write_bytes(data)
     library = reopen()
     assert not opened_from_disk(library)
-    assert library._search.index.ids() == visible(library)
+    assert index_of(library).ids() == visible(library)
 
 
 def test_a_stale_snapshot_is_built_anew(saved, reopen):
@@ -99,25 +100,21 @@ def test_two_libraries_on_one_home_see_each_other_at_the_next_search(library, re
     assert other.search("cat") == []
     added = library.add_bytes("notes.txt", NOTES)
     assert other.search("cat", k=1)[0].text == "The cat sleeps."
-    assert other._search.index.ids() == visible(library)
+    assert index_of(other).ids() == visible(library)
     other.remove([added.id])
     assert library.search("cat") == []
-    assert library._search.index.ids() == set()
+    assert index_of(library).ids() == set()
 
 
-def test_vectors_of_two_spaces_never_meet(library, reopen):
+def test_vectors_of_two_spaces_never_meet(library, reopen, embedder):
     library.add_bytes("notes.txt", NOTES)
-    embedder = HashEmbedder("another", dimension=32)
-    changed = reopen(embedder=embedder)
-    assert changed.missing_vectors() == 3
+    changed = reopen(shelf=Shelf(HashEmbedder("another", dimension=32), embedder))
     assert changed.search("dog", k=1)[0].text == "A dog barks."
-    assert changed._search.index.ids() == set()
-    seen = []
-    assert changed.fill_vectors(seen.append) == 3
-    assert seen[0].total == 3
-    assert (changed.missing_vectors(), changed.fill_vectors()) == (0, 0)
-    assert changed._search.index.ids() == visible(library)
-    assert library.missing_vectors() == 0
+    assert changed.missing_vectors() == 0
+    changed.spaces.use("double:another", lambda _: None, Stop())
+    assert changed.search("dog", k=1)[0].text == "A dog barks."
+    assert index_of(changed)._space.dimension == 32
+    assert index_of(changed).ids() == visible(library)
     assert set(changed.sources()[0].space.split(",")) == {"double:hash", "double:another"}
 
 
@@ -141,7 +138,7 @@ def test_searching_beside_adding_and_removing_is_safe(library):
     for thread in threads:
         thread.join()
     assert failures == []
-    assert library._search.index.ids() == visible(library)
+    assert index_of(library).ids() == visible(library)
 
 
 def test_a_header_from_another_version_is_not_read(tmp_path):

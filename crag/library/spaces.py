@@ -1,0 +1,184 @@
+"""Which space answers, which others are kept, and what a person decided: rows written within a caller's transaction."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from sqlalchemy import Connection, Row, delete, exists, func, insert, select, text, update
+
+from crag.database.tables import active_spaces, embedder_choices, passages, spaces, vectors
+from crag.errors import ModelFault
+from crag.library.passages import lacks_vector
+from crag.processes import this_process
+from crag.protocols import Vectors
+from crag.types import Space
+
+# Vectors of one sentence by one model differ by rounding only, far less than this; those of two models by far more.
+SAME_MODEL = 0.999
+_FIELDS = ("provider", "model", "digest", "dimension", "document_prefix", "query_prefix")
+_GENERATION = "+"
+_DROPPED_AT_ONCE = 5_000
+
+Outcome = Literal["done", "lacking", "overtaken"]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What answers. `number` changes with every switch (0: never yet); `space` is None while there are no passages."""
+
+    number: int
+    space: Space | None
+    owner: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What a person decided by hand; `chosen` is empty where they left it to the settings."""
+
+    chosen: str = ""
+    refused: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """A space of the library and how many passages have a vector of it."""
+
+    space: Space
+    vectors: int
+
+
+def read_standing(connection: Connection) -> Standing:
+    """What answers as this connection sees it; a library without passages has no space that it must keep."""
+    query = select(active_spaces.c.number, active_spaces.c.owner, spaces).join(spaces)
+    row = connection.execute(query.order_by(active_spaces.c.number.desc()).limit(1)).first()
+    if row is None:
+        return Standing(0, None)
+    held = connection.scalar(select(exists().select_from(passages)))
+    return Standing(row.number, _space(row) if held else None, row.owner)
+
+
+def read_previous(connection: Connection) -> Space | None:
+    """The space that answered before the present one, if its vectors were not dropped since."""
+    query = select(spaces).join(active_spaces).order_by(active_spaces.c.number.desc())
+    found = [_space(row) for row in connection.execute(query)]
+    return next((space for space in found if space != found[0]), None)
+
+
+def activate_space(connection: Connection, space: Space) -> None:
+    """Makes this space, which must have its row, the one that answers."""
+    values = {"space_id": space.id, "activated_at": time.time(), "owner": this_process()}
+    connection.execute(insert(active_spaces), values)
+
+
+def switch_space(connection: Connection, space: Space, since: int | None = None) -> Outcome:
+    """Lets this space answer, if no passage lacks a vector of it; `since`: only if that standing still holds.
+
+    The caller moves the epoch.
+    """
+    standing = read_standing(connection)
+    if since is not None and standing.number != since:
+        return "overtaken"
+    if connection.scalar(select(exists().select_from(passages).where(lacks_vector(space.id)))):
+        return "lacking"
+    if standing.space != space:
+        activate_space(connection, space)
+    return "done"
+
+
+def ensure_space(connection: Connection, space: Space, canary: Vectors | None) -> None:
+    """Writes the row of a space, or the canary that it lacks.
+
+    Raises `ModelFault` when the space is known by another canary: these vectors may not be mixed with its own.
+    """
+    body = None if canary is None else canary.astype("<f4").tobytes()
+    row = connection.execute(select(spaces.c.canary).where(spaces.c.id == space.id)).first()
+    if row is None:
+        values = {field: getattr(space, field) for field in _FIELDS}
+        connection.execute(insert(spaces), values | {"id": space.id, "canary": body})
+    elif row.canary is None:
+        connection.execute(update(spaces).where(spaces.c.id == space.id).values(canary=body))
+    elif canary is not None and not _is_near(row.canary, canary):
+        raise changed_model(space)
+
+
+def recognize_space(connection: Connection, space: Space, canary: Vectors) -> Space:
+    """The space that these vectors belong to: the known one of this fingerprint with the same canary, else a new one.
+
+    A new one counts up behind the digest: `DIGEST+2` is the second model seen under one fingerprint.
+    """
+    alike = [getattr(spaces.c, field) == getattr(space, field) for field in _FIELDS if field != "digest"]
+    known = {
+        row.digest: row
+        for row in connection.execute(select(spaces).where(*alike))
+        if row.digest.partition(_GENERATION)[0] == space.digest
+    }
+    for digest, row in known.items():
+        if row.canary is not None and _is_near(row.canary, canary):
+            return replace(space, digest=digest)
+    first = known.get(space.digest)
+    if first is None or first.canary is None:
+        return space
+    generations = (int(digest.partition(_GENERATION)[2] or 1) for digest in known)
+    return replace(space, digest=f"{space.digest}{_GENERATION}{max(generations) + 1}")
+
+
+def read_holdings(connection: Connection) -> list[Holding]:
+    """Every space that answered once or has vectors, those with the most vectors first."""
+    count = func.count(vectors.c.passage_id)
+    query = select(spaces, count.label("held")).select_from(spaces.outerjoin(vectors)).group_by(spaces.c.id)
+    once = set(connection.scalars(select(active_spaces.c.space_id)))
+    rows = connection.execute(query.order_by(count.desc(), spaces.c.id))
+    return [Holding(_space(row), row.held) for row in rows if row.held or row.id in once]
+
+
+def drop_some(connection: Connection, space_id: str) -> int:
+    """Removes some thousand vectors of a space; how many. With the last of them goes all that is known of the space."""
+    some = "SELECT rowid FROM vectors WHERE space_id = :space LIMIT :limit"
+    removed = connection.execute(
+        text(f"DELETE FROM vectors WHERE rowid IN ({some})"),  # noqa: S608 — both parts are constants
+        {"space": space_id, "limit": _DROPPED_AT_ONCE},
+    ).rowcount
+    if not removed:
+        connection.execute(delete(active_spaces).where(active_spaces.c.space_id == space_id))
+        connection.execute(delete(spaces).where(spaces.c.id == space_id))
+    return removed
+
+
+def read_choices(connection: Connection) -> Choices:
+    """What a person decided."""
+    rows = connection.execute(select(embedder_choices)).all()
+    chosen = next((row.name for row in rows if row.chosen), "")
+    return Choices(chosen, frozenset(row.name for row in rows if not row.chosen))
+
+
+def write_choice(connection: Connection, chosen: str, refused: Iterable[str]) -> None:
+    """Remembers a decision in place of any earlier one; with neither name it is forgotten."""
+    connection.execute(delete(embedder_choices))
+    names = dict.fromkeys(refused, 0) | ({chosen: 1} if chosen else {})
+    if names:
+        connection.execute(insert(embedder_choices), [{"name": name, "chosen": n} for name, n in names.items()])
+
+
+def changed_model(space: Space) -> ModelFault:
+    """What is said when a model makes other vectors than it did."""
+    return ModelFault(
+        "embedder_changed",
+        f"The model {space.label} gives other vectors than before: it is another model under the same name.",
+        "Your documents are embedded anew while the application runs, or at once by `python -m crag spaces use "
+        f"{space.name}`.",
+        "passing",
+    )
+
+
+def _space(row: Row[Any]) -> Space:
+    return Space(*(getattr(row, field) for field in _FIELDS))
+
+
+def _is_near(body: bytes, canary: Vectors) -> bool:
+    import numpy as np
+
+    kept = np.frombuffer(body, dtype="<f4")
+    return kept.shape == canary.shape and float(kept @ canary) >= SAME_MODEL
