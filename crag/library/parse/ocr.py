@@ -23,7 +23,8 @@ _FIRST = ("eng", "kor", "chi_sim", "chi_tra", "jpn", "deu", "fra", "spa")
 _NO_LANGUAGES = ("osd", "equ")
 _WORD = "5"  # the level of a word in Tesseract's table
 _PLACE, _CONFIDENCE, _TEXT = slice(1, 5), 10, 11  # its columns
-_LEAST_CONFIDENCE = 50.0  # per cent; what it sees in photographs has less
+_LEAST_CONFIDENCE = 50.0  # per cent, of a line
+_LEAST_OF_PAGE = 60.0  # what it sees in photographs has about 40, bad scans of text have 70 and more
 
 Paragraphs = list[list[str]]
 
@@ -82,9 +83,16 @@ def _paragraphs(table: str) -> Paragraphs:
     """The lines that it is sure enough of (tesseract(1), output format `tsv`)."""
     rows = [line.split("\t") for line in table.splitlines()]
     words = [row for row in rows if row[0] == _WORD and row[_TEXT:] and row[_TEXT].strip()]
+    if _confidence(words) < _LEAST_OF_PAGE:
+        return []
     found: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for (*paragraph, _line), group in groupby(words, key=lambda row: row[_PLACE]):
         line = list(group)
-        if sum(float(row[_CONFIDENCE]) for row in line) >= _LEAST_CONFIDENCE * len(line):
+        if _confidence(line) >= _LEAST_CONFIDENCE:
             found[tuple(paragraph)].append(" ".join(row[_TEXT] for row in line))
     return list(found.values())
+
+
+def _confidence(words: list[list[str]]) -> float:
+    """Of all words together, in per cent."""
+    return sum(float(row[_CONFIDENCE]) for row in words) / max(1, len(words))

@@ -1,0 +1,105 @@
+"""Adds every file that a manifest names to a fresh library, asks for a phrase of each, and prints what came of it.
+
+`python -m benchmarks.documents FOLDER`, where `FOLDER/manifest.jsonl` has a line for each file: `file`, `expect`
+(`must_contain`, `needs_ocr`, `must_refuse`, `empty_no_text`) and `phrase_or_reason`. Memory is that of the process that
+reads and of what it starts, sampled while it runs.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from crag.assembly import open_application
+from crag.library import Library
+from crag.types import AddResult
+
+_REFUSED = {"must_refuse": "", "empty_no_text": "no_text"}
+_LOOK_SECONDS = 0.005
+
+
+@dataclass(frozen=True)
+class Added:
+    """One file, what became of it and what that cost (seconds, bytes)."""
+
+    file: str
+    expect: str
+    wanted: str
+    result: AddResult
+    seconds: float
+    memory: int
+
+
+def main() -> None:
+    """Prints a line for each file, then how many came out as the manifest says."""
+    folder = Path(sys.argv[1])
+    entries = [json.loads(line) for line in (folder / "manifest.jsonl").read_text(encoding="utf-8").splitlines()]
+    with tempfile.TemporaryDirectory() as home:
+        application = open_application(home=Path(home))
+        try:
+            added = [_add(application.library, folder, entry) for entry in entries]
+            print(f"{'file':44}{'seconds':>8}{'MB':>6}  came of it")
+            right = [_print(application.library, one) for one in added]
+        finally:
+            application.close()
+    slowest, largest = max(one.seconds for one in added), max(one.memory for one in added)
+    print(f"\n{sum(right)} of {len(right)} as expected; slowest {slowest:.1f} s, most memory {largest >> 20} MB")
+
+
+def _add(library: Library, folder: Path, entry: dict[str, str]) -> Added:
+    over = threading.Event()
+    most: list[int] = [0]
+    watch = threading.Thread(target=_watch_memory, args=(over, most))
+    watch.start()
+    begun = time.perf_counter()
+    [result] = library.add(str(folder / entry["file"]))
+    seconds = time.perf_counter() - begun
+    over.set()
+    watch.join()
+    return Added(entry["file"], entry["expect"], entry["phrase_or_reason"], result, seconds, most[0])
+
+
+def _watch_memory(over: threading.Event, most: list[int]) -> None:
+    this = psutil.Process()
+    while not over.wait(_LOOK_SECONDS):
+        for child in this.children(recursive=True):
+            try:
+                most[0] = max(most[0], child.memory_info().rss)
+            except psutil.Error:  # it has ended
+                continue
+
+
+def _print(library: Library, one: Added) -> bool:
+    came, right = _judge(library, one)
+    print(f"{Path(one.file).name:44}{one.seconds:>8.2f}{one.memory >> 20:>6}  {'' if right else 'WRONG: '}{came}")
+    return right
+
+
+def _judge(library: Library, one: Added) -> tuple[str, bool]:
+    """What came of it, and whether that is right: the phrase in one of the four best passages, or the refusal."""
+    error = one.result.error
+    if one.expect in _REFUSED:
+        code = error.code if error else "added"
+        return code, code == (_REFUSED[one.expect] or one.wanted)
+    if error:
+        return f"{error.code}: {error.message}", False
+    wanted = _squeezed(one.wanted)
+    places = [n for n, hit in enumerate(library.search(one.wanted, 10), 1) if wanted in _squeezed(hit.text)]
+    found = f"found in place {places[0]}" if places else "not found among 10"
+    return f"{one.result.passages} passages, {found}", bool(places) and places[0] <= 4
+
+
+def _squeezed(text: str) -> str:
+    """Without blanks, which scripts without words and line ends treat each in its own way."""
+    return "".join(text.split())
+
+
+if __name__ == "__main__":
+    main()
