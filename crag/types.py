@@ -97,6 +97,7 @@ class Passage:
 
     Library passages carry their positive database id; web passages carry -1, -2, … within one run.
     `context` is the wider parent text around `text` (or equal to it); `score` is the retrieval score, higher is nearer.
+    `also_in` names, once each, the documents of passages that say the same and were left out for this one.
     """
 
     id: int
@@ -109,6 +110,23 @@ class Passage:
     heading: str = ""
     origin: Origin = "library"
     score: float = 0.0
+    also_in: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A passage as a search found it, and why; ranks count from 1 among all candidates of the search.
+
+    `words` is its BM25 score, 0 without a rank where it holds no term of the query. `cosine` is None where it has no
+    vector in the space that answers. `matched` are the terms of the query that it or its title holds.
+    """
+
+    passage: Passage
+    words: float
+    words_rank: int | None
+    cosine: float | None
+    meaning_rank: int | None
+    matched: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)

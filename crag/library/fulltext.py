@@ -27,6 +27,7 @@ _SEARCH_WITHIN = text(
 _FREQUENCIES = text("SELECT term, doc FROM passage_vocabulary WHERE term IN :terms").bindparams(
     bindparam("terms", expanding=True)
 )
+_TERMS = text("SELECT rowid, terms FROM passage_terms WHERE rowid IN :ids").bindparams(bindparam("ids", expanding=True))
 
 
 def index_terms(body: str) -> str:
@@ -68,6 +69,11 @@ class FullText:
             values |= {"collection": collection, "every_source": not source_ids, "source_ids": list(source_ids)}
         with self._database.read() as connection:
             return list(connection.scalars(statement, values))
+
+    def read_terms(self, ids: Sequence[int]) -> dict[int, list[str]]:
+        """The terms of these passages in order, those of the title first, by id; at most a few hundred at a time."""
+        with self._database.read() as connection:
+            return {row.rowid: row.terms.split(" ") for row in connection.execute(_TERMS, {"ids": list(ids)})}
 
     def idf(self, wanted: Sequence[str]) -> dict[str, float]:
         """The weight of each term in this library (`inverse_frequency`)."""

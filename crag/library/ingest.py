@@ -105,7 +105,7 @@ class Ingest:
         terms = []
         for text in texts:
             stop.check()
-            terms.append(index_terms(text))
+            terms.append(index_terms(passage_text(reading.title, text)))  # words of the title find its passages
         return NewPassages(reading.chunks, terms, vectors, embedder.space, embedder.canary, standing.number)
 
 

@@ -7,7 +7,6 @@ import pytest
 from crag.language import terms
 from crag.library import LibraryRetriever
 from crag.library.fulltext import index_terms
-from crag.library.retrieve import fuse
 from crag.types import RunOptions
 
 ANIMALS = "\n".join(
@@ -128,10 +127,3 @@ def test_rare_terms_weigh_more_and_absent_ones_most(library):
 
 def test_what_is_indexed_is_told_apart_by_spaces_only():
     assert index_terms("Version 3.11 of café") == "version 3.11 cafe"
-
-
-def test_fusion_rewards_agreement_and_weighs():
-    scores = fuse([(1.0, [1, 2, 3]), (0.5, [1, 3])])
-    assert scores[1] == pytest.approx(1.0)
-    assert scores[1] > scores[3] > scores[2] > 0
-    assert fuse([(1.0, []), (1.0, [])]) == {}

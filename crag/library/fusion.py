@@ -1,0 +1,32 @@
+"""Words and meaning in one score: a weighted mean of both, each put on 0..1 among the candidates of a query.
+
+A mean of scores keeps how far one candidate is ahead of the next, which ranks forget: Bruch, Gai and Ingber, "An
+Analysis of Fusion Functions for Hybrid Retrieval" (ACM TOIS 2023).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from statistics import median
+
+
+def fuse(words: Mapping[int, float], cosines: Mapping[int, float], weight: float) -> dict[int, float]:
+    """The score in 0..1 of each id in `words`; `weight` in 0..1 is the share of the cosines.
+
+    An id without a cosine has no vector yet and counts as the median. Without any cosine the words decide alone.
+    """
+    most = max(words.values(), default=0.0) or 1.0
+    if not cosines:
+        return {id_: value / most for id_, value in words.items()}
+    lowest, highest = min(cosines.values()), max(cosines.values())
+    unknown, spread = median(cosines.values()), (highest - lowest) or 1.0
+    return {
+        id_: (1 - weight) * value / most + weight * (cosines.get(id_, unknown) - lowest) / spread
+        for id_, value in words.items()
+    }
+
+
+def ranks(scores: Mapping[int, float]) -> dict[int, int]:
+    """The rank of each id from 1, the highest score first; nothing for scores of 0."""
+    best = sorted((id_ for id_, score in scores.items() if score), key=lambda id_: (-scores[id_], id_))
+    return {id_: rank for rank, id_ in enumerate(best, start=1)}

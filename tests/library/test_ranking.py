@@ -1,0 +1,97 @@
+"""The order of what a search found: titles, long words, fusion, and what says the same."""
+
+import pytest
+
+from crag.library.bm25 import score_words, weigh_terms
+from crag.library.folding import alike, take_print
+from crag.library.fusion import fuse, ranks
+
+NOTICE = "This report is confidential. It may not be copied, shown or passed on without the consent of the board."
+LONGER = f"{NOTICE} Whoever finds it sends it to the office in Main Street, where the clerk keeps all papers in a safe."
+
+
+class AllAlike:
+    """A library in which every term is as rare as the next."""
+
+    def idf(self, terms):
+        return dict.fromkeys(terms, 1.0)
+
+
+def test_a_passage_is_found_by_the_title_of_its_document(library):
+    library.add_bytes("Kublai Khan.txt", b"He was born in 1215.\nHis mother was a princess.")
+    library.add_bytes("Other people.txt", b"Nobody was born here, and nobody was born there.")
+    assert library.search("Where was Kublai born?", k=1)[0].text == "He was born in 1215."
+
+
+def test_a_long_word_does_not_outweigh_short_ones_by_its_length():
+    weights = weigh_terms("방탄소년단은 데뷔", AllAlike())
+    assert len(weights) == 5
+    assert weights["데뷔"] == 1
+    assert sum(weights.values()) - weights["데뷔"] == pytest.approx(4**0.5)
+
+
+def test_terms_said_more_often_and_in_less_text_score_higher():
+    texts = {1: ["fox"], 2: ["fox", "fox"], 3: ["fox", "dog", "dog", "dog"], 4: ["dog"]}
+    scores = score_words({"fox": 2.0}, texts)
+    assert sorted(scores, key=scores.__getitem__) == [4, 3, 1, 2]
+    assert scores[4] == 0
+    assert score_words({}, {}) == {}
+
+
+def test_fusion_weighs_both_on_one_scale():
+    scores = fuse({1: 8.0, 2: 4.0, 3: 0.0}, {1: 0.2, 2: 0.4, 3: 0.6}, 0.25)
+    assert scores == {1: pytest.approx(0.75), 2: pytest.approx(0.5), 3: pytest.approx(0.25)}
+
+
+def test_without_vectors_the_words_decide_and_one_without_a_vector_counts_as_usual():
+    assert fuse({1: 8.0, 2: 4.0}, {}, 0.25) == {1: 1.0, 2: 0.5}
+    assert fuse({1: 1.0, 2: 1.0, 3: 1.0, 4: 1.0}, {1: 0.2, 2: 0.4, 3: 0.6}, 0.5)[4] == pytest.approx(0.75)
+    assert fuse({}, {}, 0.5) == {}
+
+
+def test_ranks_begin_with_one_and_leave_out_what_has_no_score():
+    assert ranks({7: 1.0, 8: 3.0, 9: 0.0}) == {8: 1, 7: 2}
+
+
+def test_the_same_text_in_two_documents_takes_one_place(library):
+    library.add_bytes("a.txt", f"{NOTICE}\nThe lift is serviced in March.".encode())
+    library.add_bytes("b.txt", f"{NOTICE.replace('It may', 'it may')}\nThe roof is tight.".encode())
+    library.add_bytes("c.txt", f"{NOTICE}\nThe heating is new.".encode())
+    first, *others = library.search("Who must consent to copying the report?", k=4)
+    assert first.text.lower() == NOTICE.lower()
+    assert len(first.also_in) == 2
+    assert {first.title, *first.also_in} == {"a.txt", "b.txt", "c.txt"}
+    assert len(others) == 3
+    assert not any("consent" in passage.text for passage in others)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        (NOTICE, NOTICE.upper(), True),
+        (LONGER, f"Page header. {LONGER}", True),
+        (f"{NOTICE} Revision 3", f"{NOTICE} Revision 4", False),
+        (NOTICE, "Something else altogether, which nobody calls a report.", False),
+        ("Yes", "Yes", True),
+        ("Yes", "No way", False),
+    ],
+)
+def test_texts_say_the_same_when_nearly_all_of_it_and_all_numbers_are_equal(one, other, expected):
+    assert alike(take_print(one, frozenset()), take_print(other, frozenset())) is expected
+
+
+def test_what_differs_in_the_thing_asked_for_is_kept_apart():
+    berlin, paris = (take_print(f"{NOTICE} Office of {city}.", frozenset({city})) for city in ("Berlin", "Paris"))
+    assert not alike(berlin, paris)
+
+
+def test_a_search_explains_itself(library):
+    library.add_bytes("animals.txt", "The café cat sleeps.\nA dog barks.\nNothing at all.".encode())
+    hits = library.explain("cat in a cafe", k=3)
+    assert [hit.passage for hit in hits] == library.search("cat in a cafe", k=3)
+    assert hits[0].matched == {"cat", "cafe"}
+    assert (hits[0].words_rank, hits[0].meaning_rank) == (1, 1)
+    assert hits[0].words > 0
+    assert hits[0].cosine == max(hit.cosine for hit in hits)
+    assert (hits[-1].words_rank, hits[-1].words, hits[-1].matched) == (None, 0, set())
+    assert library.explain("", k=3) == []
