@@ -119,6 +119,21 @@ def test_stop_closes_the_stream_of_the_model(opened):
         ollama.wait_until(lambda: ollama.chats[-1].outcome == "dropped")
 
 
+def test_a_document_that_is_removed_while_it_is_answered_from(opened):
+    with ScriptedOllama(per_token=0.03) as ollama:
+        reply = "TraceMonkey records a trace [1]. " * 8
+        ollama.script = lambda asked: Say('{"verdict": "yes", "reason": "r"}' if asked.schema else reply)
+        application = opened(ollama_host=ollama.url)
+        source = application.library.add_bytes("paper.md", PAPER.encode()).id
+        run = application.runs.start(None, QUESTION, RunOptions(refine=False))
+        next(event for _, event in run.follow(seconds=30) if isinstance(event, TokensWritten))
+        application.library.remove([source])
+        trace = wait(run)
+        assert (trace.state, trace.citations[0].title) == ("done", "Part 0")
+        assert application.library.passage(trace.citations[0].passage_id) is None
+        assert ask(application).outcome == "not_answered", "nothing removed is found again"
+
+
 def test_a_grader_that_cannot_be_read_counts_as_ambiguous_and_says_so(opened):
     with ScriptedOllama() as ollama:
         ollama.script = lambda asked: Say("Hmm, perhaps?" if asked.schema else "TraceMonkey records a trace [1].")

@@ -4,10 +4,12 @@ import hashlib
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
 
 from crag.errors import BadRequest, HomeFault, ModelFault, NotFound, Stopped
 from crag.stopping import Stop
 from crag.types import DEFAULT_COLLECTION
+from tests.library.crashing import check_whole
 
 NOTES = b"# Kettles\nA kettle boils water.\nIt whistles when the water boils.\n# Cats\nA cat sleeps all day.\n"
 
@@ -97,6 +99,22 @@ def test_a_disk_that_refuses_is_not_the_fault_of_the_file(library):
     with pytest.raises(HomeFault):
         library.add_bytes("notes.md", NOTES)
     assert library.sources() == []
+
+
+def test_a_disk_that_fills_up_leaves_nothing_half_there_and_adding_works_again_after(library):
+    library.add_bytes("notes.md", NOTES)
+    large = "\n".join(f"Line {n} is about lamp {n * n}." for n in range(2000)).encode()
+    with library._database.read() as connection:  # the pool hands this very connection out again
+        pages = connection.scalar(text("PRAGMA page_count"))
+        connection.execute(text(f"PRAGMA max_page_count = {pages + 5}"))
+    with pytest.raises(HomeFault, match="disk is full"):
+        library.add_bytes("large.md", large)
+    assert [source.title for source in library.sources()] == ["notes.md"]
+    assert library.search("cat water")
+    with library._database.read() as connection:
+        connection.execute(text("PRAGMA max_page_count = 1000000"))
+    assert library.add_bytes("large.md", large).status == "added"
+    check_whole(library)
 
 
 def test_names_are_shown_and_never_paths(library):
