@@ -9,12 +9,12 @@ import sys
 from collections.abc import Sequence
 
 from crag.assembly import open_application
-from crag.commands import adding, asking, collections, exchange, library, upkeep
+from crag.commands import adding, asking, collections, exchange, library, spaces, upkeep
 from crag.commands.arguments import FAILED, OK, USAGE, Command, folder
 from crag.errors import CragError
 from crag.terminal import prepare_output, print_json, report_failure
 
-_ROOMS = (adding, library, collections, exchange, asking, upkeep)
+_ROOMS = (adding, library, collections, exchange, asking, spaces, upkeep)
 
 
 def main(arguments: Sequence[str]) -> int:

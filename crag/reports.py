@@ -6,6 +6,7 @@ import re
 from dataclasses import asdict
 from typing import Any
 
+from crag.library.switching import SpaceReport
 from crag.runs import Trace
 from crag.types import AddResult, Check, Collection, Grade, MoveResult, Passage, Source, Thresholds, Verdict
 
@@ -56,6 +57,21 @@ def collection(item: Collection) -> Json:
 def moved(result: MoveResult) -> Json:
     """One entry of `collections move`."""
     return asdict(result)
+
+
+def space(report: SpaceReport) -> Json:
+    """One entry of `spaces`."""
+    held = report.space
+    return {
+        "id": held.id,
+        "name": held.name,
+        "label": held.label,
+        "digest": held.digest,
+        "dimension": held.dimension,
+        "vectors": report.vectors,
+        "passages": report.passages,
+        "state": report.state,
+    }
 
 
 def hit(passage: Passage) -> Json:
