@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from crag.library.site import SiteLimits
 from pages.documents import collections, dialogs, moving, refresh, table
 from pages.parts import adding, jobs
 from pages.parts.resources import application
@@ -16,6 +17,11 @@ DIALOGS = {
     refresh.REFRESH: refresh.draw_dialog,
     table.REMOVE: table.draw_dialog,
 }
+_SITE = SiteLimits()
+_WITH_LINKS = (
+    f"At most {_SITE.pages} pages of the same site, one link away. What the site asks programs not to read "
+    "(robots.txt) is left out, and said."
+)
 
 
 def main() -> None:
@@ -39,19 +45,22 @@ def _add(collection: str) -> None:
     files, addresses = st.columns(2, gap="large")
     with files:
         adding.uploader("Add files", collection)
-    with addresses, st.container(horizontal=True, vertical_alignment="bottom"):
-        st.text_area(
-            "Add web pages, one address a line",
-            height=68,
-            placeholder="https://example.com/report",
-            key="addresses",
-        )
-        st.button("Add", icon=":material/add_link:", on_click=_add_addresses, args=(collection,))
+    with addresses:
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            st.text_area(
+                "Add web pages, one address a line",
+                height=68,
+                placeholder="https://example.com/report",
+                key="addresses",
+            )
+            st.button("Add", icon=":material/add_link:", on_click=_add_addresses, args=(collection,))
+        st.checkbox("Also what it links to on this site", key="with_links", help=_WITH_LINKS)
 
 
 def _add_addresses(collection: str) -> None:
-    if adding.add_addresses(st.session_state.addresses, collection):
-        st.session_state.addresses = ""
+    remembered = st.session_state
+    if adding.add_addresses(remembered.addresses, collection, _SITE if remembered.with_links else None):
+        remembered.addresses, remembered.with_links = "", False
 
 
 main()

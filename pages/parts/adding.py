@@ -6,6 +6,7 @@ from typing import Any
 
 import streamlit as st
 
+from crag.library.site import SiteLimits
 from crag.types import DEFAULT_COLLECTION
 from pages.parts.resources import application
 
@@ -40,9 +41,12 @@ def _hand_over(key: str, collection: str) -> None:
     st.session_state.upload_generation += 1
 
 
-def add_addresses(text: str, collection: str = "") -> int:
-    """Hand the addresses, one a line, to the library; how many there were."""
+def add_addresses(text: str, collection: str = "", limits: SiteLimits | None = None) -> int:
+    """Hand the addresses, one a line, to the library, each with its site within `limits`; how many there were."""
     addresses = [line.strip() for line in text.splitlines() if line.strip()]
     for address in addresses:
-        application().jobs.submit_url(address, collection or DEFAULT_COLLECTION)
+        if limits:
+            application().jobs.submit_site(address, limits, collection or DEFAULT_COLLECTION)
+        else:
+            application().jobs.submit_url(address, collection or DEFAULT_COLLECTION)
     return len(addresses)

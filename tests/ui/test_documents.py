@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from crag.types import RunOptions
 from pages.documents import collections, moving, table
+import streamlit as st
+
+from crag.library.job_rows import JobRows, new_job
+from crag.library.spool import Spool
 from tests.ui.conftest import NOTES, labels, said, until
 
 
@@ -42,6 +46,52 @@ def test_what_was_there_already_is_not_counted_as_added(chat, notes, services):
     assert said(chat, "1 unchanged")
 
 
+def test_a_renamed_copy_names_what_was_there(chat, notes, services):
+    services.jobs.submit_bytes("copy of brewing.md", NOTES.encode())
+    chat.run()
+    chat.switch_page("pages/documents/page.py").run()
+    until(chat, lambda: said(chat, "the same file was already here, as “Brewing notes”"))
+    assert len(services.library.sources()) == 1
+
+
+def test_another_file_of_the_same_name_stays_beside_the_older_one_until_it_is_removed(chat, notes, services):
+    services.jobs.submit_bytes("brewing.md", NOTES.replace("six", "eight").encode())
+    chat.run()
+    chat.switch_page("pages/documents/page.py").run()
+    until(chat, lambda: said(chat, "An older one of this name stays, too"))
+    assert len(services.library.sources()) == 2
+    next(button for button in chat.button if button.label == "Remove 1 older document").click().run()
+    assert not chat.exception
+    (left,) = services.library.sources()
+    assert left.id != notes
+    assert "Remove 1 older document" not in labels(chat)
+
+
+def test_a_folder_lists_what_became_of_each_file(chat, services, tmp_path):
+    for name, text in (("a.txt", "The lift is serviced in March."), ("b.txt", "")):
+        (tmp_path / name).write_text(text)
+    services.jobs.submit_path(tmp_path)
+    chat.run()
+    chat.switch_page("pages/documents/page.py").run()
+    until(chat, lambda: said(chat, "Added 1 document"))
+    assert said(chat, "a.txt Added: 1 passage")
+    assert said(chat, "b.txt The file is empty.")
+    assert any("1 refused, 1 added" in expander.label for expander in chat.expander)
+
+
+def test_jobs_that_were_left_go_on_with_the_next_start(chat, services):
+    services.jobs.close()
+    rows, spool = JobRows(services.database), Spool(services.library.home / "incoming")
+    spool.put("left", NOTES.encode())
+    rows.add(new_job("left", "upload", "", "brewing.md", "Documents"))
+    services.close()
+    st.cache_resource.clear()
+    chat.run()
+    chat.switch_page("pages/documents/page.py").run()
+    until(chat, lambda: said(chat, "Added 1 document"))
+    assert len(chat.dataframe[0].value) == 1
+
+
 def test_addresses_are_taken_line_by_line_and_inside_ones_refused(chat, services):
     chat.run()
     chat.switch_page("pages/documents/page.py").run()
@@ -50,6 +100,17 @@ def test_addresses_are_taken_line_by_line_and_inside_ones_refused(chat, services
     until(chat, lambda: said(chat, "2 refused"))
     assert {job.result.error.code for job in services.jobs.jobs()} == {"blocked_url"}
     assert services.library.sources() == []
+
+
+def test_what_a_page_links_to_is_added_where_that_is_ticked(chat, services):
+    chat.run()
+    chat.switch_page("pages/documents/page.py").run()
+    chat.text_area(key="addresses").set_value("http://127.0.0.1:1/")
+    chat.checkbox(key="with_links").check()
+    next(button for button in chat.button if button.label == "Add").click().run()
+    until(chat, lambda: said(chat, "1 refused"))
+    assert [job.kind for job in services.jobs.jobs()] == ["site"]
+    assert (chat.text_area(key="addresses").value, chat.checkbox(key="with_links").value) == ("", False)
 
 
 def test_removing_asks_first(chat, notes, services):
