@@ -33,6 +33,7 @@ from crag.types import (
     DEFAULT_COLLECTION,
     AddResult,
     Collection,
+    Hit,
     MoveResult,
     Passage,
     Progress,
@@ -228,6 +229,10 @@ class Library:
     def search(self, query: str, k: int = 4, collection: str = "", source_ids: Sequence[str] = ()) -> list[Passage]:
         """At most `k` passages, best first, scores in 0..1; by words alone while nothing can embed the query."""
         return self._search.search(query, k, collection, source_ids)
+
+    def explain(self, query: str, k: int = 4, collection: str = "", source_ids: Sequence[str] = ()) -> list[Hit]:
+        """As `search`, each passage with how it was found."""
+        return self._search.explain(query, k, collection, source_ids)
 
     def size(self, collection: str = "", source_ids: Sequence[str] = ()) -> int:
         """How many passages a search within these limits looks at."""

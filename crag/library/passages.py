@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, Row, func, or_, select
 from crag.database import Database
 from crag.database.tables import passages, sources, vectors
 from crag.protocols import Vectors
-from crag.types import Passage
+from crag.types import Passage, Space
 
 if TYPE_CHECKING:
     import numpy as np
@@ -74,6 +74,15 @@ def stream_vectors(connection: Connection, space_id: str, dimension: int, ids: I
         rows = connection.execute(query).all()
         matrix = np.frombuffer(b"".join(row.vector for row in rows), dtype="<f4").reshape(len(rows), dimension)
         yield _as_ids(row.passage_id for row in rows), matrix.astype(np.float32)
+
+
+def read_cosines(database: Database, space: Space, vector: Vectors, ids: Sequence[int]) -> dict[int, float]:
+    """How near these passages are to a unit vector, by id; without those that have no vector of its space."""
+    cosines: dict[int, float] = {}
+    with database.read() as connection:
+        for some, matrix in stream_vectors(connection, space.id, space.dimension, _as_ids(ids)):
+            cosines |= zip(some.tolist(), (matrix @ vector).tolist(), strict=True)
+    return cosines
 
 
 def read_unembedded(database: Database, space_id: str, limit: int, after: int) -> list[tuple[int, str, str]]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from crag.library.answering import Answering
 from crag.library.fulltext import FullText
 from crag.library.passages import read_ids
 from crag.library.ranking import fold, rank
 from crag.library.store import Store
-from crag.protocols import Embedder, Vectors
+from crag.protocols import Vectors
 from crag.types import Hit, Passage, Space
 
 if TYPE_CHECKING:
@@ -19,27 +21,34 @@ if TYPE_CHECKING:
     from crag.library.passages import Ids
 
 _LEAST_DEPTH = 40
+_INDEXES = 2  # one that answers, one that is about to
 
 
 class Search:
-    """Finds the nearest passages. The index of the embedder's space is opened at the first search."""
+    """Finds the nearest passages. The index of the space that answers is opened at the first search."""
 
-    def __init__(self, store: Store, full_text: FullText, embedder: Embedder, folder: Path) -> None:
+    def __init__(self, store: Store, full_text: FullText, answering: Answering, folder: Path) -> None:
         self._store = store
         self._full_text = full_text
-        self._embedder = embedder
+        self._answering = answering
         self._folder = folder
         self._allowed = lru_cache(maxsize=16)(self._read_allowed)
+        self._lock = threading.Lock()
+        self._indexes: dict[str, VectorIndex] = {}
 
-    @cached_property
-    def index(self) -> VectorIndex:
-        """The vectors of the embedder's space."""
+    def open_index(self, space: Space) -> VectorIndex:
+        """The vectors of a space; at most two spaces are held in memory, those that were asked for last."""
         from crag.library.index import VectorIndex
 
-        return VectorIndex(self._store.database, self._embedder.space, self._folder)
+        with self._lock:
+            index = self._indexes.pop(space.id, None) or VectorIndex(self._store.database, space, self._folder)
+            self._indexes[space.id] = index
+            while len(self._indexes) > _INDEXES:
+                del self._indexes[next(iter(self._indexes))]
+        return index
 
     def search(self, query: str, k: int, collection: str, source_ids: Sequence[str]) -> list[Passage]:
-        """At most `k` passages, best first, scores in 0..1. Raises `ModelFault` when the query cannot be embedded."""
+        """At most `k` passages, best first, scores in 0..1; by words alone while nothing can embed the query."""
         return [hit.passage for hit in self.explain(query, k, collection, source_ids)]
 
     def explain(self, query: str, k: int, collection: str, source_ids: Sequence[str]) -> list[Hit]:
@@ -48,25 +57,32 @@ class Search:
         if not query or k < 1:
             return []
         depth = max(_LEAST_DEPTH, 4 * k)
-        embedded = self._embedder.space, self._embedder.embed_query(query)
+        embedded = self._answering.embed_query(query)
         by_words = self._full_text.search(query, depth, collection, source_ids)
-        by_meaning = self._nearest(embedded, depth, collection, tuple(source_ids))
+        by_meaning = self._nearest(embedded, depth, collection, tuple(source_ids)) if embedded else []
         candidates = list(dict.fromkeys([*by_words, *by_meaning]))
         return fold(rank(self._store.database, self._full_text, query, embedded, candidates), k)
 
+    def warm(self, space: Space) -> None:
+        """Reads the vectors of a space into memory now, so that the first search need not."""
+        self.open_index(space).ids()
+
     def save(self) -> None:
-        """Writes the index if it was opened and has changed since it was last written."""
-        if "index" in self.__dict__:
-            self.index.save()
+        """Writes each index that was opened and has changed since it was last written."""
+        with self._lock:
+            opened = list(self._indexes.values())
+        for index in opened:
+            index.save()
 
     def _nearest(
         self, embedded: tuple[Space, Vectors], depth: int, collection: str, source_ids: tuple[str, ...]
     ) -> list[int]:
         """The passages nearest in meaning."""
+        space, vector = embedded
         allowed = None
         if collection or source_ids:
             allowed = self._allowed(self._store.epoch(), collection, source_ids)
-        return self.index.search(embedded[1], depth, allowed)
+        return self.open_index(space).search(vector, depth, allowed)
 
     def _read_allowed(self, _epoch: int, collection: str, source_ids: tuple[str, ...]) -> Ids:
         return read_ids(self._store.database, collection, source_ids)
