@@ -288,7 +288,7 @@ class Library:
     def close(self) -> None:
         """The last thing to call; the database stays open, as it is not the library's own."""
         self.space_work.close()
-        self.save()
+        self._search.close()
 
     def _add_archive(
         self, asked: str, archive: Path | bytes, collection: str, progress: Report | None, stop: Stop | None

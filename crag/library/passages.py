@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Ids = NDArray[np.int64]
 
-_AT_ONCE = 500
+_AT_ONCE = 2_000
 
 
 def read_passages(database: Database, ids: Sequence[int]) -> dict[int, Passage]:
@@ -57,13 +57,14 @@ def count_passages(database: Database, collection: str, source_ids: Sequence[str
         return connection.scalar(query.where(*limits)) or 0
 
 
-def read_vector_ids(connection: Connection, space_id: str) -> Ids:
-    """The ids of all passages with a vector of this space."""
-    return _as_ids(connection.scalars(select(vectors.c.passage_id).where(vectors.c.space_id == space_id)))
+def read_vector_ids(connection: Connection, space_id: str, first: int, last: int) -> Ids:
+    """The ids from `first` to `last` of all passages with a vector of this space."""
+    of_space = (vectors.c.space_id == space_id) & vectors.c.passage_id.between(first, last)
+    return _as_ids(connection.scalars(select(vectors.c.passage_id).where(of_space)))
 
 
 def stream_vectors(connection: Connection, space_id: str, dimension: int, ids: Ids) -> Iterator[tuple[Ids, Vectors]]:
-    """The vectors of these passages, some hundred at a time, so that memory stays bounded."""
+    """The vectors of these passages, some thousand at a time, so that memory stays bounded."""
     import numpy as np
 
     for start in range(0, len(ids), _AT_ONCE):

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from crag.errors import ModelFault
 from crag.library.answering import Answering
 from crag.library.fulltext import FullText
 from crag.library.passages import read_ids
 from crag.library.ranking import fold, rank
+from crag.library.sampling import sample_questions
 from crag.library.store import Store
 from crag.protocols import Vectors
 from crag.types import Hit, Passage, Space
 
 if TYPE_CHECKING:
+    from crag.library.idset import IdSet
     from crag.library.index import VectorIndex
-    from crag.library.passages import Ids
 
 _LEAST_DEPTH = 40
 _INDEXES = 2  # one that answers, one that is about to
@@ -41,7 +43,9 @@ class Search:
         from crag.library.index import VectorIndex
 
         with self._lock:
-            index = self._indexes.pop(space.id, None) or VectorIndex(self._store.database, space, self._folder)
+            index = self._indexes.pop(space.id, None) or VectorIndex(
+                self._store.database, space, self._folder, partial(self._sample, space)
+            )
             self._indexes[space.id] = index
             while len(self._indexes) > _INDEXES:
                 del self._indexes[next(iter(self._indexes))]
@@ -74,6 +78,24 @@ class Search:
         for index in opened:
             index.save()
 
+    def close(self) -> None:
+        """Saves likewise, and gives up what is done in the background."""
+        with self._lock:
+            opened = list(self._indexes.values())
+        for index in opened:
+            index.close()
+
+    def _sample(self, space: Space, number: int) -> Vectors:
+        """The vectors of likely questions. Raises `ModelFault` while another space answers."""
+
+        def embed(question: str) -> Vectors:
+            embedded = self._answering.embed_query(question)
+            if embedded is None or embedded[0].id != space.id:
+                raise ModelFault("unreachable", f"Nothing embeds questions by {space.label} now.")
+            return embedded[1]
+
+        return sample_questions(self._store.database, embed, number)
+
     def _nearest(
         self, embedded: tuple[Space, Vectors], depth: int, collection: str, source_ids: tuple[str, ...]
     ) -> list[int]:
@@ -84,5 +106,7 @@ class Search:
             allowed = self._allowed(self._store.epoch(), collection, source_ids)
         return self.open_index(space).search(vector, depth, allowed)
 
-    def _read_allowed(self, _epoch: int, collection: str, source_ids: tuple[str, ...]) -> Ids:
-        return read_ids(self._store.database, collection, source_ids)
+    def _read_allowed(self, _epoch: int, collection: str, source_ids: tuple[str, ...]) -> IdSet:
+        from crag.library.idset import IdSet
+
+        return IdSet(read_ids(self._store.database, collection, source_ids))

@@ -1,36 +1,51 @@
 """The vector index on disk: a cache that is either whole and of this very library, or not used at all.
 
-Layout: one line of JSON (the header), the index as FAISS writes it, the SHA-256 of all that precedes.
+Layout: the index as FAISS writes it, which it can map from the beginning of a file only; one block of JSON (the
+header); the SHA-256 of all that precedes.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 from crag.library.durable import write_durably
 
 _MAGIC = "crag-vectors"
-_VERSION = 1
+_VERSION = 2
+_HEADER_BYTES = 4096
 _CHECKSUM_BYTES = 32
-_LONGEST_HEADER = 4096
 _PIECE = 1 << 20
+
+Kind = Literal["exact", "approximate"]
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a snapshot holds. It may be used only where space, epoch and dimension are the same as the library's."""
+    """What a snapshot holds; of an approximate one also how many lists to look through, and what recall that has."""
 
     space_id: str
     epoch: int
     count: int
     dimension: int
+    kind: Kind = "exact"
+    probes: int = 0
+    recall: float = 1.0
     magic: str = _MAGIC
     version: int = _VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A snapshot that was read: an exact index is in memory, an approximate one mapped."""
+
+    header: Header
+    index: Any
 
 
 def write_snapshot(path: Path, header: Header, index: Any) -> None:
@@ -44,42 +59,46 @@ def write_snapshot(path: Path, header: Header, index: Any) -> None:
             digest.update(data)
             return file.write(data)
 
-        pass_on(json.dumps(asdict(header)).encode() + b"\n")
         faiss.write_index(index, faiss.PyCallbackIOWriter(pass_on))  # type: ignore[attr-defined]
+        pass_on(json.dumps(asdict(header)).encode().ljust(_HEADER_BYTES))
         file.write(digest.digest())
 
     write_durably(path, write)
 
 
-def read_snapshot(path: Path, is_wanted: Callable[[Header], bool]) -> Any | None:
-    """The index, or None where the file is missing, torn, of another version, or not the one that is wanted."""
+def read_snapshot(path: Path, is_wanted: Callable[[Header], bool]) -> Snapshot | None:
+    """None where the file is missing, torn, of another version, or not the one that is wanted.
+
+    The whole file is read once for its checksum, which leaves it in the system's cache for what is mapped of it.
+    """
     import faiss
 
     try:
         with path.open("rb") as file:
             header = _read_header(file)
-            start = file.tell()
-            if header is None or not is_wanted(header) or not _is_whole(file, path.stat().st_size):
+            if header is None or not is_wanted(header) or not _is_whole(file):
                 return None
-            file.seek(start)
-            index = faiss.read_index(faiss.PyCallbackIOReader(file.read))  # type: ignore[attr-defined]
+            index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC if header.kind == "approximate" else 0)
+            if not os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                return None  # another took its place meanwhile, so what was proved is not what was read
     except (OSError, RuntimeError):  # RuntimeError is what FAISS raises for what it cannot read
         return None
-    return index if (index.ntotal, index.d) == (header.count, header.dimension) else None
+    return Snapshot(header, index) if (index.ntotal, index.d) == (header.count, header.dimension) else None
 
 
 def _read_header(file: IO[bytes]) -> Header | None:
+    file.seek(-_HEADER_BYTES - _CHECKSUM_BYTES, os.SEEK_END)
     try:
-        header = Header(**json.loads(file.readline(_LONGEST_HEADER)))
+        header = Header(**json.loads(file.read(_HEADER_BYTES)))
     except (ValueError, TypeError):
         return None
     return header if (header.magic, header.version) == (_MAGIC, _VERSION) else None
 
 
-def _is_whole(file: IO[bytes], size: int) -> bool:
+def _is_whole(file: IO[bytes]) -> bool:
     digest = hashlib.sha256()
+    left = file.seek(-_CHECKSUM_BYTES, os.SEEK_END)
     file.seek(0)
-    left = size - _CHECKSUM_BYTES
     while left > 0 and (piece := file.read(min(_PIECE, left))):
         digest.update(piece)
         left -= len(piece)

@@ -65,14 +65,14 @@ def test_a_flipped_bit_is_seen(saved, reopen, place):
     assert index_of(library).ids() == visible(library)
 
 
-def test_a_stale_snapshot_is_built_anew(saved, reopen):
+def test_a_stale_snapshot_is_caught_up_with(saved, reopen):
     old = saved.read_bytes()
     first = reopen()
     first.remove([first.sources()[0].id])
     first.add_bytes("new.txt", b"A unicorn.")
     saved.write_bytes(old)
     library = reopen()
-    assert not opened_from_disk(library)
+    assert opened_from_disk(library)
     assert [passage.text for passage in library.search("cat dog unicorn")] == ["A unicorn."]
 
 
@@ -148,7 +148,7 @@ def test_a_header_from_another_version_is_not_read(tmp_path):
     index.add_with_ids(np.ones((1, 2), dtype=np.float32), np.array([7]))
     path = tmp_path / "index" / "x.faiss"
     write_snapshot(path, Header("space", 1, 1, 2), index)
-    assert read_snapshot(path, lambda header: header.space_id == "space").ntotal == 1
+    assert read_snapshot(path, lambda header: header.space_id == "space").index.ntotal == 1
     assert read_snapshot(path, lambda header: header.space_id == "other") is None
     write_snapshot(path, Header("space", 1, 1, 2, version=99), index)
     assert read_snapshot(path, lambda header: True) is None

@@ -1,0 +1,42 @@
+"""Likely questions, made of words of the library's own passages: to measure how well its index finds what is near."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+from sqlalchemy import Connection, func, select
+
+from crag.database import Database
+from crag.database.tables import passages
+from crag.language import words
+from crag.protocols import Vectors
+
+_SHORTEST, _LONGEST = 3, 8
+
+
+def sample_questions(database: Database, embed: Callable[[str], Vectors], number: int) -> Vectors:
+    """Vectors of a few telling words each, as they stand in a row in some passage. Raises `ModelFault`."""
+    import numpy as np
+
+    chance = random.Random(1)  # noqa: S311 — no secret
+    with database.read() as connection:
+        texts = _draw_texts(connection, chance, number)
+    return np.stack([embed(_some_words(text, chance)) for text in texts])
+
+
+def _draw_texts(connection: Connection, chance: random.Random, number: int) -> list[str]:
+    """Of passages all over the library; one after a gap is drawn more often than others, which does no harm."""
+    highest = connection.scalar(select(func.max(passages.c.id))) or 0
+    drawn = []
+    for _ in range(number):
+        following = select(passages.c.text).where(passages.c.id >= chance.randint(1, highest)).order_by(passages.c.id)
+        drawn.append(connection.scalar(following.limit(1)) or "")
+    return drawn
+
+
+def _some_words(text: str, chance: random.Random) -> str:
+    telling = [word for word, _ in words(text)]
+    length = chance.randint(_SHORTEST, _LONGEST)
+    start = chance.randrange(max(1, len(telling) - length))
+    return " ".join(telling[start : start + length]) or text
