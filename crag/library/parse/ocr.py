@@ -24,7 +24,7 @@ _NO_LANGUAGES = ("osd", "equ")
 _WORD = "5"  # the level of a word in Tesseract's table
 _PLACE, _CONFIDENCE, _TEXT = slice(1, 5), 10, 11  # its columns
 _LEAST_CONFIDENCE = 50.0  # per cent, of a line
-_LEAST_OF_PAGE = 60.0  # what it sees in photographs has about 40, bad scans of text have 70 and more
+_LEAST_OF_PAGE = 60.0  # what it sees in noise has about 40
 
 Paragraphs = list[list[str]]
 
