@@ -112,6 +112,7 @@ def test_no_spelling_of_an_inner_address_is_fetched(canary: Canary, host: str) -
         "http://127.0.0.1:{port}?@example.com/",
         "http://",
         "http:///path",
+        "http://[2606:2800:21f:cb07::1%25eth0]:{port}/",
         "//127.0.0.77:{port}/",
         "file:///etc/hosts",
         "data:text/html,hello",
