@@ -10,8 +10,9 @@ from collections.abc import Sequence
 
 from crag.assembly import open_application
 from crag.commands import adding, asking, collections, exchange, library, spaces, upkeep
-from crag.commands.arguments import FAILED, OK, USAGE, Command, folder
+from crag.commands.arguments import FAILED, OK, USAGE, Command, EarlyCommand, folder
 from crag.errors import CragError
+from crag.settings import load_settings
 from crag.terminal import prepare_output, print_json, report_failure
 
 _ROOMS = (adding, library, collections, exchange, asking, spaces, upkeep)
@@ -44,9 +45,12 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    command: Command = options.command
+    if options.early:
+        early: EarlyCommand = options.command
+        return early(load_settings(options.home), options)
     application = open_application(home=options.home)
     try:
+        command: Command = options.command
         return command(application, options)
     finally:
         application.close()
@@ -57,13 +61,13 @@ def _parser() -> argparse.ArgumentParser:
     groups = {"": parser.add_subparsers(required=True, metavar="COMMAND")}
     parsers: dict[str, argparse.ArgumentParser] = {}
 
-    def command(name: str, function: Command) -> argparse.ArgumentParser:
+    def command(name: str, function: Command | EarlyCommand, *, early: bool = False) -> argparse.ArgumentParser:
         group, _, own = name.rpartition(" ")
         if group not in groups:
             groups[group] = parsers[group].add_subparsers(metavar="DEED", title="what it can do besides")
         common = _common_arguments(within=bool(group))
         made = groups[group].add_parser(own, parents=[common], help=function.__doc__, description=function.__doc__)
-        made.set_defaults(command=function)
+        made.set_defaults(command=function, early=early)
         parsers[name] = made
         return made
 

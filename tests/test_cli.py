@@ -390,3 +390,21 @@ def test_a_collection_goes_out_and_comes_in_again(crag, notes, tmp_path):
     assert imported["sources"][0]["passages"] == exported["exported"]
     code, failed = crag("import", str(tmp_path / "nowhere"))
     assert (code, failed["sources"][0]["error"]["code"]) == (1, "unreachable")
+
+
+def test_a_home_is_saved_and_put_back(crag, notes, tmp_path):
+    file = str(tmp_path / "saved.backup")
+    code, refused = crag("backup", file)
+    assert (code, refused["error"]["code"]) == (1, "bad_request")
+    assert not (tmp_path / "home").exists()  # asking for a backup makes no library
+    crag("add", notes)
+    code, saved = crag("backup", file)
+    assert (code, saved["backup"], saved["sources"], saved["missing"]) == (0, file, 1, [])
+    assert saved["bytes"] > 0
+    code, refused = crag("restore", file)
+    assert (code, refused["error"]["code"]) == (1, "bad_request")
+    crag("remove", crag("list")[1]["sources"][0]["id"])
+    code, restored = crag("restore", file, "--replace")
+    assert (code, restored["restored"], restored["sources"]) == (0, str(tmp_path / "home"), 1)
+    assert restored["moved_aside"].startswith(str(tmp_path / "home-before-"))
+    assert "side exit" in crag("search", "side exit interpreter", "-k", "1")[1]["hits"][0]["text"]

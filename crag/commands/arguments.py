@@ -5,14 +5,26 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Protocol
 
 from crag.assembly import Application
 from crag.errors import BadRequest
+from crag.settings import Settings
 
 OK, FAILED, USAGE = 0, 1, 2
 Command = Callable[[Application, argparse.Namespace], int]
-# Makes the parser of one command, named as on the command line; `collections rename` is one within `collections`.
-AddCommand = Callable[[str, Command], argparse.ArgumentParser]
+EarlyCommand = Callable[[Settings, argparse.Namespace], int]
+
+
+class AddCommand(Protocol):
+    """Makes the parser of one command."""
+
+    def __call__(self, name: str, function: Command | EarlyCommand, *, early: bool = False) -> argparse.ArgumentParser:
+        """`name` as on the command line: `collections rename` is one within `collections`.
+
+        An `early` command runs before anything is opened, since to open a home is to make it, and to go on in it.
+        """
+        ...
 
 
 def check_known(application: Application, ids: Sequence[str], deed: str) -> None:

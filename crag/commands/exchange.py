@@ -1,4 +1,4 @@
-"""The commands that take things out and in: export, import."""
+"""The commands that take things out and in: export and import collections, backup and restore a home."""
 
 from __future__ import annotations
 
@@ -9,7 +9,16 @@ from typing import get_args
 from crag import reports
 from crag.assembly import Application
 from crag.commands.arguments import FAILED, OK, AddCommand, check_collection, place, text
+from crag.database import Database
+from crag.database.engine import FILE_NAME
+from crag.errors import BadRequest
+from crag.library.exchange.backup import write_backup
 from crag.library.exchange.exchange import ExportFormat
+from crag.library.exchange.manifest import Manifest
+from crag.library.exchange.restore import restore_backup
+from crag.library.reading import silent
+from crag.settings import Settings
+from crag.stopping import Stop
 from crag.terminal import finish, print_json, progress_shower, say
 from crag.types import DEFAULT_COLLECTION
 
@@ -26,6 +35,10 @@ def register(command: AddCommand) -> None:
         "path", type=place, metavar="PATH", help="a folder saved by LangChain's FAISS, or JSON Lines"
     )
     importing.add_argument("--collection", type=text, default=DEFAULT_COLLECTION)
+    command("backup", backup, early=True).add_argument("file", type=place, metavar="FILE", help="a new file")
+    restoring = command("restore", restore, early=True)
+    restoring.add_argument("file", type=place, metavar="FILE")
+    restoring.add_argument("--replace", action="store_true", help="move the library that is there aside first")
 
 
 def export(application: Application, options: argparse.Namespace) -> int:
@@ -54,3 +67,37 @@ def import_passages(application: Application, options: argparse.Namespace) -> in
     if options.json:
         print_json({"sources": [reports.added(result) for result in results]})
     return FAILED if any(result.error for result in results) else OK
+
+
+def backup(settings: Settings, options: argparse.Namespace) -> int:
+    """Saves the whole home in one file, also while the application is running."""
+    if not (settings.home / FILE_NAME).is_file():
+        raise BadRequest("There is no library in this folder, so there is nothing to save.", "Choose one with --home.")
+    path: Path = options.file
+    database = Database(settings.home)
+    try:
+        saved = write_backup(database, path, progress_shower(path.name) or silent, Stop())
+    finally:
+        database.close()
+    document = {"backup": str(path), "sources": saved.sources, "bytes": path.stat().st_size, "missing": saved.missing}
+    finish(options.json, document, f"Saved {saved.sources:,} documents in {path}.{_missing(saved)}")
+    return OK
+
+
+def restore(settings: Settings, options: argparse.Namespace) -> int:
+    """Puts a backup into an empty or new home."""
+    progress = progress_shower(options.file.name) or silent
+    done = restore_backup(options.file, settings.home, progress, Stop(), replace=options.replace)
+    aside = str(done.moved_aside) if done.moved_aside else None
+    sources = done.manifest.sources
+    document = {"restored": str(settings.home), "sources": sources, "moved_aside": aside}
+    before = f" What was there before is now in {aside}." if aside else ""
+    finish(
+        options.json, document, f"Restored {sources:,} documents to {settings.home}.{before}{_missing(done.manifest)}"
+    )
+    return OK
+
+
+def _missing(manifest: Manifest) -> str:
+    lost = len(manifest.missing)
+    return f" Of {lost:,} documents only the passages: their files had been lost or damaged before." if lost else ""

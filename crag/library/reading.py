@@ -12,8 +12,13 @@ from crag.stopping import Stop
 from crag.types import Progress
 
 Report = Callable[[Progress], None]
+
 CHUNK_TOKENS = 250
 CHUNK_OVERLAP = 0
+
+
+def silent(_progress: Progress) -> None:
+    """Progress that nobody watches."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from crag.library.exchange.grouping import LinesBySource
 from crag.library.exchange.langchain_folder import export_folder, read_folder
 from crag.library.exchange.reception import Received, pages_from_one
 from crag.library.library import Library
-from crag.library.reading import Report
+from crag.library.reading import Report, silent
 from crag.stopping import Stop
 from crag.types import DEFAULT_COLLECTION, AddResult, Progress, Refusal, Source, Space
 
@@ -45,7 +45,7 @@ class Exchange:
         Passages that the present model has not embedded are embedded first where vectors are wanted. Raises
         `BadRequest` when something is there already or nothing is to be exported, `HomeFault`, `ModelFault`, `Stopped`.
         """
-        report, stop = progress or _silent, stop or Stop()
+        report, stop = progress or silent, stop or Stop()
         if format_ == "langchain" or vectors:
             self._library.fill_vectors(report, stop)
         departure = Departure(self._database, self._library.space(), collection)
@@ -66,7 +66,7 @@ class Exchange:
         A folder or file that cannot be read is refused as a whole, before its first source, as one failed result.
         Raises `BadRequest` for a collection name that cannot be, `HomeFault`, `Stopped`.
         """
-        report, stop = progress or _silent, stop or Stop()
+        report, stop = progress or silent, stop or Stop()
         collection = collection_name(collection)
         with TemporaryDirectory(prefix="crag-import-") as work:
             try:
@@ -98,7 +98,3 @@ class Exchange:
         if twin := present.get(received.sha256):
             return AddResult(incoming.asked, twin.id, twin.title, "unchanged", twin.passages, twin.pages)
         return self._library.add_reading(incoming, received.read, stop=stop)
-
-
-def _silent(_progress: Progress) -> None:
-    """Progress that nobody watches."""

@@ -1,0 +1,152 @@
+"""Writes a whole home into one file while it is in use.
+
+The database is copied first, in one state, then the files that this state names. A document that was removed meanwhile
+is removed from the copy as well. The index is left out, since it is a cache; settings and keys are not in the home.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import time
+import zipfile
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sqlalchemy import ColumnElement, delete, select, update
+
+from crag.database import Database
+from crag.database.engine import FILE_NAME
+from crag.database.tables import jobs, runs, sources
+from crag.errors import HomeFault
+from crag.library.exchange.manifest import MANIFEST, Manifest, Member, measure, original_name, pass_on, upload_name
+from crag.library.exchange.workplace import check_new, put_in_place, workplace
+from crag.library.reading import Report
+from crag.library.store import Store
+from crag.stopping import Stop
+from crag.types import Progress
+
+
+def write_backup(database: Database, destination: Path, report: Report, stop: Stop) -> Manifest:
+    """Writes a new file; what stands in it. Raises `BadRequest` when it exists, `HomeFault`, `Stopped`."""
+    check_new(destination)
+    with workplace(destination) as work:
+        report(Progress("Copying the database"))
+        _keep_uploads(database.home, work / "incoming")
+        _copy_database(database.home / FILE_NAME, work / FILE_NAME, stop)
+        copy = Database(work)
+        try:
+            _disown(copy)
+            with zipfile.ZipFile(work / "backup", "x", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+                manifest = _Filling(database, copy, archive, report, stop).fill()
+        finally:
+            copy.close()
+        (work / "backup").chmod(0o600)  # it holds everything that was ever added and asked
+        put_in_place(work / "backup", destination)
+    return manifest
+
+
+def _copy_database(source: Path, target: Path, stop: Stop) -> None:
+    """One state of the database, without what was deleted from it; writers go on meanwhile (it is in WAL mode)."""
+    connection = sqlite3.connect(f"{source.absolute().as_uri()}?mode=rw", uri=True, isolation_level=None)
+    try:
+        with stop.breaking(connection.interrupt):
+            connection.execute("VACUUM INTO ?", (str(target),))
+    except sqlite3.Error as error:
+        stop.check()
+        raise HomeFault(
+            "The database could not be copied: the disk is full, or the database is damaged.",
+            "Free some space, or choose another place for the backup.",
+        ) from error
+    finally:
+        connection.close()
+
+
+def _disown(copy: Database) -> None:
+    """What processes here are at work on belongs to nobody where it is restored: it waits, or was interrupted."""
+    with copy.write() as connection:
+        connection.execute(update(jobs).where(jobs.c.state == "working").values(state="waiting", owner=""))
+        connection.execute(update(runs).where(runs.c.state == "running").values(owner=""))
+
+
+def _waits_for_upload() -> ColumnElement[bool]:
+    return (jobs.c.kind == "upload") & jobs.c.state.in_(("waiting", "working"))
+
+
+def _keep_uploads(home: Path, kept: Path) -> None:
+    """Uploads as they are now: their jobs may end, and remove them, once the database was copied."""
+    kept.mkdir()
+    for path in (home / "incoming").glob("*"):
+        with suppress(OSError):  # its job has just ended, or it is not written yet
+            _link(path, kept / path.name)
+
+
+def _link(path: Path, target: Path) -> None:
+    try:
+        target.hardlink_to(path)
+    except FileNotFoundError:
+        raise
+    except OSError:  # another disk, or one that knows no links
+        shutil.copyfile(path, target)
+
+
+@dataclass
+class _Filling:
+    """One backup on its way into its archive, from the home and from the workplace, where the copy is."""
+
+    database: Database
+    copy: Database
+    archive: zipfile.ZipFile
+    report: Report
+    stop: Stop
+    members: dict[str, Member] = field(default_factory=dict)
+    missing: list[str] = field(default_factory=list)
+
+    def fill(self) -> Manifest:
+        """Originals, uploads, then the database that knows which of them are there, then the list of all."""
+        with self.copy.read() as connection:
+            digests = sorted(set(connection.scalars(select(sources.c.sha256))))
+            uploads = list(connection.scalars(select(jobs.c.id).where(_waits_for_upload())))
+        for done, digest in enumerate(digests):
+            self.report(Progress("Saving documents", done, len(digests)))
+            self._add_original(digest)
+        for job_id in uploads:
+            self._add_upload(job_id)
+        number = Store(self.copy).counts()[0]
+        self.copy.close()  # which also puts what was written last into the file itself
+        self._add(FILE_NAME, self.copy.home)
+        manifest = Manifest(time.time(), number, self.members, self.missing)
+        self.archive.writestr(MANIFEST, manifest.encode())
+        return manifest
+
+    def _add_original(self, digest: str) -> None:
+        """Adds it, or removes its source from the copy where the home has no such source any more."""
+        name = original_name(digest)
+        try:
+            if measure(self.database.home / name, self.stop).sha256 == digest:
+                return self._add(name, self.database.home)
+        except FileNotFoundError:
+            pass
+        with self.database.read() as connection:
+            needed = connection.scalar(select(sources.c.id).where(sources.c.sha256 == digest).limit(1))
+        if needed:  # lost or damaged before; its passages are still there
+            self.missing.append(digest)
+            return None
+        store = Store(self.copy)
+        store.remove([source.id for source in store.sources(sources.c.sha256 == digest)])
+        return None
+
+    def _add_upload(self, job_id: str) -> None:
+        """Adds it, or forgets its job, which was submitted and has ended since this backup began."""
+        name = upload_name(job_id)
+        for folder in (self.copy.home, self.database.home):
+            with suppress(FileNotFoundError):
+                return self._add(name, folder)
+        with self.copy.write() as connection:
+            connection.execute(delete(jobs).where(jobs.c.id == job_id))
+        return None
+
+    def _add(self, name: str, folder: Path) -> None:
+        with (folder / name).open("rb") as file, self.archive.open(name, "w", force_zip64=True) as member:
+            self.members[name] = pass_on(file.read, member.write, self.stop)

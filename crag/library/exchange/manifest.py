@@ -1,0 +1,129 @@
+"""What stands in a backup, and by which names: a zip file whose manifest holds size and SHA-256 of every member."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import stat
+import zipfile
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from crag.database.engine import FILE_NAME
+from crag.database.migrations import VERSION as SCHEMA
+from crag.errors import BadRequest
+from crag.stopping import Stop
+
+MANIFEST = "manifest.json"
+_FORMAT = "crag-backup"
+_VERSION = 1
+_LARGEST_MANIFEST = 256 * 1024 * 1024
+# The only names there are: what a hostile file calls its members can lead nowhere else.
+_NAME = re.compile(rf"{re.escape(FILE_NAME)}|originals/([0-9a-f]{{2}})/\1[0-9a-f]{{62}}|incoming/[0-9a-f]{{1,64}}")
+_PIECE = 1 << 20
+_DIGEST = re.compile("[0-9a-f]{64}")
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One file of the home; `size` in bytes."""
+
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """All files by name. `missing`: originals that the home itself had lost; `made_at` in seconds since the epoch."""
+
+    made_at: float
+    sources: int
+    members: dict[str, Member]
+    missing: list[str] = field(default_factory=list)
+    schema: int = SCHEMA
+    format: str = _FORMAT
+    version: int = _VERSION
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files, unpacked."""
+        return sum(member.size for member in self.members.values())
+
+    def encode(self) -> str:
+        """As it is written."""
+        return json.dumps(asdict(self), indent=1)
+
+
+def original_name(sha256: str) -> str:
+    """Where an original lies, in the home and in a backup of it."""
+    return f"originals/{sha256[:2]}/{sha256}"
+
+
+def upload_name(job_id: str) -> str:
+    """Where an upload lies whose job has not ended."""
+    return f"incoming/{job_id}"
+
+
+def pass_on(read: Callable[[int], bytes], write: Callable[[bytes], object], stop: Stop) -> Member:
+    """Hands all bytes from one to the other, piece by piece; how many there were. Raises `Stopped`."""
+    digest, size = hashlib.sha256(), 0
+    while piece := read(_PIECE):
+        stop.check()
+        digest.update(piece)
+        size += len(piece)
+        write(piece)
+    return Member(size, digest.hexdigest())
+
+
+def measure(path: Path, stop: Stop) -> Member:
+    """A file as it is now. Raises `OSError`, `Stopped`."""
+    with path.open("rb") as file:
+        return pass_on(file.read, lambda _: None, stop)
+
+
+def read_manifest(archive: zipfile.ZipFile) -> Manifest:
+    """The manifest, once the names in it and those in the archive are the same and can be. Raises `BadRequest`."""
+    infos = {info.filename: info for info in archive.infolist()}
+    if MANIFEST not in infos or infos[MANIFEST].file_size > _LARGEST_MANIFEST:
+        raise not_a_backup()
+    manifest = _decode(archive.read(MANIFEST))
+    if len(infos) != len(archive.infolist()) or set(infos) != {MANIFEST, *manifest.members}:
+        raise torn("it does not hold the files that its list names")
+    for name, member in manifest.members.items():
+        if not _NAME.fullmatch(name) or stat.S_ISLNK(infos[name].external_attr >> 16):
+            raise torn("it holds a file that does not belong there")
+        if name.startswith("originals/") and not name.endswith(member.sha256):
+            raise torn("it holds a document under the name of another")
+    if FILE_NAME not in manifest.members:
+        raise torn("the database is not in it")
+    return manifest
+
+
+def _decode(written: bytes) -> Manifest:
+    try:
+        held: Any = json.loads(written)
+        if held["format"] != _FORMAT:
+            raise not_a_backup()
+        if held["version"] > _VERSION or held["schema"] > SCHEMA:
+            raise BadRequest("This backup was made by a newer version of the application.", "Update the application.")
+        members = {str(name): Member(int(one["size"]), str(one["sha256"])) for name, one in held["members"].items()}
+        missing = [str(digest) for digest in held["missing"]]
+        manifest = Manifest(float(held["made_at"]), int(held["sources"]), members, missing, int(held["schema"]))
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError, OverflowError) as error:
+        raise not_a_backup() from error
+    if any(one.size < 0 or not _DIGEST.fullmatch(one.sha256) for one in members.values()):
+        raise torn("its list is damaged")
+    return manifest
+
+
+def not_a_backup() -> BadRequest:
+    """The refusal of a file of another kind."""
+    return BadRequest("This file is not a backup of this application; nothing was changed.", "Choose another file.")
+
+
+def torn(what: str) -> BadRequest:
+    """The refusal of a backup that is damaged; `what` completes the sentence."""
+    return BadRequest(f"This backup is damaged: {what}. Nothing was changed.", "Choose another backup.")

@@ -1,0 +1,187 @@
+"""Puts a backup in the place of a home: unpacked and proved beside it first, then moved there by one rename."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import sqlite3
+import time
+import zipfile
+import zlib
+from collections.abc import Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import func, inspect, select
+
+from crag.database import Database
+from crag.database.engine import FILE_NAME
+from crag.database.migrations import VERSION as SCHEMA
+from crag.database.tables import metadata, sources
+from crag.errors import BadRequest, HomeFault
+from crag.library.durable import sync_folder
+from crag.library.exchange.manifest import Manifest, Member, not_a_backup, original_name, pass_on, read_manifest, torn
+from crag.library.exchange.workplace import put_in_place, workplace
+from crag.library.reading import Report
+from crag.stopping import Stop
+from crag.types import Progress
+
+_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError)
+_VIRTUAL = {"passage_terms", "passage_vocabulary"}
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What was put in place, and where the home lies that was there before (None: there was none)."""
+
+    manifest: Manifest
+    moved_aside: Path | None
+
+
+def restore_backup(file: Path, home: Path, report: Report, stop: Stop, *, replace: bool = False) -> Restored:
+    """Makes `home` what it was when the backup was made; with `replace`, one that is there is moved aside.
+
+    Raises `BadRequest` for a backup or a home that cannot be used, `HomeFault`, `Stopped`; nothing is changed then.
+    """
+    _check_home(home, replace)
+    with workplace(home) as work:
+        manifest = _unpack(file, work / "home", report, stop)
+        report(Progress("Checking the database"))
+        _check_database(work / "home", manifest)
+        return Restored(manifest, _move(work / "home", home, replace))
+
+
+def _check_home(home: Path, replace: bool) -> None:
+    if home.exists() and not home.is_dir():
+        raise BadRequest(f"“{home.name}” is a file, not a folder; nothing was changed.", "Choose a folder with --home.")
+    if not home.exists() or not any(home.iterdir()):
+        return
+    if not replace:
+        raise BadRequest(
+            "There is a library in this folder already; nothing was changed.",
+            "Choose an empty folder with --home, or move the present one aside with --replace.",
+        )
+    if _is_in_use(home / FILE_NAME):
+        raise BadRequest("The application is running on this folder; nothing was changed.", "Stop it first.")
+
+
+def _is_in_use(path: Path) -> bool:
+    """Whether any process has the database open: each holds a lock, so nobody else can have it alone."""
+    if not path.is_file():
+        return False
+    connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True, isolation_level=None, timeout=0)
+    try:
+        connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+        connection.execute("BEGIN EXCLUSIVE")
+        connection.execute("ROLLBACK")
+    except sqlite3.OperationalError as error:
+        return "locked" in str(error) or "busy" in str(error)
+    except sqlite3.DatabaseError:  # damaged, which is why it is to be replaced
+        return False
+    finally:
+        connection.close()
+    return False
+
+
+def _unpack(file: Path, folder: Path, report: Report, stop: Stop) -> Manifest:
+    """Writes every file of the backup and proves it by its checksum."""
+    with _opened(file) as archive:
+        try:
+            manifest = read_manifest(archive)
+            if manifest.size > shutil.disk_usage(folder.parent).free:
+                raise HomeFault("There is not enough space on the disk; nothing was changed.", "Free some space.")
+            for done, (name, member) in enumerate(manifest.members.items()):
+                report(Progress("Unpacking", done, len(manifest.members)))
+                _extract(archive, name, member, folder / name, stop)
+        except _DAMAGED as error:
+            raise torn("it cannot be unpacked") from error
+        except OSError as error:
+            if error.errno != errno.EINVAL:  # which is what a place before the beginning of the file is
+                raise
+            raise torn("it cannot be unpacked") from error
+    for parent in {(folder / name).parent for name in manifest.members}:
+        sync_folder(parent)
+    return manifest
+
+
+def _opened(file: Path) -> zipfile.ZipFile:
+    try:
+        return zipfile.ZipFile(file)
+    except OSError as error:
+        raise BadRequest(f"“{file.name}” cannot be read.", "Check the path.") from error
+    except _DAMAGED as error:
+        raise not_a_backup() from error
+
+
+def _extract(archive: zipfile.ZipFile, name: str, member: Member, path: Path, stop: Stop) -> None:
+    """No more is written than the list says, whatever the archive holds."""
+    if archive.getinfo(name).file_size != member.size:
+        raise torn("a file in it has another size than its list says")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with archive.open(name) as packed, path.open("xb") as file:
+        found = pass_on(packed.read, file.write, stop)
+        file.flush()
+        os.fsync(file.fileno())
+    if found != member:
+        raise torn("a file in it is not what was saved")
+
+
+def _check_database(home: Path, manifest: Manifest) -> None:
+    """Whole, of a version that can be used, without programs of a stranger's in it, and with its documents."""
+    try:
+        with closing(sqlite3.connect(home / FILE_NAME)) as connection:
+            connection.execute("PRAGMA trusted_schema = OFF")
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+            objects = connection.execute("SELECT type, name, upper(sql) FROM sqlite_master").fetchall()
+            if version != manifest.schema or not 1 <= version <= SCHEMA or not all(_is_ours(*one) for one in objects):
+                raise torn("its database is not of this application")
+            if connection.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
+                raise torn("its database is not whole")
+        _check_contents(home, manifest)
+    except (sqlite3.Error, HomeFault) as error:
+        raise torn("its database cannot be read") from error
+
+
+def _is_ours(kind: str, name: str, statement: str | None) -> bool:
+    if kind == "table" and (statement or "").startswith("CREATE VIRTUAL"):
+        return name in _VIRTUAL
+    return kind in ("table", "index")
+
+
+def _check_contents(home: Path, manifest: Manifest) -> None:
+    """Opens it as the application does, which brings an older one up to date, and looks for what it names."""
+    database = Database(home)
+    try:
+        with database.read() as connection:
+            if not set(metadata.tables) <= set(inspect(connection).get_table_names()):
+                raise torn("tables are missing from its database")
+            number = connection.scalar(select(func.count()).select_from(sources))
+            held: Sequence[str] = connection.scalars(select(sources.c.sha256).distinct()).all()
+    finally:
+        database.close()
+    lacking = {digest for digest in held if original_name(digest) not in manifest.members} - set(manifest.missing)
+    if lacking or number != manifest.sources:
+        raise torn("documents are missing from it")
+
+
+def _move(made: Path, home: Path, replace: bool) -> Path | None:
+    """Puts the new home in its place; where the old one lies now."""
+    if not home.exists():
+        put_in_place(made, home)
+        return None
+    if not any(home.iterdir()):
+        home.rmdir()
+        put_in_place(made, home)
+        return None
+    _check_home(home, replace)  # much may have happened while it was unpacked
+    aside = home.with_name(f"{home.name}-before-{time.strftime('%Y%m%d-%H%M%S')}")
+    home.rename(aside)
+    try:
+        put_in_place(made, home)
+    except BaseException:
+        with suppress(OSError):
+            aside.rename(home)
+        raise
+    return aside
