@@ -29,6 +29,8 @@ def read_epub(request: Request) -> Document:
         path = "" if rootfile is None else rootfile.get("full-path", "")
         package = read_xml(archive, path)
         title = (package.findtext(".//{*}metadata/{*}title") or "").strip()
+        authors = "; ".join(creator.text or "" for creator in package.iterfind(".//{*}metadata/{*}creator"))
+        published = (package.findtext(".//{*}metadata/{*}date") or "").strip()[:10]
         present = set(archive.namelist())
         names = [name for name in _chapters(package, posixpath.dirname(path)) if name in present]
         _check_open(archive, present, names)
@@ -36,7 +38,7 @@ def read_epub(request: Request) -> Document:
         for number, name in enumerate(names, 1):
             request.progress("Reading chapter", number, len(names))
             blocks += _chapter(archive.read(name), title)
-    return Document(title, "epub", None, tuple(blocks))
+    return Document(title, "epub", None, tuple(blocks), authors, published)
 
 
 def _chapters(package: Any, folder: str) -> dict[str, None]:

@@ -48,8 +48,9 @@ def read_pdf(request: Request) -> Document:
     blocks = list(_blocks([page or Page() for page in pages], seen, _outline(pdf)))
     if not blocks:
         raise _no_text(pages, request)
-    title = str(pdf.get_metadata_dict().get("Title", ""))
-    return Document("" if _NO_TITLE.fullmatch(title) else title, "pdf", count, tuple(blocks))
+    said = pdf.get_metadata_dict()
+    title, author = str(said.get("Title", "")), str(said.get("Author", ""))
+    return Document("" if _NO_TITLE.fullmatch(title) else title, "pdf", count, tuple(blocks), author)
 
 
 def _refusal(error: Any) -> SourceRefused:

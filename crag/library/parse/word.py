@@ -22,13 +22,13 @@ def read_docx(request: Request) -> Document:
     try:
         document = docx.Document(io.BytesIO(request.data))
         blocks = [block for part in document.iter_inner_content() for block in _blocks(part)]
-        title = document.core_properties.title
+        title, author = document.core_properties.title, document.core_properties.author
     except (LxmlError, KeyError, ValueError, AttributeError, IndexError) as error:
         raise SourceRefused(
             "corrupt", "The Word file is damaged and cannot be read.", "Open it, save it anew and add that."
         ) from error
     heading = next((block.text for block in blocks if block.level == 1), "")
-    return Document(title.strip() or heading, "docx", None, tuple(blocks))
+    return Document(title.strip() or heading, "docx", None, tuple(blocks), author)
 
 
 def _blocks(part: Any) -> list[Block]:
