@@ -30,17 +30,23 @@ class HashEmbedder:
         self.space = Space("double", model, "1", dimension)
         self.before_batch: Callable[[], None] = lambda: None
         self.embedded = 0
+        self.asked: list[str] = []
         self.gone = False
+        self.weights = ""  # others make other vectors under the same fingerprint
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         self.before_batch()
         self.embedded += sum(text != CANARY for text in texts)
-        return np.stack([self.embed_query(text) for text in texts])
+        return np.stack([self._vector(text) for text in texts])
 
     def embed_query(self, text: str) -> Vectors:
+        self.asked.append(text)
+        return self._vector(text)
+
+    def _vector(self, text: str) -> Vectors:
         row = np.full(self.space.dimension, 1e-3, dtype=np.float32)
         for term in terms(text):
-            digest = hashlib.sha256((self.space.model + term).encode()).digest()
+            digest = hashlib.sha256((self.space.model + self.weights + term).encode()).digest()
             row[int.from_bytes(digest[:4], "little") % self.space.dimension] += 1
         return row / np.linalg.norm(row)
 

@@ -1,0 +1,79 @@
+"""A process that is killed while it switches: the old space answers, or the new one, whole; what was embedded stays."""
+
+import os
+import signal
+
+import pytest
+from sqlalchemy import func, select
+
+from crag.database.tables import vectors
+from crag.stopping import Stop
+from tests.doubles.library import HashEmbedder, Shelf, index_of
+from tests.library.crashing import NOTES, python
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from crag.library import switching
+from crag.stopping import Stop
+from tests.doubles.library import HashEmbedder, Shelf, open_library
+
+home, point = Path(sys.argv[1]), sys.argv[2]
+die = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+old, new = HashEmbedder(), HashEmbedder("new")
+library = open_library(home, shelf=Shelf(new, old))
+use = lambda name: library.spaces.use(name, lambda _: None, Stop())
+if point == "embedding":
+    new.before_batch = lambda: new.embedded >= 270 and die()
+elif point == "before the swap":
+    library.spaces._prepare = die
+elif point == "inside the swap":
+    switching.write_choice = die
+elif point == "after the swap":
+    library.spaces._switch = lambda *a, **k: (switching.Spaces._switch(library.spaces, *a, **k), die())
+elif point == "going back":
+    use("double:new")
+    switching.write_choice = die
+    library.spaces.go_back(lambda _: None, Stop())
+elif point == "dropping":
+    use("double:new")
+    switching.drop_some = lambda connection, space_id: (connection.exec_driver_sql("DELETE FROM vectors"), die())
+    library.spaces.drop(old.space.id)
+use("double:new")
+"""
+
+
+def quietly(_progress):
+    """Progress that nobody watches."""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs SIGKILL")
+@pytest.mark.parametrize(
+    ("point", "answering", "embedded"),
+    [
+        ("embedding", "double:hash", 256),
+        ("before the swap", "double:hash", 300),
+        ("inside the swap", "double:hash", 300),
+        ("after the swap", "double:new", 300),
+        ("going back", "double:new", 300),
+        ("dropping", "double:new", 300),
+    ],
+)
+def test_a_kill_leaves_one_whole_space_that_answers(tmp_path, reopen, point, answering, embedded):
+    filled = reopen()
+    for n in range(3):
+        filled.add_bytes(f"{n}.txt", NOTES.replace(b"topic", f"topic {n}".encode()))
+    with python(KILLED, tmp_path / "home", point) as process:
+        process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGKILL
+    again = HashEmbedder("new")
+    library = reopen(shelf=Shelf(again, HashEmbedder()))
+    space = library.spaces.answering.standing().space
+    assert space.name == answering
+    assert len(index_of(library).ids()) == library.size() == 300
+    with library._database.read() as connection:
+        assert connection.scalar(select(func.count()).where(vectors.c.space_id == again.space.id)) == embedded
+        assert connection.exec_driver_sql("PRAGMA integrity_check").scalar() == "ok"
+    library.spaces.use("double:new", quietly, Stop())
+    assert (library.missing_vectors(), again.embedded) == (0, 300 - embedded)
+    assert library.search("Line 12 speaks", k=1)

@@ -1,0 +1,352 @@
+"""Spaces of vectors: one answers while another is built, the swap is one commit, and a changed model is noticed."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+import pytest
+from sqlalchemy import func, select
+
+from crag.database.tables import spaces, vectors
+from crag.errors import BadRequest, ModelFault, NotFound, Stopped
+from crag.library import embedders
+from crag.library.rows import write_vectors
+from crag.library.spaces import activate_space
+from crag.stopping import Stop
+from tests.doubles.library import HashEmbedder, Shelf, index_of
+
+NOTES = "\n".join(f"Line {n} speaks of topic {n % 7} and word{n}." for n in range(300)).encode()
+OLD, NEW = "double:hash", "double:new"
+
+
+def quietly(_progress):
+    """Progress that nobody watches."""
+
+
+@pytest.fixture(autouse=True)
+def _look_each_time(monkeypatch):
+    """A changed model is noticed after some seconds; here at each use."""
+    monkeypatch.setattr(embedders, "_REMEMBERED_SECONDS", 0)
+    monkeypatch.setattr(embedders, "_FAULT_REMEMBERED_SECONDS", 0)
+
+
+@pytest.fixture
+def old():
+    return HashEmbedder()
+
+
+@pytest.fixture
+def new():
+    return HashEmbedder("new")
+
+
+@pytest.fixture
+def filled(reopen, old):
+    library = reopen(shelf=Shelf(old))
+    library.add_bytes("notes.txt", NOTES)
+    return library
+
+
+@pytest.fixture
+def switching(filled, reopen, old, new):
+    """The library after the settings were changed to the new embedder."""
+    return reopen(shelf=Shelf(new, old))
+
+
+def answers(library):
+    space = library.spaces.answering.standing().space
+    return space.name if space else None
+
+
+def states(library):
+    return {report.space.name: (report.state, report.vectors) for report in library.spaces.reports()}
+
+
+def check_found(library):
+    """Everything is found in the space that answers, as near as can be."""
+    space = library.spaces.answering.standing().space
+    with library._database.read() as connection:
+        assert connection.scalar(select(func.count()).where(vectors.c.space_id == space.id)) == library.size()
+    assert len(index_of(library).ids()) == library.size()
+    assert library.search("word123", k=1)[0].text.endswith("word123.")
+
+
+def test_the_first_document_brings_its_space_in_the_same_commit(library):
+    assert (answers(library), library.spaces.reports()) == (None, [])
+    library.add_bytes("a.txt", b"A.")
+    assert states(library) == {OLD: ("answering", 1)}
+    with library._database.read() as connection:
+        assert connection.scalar(select(func.count()).where(spaces.c.canary.is_not(None))) == 1
+
+
+def test_one_shot_use_of_other_settings_leaves_what_answers(switching, new):
+    assert switching.search("word123", k=1)[0].text.endswith("word123.")
+    assert switching.add_bytes("more.txt", b"One more.").status == "added"
+    assert (answers(switching), new.embedded, switching.missing_vectors()) == (OLD, 0, 0)
+    assert switching.spaces.answering.wanted() == NEW
+
+
+def test_the_background_builds_and_swaps_and_the_others_see_it(filled, switching):
+    switching.space_work.begin()
+    assert switching.space_work.wait(20)
+    assert (answers(switching), answers(filled)) == (NEW, NEW)
+    assert states(switching) == {NEW: ("answering", 300), OLD: ("kept", 300)}
+    check_found(switching)
+
+
+def test_another_process_that_has_the_model_follows_at_the_next_question(filled, reopen, old, new):
+    other = reopen(shelf=Shelf(old, new))
+    check_found(other)
+    reopen(shelf=Shelf(new, old)).spaces.use(NEW, quietly, Stop())
+    assert new.asked == []
+    check_found(other)
+    assert new.asked == ["word123"]
+
+
+def test_no_question_and_no_document_is_lost_while_switching(filled, switching, old, new):
+    """The swap waits for the last document added meanwhile; each question is answered by one whole space."""
+    new.before_batch = lambda: time.sleep(0.01)
+    failures, asked, halt = [], [], threading.Event()
+
+    def ask():
+        try:
+            while not halt.is_set():
+                assert switching.search("word123", k=1)[0].text.endswith("word123.")
+                space = switching.spaces.answering.standing().space
+                assert len(switching._search.open_index(space).ids()) >= 300
+                asked.append(space.name)
+        except Exception as error:  # noqa: BLE001 — a thread's failure is shown by the test
+            failures.append(error)
+
+    def add():
+        try:
+            for n in range(15):
+                assert filled.add_bytes(f"{n}.txt", f"Added {n} meanwhile.".encode()).status == "added"
+        except Exception as error:  # noqa: BLE001 — as above
+            failures.append(error)
+
+    threads = [threading.Thread(target=target) for target in (ask, ask, add)]
+    filled.spaces._source.embedders.append(new)
+    for thread in threads:
+        thread.start()
+    switching.space_work.begin()
+    assert switching.space_work.wait(30)
+    threads[-1].join()
+    halt.set()
+    for thread in threads[:-1]:
+        thread.join()
+    assert failures == []
+    assert set(asked) == {OLD, NEW}
+    assert asked == sorted(asked), "from the old one, and after the swap from the new one only"
+    check_found(switching)
+    assert switching.size() == 315
+
+
+def test_a_document_embedded_before_the_swap_and_stored_after_it_is_embedded_again(filled, reopen, old, new):
+    library = reopen(shelf=Shelf(old, new))
+
+    def swap():
+        old.before_batch = lambda: None
+        library.spaces.use(NEW, quietly, Stop())
+
+    old.before_batch = swap
+    filled.spaces._source.embedders.append(new)
+    assert filled.add_bytes("late.txt", b"Too late for the old one.").status == "added"
+    assert library.missing_vectors() == 0
+    check_found(library)
+
+
+def test_a_build_that_is_stopped_keeps_what_is_done_and_goes_on(switching, reopen, old, new):
+    stop = Stop()
+    new.before_batch = lambda: new.embedded >= 256 and stop.request()
+    with pytest.raises(Stopped):
+        switching.spaces.keep_up(quietly, stop)
+    assert answers(switching) == OLD
+    assert states(switching)[NEW] == ("building", 256)
+    again = HashEmbedder("new")
+    library = reopen(shelf=Shelf(again, old))
+    library.spaces.keep_up(quietly, Stop())
+    assert (answers(library), again.embedded) == (NEW, 44)
+
+
+def test_going_back_sticks_until_it_is_chosen_anew(switching, reopen, old, new):
+    switching.spaces.use(NEW, quietly, Stop())
+    switching.add_bytes("more.txt", b"One more.")
+    assert switching.spaces.go_back(quietly, Stop()).name == OLD
+    assert switching.missing_vectors() == 0
+    restarted = reopen(shelf=Shelf(new, old))
+    restarted.spaces.keep_up(quietly, Stop())
+    assert (answers(restarted), restarted.spaces.answering.overruled()) == (OLD, NEW)
+    restarted.spaces.use(NEW, quietly, Stop())
+    assert (answers(restarted), restarted.spaces.answering.overruled()) == (NEW, "")
+    restarted.spaces.go_back(quietly, Stop())
+    third = HashEmbedder("third")
+    moved_on = reopen(shelf=Shelf(third, new, old))
+    moved_on.spaces.keep_up(quietly, Stop())
+    assert answers(moved_on) == "double:third", "an embedder that was not known then is a new choice"
+
+
+def test_cancelling_stays_with_what_answers(switching, reopen, old, new):
+    new.before_batch = lambda: new.embedded >= 256 and time.sleep(0.3)
+    switching.space_work.begin()
+    while states(switching).get(NEW, ("", 0))[1] < 256:
+        time.sleep(0.005)
+    switching.space_work.cancel()
+    assert switching.space_work.wait(20)
+    assert (answers(switching), switching.space_work.fault) == (OLD, "")
+    restarted = reopen(shelf=Shelf(new, old))
+    restarted.spaces.keep_up(quietly, Stop())
+    assert answers(restarted) == OLD
+    assert states(restarted)[NEW] == ("kept", 256)
+
+
+def test_what_the_application_chooses_by_itself_only_takes_the_place_of_the_builtin_vectors(filled, reopen, old, new):
+    library = reopen(shelf=Shelf(new, old, explicit=False))
+    library.spaces.keep_up(quietly, Stop())
+    assert (answers(library), library.spaces.answering.wanted()) == (OLD, OLD)
+
+
+def test_two_processes_that_are_set_differently_do_not_fight(filled, switching, reopen, old, new, monkeypatch):
+    """While the process that switched lives, the settings of another do not switch back; its hand may."""
+    switching.spaces.keep_up(quietly, Stop())
+    assert answers(filled) == NEW
+    monkeypatch.setattr("crag.library.switching.this_process", lambda: "another")
+    other = reopen(shelf=Shelf(old, new))
+    other.spaces.keep_up(quietly, Stop())
+    assert answers(other) == NEW
+    other.spaces.use(OLD, quietly, Stop())
+    assert answers(switching) == OLD
+    switching.spaces.keep_up(quietly, Stop())
+    assert answers(switching) == OLD
+
+
+def test_a_switch_that_was_overtaken_gives_way(switching, reopen, old, new):
+    """Another process decides by hand just before the swap."""
+    third = HashEmbedder("third")
+    other = reopen(shelf=Shelf(old, new, third))
+    overtaken = []
+
+    def overtake(_space):
+        if not overtaken:
+            overtaken.append(True)
+            other.spaces.use("double:third", quietly, Stop())
+
+    switching.spaces._prepare = overtake
+    switching.spaces._source.embedders.append(third)
+    switching.spaces.keep_up(quietly, Stop())
+    assert answers(switching) == "double:third"
+
+
+def test_dropping_frees_what_is_not_in_use(switching):
+    spaces_ = switching.spaces
+    old_space = spaces_.answering.standing().space
+    with pytest.raises(BadRequest, match="in use"):
+        spaces_.drop(old_space.id)
+    spaces_.use(NEW, quietly, Stop())
+    switching.save()
+    spaces_.drop(old_space.id)
+    assert states(switching) == {NEW: ("answering", 300)}
+    with pytest.raises(NotFound):
+        spaces_.go_back(quietly, Stop())
+    with pytest.raises(NotFound):
+        spaces_.drop(old_space.id)
+    check_found(switching)
+    spaces_.use(OLD, quietly, Stop())
+    check_found(switching)
+
+
+def test_other_weights_under_the_same_fingerprint_are_another_space(filled, old):
+    before = filled.spaces.answering.standing().space
+    old.weights = "changed"
+    assert filled.search("word123", k=1)[0].text.endswith("word123.")
+    assert "another model under the same name" in filled.spaces.answering.notice()
+    filled.space_work.begin()
+    assert filled.space_work.wait(20)
+    after = filled.spaces.answering.standing().space
+    assert (after.digest, after.dimension) == (f"{before.digest}+2", before.dimension)
+    check_found(filled)
+    assert filled.spaces.answering.notice() == ""
+    old.weights = ""
+    filled.spaces.keep_up(quietly, Stop())
+    assert filled.spaces.answering.standing().space == before, "the first one is recognised when it is back"
+
+
+def test_weights_that_change_while_a_document_is_embedded_are_noticed_before_it_is_stored(filled, old):
+    def change():
+        if old.embedded > 340:
+            old.weights = "changed"
+
+    old.before_batch = change
+    assert filled.add_bytes("more.txt", NOTES.replace(b"speaks", b"tells")).status == "added"
+    with filled._database.read() as connection:
+        per_space = dict(
+            connection.execute(select(spaces.c.digest, func.count()).join(vectors).group_by(spaces.c.digest)).all()
+        )
+    assert per_space == {"1": 300, "1+2": 300}
+
+
+def test_vectors_are_never_written_under_a_canary_that_is_not_theirs(filled, old):
+    space = filled.spaces.answering.standing().space
+    row = np.ones(space.dimension, dtype=np.float32) / np.sqrt(space.dimension)
+    with pytest.raises(ModelFault, match="same name"), filled._database.write() as connection:
+        write_vectors(connection, [1], np.stack([row]), space, row)
+
+
+def test_while_the_embedder_is_gone_words_answer_and_it_is_said(filled, old):
+    old.gone = True
+    assert filled.search("word123", k=1)[0].text.endswith("word123.")
+    assert OLD in filled.spaces.answering.notice()
+    assert "Start it." in filled.spaces.answering.notice()
+    result = filled.add_bytes("more.txt", b"One more.")
+    assert (result.status, result.error.code) == ("failed", "embedding_failed")
+    old.gone = False
+    filled.search("word123")
+    assert filled.spaces.answering.notice() == ""
+
+
+def test_while_the_old_embedder_is_gone_the_wanted_one_stands_in_and_takes_over(switching, old):
+    old.gone = True
+    assert switching.add_bytes("more.txt", b"One more about bees.").status == "added"
+    assert answers(switching) == OLD
+    assert switching.search("bees", k=1)[0].text == "One more about bees."
+    switching.spaces.keep_up(quietly, Stop())
+    assert answers(switching) == NEW
+    check_found(switching)
+
+
+def test_gaps_are_filled_when_the_embedder_is_back(filled, reopen, old, new):
+    library = reopen(shelf=Shelf(new, old, explicit=False))
+    library.space_work.begin()
+    assert library.space_work.wait(20)
+    old.gone = True
+    library.add_bytes("more.txt", b"One more about bees.")
+    assert library.missing_vectors() == 1
+    old.gone = False
+    library.search("bees")
+    assert library.space_work.wait(20)
+    assert library.missing_vectors() == 0
+
+
+def test_a_library_that_was_emptied_belongs_to_no_space(switching):
+    switching.remove([source.id for source in switching.sources()])
+    assert answers(switching) is None
+    switching.add_bytes("a.txt", b"Anew.")
+    assert (answers(switching), switching.missing_vectors()) == (NEW, 0)
+
+
+def test_a_library_of_before_the_canary_takes_it_at_the_first_occasion(filled, old):
+    with filled._database.write() as connection:
+        connection.execute(spaces.update().values(canary=None))
+    filled.spaces.keep_up(quietly, Stop())
+    old.weights = "changed"
+    filled.search("word1")
+    assert "same name" in filled.spaces.answering.notice()
+
+
+def test_a_space_can_be_activated_only_when_it_is_known(library):
+    from sqlalchemy.exc import IntegrityError
+
+    with pytest.raises(IntegrityError), library._database.write() as connection:
+        activate_space(connection, HashEmbedder("unknown").space)
