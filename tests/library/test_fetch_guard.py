@@ -112,7 +112,6 @@ def test_no_spelling_of_an_inner_address_is_fetched(canary: Canary, host: str) -
         "http://127.0.0.1:{port}?@example.com/",
         "http://",
         "http:///path",
-        "http://[2606:2800:21f:cb07::1%25eth0]:{port}/",
         "//127.0.0.77:{port}/",
         "file:///etc/hosts",
         "data:text/html,hello",
@@ -128,6 +127,11 @@ def test_no_spelling_of_an_inner_address_is_fetched(canary: Canary, host: str) -
 )
 def test_what_is_no_plain_web_address_is_refused(canary: Canary, template: str) -> None:
     assert code(template.replace("{port}", str(canary.port))) == "blocked_url"
+
+
+def test_an_address_with_a_zone_is_no_web_address() -> None:
+    with pytest.raises(SourceRefused, match="not a web address"):
+        read_link("http://[2606:2800:21f:cb07::1%25eth0]/")
 
 
 @pytest.mark.parametrize("address", INNER_ADDRESSES.split())
