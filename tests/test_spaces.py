@@ -1,0 +1,124 @@
+"""Embedders changed from outside: another model under the same name, servers that go, commands that switch."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from crag.assembly import open_application
+from crag.cli import main
+from crag.library import embedders
+from crag.runs import Trace
+from crag.settings import Settings
+from crag.types import RunOptions
+from tests.doubles.little_model import embed_words
+from tests.doubles.ollama import ScriptedOllama, closed_address
+
+BEES = b"# Bees\n\nBees dance to tell where the flowers are.\n\n# Wasps\n\nWasps build nests of paper.\n"
+QUESTION = "Where do bees tell the flowers are?"
+NOMIC = "ollama:nomic-embed-text"
+
+
+@pytest.fixture(autouse=True)
+def _look_each_time(monkeypatch):
+    monkeypatch.setattr(embedders, "_REMEMBERED_SECONDS", 0)
+    monkeypatch.setattr(embedders, "_FAULT_REMEMBERED_SECONDS", 0)
+
+
+@pytest.fixture
+def opened(tmp_path):
+    made = []
+
+    def open_(**settings):
+        made.append(open_application(Settings(home=tmp_path / "home", **settings)))
+        return made[-1]
+
+    yield open_
+    for application in made:
+        application.close()
+
+
+def ask(application) -> Trace:
+    run = application.runs.start(None, QUESTION, RunOptions(model="builtin"))
+    return Trace().apply_all(event for _, event in run.follow(seconds=30))
+
+
+def other_weights(texts, size):
+    """The vectors of another model of the same dimension."""
+    return [[*row[1:], row[0]] for row in embed_words([text[::-1] for text in texts], size)]
+
+
+@pytest.mark.parametrize("digest_told", [True, False], ids=["another digest", "the same digest"])
+def test_another_model_under_the_same_name_is_noticed_said_and_followed(opened, digest_told):
+    with ScriptedOllama() as ollama:
+        application = opened(ollama_host=ollama.url, embedder=NOMIC)
+        application.library.add_bytes("bees.md", BEES)
+        assert ask(application).notes == []
+        before = application.library.spaces.answering.standing().space
+        ollama.embed = other_weights
+        if digest_told:
+            ollama.models = [replace(model, digest="d" * 64) for model in ollama.models]
+        trace = ask(application)
+        assert (trace.state, trace.outcome) == ("done", "documents")
+        assert any("another model under the same name" in note for note in trace.notes)
+        application.library.space_work.begin()
+        assert application.library.space_work.wait(20)
+        after = application.library.spaces.answering.standing().space
+        assert (after.name, after.dimension) == (before.name, before.dimension)
+        assert after.digest == ("d" * 64 if digest_told else before.digest + "+2")
+        assert ask(application).notes == []
+
+
+def test_a_server_that_is_gone_leaves_the_words_and_a_note(opened):
+    with ScriptedOllama() as ollama:
+        opened(ollama_host=ollama.url, embedder=NOMIC).library.add_bytes("bees.md", BEES)
+    application = opened(ollama_host=closed_address(), embedder=NOMIC)
+    trace = ask(application)
+    assert (trace.state, trace.outcome) == ("done", "documents")
+    assert any("ollama serve" in note and "by words" in note for note in trace.notes)
+    assert any(check.status == "fail" and "ollama serve" in check.fix for check in application.diagnose())
+
+
+def test_old_vectors_whose_server_is_gone_give_way_to_those_that_are_wanted(opened):
+    with ScriptedOllama() as ollama:
+        opened(ollama_host=ollama.url, embedder=NOMIC).library.add_bytes("bees.md", BEES)
+    application = opened(ollama_host=closed_address(), embedder="builtin")
+    application.warm_up()
+    assert application.library.space_work.wait(20)
+    assert application.answering_embedder() == "Built-in vectors"
+    assert ask(application).notes == []
+
+
+def test_the_commands_of_spaces(tmp_path, capsys, monkeypatch):
+    def crag(*arguments):
+        code = main([*arguments, "--home", str(tmp_path / "home"), "--json"])
+        return code, json.loads(capsys.readouterr().out)
+
+    def states(document):
+        return {space["name"]: (space["state"], space["vectors"]) for space in document["spaces"]}
+
+    file = tmp_path / "bees.md"
+    file.write_bytes(BEES)
+    with ScriptedOllama() as ollama:
+        monkeypatch.setenv("OLLAMA_HOST", ollama.url)
+        assert crag("spaces") == (0, {"spaces": [], "wanted": "builtin", "overruled": None, "fault": None})
+        crag("add", str(file))
+        code, document = crag("spaces", "use", NOMIC)
+        count = document["spaces"][0]["passages"]
+        assert (code, states(document)) == (0, {NOMIC: ("answering", count), "builtin": ("kept", count)})
+        assert crag("search", "bees dance")[1]["hits"]
+        code, document = crag("spaces", "rollback")
+        assert (code, states(document)["builtin"]) == (0, ("answering", count))
+        monkeypatch.setenv("CRAG_EMBEDDER", NOMIC)
+        document = crag("spaces")[1]
+        assert (document["wanted"], document["overruled"]) == ("builtin", NOMIC)
+        in_use, kept = (space["id"] for space in document["spaces"])
+        code, refused = crag("spaces", "drop", in_use)
+        assert (code, refused["error"]["code"]) == (1, "bad_request")
+        assert crag("spaces", "drop", kept[:6]) == (0, {"dropped": kept})
+        code, refused = crag("spaces", "rollback")
+        assert (code, refused["error"]["code"]) == (1, "not_found")
+        assert crag("spaces", "use", "ollama:nobody")[0] == 1
+    assert crag("doctor")[0] == 0
