@@ -60,6 +60,7 @@ KINDS = {
     "markdown": "Markdown",
     "md": "Markdown",
     "text": "Text",
+    "image": "Picture",
     "txt": "Text",
 }
 _VERDICTS: dict[VerdictWord, tuple[str, str]] = {

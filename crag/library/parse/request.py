@@ -17,7 +17,7 @@ SUFFIXES = frozenset(
 )
 SUPPORTED = (
     "Add a PDF, an Office file (.docx, .pptx, .xlsx), OpenDocument text (.odt), an e-book (.epub), an e-mail (.eml), "
-    "a web page, a table (.csv), JSON, Markdown or text."
+    "a web page, a table (.csv), JSON, Markdown, text, a picture of text (.png, .jpg, .tif) or a .zip of these."
 )
 
 
