@@ -29,6 +29,13 @@ def main() -> None:
         [
             st.Page("pages/chat/page.py", title="Chat", icon=":material/forum:", default=True),
             st.Page("pages/documents/page.py", title="Documents", icon=":material/folder_open:", url_path="documents"),
+            st.Page(
+                "pages/retrieval/page.py",
+                title="Try retrieval",
+                icon=":material/manage_search:",
+                url_path="retrieval",
+                visibility="hidden",  # reached from Documents
+            ),
             st.Page("pages/settings/page.py", title="Settings", icon=":material/tune:", url_path="settings"),
         ],
         position="top",

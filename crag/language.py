@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 CHARACTERS = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
@@ -110,6 +110,11 @@ def terms(text: str) -> list[str]:
     Stop words and question words are left out.
     """
     return [term for token in _TOKEN.findall(text) for term in _terms_of(token)]
+
+
+def tokens(text: str) -> Iterator[tuple[int, str]]:
+    """Every word, number and run of Chinese or Korean of `text` as written, with where it begins."""
+    return ((found.start(), found.group()) for found in _TOKEN.finditer(text))
 
 
 def words(text: str) -> list[tuple[str, tuple[str, ...]]]:

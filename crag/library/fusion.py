@@ -19,11 +19,12 @@ def fuse(words: Mapping[int, float], cosines: Mapping[int, float], weight: float
     if not cosines:
         return {id_: value / most for id_, value in words.items()}
     lowest, highest = min(cosines.values()), max(cosines.values())
-    unknown, spread = median(cosines.values()), (highest - lowest) or 1.0
-    return {
-        id_: (1 - weight) * value / most + weight * (cosines.get(id_, unknown) - lowest) / spread
-        for id_, value in words.items()
-    }
+    unknown, spread = median(cosines.values()), highest - lowest
+
+    def nearness(id_: int) -> float:
+        return (cosines.get(id_, unknown) - lowest) / spread if spread else 1.0
+
+    return {id_: (1 - weight) * value / most + weight * nearness(id_) for id_, value in words.items()}
 
 
 def ranks(scores: Mapping[int, float]) -> dict[int, int]:

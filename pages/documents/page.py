@@ -38,7 +38,10 @@ def _head() -> None:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.title("Documents", anchor=False, width="content")
         if application().library.counts()[0]:
-            st.button("Refresh all", icon=":material/sync:", on_click=dialogs.ask, args=(refresh.REFRESH,))
+            with st.container(horizontal=True, width="content"):
+                if st.button("Try retrieval", icon=":material/manage_search:"):
+                    st.switch_page("pages/retrieval/page.py")
+                st.button("Refresh all", icon=":material/sync:", on_click=dialogs.ask, args=(refresh.REFRESH,))
 
 
 def _add(collection: str) -> None:

@@ -70,6 +70,11 @@ def paragraphs(text: str) -> str:
     return "  \n".join(_escape(line.strip()) for line in lines)
 
 
+def verbatim(text: str) -> str:
+    """A piece of foreign text with its blanks and lines as they are, to be put beside other pieces."""
+    return "  \n".join(map(_escape, visible(text).split("\n")))
+
+
 def answer(
     text: str,
     citations: Mapping[int, Citation] | None = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +11,7 @@ import streamlit as st
 
 from crag.errors import CragError
 from crag.runs import Trace
-from crag.types import Passage
+from crag.types import Passage, Strip
 from pages.parts import markdown, words
 from pages.parts.device import is_phone
 from pages.parts.resources import application
@@ -40,32 +40,50 @@ def open_drawer(view: SourceView, on_close: Callable[[], None], on_only: Callabl
     dialog(_draw)(view, trace, passage, on_only)
 
 
+def open_passage(passage_id: int, on_close: Callable[[], None]) -> None:
+    """Draw the drawer over the page for a passage of the library that belongs to no run."""
+    passage = application().library.passage(passage_id)
+    title = markdown.label(passage.title, 120) if passage else "This document is no longer in the library"
+    dialog = st.dialog(title, width=720, position="right", icon=":material/description:", on_dismiss=on_close)
+    dialog(_draw_alone)(passage)
+
+
+def _draw_alone(passage: Passage | None) -> None:
+    if passage is not None:
+        _draw_original(SourceView("", passage.id), passage, ())
+
+
 def _draw(view: SourceView, trace: Trace, passage: Passage, on_only: Callable[[str], None]) -> None:
-    verdict = trace.verdicts.get(passage.id)
+    verdict, cut = trace.verdicts.get(passage.id), trace.strips.get(passage.id, ())
     reason = markdown.label(verdict.reason) if verdict else ""
     st.markdown(f"{words.verdict_badge(verdict)} :small[{reason}]")
     if passage.origin == "web":
         st.text(passage.location)  # as it is, to be read and copied
-        _text(view, trace, passage)
+        _text(view, passage, cut)
         return
     if st.button("Only this document", icon=":material/filter_alt:", type="tertiary"):
         on_only(passage.source_id)
         st.rerun()
+    _draw_original(view, passage, cut)
+
+
+def _draw_original(view: SourceView, passage: Passage, cut: Sequence[Strip]) -> None:
+    """The page of the document, where there is a picture of it, and the text."""
     path = _picture_file(passage)
     if path is None or passage.page is None:
-        _text(view, trace, passage)
+        _text(view, passage, cut)
         return
     try:
         pages = _page_count(str(path))
     except CragError as error:
         st.caption(markdown.label(str(error)))
-        _text(view, trace, passage)
+        _text(view, passage, cut)
         return
     page_tab, text_tab = st.tabs(["Page", "Text"])
     with page_tab:
         _page(view, passage, path, pages)
     with text_tab:
-        _text(view, trace, passage)
+        _text(view, passage, cut)
 
 
 def _picture_file(passage: Passage) -> Path | None:
@@ -125,13 +143,13 @@ def _picture(path: str, page: int, highlight: str, strong: str, *, cut: bool) ->
     return page_picture(Path(path), page, highlight, strong, around_passage=cut)
 
 
-def _text(view: SourceView, trace: Trace, passage: Passage) -> None:
+def _text(view: SourceView, passage: Passage, cut: Sequence[Strip]) -> None:
     before, found, after = passage.context.partition(passage.text)
     if not found:
         before, after = "", ""
     if before.strip():
         _context(before[-_CONTEXT_LENGTH:])
-    if cut := trace.strips.get(passage.id):
+    if cut:
         for strip in cut:
             text = markdown.label(strip.text, 2_000)
             kept = f":green[:material/check:] {_marked(strip.text, view.quote)}"

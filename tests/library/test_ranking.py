@@ -47,6 +47,7 @@ def test_without_vectors_the_words_decide_and_one_without_a_vector_counts_as_usu
     assert fuse({1: 8.0, 2: 4.0}, {}, 0.25) == {1: 1.0, 2: 0.5}
     assert fuse({1: 1.0, 2: 1.0, 3: 1.0, 4: 1.0}, {1: 0.2, 2: 0.4, 3: 0.6}, 0.5)[4] == pytest.approx(0.75)
     assert fuse({}, {}, 0.5) == {}
+    assert fuse({1: 2.0}, {1: 0.3}, 0.25) == {1: 1.0}
 
 
 def test_ranks_begin_with_one_and_leave_out_what_has_no_score():

@@ -1,0 +1,1 @@
+"""The page to try retrieval on, and its parts."""
