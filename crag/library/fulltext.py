@@ -43,6 +43,8 @@ def _terms_of_word(word: str) -> str:
 
 def fold(body: str) -> str:
     """The text without Latin accents and in the usual forms of letters and digits, so that *café* finds *cafe*."""
+    if body.isascii():
+        return body
     apart = unicodedata.normalize("NFKD", body)
     return unicodedata.normalize("NFC", "".join(sign for sign in apart if not "\u0300" <= sign <= "\u036f"))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
@@ -10,6 +11,7 @@ from pathlib import Path
 _FILE = "tokenizers/l2_supercat_tokenizer_config.json"
 _MOST_WORDS = 100_000
 _LONGEST_WORD = 64
+_MARKS = ",.;:!?)"  # no token joins one of these to a letter or digit before it
 _SPECIAL = ("<s>", "</s>", "<unk>")
 _BYTES_PER_ID = 2  # there are 32,000
 _LATER_BYTES = range(3 + 0x80, 3 + 0xC0)  # ids of the bytes after the first of a character spelled out in bytes
@@ -28,7 +30,8 @@ class LlamaTokens:
         self._tokenizer = Tokenizer.from_file(str(file))
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
-        self._words = _Words(self._encode)
+        marks = {mark: array("H", [self._tokenizer.token_to_id(mark)]).tobytes() for mark in _MARKS}
+        self._words = _Words(self._encode, marks)
 
     def ids(self, text: str) -> bytes:
         """The ids as unsigned integers of 16 bits in the machine's order."""
@@ -51,8 +54,6 @@ class LlamaTokens:
         return len(ids) - int(np.count_nonzero(later))
 
     def _encode(self, text: str) -> bytes:
-        from array import array
-
         whole = text.encode("utf-8", "replace").decode()  # half surrogates are no text to the tokenizer
         return array("H", self._tokenizer.encode(whole, add_special_tokens=False).ids).tobytes()
 
@@ -67,12 +68,17 @@ def _is_plain(text: str) -> bool:
 class _Words(dict[str, bytes]):
     """The ids of words; forgets all when there are too many, and does not keep what is hardly a word."""
 
-    def __init__(self, encode: Callable[[str], bytes]) -> None:
+    def __init__(self, encode: Callable[[str], bytes], marks: dict[str, bytes]) -> None:
         super().__init__()
         self._encode = encode
+        self._marks = marks
 
     def __missing__(self, word: str) -> bytes:
-        ids = self._encode(word)
+        before, mark = word[:-1], word[-1:]
+        if mark in self._marks and before[-1:].isascii() and before[-1:].isalnum():
+            ids = self[before] + self._marks[mark]
+        else:
+            ids = self._encode(word)
         if len(self) >= _MOST_WORDS:
             self.clear()
         if len(word) <= _LONGEST_WORD:
