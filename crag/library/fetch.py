@@ -16,6 +16,7 @@ from crag.errors import SourceRefused
 from crag.library.addresses import Resolver, may_reach, resolve
 from crag.library.links import DEFAULT_PORTS, Link, into_own_network, read_link, service_port
 from crag.library.response import Fetched, describe_status, read_header, read_response
+from crag.library.robots import AGENT
 from crag.settings import Network
 from crag.stopping import Stop
 from crag.types import Progress
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 MAX_REDIRECTS = 5
 _REDIRECTS = (301, 302, 303, 307, 308)
 _HEADERS = {
-    "User-Agent": "crag-chat",
+    "User-Agent": AGENT,
     "Accept": "text/html,application/xhtml+xml,application/pdf,text/*;q=0.9,*/*;q=0.5",
     "Accept-Encoding": "gzip",
     "Connection": "close",

@@ -12,7 +12,7 @@ from crag.library.response import ErrorStatus, Fetched
 if TYPE_CHECKING:
     from protego import Protego
 
-AGENT = "crag-chat"
+AGENT = "crag-chat"  # the name that sites know this program by
 _MOST_BYTES = 2 * 1024 * 1024  # RFC 9309, section 2.5, asks for 500 KiB at least
 _LONGEST_DELAY = 5.0
 
