@@ -145,8 +145,10 @@ def added_text(result: AddResult) -> str:
     """One line about one source that was to be added."""
     if result.error:
         return printable(f"✗ {result.source}: {result.error.message}")
-    words = {"added": "added", "unchanged": "unchanged: it was already here", "replaced": "replaced by its new text"}
     pages = f"{result.pages} pages, " if result.pages else ""
+    if result.status == "unchanged":
+        return printable(f"✓ {result.source}: unchanged, it was already here as “{result.title}”")
+    words = {"added": "added", "replaced": "replaced by its new text"}
     return printable(f"✓ {result.title}: {words[result.status]}, {pages}{result.passages} passages")
 
 

@@ -258,7 +258,10 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class AddResult:
-    """What became of one file or address that was to be added."""
+    """What became of one file or address that was to be added.
+
+    `older` are the ids of documents that stay under the same name: uploads of other content, which replace nothing.
+    """
 
     source: str
     id: str | None
@@ -267,6 +270,7 @@ class AddResult:
     passages: int = 0
     pages: int | None = None
     error: Refusal | None = None
+    older: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

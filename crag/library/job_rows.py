@@ -184,5 +184,6 @@ def _job(row: Row[Any]) -> Job:
 
 
 def _result(entry: dict[str, Any]) -> AddResult:
-    error = entry.pop("error")
-    return AddResult(**entry, error=Refusal(**error) if error else None)
+    error = entry["error"]
+    older = tuple(entry.get("older", ()))
+    return AddResult(**entry | {"error": Refusal(**error) if error else None, "older": older})

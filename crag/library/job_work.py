@@ -28,7 +28,9 @@ def add_all(library: Library, spool: Spool, job: Job, report: Report, stop: Stop
     """One result for each file of the job. Raises `CragError`, `Stopped`."""
     way: _Way = {"collection": job.collection, "progress": report, "stop": stop}
     if job.kind == "upload":
-        yield from library.add_upload(job.name, spool.get(job.id), **way)
+        for result in library.add_upload(job.name, spool.get(job.id), **way):
+            older = library.namesakes(result.id) if result.id and result.status != "unchanged" else []
+            yield replace(result, older=tuple(source.id for source in older))
     elif job.kind == "address":
         yield library.add_url(job.spec, **way)
     elif job.kind == "site":

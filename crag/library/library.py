@@ -204,6 +204,13 @@ class Library:
             return source
         raise NotFound("This document is no longer in the library.")
 
+    def namesakes(self, source_id: str) -> list[Source]:
+        """Other documents of its collection under the same name: uploads of other content, which replace nothing."""
+        if not (source := self._store.source(source_id)):
+            return []
+        same = (sources.c.collection == source.collection, sources.c.location == source.location)
+        return self._store.sources(*same, sources.c.id != source_id)
+
     def collections(self) -> list[Collection]:
         """Every collection with its counts, the default one first."""
         return self._collections.all()

@@ -34,10 +34,16 @@ def uploader(label: str, collection: str = "") -> None:
 
 
 def _hand_over(key: str, collection: str) -> None:
-    """A new key afterwards: else the uploader would list the same files again."""
+    """A new key afterwards: else the uploader would list the same files again.
+
+    Streamlit calls this once more when another click interrupts it, so each file is remembered before it is taken.
+    """
     files: list[Any] = st.session_state[key] or []
+    taken: set[str] = st.session_state.setdefault("uploads_taken", set())
     for file in files:
-        application().jobs.submit_bytes(file.name, file.getvalue(), collection or DEFAULT_COLLECTION)
+        if file.file_id not in taken:
+            taken.add(file.file_id)
+            application().jobs.submit_bytes(file.name, file.getvalue(), collection or DEFAULT_COLLECTION)
     st.session_state.upload_generation += 1
 
 

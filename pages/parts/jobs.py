@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from crag.types import AddResult, Progress
+from crag.types import Progress
 from pages.parts import markdown, words
 from pages.parts.device import is_phone
+from pages.parts.job_results import counted, draw_results
 from pages.parts.resources import application
 
 if TYPE_CHECKING:
@@ -47,27 +48,27 @@ def _block(was_active: bool) -> None:
 
 
 def _headline(jobs: list[Job]) -> str:
-    became = [job.result.status for job in jobs if job.state == "done" and job.result is not None]
-    added, unchanged = len(became) - became.count("unchanged"), became.count("unchanged")
+    results = [result for job in jobs for result in job.results]
+    added = sum(result.status in ("added", "replaced") for result in results)
     working = sum(job.state in _WAITING for job in jobs)
-    refused = sum(job.state == "failed" for job in jobs)
-    cancelled = len(jobs) - len(became) - working - refused
     if working:
-        title = f"Adding {words.count(len(jobs), 'document')}"
-        counted = {"done": added, "in progress": working}
+        title = f"Adding {words.count(len(jobs), 'document')}" if len(results) <= len(jobs) else "Adding documents"
+        facts = [f"{added} done" if added else "", f"{working} in progress"]
     else:
         title = f"Added {words.count(added, 'document')}" if added else "Nothing added"
-        counted = {}
-    counted |= {"unchanged": unchanged, "refused": refused, "cancelled": cancelled}
+        facts = []
+    cancelled = sum(job.state == "cancelled" for job in jobs)
+    facts += [counted(results, "unchanged"), counted(results, "failed"), f"{cancelled} cancelled" if cancelled else ""]
     collections = {job.collection for job in jobs}
     where = f"to {markdown.label(collections.pop(), 60)}" if len(collections) == 1 and (added or working) else ""
-    counts = ", ".join(f"{number} {word}" for word, number in counted.items() if number)
+    counts = ", ".join(fact for fact in facts if fact)
     return f"**{title}** {words.grey(' · '.join(fact for fact in (where, counts) if fact))}"
 
 
 def _row(job: Job) -> None:
     waiting = job.state in _WAITING
-    with st.container(horizontal=True, vertical_alignment="center", wrap=False):
+    tall = len(job.results) > 1
+    with st.container(horizontal=True, vertical_alignment="top" if tall else "center", wrap=False):
         if is_phone():  # too narrow for two columns
             with st.container(gap=None):
                 _name(job)
@@ -96,33 +97,26 @@ def _sign(job: Job) -> str:
 
 def _outcome(job: Job) -> None:
     if job.state == "working":
-        st.progress(_share(job.progress), text=words.grey(_stage(job.progress)))
+        st.progress(_share(job.progress), text=words.grey(_stage(job)))
     elif job.state == "waiting":
-        st.caption("waiting")
+        st.caption("waiting to go on" if job.resumed else "waiting")
     elif job.state == "cancelled":
-        st.caption("Cancelled. Nothing was stored.")
-    elif job.result is not None:
-        st.markdown(f":small[{_became(job.result)}]")
+        st.caption(
+            "Cancelled. What is listed here was added before." if job.results else "Cancelled. Nothing was stored."
+        )
+    if job.results:
+        draw_results(job)
 
 
 def _share(progress: Progress) -> float:
     return min(1.0, progress.done / progress.total) if progress.total else 0.0
 
 
-def _stage(progress: Progress) -> str:
-    stage = markdown.label(progress.stage, 60)
-    return f"{stage} {progress.done:,} of {progress.total:,}" if progress.total else stage
-
-
-def _became(result: AddResult) -> str:
-    if result.error is not None:
-        first, stop, rest = result.error.message.partition(". ")
-        return f":red[{markdown.label(first + stop.strip())}] {markdown.label(rest)}"
-    if result.status == "unchanged":
-        return ":gray[Unchanged: the same file was already here]"
-    pages = f"{words.count(result.pages, 'page')}, " if result.pages else ""
-    word = "Replaced" if result.status == "replaced" else "Added"
-    return f":gray[{word}: {pages}{words.count(result.passages, 'passage')}]"
+def _stage(job: Job) -> str:
+    stage = markdown.label(job.progress.stage, 60)
+    if job.progress.total:
+        stage = f"{stage} {job.progress.done:,} of {job.progress.total:,}"
+    return f"{words.count(len(job.results), 'file')} done · {stage}" if job.results else stage
 
 
 def _cancel(job_id: str) -> None:

@@ -74,8 +74,8 @@ def test_a_folder_lists_what_became_of_each_file(chat, services, tmp_path):
     chat.run()
     chat.switch_page("pages/documents/page.py").run()
     until(chat, lambda: said(chat, "Added 1 document"))
-    assert said(chat, "a.txt Added: 1 passage")
-    assert said(chat, "b.txt The file is empty.")
+    assert said(chat, "a.txt :gray[Added: 1 passage]")
+    assert said(chat, "b.txt :red[The file is empty.]")
     assert any("1 refused, 1 added" in expander.label for expander in chat.expander)
 
 

@@ -1,0 +1,81 @@
+"""What became of each file of a job: one line for a file alone, a list that opens for folder, archive, site."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from crag.types import AddResult, AddStatus
+from pages.parts import markdown, words
+from pages.parts.resources import application
+
+if TYPE_CHECKING:
+    from crag.library.job_rows import Job
+
+_LISTED = 100
+_ORDER: dict[AddStatus, str] = {
+    "failed": "refused",
+    "added": "added",
+    "replaced": "replaced",
+    "unchanged": "unchanged",
+}
+
+
+def counted(results: Sequence[AddResult], status: AddStatus) -> str:
+    """How many of these there are, with their word; empty for none."""
+    number = sum(result.status == status for result in results)
+    return f"{number:,} {_ORDER[status]}" if number else ""
+
+
+def draw_results(job: Job) -> None:
+    """The results of a job that has any."""
+    if len(job.results) == 1 and job.kind not in ("path", "site"):
+        st.markdown(f":small[{_became(job.results[0])}]")
+    else:
+        _draw_list(job)
+    if job.finished:
+        _draw_older(job)
+
+
+def _draw_list(job: Job) -> None:
+    facts = [fact for status in _ORDER if (fact := counted(job.results, status))]
+    with st.expander(f":small[{', '.join(facts)}]", type="compact", key=f"results-{job.id}"):
+        chosen = sorted(job.results, key=lambda result: list(_ORDER).index(result.status))[:_LISTED]
+        lines = (f"{markdown.label(result.title, 80)} {_became(result)}" for result in chosen)
+        st.markdown("\n".join(f"- :small[{line}]" for line in lines))
+        if len(job.results) > _LISTED:
+            st.caption(f"and {len(job.results) - _LISTED:,} more")
+
+
+def _became(result: AddResult) -> str:
+    if result.error is not None:
+        first, stop, rest = result.error.message.partition(". ")
+        return f":red[{markdown.label(first + stop.strip())}] {markdown.label(rest)}"
+    if result.status == "unchanged":
+        return f":gray[Unchanged: the same file was already here, as “{markdown.label(result.title, 80)}”]"
+    pages = f"{words.count(result.pages, 'page')}, " if result.pages else ""
+    word = "Replaced" if result.status == "replaced" else "Added"
+    older = ". An older one of this name stays, too" if result.older else ""
+    return f":gray[{word}: {pages}{words.count(result.passages, 'passage')}{older}]"
+
+
+def _draw_older(job: Job) -> None:
+    """An upload of the same name with other content may be a new version, or something else: the person decides."""
+    named = {older for result in job.results for older in result.older}
+    older = [source.id for source in application().library.sources() if source.id in named] if named else []
+    if older:
+        st.button(
+            f"Remove {words.count(len(older), 'older document')}",
+            icon=":material/delete:",
+            type="tertiary",
+            key=f"older-{job.id}",
+            on_click=_remove,
+            args=(older,),
+        )
+
+
+def _remove(source_ids: list[str]) -> None:
+    application().library.remove(source_ids)
+    st.rerun()
