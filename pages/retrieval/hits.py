@@ -25,7 +25,7 @@ def draw(number: int, hit: Hit, on_open: Callable[[int], None]) -> None:
             on_click=on_open,
             args=(passage.id,),
         )
-        if passage.heading:
+        if passage.heading not in ("", passage.title):
             st.caption(markdown.label(passage.heading, 160))
         st.markdown(f":small[{_scores(hit)}]")
         st.markdown(_text(hit))

@@ -44,14 +44,13 @@ def _ask() -> tuple[str, int, str]:
         "Question or words",
         icon=":material/search:",
         placeholder="When is the lift serviced?",
-        max_chars=_LONGEST_QUERY,
         key="retrieval_query",
     )
     names = [collection.name for collection in application().library.collections()]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = st.selectbox("Within", [_EVERYTHING, *names], key="retrieval_collection", width=320)
         k = st.number_input("Hits", 1, _MOST_HITS, 4, key="retrieval_hits", width=140)
-    return (query or "").strip(), int(k), "" if chosen == _EVERYTHING else chosen
+    return (query or "").strip()[:_LONGEST_QUERY], int(k), "" if chosen == _EVERYTHING else chosen
 
 
 def _search(query: str, k: int, collection: str) -> None:
