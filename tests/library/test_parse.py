@@ -217,6 +217,15 @@ def test_a_declared_charset_is_honoured(text: str, encoding: str, declared: str)
     assert text in read("a", text.encode(encoding), content_type="text/plain", charset=declared).blocks[0].text
 
 
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [(KOREAN, "cp949"), (CHINESE, "gb18030"), (TAIWANESE, "big5"), (JAPANESE, "cp932"), (GERMAN, "cp1252")],
+    ids=lambda value: value[:10],
+)
+def test_a_page_that_does_not_say_its_charset_is_read_in_the_right_one(text: str, encoding: str) -> None:
+    assert text in read("a.html", f"<html><body><p>{text}</p></body></html>".encode(encoding)).blocks[0].text
+
+
 def test_a_wrongly_declared_charset_is_not_believed() -> None:
     assert read("a.txt", KOREAN.encode(), charset="ascii").blocks[0].text == KOREAN
     assert read("a.txt", KOREAN.encode("cp949"), charset="utf-8").blocks[0].text == KOREAN

@@ -109,7 +109,10 @@ OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(1000)
         ("a.pptx", archive(ppt__presentation_dot_xml=b"<x/>"), "unsupported"),
         ("a.xlsx", archive(xl__workbook_dot_xml=b"<x/>"), "unsupported"),
         ("a.doc", OLE, "unsupported"),
-        ("a.docx", OLE + "EncryptedPackage".encode("utf-16-le"), "encrypted"),
+        *[
+            (f"a.{kind}", OLE + "EncryptedPackage".encode("utf-16-le"), "encrypted")
+            for kind in ("docx", "pptx", "xlsx")
+        ],
         ("a.pdf", drawn(encrypt=StandardEncryption("user", "owner")), "encrypted"),
         ("a.pdf", scan(), "no_text"),
         ("a.pdf", b"%PDF-1.4\nnothing else", "corrupt"),
@@ -190,6 +193,8 @@ def test_html_without_end_tags_is_bounded(tag: bytes) -> None:
 
 def test_one_byte_over_the_limit_is_refused_before_it_is_read() -> None:
     assert parse("a.txt", b"x" * 1000, stop=Stop(), limits=Limits(size=1000)).blocks
+    refused = refusal("a.txt", b"x" * (3 << 20), size=2 << 20)
+    assert (refused.code, "limit of 2 MB" in refused.message) == ("too_large", True)
     assert refusal("a.txt", b"x" * 1001, size=1000).code == "too_large"
 
 

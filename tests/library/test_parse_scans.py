@@ -80,9 +80,7 @@ def test_a_picture_of_text_is_read_and_each_one_of_a_tiff_is_a_page() -> None:
 
 @needs_tesseract
 def test_a_photograph_holds_no_text() -> None:
-    noise = Image.frombytes("L", (300, 300), Random(6).randbytes(90_000)).resize(
-        (600, 600)
-    )  # read as words
+    noise = Image.frombytes("L", (300, 300), Random(6).randbytes(90_000)).resize((600, 600))  # read as words
     assert refusal("a.pdf", pages(noise)).startswith("no_text: There is no text in it")
 
 

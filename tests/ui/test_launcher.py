@@ -49,6 +49,12 @@ def test_foreign_names_get_no_socket(address):
     assert _handshake(int(address.rpartition(":")[2]), "evil.example") in {"400", "403"}
 
 
+def test_a_file_put_straight_to_the_upload_address_is_refused(address):
+    place = f"{address}/_stcore/upload_file/00000000-0000-4000-8000-000000000000/00000000-0000-4000-8000-000000000001"
+    answer = httpx.put(place, files={"file": ("a.pdf", b"MZ\x90\0")})
+    assert 400 <= answer.status_code < 500
+
+
 def test_it_listens_on_this_machine_only(address):
     port = int(address.rpartition(":")[2])
     others = {info[4][0] for info in socket.getaddrinfo(socket.gethostname(), port, socket.AF_INET)}
