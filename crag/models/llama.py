@@ -30,7 +30,8 @@ class LlamaTokens:
         self._tokenizer = Tokenizer.from_file(str(file))
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
-        marks = {mark: array("H", [self._tokenizer.token_to_id(mark)]).tobytes() for mark in _MARKS}
+        vocabulary = self._tokenizer.get_vocab()
+        marks = {mark: array("H", [vocabulary[mark]]).tobytes() for mark in _MARKS}
         self._words = _Words(self._encode, marks)
 
     def ids(self, text: str) -> bytes:
