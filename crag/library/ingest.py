@@ -72,7 +72,7 @@ class Ingest:
         def put(content: NewPassages) -> Stored:
             # Here already, for a slow disk should not hold up other writers.
             self._originals.keep(identity.sha256, incoming.document.data)
-            return self._store.put(identity, description, content, prepare)
+            return self._store.put(identity, description, content, prepare, stop.check)
 
         stored = self._put(put, reading, report, stop)
         if stored.dropped:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 
 from crag.database import Database
@@ -18,6 +19,7 @@ from crag.library.fulltext import FullText
 from crag.library.ingest import Incoming, Ingest
 from crag.library.intake import Intake, files_in, is_address, without_password
 from crag.library.originals import Originals
+from crag.library.overlap import overlap
 from crag.library.passages import count_passages, count_unembedded, read_passages
 from crag.library.questions import suggest_questions
 from crag.library.reading import CHUNK_OVERLAP, CHUNK_TOKENS, GuardedReader, Read, Report
@@ -169,11 +171,12 @@ class Library:
             return
         if not files:
             yield _failed(spec, SourceRefused("empty", "There is no file in this folder that can be read."))
-        for file in files:
-            if is_archive(file.name, file):
-                yield from self._add_archive(str(file), file, collection, progress, stop)
+        for are_archives, group in groupby(files, lambda file: is_archive(file.name, file)):
+            if are_archives:
+                for file in group:
+                    yield from self._add_archive(str(file), file, collection, progress, stop)
             else:
-                yield self.add_path(file, collection=collection, progress=progress, stop=stop)
+                yield from self._add_files(group, collection, progress, stop or Stop())
 
     def add_reading(
         self, incoming: Incoming, read: Read, *, progress: Report | None = None, stop: Stop | None = None
@@ -296,6 +299,14 @@ class Library:
         """The last thing to call; the database stays open, as it is not the library's own."""
         self.space_work.close()
         self._search.close()
+
+    def _add_files(
+        self, files: Iterable[Path], collection: str, progress: Report | None, stop: Stop
+    ) -> Iterator[AddResult]:
+        def add(file: Path, stop: Stop) -> AddResult:
+            return self.add_path(file, collection=collection, progress=progress, stop=stop)
+
+        yield from overlap(add, files, stop)
 
     def _add_archive(
         self, asked: str, archive: Path | bytes, collection: str, progress: Report | None, stop: Stop | None

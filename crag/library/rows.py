@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, select, text, update
 
-from crag.database.tables import collections, epochs, passages, sources, vectors
+from crag.database.tables import collections, epochs, passages, sources
 from crag.library.spaces import ensure_space
 from crag.library.split import Chunk
 from crag.protocols import Vectors
 from crag.types import AddStatus, Space
+
+# Given to the driver as they are: for as many rows SQLAlchemy's own way takes several times as long.
+_ADD_PASSAGE = (
+    "INSERT INTO passages (id, source_id, ordinal, page, heading, text, context_start, context_end)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_ADD_TERMS = "INSERT INTO passage_terms (rowid, terms) VALUES (?, ?)"
+_REMOVE_TERMS = "DELETE FROM passage_terms WHERE rowid IN (SELECT id FROM passages WHERE source_id = ?)"
+_ADD_VECTOR = "INSERT INTO vectors (passage_id, space_id, vector) VALUES (?, ?, ?)"
+_ROWS_AT_ONCE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,30 +133,45 @@ def write_source(connection: Connection, identity: Identity, description: Descri
     return source_id
 
 
-def write_passages(connection: Connection, source_id: str, content: NewPassages) -> None:
-    """Adds the passages of a source with their search terms and vectors, and begins a new epoch."""
-    fields = ("ordinal", "page", "heading", "text", "context_start", "context_end")
-    rows = [{"source_id": source_id} | {name: getattr(chunk, name) for name in fields} for chunk in content.chunks]
-    returning = insert(passages).returning(passages.c.id, sort_by_parameter_order=True)
-    ids = list(connection.scalars(returning, rows))
-    connection.execute(
-        text("INSERT INTO passage_terms (rowid, terms) VALUES (:id, :terms)"),
-        [{"id": id_, "terms": terms} for id_, terms in zip(ids, content.terms, strict=True)],
-    )
-    write_vectors(connection, ids, content.vectors, content.space, content.canary)
+def write_passages(
+    connection: Connection, source_id: str, content: NewPassages, check: Callable[[], None] = lambda: None
+) -> None:
+    """Adds the passages of a source with their search terms and vectors, and begins a new epoch.
+
+    `check` is called every now and then, and may raise to give it up.
+    """
+    last = connection.scalar(text("SELECT seq FROM sqlite_sequence WHERE name = 'passages'")) or 0
+    ids = range(last + 1, last + 1 + len(content.chunks))
+    for start in range(0, len(ids), _ROWS_AT_ONCE):
+        check()
+        rows = slice(start, start + _ROWS_AT_ONCE)
+        chunks = zip(ids[rows], content.chunks[rows], strict=True)
+        connection.exec_driver_sql(_ADD_PASSAGE, [(id_, source_id, *_columns(chunk)) for id_, chunk in chunks])
+        connection.exec_driver_sql(_ADD_TERMS, list(zip(ids[rows], content.terms[rows], strict=True)))
+    write_vectors(connection, ids, content.vectors, content.space, content.canary, check)
 
 
-def write_vectors(connection: Connection, ids: Sequence[int], rows: Vectors, space: Space, canary: Vectors) -> None:
-    """Adds one vector of `space` for each passage id, and begins a new epoch.
+def _columns(chunk: Chunk) -> tuple[Any, ...]:
+    return chunk.ordinal, chunk.page, chunk.heading, chunk.text, chunk.context_start, chunk.context_end
+
+
+def write_vectors(
+    connection: Connection,
+    ids: Sequence[int],
+    rows: Vectors,
+    space: Space,
+    canary: Vectors,
+    check: Callable[[], None] = lambda: None,
+) -> None:
+    """Adds one vector of `space` for each passage id, and begins a new epoch; `check` as in `write_passages`.
 
     Raises `ModelFault` when the canary is not that of the space.
     """
     ensure_space(connection, space, canary)
-    bodies = (row.astype("<f4").tobytes() for row in rows)
-    connection.execute(
-        insert(vectors),
-        [{"passage_id": id_, "space_id": space.id, "vector": body} for id_, body in zip(ids, bodies, strict=True)],
-    )
+    for start in range(0, len(ids), _ROWS_AT_ONCE):
+        check()
+        part = zip(ids[start : start + _ROWS_AT_ONCE], rows[start : start + _ROWS_AT_ONCE], strict=True)
+        connection.exec_driver_sql(_ADD_VECTOR, [(id_, space.id, row.astype("<f4").tobytes()) for id_, row in part])
     move_epoch(connection, ids)
 
 
@@ -159,7 +184,6 @@ def delete_source(connection: Connection, source_id: str) -> None:
 def _delete_passages(connection: Connection, source_id: str) -> None:
     """The full-text index knows no foreign keys: its rows go first, the vectors go with their passages."""
     ids = list(connection.scalars(select(passages.c.id).where(passages.c.source_id == source_id)))
-    if ids:
-        connection.execute(text("DELETE FROM passage_terms WHERE rowid = :id"), [{"id": id_} for id_ in ids])
+    connection.exec_driver_sql(_REMOVE_TERMS, (source_id,))
     connection.execute(delete(passages).where(passages.c.source_id == source_id))
     move_epoch(connection, ids)

@@ -73,10 +73,16 @@ class Store:
         return twin
 
     def put(
-        self, identity: Identity, description: Description, content: NewPassages, prepare: Callable[[], None]
+        self,
+        identity: Identity,
+        description: Description,
+        content: NewPassages,
+        prepare: Callable[[], None],
+        check: Callable[[], None] = lambda: None,
     ) -> Stored:
         """Makes a source visible in one commit; `prepare` runs within it, last of all that may still fail.
 
+        `check` is called every now and then meanwhile, and may raise to give it up.
         *unchanged* has the id of the twin that another worker stored meanwhile, *replaced* the id that the location
         has always had. Raises `SpaceMoved` when another space answers by now.
         """
@@ -93,7 +99,7 @@ class Store:
                 return stored
             ensure_collection(connection, identity.collection)
             source_id = write_source(connection, identity, description, old.id if old else None)
-            write_passages(connection, source_id, content)
+            write_passages(connection, source_id, content, check)
             if standing.space is None:
                 activate_space(connection, content.space)
             prepare()

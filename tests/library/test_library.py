@@ -7,6 +7,7 @@ import pytest
 from sqlalchemy import text
 
 from crag.errors import BadRequest, HomeFault, ModelFault, NotFound, Stopped
+from crag.library import rows
 from crag.stopping import Stop
 from crag.types import DEFAULT_COLLECTION
 from tests.library.crashing import check_whole
@@ -226,3 +227,27 @@ def test_questions_to_begin_with_come_from_headings(library):
 def test_a_heading_that_is_no_thing_is_not_asked_for_as_one(library, heading):
     library.add_bytes("a.md", f"# {heading}\nText.\n".encode())
     assert library.suggested_questions(1) == [f"What do the documents say about “{heading}”?"]
+
+
+def test_adding_stops_while_it_is_saved_and_leaves_nothing(library, monkeypatch):
+    stop = Stop()
+    monkeypatch.setattr(rows, "_ROWS_AT_ONCE", 10)
+
+    def stop_when_saving(progress):
+        if progress.stage == "Saving":
+            monkeypatch.setattr(rows, "_columns", lambda chunk: (stop.request(), columns(chunk))[1])
+
+    columns = rows._columns
+    with pytest.raises(Stopped):
+        library.add_bytes("long.txt", b"A line of it.\n" * 1000, progress=stop_when_saving, stop=stop)
+    assert library.counts()[:2] == (0, 0)
+    monkeypatch.setattr(rows, "_columns", columns)
+    assert library.add_bytes("long.txt", b"A line of it.\n" * 1000).passages == 1000
+
+
+def test_the_files_of_a_folder_are_added_in_order(library, tmp_path):
+    for number in range(7):
+        (tmp_path / f"{number}.txt").write_text(f"Note {number}.")
+    results = list(library.add(str(tmp_path)))
+    assert [result.title for result in results] == [f"{number}.txt" for number in range(7)]
+    assert {result.status for result in results} == {"added"}

@@ -1,0 +1,54 @@
+"""Work that overlaps comes back in order, and none of it goes on when nobody waits for it."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from crag.errors import Stopped
+from crag.library.overlap import overlap
+from crag.stopping import Stop
+
+
+def test_two_work_at_once_and_come_back_in_order() -> None:
+    both = threading.Barrier(2, timeout=10)
+
+    def work(item: int, _stop: Stop) -> int:
+        both.wait()
+        return item * 10
+
+    assert list(overlap(work, range(6), Stop())) == [0, 10, 20, 30, 40, 50]
+
+
+@pytest.mark.parametrize("abandon", [True, False])
+def test_what_is_under_way_stops_with_who_waits_for_it(abandon: bool) -> None:
+    stop = Stop()
+    ended: list[int] = []
+
+    def work(item: int, stop: Stop) -> int:
+        if item:
+            assert stop.wait(10)
+            ended.append(item)
+            stop.check()
+        return item
+
+    results = overlap(work, range(100), stop)
+    assert next(results) == 0
+    if abandon:
+        results.close()
+    else:
+        stop.request()
+        with pytest.raises(Stopped):
+            next(results)
+    assert set(ended) <= {1, 2, 3}
+
+
+def test_the_first_failure_is_raised_after_what_came_before_it() -> None:
+    def work(item: int, _stop: Stop) -> int:
+        return 10 // (2 - item)
+
+    results = overlap(work, range(9), Stop())
+    assert [next(results), next(results)] == [5, 10]
+    with pytest.raises(ZeroDivisionError):
+        next(results)
