@@ -32,7 +32,7 @@ def register(command: AddCommand) -> None:
     exporting.add_argument("--vectors", action="store_true", help="JSON Lines with the vector of each passage")
     importing = command("import", import_passages)
     importing.add_argument(
-        "path", type=place, metavar="PATH", help="a folder saved by LangChain's FAISS, or JSON Lines"
+        "path", type=place, metavar="PATH", help="a folder saved by LangChain's FAISS, a zip of one, or JSON Lines"
     )
     importing.add_argument("--collection", type=text, default=DEFAULT_COLLECTION)
     command("backup", backup, early=True).add_argument("file", type=place, metavar="FILE", help="a new file")

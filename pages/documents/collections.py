@@ -8,7 +8,7 @@ import streamlit as st
 
 from crag.errors import CragError
 from crag.types import DEFAULT_COLLECTION
-from pages.documents import dialogs
+from pages.documents import dialogs, exchange
 from pages.parts import markdown, words
 from pages.parts.resources import application
 
@@ -33,6 +33,7 @@ def draw() -> str:
             _row("", sum(collection.sources for collection in found), chosen)
             for collection in found:
                 _row(collection.name, collection.sources, chosen)
+        exchange.draw_menu(chosen)
         sources, passages, size = library.counts()
         if sources:
             space = markdown.label(application().embedder_choice().label, 60)

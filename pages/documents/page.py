@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from crag.library.site import SiteLimits
-from pages.documents import collections, dialogs, moving, refresh, table
+from pages.documents import collections, dialogs, exchange, moving, refresh, table
 from pages.parts import adding, jobs
 from pages.parts.resources import application
 
@@ -13,6 +13,8 @@ DIALOGS = {
     collections.NEW: collections.draw_new,
     collections.RENAME: collections.draw_rename,
     collections.DELETE: collections.draw_delete,
+    exchange.EXPORT: exchange.draw_export,
+    exchange.IMPORT: exchange.draw_import,
     moving.MOVE: moving.draw_dialog,
     refresh.REFRESH: refresh.draw_dialog,
     table.REMOVE: table.draw_dialog,

@@ -9,6 +9,7 @@ import streamlit as st
 from pages.parts import markdown, setup, words
 from pages.parts.device import is_phone
 from pages.parts.resources import application
+from pages.settings import backup
 
 _DEFAULT = ":gray-badge[default]"
 _ENVIRONMENT = ":violet-badge[:material/lock: environment]"
@@ -23,6 +24,7 @@ def main() -> None:
     _models()
     _web()
     _library()
+    backup.draw()
     st.header("Set-up", anchor=False)
     setup.draw()
     setup.draw_dialog()

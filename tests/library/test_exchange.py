@@ -5,6 +5,7 @@ import json
 import os
 import pickle
 import warnings
+import zipfile
 from pathlib import Path
 
 import faiss
@@ -169,7 +170,8 @@ def test_vectors_of_another_space_or_unsound_ones_are_made_anew(
         results = list(exchange_of(other).import_(path, collection=f"Collection {n}"))
         assert [result.status for result in results] == ["added", "added"]
         assert embedder.embedded == before + 6
-    assert {passage.text for passage in other.search("whistles", k=3)} == {"It whistles when the water boils."}
+        nearest = other.search("whistles", k=1, collection=f"Collection {n}")
+        assert [passage.text for passage in nearest] == ["It whistles when the water boils."]
 
 
 def test_an_imported_source_is_shown_without_a_file_to_read_again(exchange, library, tmp_path):
@@ -259,6 +261,21 @@ def test_a_folder_of_langchain_is_embedded_anew_whatever_made_it(exchange, libra
     assert (hit.text, hit.location) == ("A dog barks.", "/docs/dogs.txt")
     assert sorted(hit.page for hit in library.search("cat", k=2)) == [1, 2]
     assert {result.status for result in exchange.import_(folder)} == {"unchanged"}
+
+
+def test_a_zipped_folder_is_read_like_the_folder(exchange, exchange_of, filled, other, tmp_path):
+    (tmp_path / "out.zip").write_bytes(exchange.export_bytes("langchain"))
+    assert {one.status for one in exchange_of(other).import_(tmp_path / "out.zip")} == {"added"}
+    assert passages(other) == passages(filled)
+
+
+@pytest.mark.parametrize("names", [["../../index.faiss", "/x/index.pkl"], ["other.txt"], []])
+def test_a_zip_of_something_else_is_refused_and_written_nowhere(exchange, library, tmp_path, names):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        for name in names:
+            archive.writestr(name, b"x")
+    assert only(exchange.import_(tmp_path / "a.zip")).error.code in ("corrupt", "unsupported")
+    assert {path.name for path in tmp_path.iterdir()} == {"a.zip", "home"}
 
 
 def test_a_space_that_is_not_named_in_full_brings_no_vectors(exchange, exchange_of, filled, other, embedder, tmp_path):

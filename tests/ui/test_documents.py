@@ -210,3 +210,32 @@ def test_a_new_collection_is_chosen_at_once(chat, services):
     type_name(chat, "Papers")
     press(chat, "Create")
     assert "**Papers**" in labels(chat)
+
+
+def test_a_collection_is_handed_over_and_taken_in(chat, notes, services):
+    chat.run()
+    chat.switch_page("pages/documents/page.py").run()
+    next(button for button in chat.button if button.label == "Export").click().run()
+    assert not chat.exception
+    assert said(chat, "All documents")
+    assert [download.label for download in chat.get("download_button")] == ["Download"]
+    lines = services.exchange.export_bytes("jsonl")
+    services.library.remove([notes])
+    chat.session_state["documents_dialog"] = ("import", "")
+    chat.run()
+    chat.file_uploader(key="import-file").upload("taken.jsonl", lines)
+    chat.run()
+    assert not chat.exception
+    assert said(chat, "1 document: 1 added.")
+    assert [source.title for source in services.library.sources()] == ["Brewing notes"]
+
+
+def test_an_import_that_is_refused_says_why(chat, services):
+    chat.run()
+    chat.switch_page("pages/documents/page.py").run()
+    chat.session_state["documents_dialog"] = ("import", "")
+    chat.run()
+    chat.file_uploader(key="import-file").upload("bad.jsonl", b"{")
+    chat.run()
+    assert said(chat, "Line 1 is not JSON")
+    assert services.library.sources() == []

@@ -24,3 +24,13 @@ def test_it_never_shows_a_key(chat, monkeypatch):
     shown = [item.value for item in [*chat.text, *chat.markdown, *chat.caption]]
     assert "Key present" in shown
     assert not any("secret" in text for text in shown)
+
+
+def test_a_backup_can_be_made(chat, services):
+    services.library.add_bytes("notes.md", b"The lift is serviced in March.")
+    chat.run()
+    chat.switch_page("pages/settings/page.py").run()
+    assert not chat.exception
+    (button,) = chat.get("download_button")
+    assert button.label.startswith("Download a backup (at most ")
+    assert services.exchange.backup_bytes().startswith(b"PK")

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from shutil import make_archive
 from tempfile import TemporaryDirectory
 from typing import Literal
+from zipfile import is_zipfile
 
 from crag.database import Database
 from crag.errors import ModelFault, SourceRefused
+from crag.library.cleaning import display_name
 from crag.library.collections import collection_name
+from crag.library.exchange.backup import write_backup
 from crag.library.exchange.departure import Departure, export_lines
 from crag.library.exchange.grouping import LinesBySource
-from crag.library.exchange.langchain_folder import export_folder, read_folder
+from crag.library.exchange.langchain_folder import export_folder, read_folder, unpack_folder
 from crag.library.exchange.reception import Received, pages_from_one
 from crag.library.library import Library
 from crag.library.reading import Report, silent
@@ -53,28 +57,46 @@ class Exchange:
             return export_folder(departure, destination, report, stop)
         return export_lines(departure, destination, vectors, report, stop)
 
+    def export_bytes(self, format_: ExportFormat, collection: str = "") -> bytes:
+        """What `export` writes, as one file to hand over; a folder is zipped. Raises as `export` does."""
+        with TemporaryDirectory(prefix="crag-export-") as work:
+            made = Path(work) / "export"
+            self.export(made, format_, collection=collection)
+            if made.is_dir():
+                made = Path(make_archive(str(made), "zip", made))
+            return made.read_bytes()
+
+    def backup_bytes(self) -> bytes:
+        """A backup of the whole home to hand over. Raises as `write_backup` does."""
+        with TemporaryDirectory(prefix="crag-backup-") as work:
+            made = Path(work) / "backup"
+            write_backup(self._database, made, silent, Stop())
+            return made.read_bytes()
+
     def import_(
         self,
         path: Path,
         *,
         collection: str = DEFAULT_COLLECTION,
+        name: str = "",
         progress: Report | None = None,
         stop: Stop | None = None,
     ) -> Iterator[AddResult]:
-        """Adds the passages of a LangChain folder or of JSON Lines, each of their sources in one commit.
+        """Adds the passages of a LangChain folder, a zip of one, or JSON Lines, each of their sources in one commit.
 
         A folder or file that cannot be read is refused as a whole, before its first source, as one failed result.
+        `name` is what an upload is called; else the path tells it.
         Raises `BadRequest` for a collection name that cannot be, `HomeFault`, `Stopped`.
         """
         report, stop = progress or silent, stop or Stop()
-        collection = collection_name(collection)
+        collection, name = collection_name(collection), display_name(name or path.name)
         with TemporaryDirectory(prefix="crag-import-") as work:
             try:
                 space = self._library.space()
-                found = self._read(path, Path(work) / "lines", space, stop)
+                found = self._read(path, name, Path(work) / "lines", space, stop)
             except (SourceRefused, ModelFault) as error:
                 code = error.code if isinstance(error, SourceRefused) else "embedding_failed"
-                yield AddResult(str(path), None, path.name, "failed", error=Refusal(code, str(error)))
+                yield AddResult(name, None, name, "failed", error=Refusal(code, str(error)))
                 return
             present = {source.sha256: source for source in self._library.sources(collection)}
             for done, lines in enumerate(found):
@@ -82,15 +104,19 @@ class Exchange:
                 received = Received(pages_from_one(lines), space, self._count_tokens)
                 yield self._add(received, collection, present, stop)
 
-    def _read(self, path: Path, lines: Path, space: Space, stop: Stop) -> LinesBySource:
+    def _read(self, path: Path, name: str, lines: Path, space: Space, stop: Stop) -> LinesBySource:
         """What `path` holds; `lines` is where those of a folder may be put. Raises `SourceRefused`, `Stopped`."""
         try:
+            folder = path
             if not path.is_dir():
-                return LinesBySource(path, path.name, stop)
-            read_folder(path, lines, space, stop)
-            return LinesBySource(lines, path.name, stop)
+                if not is_zipfile(path):
+                    return LinesBySource(path, name, stop)
+                folder = lines.with_name("folder")
+                unpack_folder(path, folder, stop)
+            read_folder(folder, lines, space, stop)
+            return LinesBySource(lines, name, stop)
         except (OSError, ValueError) as error:  # ValueError: a path with NUL in it
-            raise SourceRefused("unreachable", f"“{path.name}” cannot be read.", "Check the path.") from error
+            raise SourceRefused("unreachable", f"“{name}” cannot be read.", "Check the path.") from error
 
     def _add(self, received: Received, collection: str, present: Mapping[str, Source], stop: Stop) -> AddResult:
         """Where the file is present that the passages were exported from, they are there already."""

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import warnings
+import zipfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import islice
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from crag.errors import ModelFault, SourceRefused
 from crag.library.exchange.departure import SPACE_FILE, Departure, Leaving, write_space
+from crag.library.exchange.manifest import pass_on
 from crag.library.exchange.workplace import check_new, put_in_place, workplace
-from crag.library.parse.limits import Limits
+from crag.library.parse.limits import Limits, too_large
 from crag.library.parse.process import Child, deadline, end, opened, start, why_ended
 from crag.library.reading import Report
 from crag.stopping import Stop
@@ -97,6 +100,23 @@ def read_folder(folder: Path, lines: Path, space: Space, stop: Stop) -> None:
                 end(child)
     stop.check()
     _check_ended(child, last, late.is_set())
+
+
+def unpack_folder(archive: Path, folder: Path, stop: Stop) -> None:
+    """Takes the three files of a folder out of a zip of it, and nothing else. Raises `SourceRefused`, `Stopped`."""
+    folder.mkdir()
+    try:
+        with zipfile.ZipFile(archive) as packed:
+            for info in packed.infolist():
+                name = PurePosixPath(info.filename).name
+                if name not in (INDEX, PICKLE, SPACE_FILE) or (folder / name).exists():
+                    continue
+                if info.file_size > LIMITS.size:  # no more than this is ever read of it
+                    raise too_large(f"holds more than {LIMITS.size / 1_048_576:,.0f} MB")
+                with packed.open(info) as file, (folder / name).open("xb") as target:
+                    pass_on(file.read, target.write, stop)
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
+        raise SourceRefused("corrupt", "The zip file is damaged.", "Zip the folder anew.") from error
 
 
 def names_space(path: Path, space: Space) -> bool:

@@ -1,0 +1,35 @@
+"""Saving the whole home in one file, from the settings."""
+
+from __future__ import annotations
+
+import time
+
+import streamlit as st
+
+from pages.parts import words
+from pages.parts.resources import application
+
+_MOST_BYTES = 500_000_000  # a download is held in memory as a whole
+
+
+def draw() -> None:
+    """What a backup holds, how large it is at most, and the button that makes one."""
+    _, _, size = application().library.counts()
+    st.header("Backup", anchor=False)
+    with st.container(border=True):
+        st.markdown(
+            "Documents, passages, vectors and conversations in one file, taken while you work. "
+            + words.grey("Settings and keys are not in it.")
+        )
+        if size > _MOST_BYTES:
+            st.caption(f"{words.size(size)} are too much to hand over here: `python -m crag backup FILE`.")
+        else:
+            st.download_button(
+                f"Download a backup (at most {words.size(size)})",
+                application().exchange.backup_bytes,
+                file_name=f"crag-{time.strftime('%Y-%m-%d')}.backup",
+                mime="application/octet-stream",
+                icon=":material/archive:",
+                on_click="ignore",
+            )
+        st.caption("To put it back, into an empty folder: `python -m crag restore FILE --home FOLDER`.")
