@@ -11,7 +11,6 @@ from crag.settings import Network
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Resolver = Callable[[str, int], list[str]]
 
-_COMPATIBLE = ipaddress.ip_network("::/96")  # RFC 4291, section 2.5.5.1
 _TRANSLATED = ipaddress.ip_network("64:ff9b::/96")  # NAT64, RFC 6052
 _WEB_PORTS = (80, 443)  # of the ports below 1024, which belong to the system's services (RFC 6335)
 # Databases, model servers, chat, mail and administration; see also WHATWG Fetch, "port blocking".
@@ -62,10 +61,9 @@ def _in(address: Address, networks: tuple[Network, ...]) -> bool:
 
 
 def _is_public(address: Address) -> bool:
-    """`is_global` alone is true for multicast, site-local and the embedding ranges that `_embedded` unwraps."""
-    if isinstance(address, ipaddress.IPv6Address) and (
-        address.is_site_local or address in _COMPATIBLE or address.sixtofour  # 6to4 is given up: RFC 7526
-    ):
+    """`is_global` alone is true for multicast, site-local, IPv4-compatible (reserved) and what `_embedded` unwraps."""
+    # 6to4 is given up: RFC 7526.
+    if isinstance(address, ipaddress.IPv6Address) and (address.is_site_local or address.sixtofour):
         return False
     return address.is_global and not (address.is_multicast or (address.is_reserved and address not in _TRANSLATED))
 
