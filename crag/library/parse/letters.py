@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 from crag.library.parse.columns import WIDE_GAP
 from crag.library.parse.paragraphs import Line
 
+_ODD = re.compile("[\ufffd\ue000-\uf8ff]")  # what fonts give that do not say which letters they draw
+_LETTERS = re.compile(r"[^\W_]")
 _FEWEST_LETTERS = 30  # of a page whose text is not doubted
 _LARGE_PICTURE = 0.5  # share of the page
 
@@ -26,10 +29,9 @@ def read_page(sheet: Any) -> Page:
     """Its text, and whether that is likely to be all. Raises `PdfiumError`."""
     lines = list(_lines(sheet.get_textpage()))
     text = "".join(line.text for line in lines)
-    odd = sum(character == "\ufffd" or "\ue000" <= character <= "\uf8ff" for character in text)
-    if odd > 0.3 * len(text):
+    if len(_ODD.findall(text)) > 0.3 * len(text):
         return Page(garbled=True, unread=True)
-    letters = sum(character.isalnum() for character in text)
+    letters = len(_LETTERS.findall(text))
     return Page(lines, unread=letters < _FEWEST_LETTERS and _shows_more(sheet, letters))
 
 

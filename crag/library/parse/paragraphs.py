@@ -83,7 +83,11 @@ def paragraphs(lines: Sequence[Line], page: int, body: float, words: set[str], l
 
 def _parted(before: Line, line: Line, usual: float, levels: Levels) -> bool:
     """Whether a new paragraph begins with `line`: by its distance, letter size, bullet or indentation."""
-    if before.is_row or line.is_row or squeezed(before.text) in levels or squeezed(line.text) in levels:
+    if (
+        before.is_row
+        or line.is_row
+        or (levels and not levels.keys().isdisjoint(map(squeezed, (before.text, line.text))))
+    ):
         return True
     if _BULLET.match(line.text) or abs(line.height - before.height) > 0.2 * max(line.height, before.height):
         return True
@@ -100,7 +104,7 @@ def _block(lines: Sequence[Line], page: int, body: float, words: set[str], level
     if lines[0].is_row:
         return Block(lines[0].text, "row", page)
     text = joined([line.text for line in lines], words)
-    if level := levels.get(squeezed(text)):
+    if levels and (level := levels.get(squeezed(text))):
         return Block(text, "heading", page, level)
     size = lines[0].height / body if body else 1
     if size > 1.15 and len(text) <= _LONGEST_HEADING and not _ENDED.search(text) and re.search(r"[^\W\d_]{2}", text):
