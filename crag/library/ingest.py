@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -21,7 +22,8 @@ from crag.protocols import Vectors
 from crag.stopping import Stop
 from crag.types import AddResult, Progress
 
-_BATCH = 32
+_SMALLEST_BATCH, _LARGEST_BATCH = 4, 32
+_BATCH_SECONDS = 1.0
 _ATTEMPTS = 3
 
 
@@ -114,11 +116,22 @@ def embed_in_batches(embedder: KnownEmbedder, texts: Sequence[str], report: Repo
     import numpy as np
 
     rows: list[Vectors] = []
-    for start in range(0, len(texts), _BATCH):
+    done, size = 0, _SMALLEST_BATCH
+    while done < len(texts):
         stop.check()
-        report(Progress("Embedding passages", start, len(texts)))
-        rows.append(embedder.embed_documents(texts[start : start + _BATCH]))
+        report(Progress("Embedding passages", done, len(texts)))
+        began = time.monotonic()
+        rows.append(embedder.embed_documents(texts[done : done + size]))
+        done += size
+        size = _fitting_batch(size, time.monotonic() - began)
     return np.concatenate(rows)
+
+
+def _fitting_batch(size: int, seconds: float) -> int:
+    """How many texts to embed next: a slow model gets few, for nothing can be stopped while it is at work."""
+    if seconds > _BATCH_SECONDS:
+        return max(size // 2, _SMALLEST_BATCH)
+    return min(size * 2, _LARGEST_BATCH) if seconds < _BATCH_SECONDS / 2 else size
 
 
 def passage_text(heading: str, body: str) -> str:
