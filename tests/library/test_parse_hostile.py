@@ -198,6 +198,7 @@ def test_a_file_of_a_wrong_type_that_got_past_the_page_is_refused(name: str, reo
     library = reopen(read=GuardedReader(lambda words: len(words.split()), 1 << 20))
     [result] = library.add_upload(name, b"MZ\x90\0\x03\0\0\0" + bytes(500))
     assert (result.status, result.error and result.error.code) == ("failed", "unsupported")
-    assert result.error and "a program" in result.error.message
+    assert result.error
+    assert "a program" in result.error.message
     assert library.sources() == []
     assert not any(path.is_file() for path in (library.home / "originals").rglob("*"))
