@@ -126,12 +126,11 @@ def recognize_space(connection: Connection, space: Space, canary: Vectors) -> Sp
 
 
 def read_holdings(connection: Connection) -> list[Holding]:
-    """Every space that answered once or has vectors, those with the most vectors first."""
+    """Every space that was ever begun and not dropped since, those with the most vectors first."""
     count = func.count(vectors.c.passage_id)
     query = select(spaces, count.label("held")).select_from(spaces.outerjoin(vectors)).group_by(spaces.c.id)
-    once = set(connection.scalars(select(active_spaces.c.space_id)))
     rows = connection.execute(query.order_by(count.desc(), spaces.c.id))
-    return [Holding(_space(row), row.held) for row in rows if row.held or row.id in once]
+    return [Holding(_space(row), row.held) for row in rows]
 
 
 def drop_some(connection: Connection, space_id: str) -> int:

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import os
-
 import streamlit as st
 
-from pages.parts import markdown, setup, words
-from pages.parts.device import is_phone
+from pages.parts import setup, words
 from pages.parts.resources import application
-from pages.settings import backup
-
-_DEFAULT = ":gray-badge[default]"
-_ENVIRONMENT = ":violet-badge[:material/lock: environment]"
+from pages.settings import backup, embeddings, rows
 
 
 def main() -> None:
@@ -22,6 +16,7 @@ def main() -> None:
     st.title("Settings", anchor=False)
     st.caption("Read at the start of the application. A conversation can differ: its chips above the question box win.")
     _models()
+    embeddings.draw()
     _web()
     _library()
     backup.draw()
@@ -32,19 +27,18 @@ def main() -> None:
 
 def _models() -> None:
     app = application()
-    model, embedder = app.model_choice(), app.embedder_choice()
+    model = app.model_choice()
     st.header("Models", anchor=False)
     with st.container(border=True):
-        _row("Answering", "CRAG_CHAT_MODEL", model.reason or "Writes the answer.", model.label)
+        rows.text("Answering", "CRAG_CHAT_MODEL", model.reason or "Writes the answer.", model.label)
         grader = app.settings.grader_model
-        _row(
+        rows.text(
             "Grading",
             "CRAG_GRADER_MODEL",
             "Judges each passage. A smaller model is usually enough and much faster.",
             grader or "Same as answering",
         )
-        _row("Embeddings", "CRAG_EMBEDDER", embedder.reason or "Finds passages by meaning.", embedder.label)
-        _row("Ollama", "OLLAMA_HOST", "Where the model server is looked for.", app.settings.ollama_host)
+        rows.text("Ollama", "OLLAMA_HOST", "Where the model server is looked for.", app.settings.ollama_host)
 
 
 def _web() -> None:
@@ -52,7 +46,7 @@ def _web() -> None:
     there = bool(settings.tavily_api_key)
     st.header("Web search", anchor=False)
     with st.container(border=True):
-        _row(
+        rows.text(
             "Tavily",
             "TAVILY_API_KEY",
             "Only the rewritten question is ever sent, and only where a conversation allows it."
@@ -61,7 +55,7 @@ def _web() -> None:
             "Key present" if there else "Off",
         )
         if there:
-            _row("Address", "CRAG_TAVILY_URL", "Where the query goes.", settings.tavily_url)
+            rows.text("Address", "CRAG_TAVILY_URL", "Where the query goes.", settings.tavily_url)
 
 
 def _library() -> None:
@@ -69,32 +63,18 @@ def _library() -> None:
     sources, passages, size = app.library.counts()
     st.header("Library", anchor=False)
     with st.container(border=True):
-        _row("Folder", "CRAG_HOME", "Everything that is kept lies here.", str(app.settings.home))
+        rows.text("Folder", "CRAG_HOME", "Everything that is kept lies here.", str(app.settings.home))
         held = f"{words.count(sources, 'document')}, {words.count(passages, 'passage')}"
-        _row("Size", "", f"{held}.", words.size(size))
+        rows.text("Size", "", f"{held}.", words.size(size))
         limit = f"{app.settings.max_upload_mb:,} MB a file"
-        _row("Upload limit", "CRAG_MAX_UPLOAD_MB", "Larger files are refused before they are read.", limit)
+        rows.text("Upload limit", "CRAG_MAX_UPLOAD_MB", "Larger files are refused before they are read.", limit)
         networks = ", ".join(str(network) for network in app.settings.allow_private_urls)
-        _row(
+        rows.text(
             "Private addresses",
             "CRAG_ALLOW_PRIVATE_URLS",
             "Networks besides the public internet that pages may be added from.",
             networks or "None",
         )
-
-
-def _row(name: str, variable: str, meaning: str, value: str) -> None:
-    badge = (_ENVIRONMENT if os.environ.get(variable) else _DEFAULT) if variable else ""
-    set_by = f" Set by `{variable}`." if badge == _ENVIRONMENT else ""
-    explained = f"{name} {badge}  \n{words.grey(markdown.label(meaning))}{words.grey(set_by)}"
-    if is_phone():  # columns would stack, with the value nearer to the next name than to its own
-        with st.container(gap="xxsmall"):
-            st.markdown(explained)
-            st.text(value)
-        return
-    left, right = st.columns([3, 2], vertical_alignment="top", gap="medium")
-    left.markdown(explained)
-    right.text(value)
 
 
 main()
