@@ -8,9 +8,10 @@ import pytest
 from sqlalchemy import text
 
 from crag.errors import HomeFault
-from crag.library import IngestJobs, job_rows, job_workers
+from crag.library import IngestJobs, ingest, job_rows, job_workers
 from crag.library.job_rows import JobRows, new_job
 from crag.library.spool import Spool
+from tests.library.crashing import NOTES
 
 
 @pytest.fixture
@@ -270,6 +271,16 @@ def test_no_password_of_an_address_is_kept_when_its_job_has_ended(jobs, library)
     wait_until(lambda: not jobs.active)
     with library._database.read() as connection:
         assert "hunter2" not in str(connection.execute(text("SELECT * FROM jobs")).all())
+
+
+@pytest.mark.parametrize(("seconds", "batches"), [(60.0, [4, 8, 16, 32, 32, 8]), (0.0, [4] * 25)])
+def test_a_slow_model_is_given_few_passages_at_once(library, embedder, monkeypatch, seconds, batches):
+    monkeypatch.setattr(ingest, "_BATCH_SECONDS", seconds)
+    before = []
+    embedder.before_batch = lambda: before.append(embedder.embedded)
+    library.add_bytes("notes.txt", NOTES)
+    sizes = [after - first for first, after in zip(before, [*before[1:], embedder.embedded], strict=True)]
+    assert sizes[-len(batches) :] == batches
 
 
 def test_the_spool_removes_what_is_of_no_job_once_it_is_old(tmp_path):
