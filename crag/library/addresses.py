@@ -61,7 +61,7 @@ def _in(address: Address, networks: tuple[Network, ...]) -> bool:
 
 
 def _is_public(address: Address) -> bool:
-    """`is_global` alone is true for multicast, site-local, IPv4-compatible (reserved) and what `_embedded` unwraps."""
+    """`is_global` alone is true for multicast, site-local, 6to4, IPv4-compatible (reserved) and NAT64 addresses."""
     # 6to4 is given up: RFC 7526.
     if isinstance(address, ipaddress.IPv6Address) and (address.is_site_local or address.sixtofour):
         return False
@@ -69,13 +69,8 @@ def _is_public(address: Address) -> bool:
 
 
 def _embedded(address: Address) -> list[ipaddress.IPv4Address]:
-    """The IPv4 addresses that an IPv6 address leads to: NAT64, Teredo (RFC 4380)."""
-    if isinstance(address, ipaddress.IPv4Address):
-        return []
-    inner = list(address.teredo or ())
-    if address in _TRANSLATED:
-        inner.append(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
-    return inner
+    """The IPv4 address that a NAT64 address leads to (RFC 6052)."""
+    return [ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)] if address in _TRANSLATED else []
 
 
 def _own_addresses() -> set[str]:
