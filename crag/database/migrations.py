@@ -40,6 +40,7 @@ _STEPS: tuple[tuple[str, ...], ...] = (
         ),
         "INSERT INTO epochs SELECT value, 0, 0 FROM counters WHERE name = 'library_epoch'",
         "DROP TABLE counters",
+        "CREATE VIRTUAL TABLE passage_occurrences USING fts5vocab(passage_terms, instance)",
     ),
 )
 VERSION = len(_STEPS) + 1

@@ -104,6 +104,7 @@ vectors = Table(
 FULL_TEXT_INDEX = (
     """CREATE VIRTUAL TABLE passage_terms USING fts5(terms, tokenize = "ascii tokenchars '.'")""",
     "CREATE VIRTUAL TABLE passage_vocabulary USING fts5vocab(passage_terms, row)",
+    "CREATE VIRTUAL TABLE passage_occurrences USING fts5vocab(passage_terms, instance)",
 )
 
 # Work that is not done yet, or whose end was not seen yet. `spec` is what to add: an address, a path, or the name of a

@@ -40,10 +40,11 @@ class IdSet:
         """Those from `first` to `last` in order."""
         return np.flatnonzero(self._flags[first : last + 1]) + first
 
-    def keep(self, ids: Ids) -> Ids:
-        """Those of the given ids that are in the set, in the given order."""
-        near = ids[ids < len(self._flags)]
-        return near[self._flags[near]]
+    def contains(self, ids: Ids) -> NDArray[np.bool_]:
+        """Whether each of the given ids is in the set."""
+        inside = ids < len(self._flags)
+        inside[inside] = self._flags[ids[inside]]
+        return inside
 
     def without(self, ids: Ids) -> IdSet:
         """The set without these."""

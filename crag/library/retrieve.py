@@ -62,8 +62,11 @@ class Search:
             return []
         depth = max(_LEAST_DEPTH, 4 * k)
         embedded = self._answering.embed_query(query)
-        by_words = self._full_text.search(query, depth, collection, source_ids)
-        by_meaning = self._nearest(embedded, depth, collection, tuple(source_ids)) if embedded else []
+        allowed = None
+        if collection or source_ids:
+            allowed = self._allowed(self._store.epoch(), collection, tuple(source_ids))
+        by_words = self._full_text.search(query, depth, allowed)
+        by_meaning = self.open_index(embedded[0]).search(embedded[1], depth, allowed) if embedded else []
         candidates = list(dict.fromkeys([*by_words, *by_meaning]))
         return fold(rank(self._store.database, self._full_text, query, embedded, candidates), k)
 
@@ -95,16 +98,6 @@ class Search:
             return embedded[1]
 
         return sample_questions(self._store.database, embed, number)
-
-    def _nearest(
-        self, embedded: tuple[Space, Vectors], depth: int, collection: str, source_ids: tuple[str, ...]
-    ) -> list[int]:
-        """The passages nearest in meaning."""
-        space, vector = embedded
-        allowed = None
-        if collection or source_ids:
-            allowed = self._allowed(self._store.epoch(), collection, source_ids)
-        return self.open_index(space).search(vector, depth, allowed)
 
     def _read_allowed(self, _epoch: int, collection: str, source_ids: tuple[str, ...]) -> IdSet:
         from crag.library.idset import IdSet
