@@ -22,6 +22,7 @@ from crag.library import Library
 from crag.types import AddResult
 
 _REFUSED = {"must_refuse": "", "empty_no_text": "no_text"}
+_BEST = {1, 2, 3, 4}
 _LOOK_SECONDS = 0.005
 
 
@@ -83,7 +84,10 @@ def _print(library: Library, one: Added) -> bool:
 
 
 def _judge(library: Library, one: Added) -> tuple[str, bool]:
-    """What came of it, and whether that is right: the phrase in one of the four best passages, or the refusal."""
+    """What came of it, and whether that is right: the phrase in one of the four best passages, or the refusal.
+
+    A passage under a heading that holds the phrase counts too, and is told apart in what is printed.
+    """
     error = one.result.error
     if one.expect in _REFUSED:
         code = error.code if error else "added"
@@ -91,9 +95,12 @@ def _judge(library: Library, one: Added) -> tuple[str, bool]:
     if error:
         return f"{error.code}: {error.message}", False
     wanted = _squeezed(one.wanted)
-    places = [n for n, hit in enumerate(library.search(one.wanted, 10), 1) if wanted in _squeezed(hit.text)]
-    found = f"found in place {places[0]}" if places else "not found among 10"
-    return f"{one.result.passages} passages, {found}", bool(places) and places[0] <= 4
+    hits = library.search(one.wanted, 10)
+    places = [n for n, hit in enumerate(hits, 1) if wanted in _squeezed(hit.text)]
+    headed = [n for n, hit in enumerate(hits, 1) if wanted in _squeezed(hit.heading)]
+    found = f"in the text of hit {places[0]}" if places else "in the text of none of 10 hits"
+    found += f", in the heading over hit {headed[0]}" if headed and not set(places) & _BEST else ""
+    return f"{one.result.passages} passages, {found}", bool(_BEST.intersection(places + headed))
 
 
 def _squeezed(text: str) -> str:
