@@ -67,24 +67,28 @@ def _is_plain(text: str) -> bool:
 
 
 class _Words(dict[str, bytes]):
-    """The ids of words; forgets all when there are too many, and does not keep what is hardly a word."""
+    """The ids of words. When there are too many, those that are not met again are forgotten with the next lot."""
 
     def __init__(self, encode: Callable[[str], bytes], marks: dict[str, bytes]) -> None:
         super().__init__()
         self._encode = encode
         self._marks = marks
+        self._before: dict[str, bytes] = {}
 
     def __missing__(self, word: str) -> bytes:
-        before, mark = word[:-1], word[-1:]
-        if mark in self._marks and before[-1:].isascii() and before[-1:].isalnum():
-            ids = self[before] + self._marks[mark]
-        else:
-            ids = self._encode(word)
+        ids = self._before.get(word) or self._make(word)
         if len(self) >= _MOST_WORDS:
+            self._before = self.copy()
             self.clear()
         if len(word) <= _LONGEST_WORD:
             self[word] = ids
         return ids
+
+    def _make(self, word: str) -> bytes:
+        before, mark = word[:-1], word[-1:]
+        if mark in self._marks and before[-1:].isascii() and before[-1:].isalnum():
+            return self[before] + self._marks[mark]
+        return self._encode(word)
 
 
 @cache
