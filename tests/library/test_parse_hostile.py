@@ -137,6 +137,14 @@ def test_a_bomb_within_a_package_is_not_unpacked_twice(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", PACKAGES)
+def test_a_package_with_a_password_says_so(kind: str) -> None:
+    data = bytearray(PACKAGES[kind][0]())
+    for mark, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):  # APPNOTE.TXT 6.3.10, sections 4.3.7 and 4.3.12
+        data[data.rindex(mark) + flags] |= 1
+    assert code(f"a.{kind}", bytes(data)) == "encrypted"
+
+
+@pytest.mark.parametrize("kind", PACKAGES)
 @pytest.mark.parametrize(
     "declaration",
     [
