@@ -350,3 +350,12 @@ def test_a_space_can_be_activated_only_when_it_is_known(library):
 
     with pytest.raises(IntegrityError), library._database.write() as connection:
         activate_space(connection, HashEmbedder("unknown").space)
+
+
+def test_the_swap_waits_for_what_was_added_just_before_it(filled, switching):
+    def add_once(_space):
+        filled.add_bytes("last.txt", b"Added before the swap.")  # unchanged at the second time
+
+    switching.spaces._prepare = add_once
+    switching.spaces.keep_up(quietly, Stop())
+    assert (answers(switching), switching.missing_vectors(), switching.size()) == (NEW, 0, 301)
