@@ -24,6 +24,7 @@ from crag.types import Space
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
+    from langchain_core.embeddings import Embeddings
 
 INDEX, PICKLE = "index.faiss", "index.pkl"
 LIMITS = Limits(size=512 * 1024 * 1024, memory=6 * 1024 * 1024 * 1024, characters=1_000_000_000, seconds=300.0)
@@ -59,19 +60,29 @@ def _save(leaving: Iterator[Leaving], dimension: int, folder: Path) -> int:
         documents |= {
             str(one.id): Document(id=str(one.id), page_content=one.text, metadata=one.metadata) for one in batch
         }
-    store = FAISS(_never_embed, index, InMemoryDocstore(documents), dict(enumerate(documents)))
+    store = FAISS(_never_embeds(), index, InMemoryDocstore(documents), dict(enumerate(documents)))
     store.save_local(str(folder))
     return len(documents)
+
+
+def _never_embeds() -> Embeddings:
+    """What a store is made with that is only saved, and never asked."""
+    from langchain_core.embeddings import Embeddings
+
+    class NeverEmbeds(Embeddings):
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            raise NotImplementedError
+
+        def embed_query(self, text: str) -> list[float]:
+            raise NotImplementedError
+
+    return NeverEmbeds()
 
 
 def _vector(passage: Leaving) -> Any:
     if passage.vector is None:  # added by another process, with another model, since the gaps were filled
         raise ModelFault("embedding_failed", "A document without vectors was just added.", "Try again.", "passing")
     return passage.vector
-
-
-def _never_embed(text: str) -> list[float]:
-    raise NotImplementedError(text)  # a store that is only saved is never asked
 
 
 def read_folder(folder: Path, lines: Path, space: Space, stop: Stop) -> None:

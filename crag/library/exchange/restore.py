@@ -19,7 +19,7 @@ from sqlalchemy import func, inspect, select
 from crag.database import Database
 from crag.database.engine import FILE_NAME
 from crag.database.migrations import VERSION as SCHEMA
-from crag.database.tables import metadata, sources
+from crag.database.tables import FULL_TEXT_INDEX, metadata, sources
 from crag.errors import BadRequest, HomeFault
 from crag.library.durable import sync_folder
 from crag.library.exchange.manifest import Manifest, Member, not_a_backup, original_name, pass_on, read_manifest, torn
@@ -29,7 +29,7 @@ from crag.stopping import Stop
 from crag.types import Progress
 
 _DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError)
-_VIRTUAL = {"passage_terms", "passage_vocabulary"}
+_VIRTUAL = {statement.split()[3] for statement in FULL_TEXT_INDEX}  # CREATE VIRTUAL TABLE name …
 
 
 @dataclass(frozen=True, slots=True)
