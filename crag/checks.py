@@ -30,6 +30,7 @@ def library_checks(library: Library, settings: Settings) -> list[Check]:
     return [
         Check("Python", "ok", f"{sys.version_info.major}.{sys.version_info.minor}"),
         _library(library),
+        _vector_index(library),
         _spaces(library),
         Check(
             "Disk",
@@ -73,6 +74,18 @@ def _spaces(library: Library) -> Check:
         fix = f"Run `python -m crag spaces use {name}` to have it after all."
         return Check("Embeddings", "warn", f"{detail}; the settings name {name}, which was left by hand", fix)
     return Check("Embeddings", "ok", detail)
+
+
+def _vector_index(library: Library) -> Check:
+    try:
+        state = library.index_state()
+    except ModelFault as fault:
+        return Check("Vector index", "fail", fault.message, fault.remedy)
+    if state.kind == "approximate":
+        held = f"{state.count:,} vectors, approximate: finds {state.recall:.1%} of the nearest ten"
+    else:
+        held = f"{state.count:,} vectors, each compared"
+    return Check("Vector index", "ok", f"{held}; a faster one is being built" if state.building else held)
 
 
 def _builtin(model: ModelChoice) -> Check:

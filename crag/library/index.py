@@ -56,6 +56,7 @@ class IndexState:
     recent: int
     recall: float
     from_disk: bool
+    building: bool
 
 
 class VectorIndex:
@@ -107,7 +108,8 @@ class VectorIndex:
             base, recent = self._layers.base, self._layers.recent
             kind: Kind = "approximate" if base else "exact"
             recall = base.recall if base else 1.0
-            return IndexState(kind, self._layers.count, recent.count, recall, self._saved_epoch is not None)
+            building = self._builder is not None and self._builder.is_alive()
+            return IndexState(kind, self._layers.count, recent.count, recall, self._saved_epoch is not None, building)
 
     def save(self) -> None:
         """Writes what is in memory alone, if it changed. A disk that refuses costs only time later."""

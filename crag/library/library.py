@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from crag.database import Database
 from crag.database.tables import sources
@@ -43,6 +44,9 @@ from crag.types import (
     Source,
     Space,
 )
+
+if TYPE_CHECKING:
+    from crag.library.index import IndexState
 
 
 class Library:
@@ -290,6 +294,10 @@ class Library:
     def warm(self) -> None:
         """Opens the index now, so that the first search need not. Raises `ModelFault`."""
         self._search.warm(self.spaces.answering.standing().space or self.space())
+
+    def index_state(self) -> IndexState:
+        """What the vector index holds, and how well it finds. Opens it. Raises `ModelFault`."""
+        return self._search.open_index(self.spaces.answering.standing().space or self.space()).state()
 
     def save(self) -> None:
         """Writes the index to disk if it changed; for quiet moments, since nothing depends on it."""
