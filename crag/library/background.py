@@ -73,6 +73,7 @@ class SpaceWork:
             if self._closed:
                 return
             self._next = work
+            self.progress = self.progress or Progress("Starting")  # now, so that a screen drawn next follows it
             if self._thread is None:
                 self._thread = threading.Thread(target=self._serve, name="spaces", daemon=True)
                 self._thread.start()
@@ -84,13 +85,13 @@ class SpaceWork:
             with self._lock:
                 work, self._next = self._next, None
                 if work is None:
-                    self._thread = None
+                    self._thread = self.progress = None
                     return
                 self._stop = Stop()
             self._run(work)
 
     def _run(self, work: Work) -> None:
-        self.fault, self.progress = "", Progress("Starting")
+        self.fault = ""
         try:
             work(self._report, self._stop)
         except Stopped:
@@ -100,8 +101,6 @@ class SpaceWork:
         except Exception:  # noqa: BLE001 — the thread must live to do the next piece of work; the log has the fault
             _log.exception("The spaces could not be looked after")
             self.fault = "Something unexpected went wrong, and the space was not switched."
-        finally:
-            self.progress = None
 
     def _report(self, progress: Progress) -> None:
         self.progress = progress
