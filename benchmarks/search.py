@@ -21,12 +21,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import psutil
+from sqlalchemy import text
 
 from benchmarks.filling import fill
 from benchmarks.tables import percentile
 from benchmarks.topics import make_passages, make_queries
 from crag.assembly import Application, open_application
 from crag.errors import ModelFault
+from crag.language import terms
 from crag.library.fulltext import FullText
 from crag.library.index import VectorIndex
 from crag.library.passages import read_vector_ids, stream_vectors
@@ -117,6 +119,7 @@ def _measure(home: Path) -> None:
         for depth in DEPTHS:
             shares = [len(set(ids[:depth]) & set(near[:depth])) / depth for ids, near in zip(found, truth, strict=True)]
             print(f"recall@{depth} of the {library.index_state().kind} index: {np.mean(shares):.4f}")
+        print(f"of the ten best by FTS5's BM25 among the {max(DEPTHS)} by words: {_compare_words(application):.4f}")
 
 
 def _time(name: str, search: Callable[[str], object], queries: Sequence[str]) -> None:
@@ -144,6 +147,18 @@ def _nearest(application: Application, vectors: Vectors) -> NDArray[np.int64]:
             order = np.argsort(-similarities, axis=1)[:, : max(DEPTHS)]
             best, ids = np.take_along_axis(similarities, order, 1), np.take_along_axis(both, order, 1)
     return ids
+
+
+def _compare_words(application: Application) -> float:
+    """How many of the ten best passages that FTS5 finds by scoring all are among the candidates by words."""
+    words, shares = FullText(application.database), []
+    ranked = text("SELECT rowid FROM passage_terms WHERE passage_terms MATCH :query ORDER BY rank LIMIT 10")
+    for query in make_queries(make_passages(11, 1_000), QUERIES // 5):
+        anything = " OR ".join(f'"{term}"' for term in dict.fromkeys(terms(query)))
+        with application.database.read() as connection:
+            best = set(connection.scalars(ranked, {"query": anything}))
+        shares.append(len(best & set(words.search(query, max(DEPTHS)))) / max(1, len(best)))
+    return float(np.mean(shares))
 
 
 def _open(home: Path) -> Application:
