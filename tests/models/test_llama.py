@@ -16,7 +16,7 @@ SIGNS = [*"abcdeTHE   \n\t.,<>s/▁é한국中𝔸🦙\u0301\u00a0\u3000\x00", "
 
 
 def drawn(count: int, longest: int) -> list[str]:
-    chance = random.Random(1)  # noqa: S311 — texts to try, no secret
+    chance = random.Random(1)
     return ["".join(chance.choices(SIGNS, k=chance.randint(0, longest))) for _ in range(count)]
 
 
