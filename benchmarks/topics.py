@@ -26,33 +26,7 @@ _WORDS_IN_SENTENCE = 13
 _SENTENCES = 8
 # Of a passage's words: general ones, those of its topic, and names of its topic, which no other topic has.
 _SHARES = (0.55, 0.40, 0.05)
-_SHORT = frozenset(
-    [
-        "a",
-        "an",
-        "and",
-        "are",
-        "as",
-        "at",
-        "be",
-        "by",
-        "for",
-        "he",
-        "in",
-        "is",
-        "it",
-        "no",
-        "not",
-        "of",
-        "on",
-        "or",
-        "the",
-        "to",
-        "was",
-        "we",
-        "you",
-    ]
-)
+_SHORT = re.compile("an?|and|are|as|at|be|by|for|he|in|is|it|no|not|of|on|or|the|to|was|we|you")
 _QUESTIONS = ("What is said about {}?", "How does {} relate to {}?", "Who or what was {}, and why {}?")
 
 
