@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 # So many passages are read in some ten milliseconds; what the commonest terms of a long question would add was measured
 # to change next to nothing.
-_MOST_POSTINGS = 100_000
+_MOST_POSTINGS = 80_000
 _LEAST_TERMS = 2
 _SATURATION = 1.2  # the usual value of BM25
 _REMEMBERED = 128  # terms; at a million passages some 50 MB

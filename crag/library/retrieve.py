@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -65,9 +66,10 @@ class Search:
         allowed = None
         if collection or source_ids:
             allowed = self._allowed(self._store.epoch(), collection, tuple(source_ids))
-        by_words = self._full_text.search(query, depth, allowed)
-        by_meaning = self.open_index(embedded[0]).search(embedded[1], depth, allowed) if embedded else []
-        candidates = list(dict.fromkeys([*by_words, *by_meaning]))
+        with ThreadPoolExecutor(1) as beside:  # among very many passages either takes some ten milliseconds
+            by_words = beside.submit(self._full_text.search, query, depth, allowed)
+            by_meaning = self.open_index(embedded[0]).search(embedded[1], depth, allowed) if embedded else []
+        candidates = list(dict.fromkeys([*by_words.result(), *by_meaning]))
         return fold(rank(self._store.database, self._full_text, query, embedded, candidates), k)
 
     def warm(self, space: Space) -> None:
