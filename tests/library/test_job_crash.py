@@ -11,7 +11,7 @@ from tests.library.crashing import NOTES, check_whole, python
 from tests.library.test_jobs import spooled, wait_until
 
 KILLED = """
-import os, signal, sys, time
+import os, signal, sys, threading, time
 from pathlib import Path
 from crag.library import IngestJobs, ingest, job_workers, store
 from crag.library.job_rows import JobRows
@@ -23,10 +23,12 @@ die = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 embedder = HashEmbedder()
 library = open_library(home, embedder=embedder)
 jobs = IngestJobs(library._database, library)
+acknowledged, claim = threading.Event(), JobRows.claim
+JobRows.claim = lambda *arguments: acknowledged.wait() and claim(*arguments)
 if point == "before the upload is acknowledged":
     JobRows.add = die
 elif point == "before it is taken up":
-    JobRows.claim = die
+    claim = die
 elif point == "embedding":
     embedder.before_batch = lambda: embedder.embedded > 32 and die()
 elif point == "inside the transaction":
@@ -39,9 +41,10 @@ elif point == "after the word":
     Spool.remove = die
 elif point == "in the middle of a folder":
     embedder.before_batch = lambda: embedder.embedded and die()
-    jobs.submit_path(Path(sys.argv[4]))
-    time.sleep(30)
-print(jobs.submit_bytes("notes.txt", data), flush=True)
+    print(jobs.submit_path(Path(sys.argv[4])), flush=True)
+else:
+    print(jobs.submit_bytes("notes.txt", data), flush=True)
+acknowledged.set()
 time.sleep(30)
 """
 
