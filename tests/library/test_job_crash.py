@@ -41,9 +41,8 @@ elif point == "after the word":
     Spool.remove = die
 elif point == "in the middle of a folder":
     embedder.before_batch = lambda: embedder.embedded and die()
-    print(jobs.submit_path(Path(sys.argv[4])), flush=True)
-else:
-    print(jobs.submit_bytes("notes.txt", data), flush=True)
+folder = [Path(name) for name in sys.argv[4:]]
+print(jobs.submit_path(*folder) if folder else jobs.submit_bytes("notes.txt", data), flush=True)
 acknowledged.set()
 time.sleep(30)
 """
