@@ -7,9 +7,9 @@ import time
 
 from benchmarks.topics import make_passages
 from crag.assembly import Application
-from crag.library.fulltext import index_terms
+from crag.library.adding.split import Chunk
 from crag.library.rows import Description, Identity, NewPassages
-from crag.library.split import Chunk
+from crag.library.search.fulltext import index_terms
 from crag.library.store import Store
 from crag.types import DEFAULT_COLLECTION
 

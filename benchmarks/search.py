@@ -29,9 +29,9 @@ from benchmarks.topics import make_passages, make_queries
 from crag.assembly import Application, open_application
 from crag.errors import ModelFault
 from crag.language import terms
-from crag.library.fulltext import FullText
-from crag.library.index import VectorIndex
+from crag.library.index.vector_index import VectorIndex
 from crag.library.passages import read_vector_ids, stream_vectors
+from crag.library.search.fulltext import FullText
 from crag.settings import Settings
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import re
 from dataclasses import asdict
 from typing import Any
 
-from crag.library.switching import SpaceReport
+from crag.library.spaces.switching import SpaceReport
 from crag.runs import Trace
 from crag.types import AddResult, Check, Collection, Grade, MoveResult, Passage, Source, Thresholds, Verdict
 

@@ -15,7 +15,7 @@ import pytest
 
 from crag.cli import main
 from crag.commands import watching
-from crag.library.watched import Watched
+from crag.library.adding.watched import Watched
 from tests.doubles.web import serving
 from tests.served import ROOT
 

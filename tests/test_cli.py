@@ -77,7 +77,11 @@ def test_refresh_replaces_what_changed(crag, notes, tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "content", "refused"),
-    [("empty.txt", b"", "empty"), ("photo.pdf", b"\x89PNG\r\n\x1a\n" + b"\0" * 50, "unsupported")],
+    [
+        ("empty.txt", b"", "empty"),
+        ("photo.pdf", b"\x89PNG\r\n\x1a\n" + b"\0" * 50, "corrupt"),
+        ("program.pdf", b"MZ\x90\0" + b"\0" * 50, "unsupported"),
+    ],
 )
 def test_what_cannot_be_added_says_why_and_nothing_is_stored(crag, tmp_path, name, content, refused):
     (tmp_path / name).write_bytes(content)

@@ -9,7 +9,7 @@ import pytest
 
 from crag.assembly import open_application
 from crag.cli import main
-from crag.library import embedders
+from crag.library.spaces import embedders
 from crag.runs import Trace
 from crag.settings import Settings
 from crag.types import RunOptions

@@ -12,8 +12,8 @@ from crag.commands.arguments import FAILED, OK, AddCommand, check_known, text
 from crag.commands.errands import Errand, adding, run_errands, stopped_by_signals
 from crag.commands.progress import Report, progress_lines
 from crag.commands.watching import watch
-from crag.library.intake import files_in, is_address
-from crag.library.site import SiteLimits
+from crag.library.adding.intake import files_in, is_address
+from crag.library.web.site import SiteLimits
 from crag.stopping import Stop
 from crag.terminal import print_json, remark, say
 from crag.types import DEFAULT_COLLECTION, AddResult

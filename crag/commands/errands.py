@@ -14,8 +14,8 @@ from types import FrameType
 from crag.assembly import Application
 from crag.commands.progress import Lines, Report
 from crag.errors import Stopped
-from crag.library.intake import is_address, without_password
-from crag.library.site import SiteLimits
+from crag.library.adding.intake import is_address, without_password
+from crag.library.web.site import SiteLimits
 from crag.stopping import Stop
 from crag.types import AddResult
 

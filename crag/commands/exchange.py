@@ -12,11 +12,11 @@ from crag.commands.arguments import FAILED, OK, AddCommand, check_collection, pl
 from crag.database import Database
 from crag.database.engine import FILE_NAME
 from crag.errors import BadRequest
+from crag.library.adding.reading import silent
 from crag.library.exchange.backup import write_backup
 from crag.library.exchange.exchange import ExportFormat
 from crag.library.exchange.manifest import Manifest
 from crag.library.exchange.restore import restore_backup
-from crag.library.reading import silent
 from crag.settings import Settings
 from crag.stopping import Stop
 from crag.terminal import finish, print_json, progress_shower, say

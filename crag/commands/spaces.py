@@ -9,7 +9,7 @@ from crag import reports
 from crag.assembly import Application
 from crag.commands.arguments import OK, AddCommand, text
 from crag.errors import BadRequest
-from crag.library.switching import SpaceReport
+from crag.library.spaces.switching import SpaceReport
 from crag.stopping import Stop
 from crag.terminal import finish, progress_shower
 from crag.types import Progress

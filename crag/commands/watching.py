@@ -13,8 +13,8 @@ from crag.commands.arguments import OK
 from crag.commands.errands import adding, run_errands, stopped_by_signals
 from crag.commands.progress import progress_lines
 from crag.errors import BadRequest
-from crag.library.intake import is_address
-from crag.library.watched import Watched
+from crag.library.adding.intake import is_address
+from crag.library.adding.watched import Watched
 from crag.stopping import Stop
 from crag.terminal import print_json, say
 from crag.types import AddResult

@@ -25,14 +25,13 @@ _STEPS: tuple[tuple[str, ...], ...] = (
         ),
         "CREATE TABLE embedder_choices (name TEXT NOT NULL PRIMARY KEY, chosen INTEGER NOT NULL)",
         (
-            "CREATE TABLE jobs (number INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, parent TEXT,"
+            "CREATE TABLE jobs (number INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL,"
             " kind TEXT NOT NULL, spec TEXT NOT NULL, name TEXT NOT NULL, collection TEXT NOT NULL,"
             " options TEXT DEFAULT '{}' NOT NULL, state TEXT NOT NULL, stage TEXT DEFAULT '' NOT NULL,"
             " done INTEGER DEFAULT '0' NOT NULL, total INTEGER DEFAULT '0' NOT NULL, result TEXT,"
             " cancelled INTEGER DEFAULT '0' NOT NULL, owner TEXT DEFAULT '' NOT NULL, submitted_at FLOAT NOT NULL,"
-            " UNIQUE (id), FOREIGN KEY(parent) REFERENCES jobs (id) ON DELETE CASCADE)"
+            " UNIQUE (id))"
         ),
-        "CREATE INDEX ix_jobs_parent ON jobs (parent)",
         "CREATE INDEX ix_jobs_state ON jobs (state)",
         (
             "CREATE TABLE epochs (number INTEGER NOT NULL PRIMARY KEY, first_id INTEGER NOT NULL,"

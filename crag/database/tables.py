@@ -108,13 +108,12 @@ FULL_TEXT_INDEX = (
 )
 
 # Work that is not done yet, or whose end was not seen yet. `spec` is what to add: an address, a path, or the name of a
-# spooled upload; `parent` the job that found it; `owner` the process at work.
+# spooled upload; `owner` the process at work.
 jobs = Table(
     "jobs",
     metadata,
     Column("number", Integer, primary_key=True),
     Column("id", Text, nullable=False, unique=True),
-    Column("parent", Text, ForeignKey("jobs.id", ondelete="CASCADE"), index=True),
     Column("kind", Text, nullable=False),
     Column("spec", Text, nullable=False),
     Column("name", Text, nullable=False),

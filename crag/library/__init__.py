@@ -7,14 +7,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from crag.library.job_rows import Job
-    from crag.library.jobs import IngestJobs
+    from crag.library.jobs.rows import Job
+    from crag.library.jobs.service import IngestJobs
     from crag.library.library import Library
     from crag.library.retriever import LibraryRetriever
 
 __all__ = ["IngestJobs", "Job", "Library", "LibraryRetriever"]
 
-_HOMES = {"IngestJobs": "jobs", "Job": "job_rows", "Library": "library", "LibraryRetriever": "retriever"}
+_HOMES = {
+    "IngestJobs": "jobs.service",
+    "Job": "jobs.rows",
+    "Library": "library",
+    "LibraryRetriever": "retriever",
+}
 
 
 def __getattr__(name: str) -> Any:

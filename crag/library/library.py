@@ -2,58 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crag.database import Database
 from crag.database.tables import sources
-from crag.errors import ModelFault, NotFound, SourceRefused
-from crag.library.answering import Answering
-from crag.library.archive import is_archive
-from crag.library.background import SpaceWork
-from crag.library.cleaning import display_name
+from crag.errors import NotFound
+from crag.library.adding.adding import Adding
+from crag.library.adding.ingest import Ingest
+from crag.library.adding.intake import Intake
+from crag.library.adding.reading import CHUNK_OVERLAP, CHUNK_TOKENS, GuardedReader, Read, Report, silent
 from crag.library.collections import Collections
-from crag.library.embedders import OpenEmbedders
-from crag.library.fulltext import FullText
-from crag.library.ingest import Incoming, Ingest
-from crag.library.intake import Intake, files_in, is_address, without_password
 from crag.library.originals import Originals
-from crag.library.overlap import overlap
 from crag.library.passages import count_passages, count_unembedded, read_passages
 from crag.library.questions import suggest_questions
-from crag.library.reading import CHUNK_OVERLAP, CHUNK_TOKENS, GuardedReader, Read, Report
-from crag.library.retrieve import Search
-from crag.library.site import SiteLimits
+from crag.library.search.fulltext import FullText
+from crag.library.search.search import Search
+from crag.library.spaces.answering import Answering
+from crag.library.spaces.background import SpaceWork
+from crag.library.spaces.embedders import OpenEmbedders
+from crag.library.spaces.filling import fill_vectors
+from crag.library.spaces.switching import Spaces
 from crag.library.store import Store
-from crag.library.switching import Spaces
-from crag.library.vectors import fill_vectors
 from crag.protocols import Embedders
 from crag.settings import Settings
 from crag.stopping import Stop
 from crag.types import (
-    DEFAULT_COLLECTION,
-    AddResult,
     Collection,
     Hit,
     MoveResult,
     Passage,
-    Progress,
-    Refusal,
     Source,
     Space,
 )
 
 if TYPE_CHECKING:
-    from crag.library.index import IndexState
+    from crag.library.index.vector_index import IndexState
 
 
-class Library:
+class Library(Adding):
     """All that the person added. Safe to share between threads; several processes may work on one home.
 
-    What cannot be added comes back as a failed `AddResult`; adding raises only `Stopped`, `HomeFault` and, for a
-    collection name that cannot be, `BadRequest`.
+    How things are added, and what that raises: see `Adding`.
     """
 
     def __init__(
@@ -69,7 +60,6 @@ class Library:
         """Opens the library of `database.home` and removes what a killed ingest left there."""
         self.home = database.home
         self._database = database
-        self._intake = Intake(settings)
         self._store = Store(database)
         self._collections = Collections(database)
         self._originals = Originals(self.home / "originals")
@@ -82,118 +72,10 @@ class Library:
         limit = settings.max_upload_bytes
         chunker = f"{counter_name}:{CHUNK_TOKENS}/{CHUNK_OVERLAP}"
         reader = read or GuardedReader(count_tokens, limit)
-        self._ingest = Ingest(self._store, self._originals, answering, reader, chunker, limit)
+        super().__init__(
+            Intake(settings), Ingest(self._store, self._originals, answering, reader, chunker, limit), self._store
+        )
         self._store.sweep(self._originals.keep_only)
-
-    def add_bytes(
-        self,
-        name: str,
-        data: bytes,
-        *,
-        collection: str = DEFAULT_COLLECTION,
-        progress: Report | None = None,
-        stop: Stop | None = None,
-    ) -> AddResult:
-        """Adds an upload. `name` is text to show and a hint at the kind, never a path."""
-        return self._add(name, lambda *_: self._intake.upload(name, data, collection), progress, stop)
-
-    def add_upload(
-        self,
-        name: str,
-        data: bytes,
-        *,
-        collection: str = DEFAULT_COLLECTION,
-        progress: Report | None = None,
-        stop: Stop | None = None,
-    ) -> Iterator[AddResult]:
-        """Adds an upload; of an archive, every supported file in it."""
-        if is_archive(name, data):
-            yield from self._add_archive(name, data, collection, progress, stop)
-        else:
-            yield self.add_bytes(name, data, collection=collection, progress=progress, stop=stop)
-
-    def add_path(
-        self,
-        path: Path,
-        *,
-        collection: str = DEFAULT_COLLECTION,
-        progress: Report | None = None,
-        stop: Stop | None = None,
-    ) -> AddResult:
-        """Adds one file; a file that changed since takes the place of its old version."""
-        return self._add(str(path), lambda *_: self._intake.file(path, collection), progress, stop)
-
-    def add_url(
-        self,
-        url: str,
-        *,
-        collection: str = DEFAULT_COLLECTION,
-        progress: Report | None = None,
-        stop: Stop | None = None,
-    ) -> AddResult:
-        """Adds what an address holds; a page that changed since takes the place of its old version."""
-        return self._add(url, lambda *way: self._intake.address(url, collection, *way), progress, stop)
-
-    def add_site(
-        self,
-        url: str,
-        limits: SiteLimits,
-        *,
-        collection: str = DEFAULT_COLLECTION,
-        progress: Report | None = None,
-        stop: Stop | None = None,
-    ) -> Iterator[AddResult]:
-        """Adds a page and what it links to on its site, or what a sitemap names; `progress` counts pages."""
-        stop = stop or Stop()
-        found = False
-        for address, get in self._intake.site(url, collection, limits, progress or _silent, stop):
-            found = True
-            yield self._add(address, get, None, stop)
-        if not found:
-            yield _failed(url, SourceRefused("empty", "This sitemap names no page of its site."))
-
-    def add(
-        self,
-        spec: str,
-        *,
-        collection: str = DEFAULT_COLLECTION,
-        progress: Report | None = None,
-        stop: Stop | None = None,
-    ) -> Iterator[AddResult]:
-        """Adds an address, a file, or every supported file in and below a folder or in an archive, one by one."""
-        if is_address(spec):
-            yield self.add_url(spec, collection=collection, progress=progress, stop=stop)
-            return
-        if not spec.strip():  # as a path it would mean the present folder
-            yield _failed(spec, SourceRefused("unreachable", "No file, folder or address was named."))
-            return
-        try:
-            path = Path(spec).expanduser()
-            files = files_in(path) if path.is_dir() else [path]
-        except (OSError, RuntimeError):  # a name that is too long, a home of nobody, a folder that may not be read
-            yield _failed(spec, SourceRefused("unreachable", "This path cannot be read.", "Check it."))
-            return
-        if not files:
-            yield _failed(spec, SourceRefused("empty", "There is no file in this folder that can be read."))
-        for are_archives, group in groupby(files, lambda file: is_archive(file.name, file)):
-            if are_archives:
-                for file in group:
-                    yield from self._add_archive(str(file), file, collection, progress, stop)
-            else:
-                yield from self._add_files(group, collection, progress, stop or Stop())
-
-    def add_reading(
-        self, incoming: Incoming, read: Read, *, progress: Report | None = None, stop: Stop | None = None
-    ) -> AddResult:
-        """Adds passages that were cut elsewhere: `read` gives them instead of reading a file."""
-        return self._add(incoming.asked, lambda *_: incoming, progress, stop, read)
-
-    def refresh(
-        self, ids: Sequence[str] | None = None, *, progress: Report | None = None, stop: Stop | None = None
-    ) -> list[AddResult]:
-        """Fetches or reads again these sources, or all; uploads cannot change and come back *unchanged*."""
-        chosen = self._store.sources() if ids is None else self._store.sources(sources.c.id.in_(ids))
-        return [self._refresh(source, progress, stop) for source in chosen]
 
     def remove(self, ids: Sequence[str]) -> list[Source]:
         """Removes sources with all that was kept of them; those that were there."""
@@ -285,7 +167,7 @@ class Library:
         Raises `ModelFault`, `Stopped`; what is done stays done.
         """
         _, embedder = self.spaces.answering.to_store()
-        return fill_vectors(self._store, embedder, progress or _silent, stop or Stop())
+        return fill_vectors(self._store, embedder, progress or silent, stop or Stop())
 
     def space(self) -> Space:
         """The space of the vectors that new passages get. Raises `ModelFault`."""
@@ -307,52 +189,3 @@ class Library:
         """The last thing to call; the database stays open, as it is not the library's own."""
         self.space_work.close()
         self._search.close()
-
-    def _add_files(
-        self, files: Iterable[Path], collection: str, progress: Report | None, stop: Stop
-    ) -> Iterator[AddResult]:
-        def add(file: Path, stop: Stop) -> AddResult:
-            return self.add_path(file, collection=collection, progress=progress, stop=stop)
-
-        yield from overlap(add, files, stop)
-
-    def _add_archive(
-        self, asked: str, archive: Path | bytes, collection: str, progress: Report | None, stop: Stop | None
-    ) -> Iterator[AddResult]:
-        stop = stop or Stop()
-        try:
-            for location, get in self._intake.unpacked(asked, archive, collection, stop):
-                yield self._add(location, get, progress, stop)
-        except SourceRefused as error:
-            yield _failed(asked, error)
-
-    def _refresh(self, source: Source, progress: Report | None, stop: Stop | None) -> AddResult:
-        if self._intake.can_get_again(source):
-            return self._add(source.location, lambda *way: self._intake.again(source, *way), progress, stop)
-        return AddResult(source.location, source.id, source.title, "unchanged", source.passages, source.pages)
-
-    def _add(
-        self,
-        asked: str,
-        get: Callable[[Report, Stop], Incoming],
-        progress: Report | None,
-        stop: Stop | None,
-        read: Read | None = None,
-    ) -> AddResult:
-        report, stop = progress or _silent, stop or Stop()
-        try:
-            return self._ingest.add(get(report, stop), report, stop, read)
-        except (SourceRefused, ModelFault) as error:
-            return _failed(asked, error)
-
-
-def _failed(asked: str, error: SourceRefused | ModelFault) -> AddResult:
-    """The refusal in the words of the contract: whatever a model cannot do is `embedding_failed`."""
-    code = error.code if isinstance(error, SourceRefused) else "embedding_failed"
-    shown = without_password(asked)
-    title = display_name(shown.rstrip("/"))
-    return AddResult(shown, None, title, "failed", error=Refusal(code, str(error)))
-
-
-def _silent(_progress: Progress) -> None:
-    """Progress that nobody watches."""

@@ -11,7 +11,7 @@ from sqlalchemy import select
 from crag.database import Database
 from crag.database.tables import passages, sources
 from crag.language import cjk
-from crag.library.split import HEADING_SEPARATOR
+from crag.library.adding.split import HEADING_SEPARATOR
 
 _SOURCES_ASKED = 12
 _SHORTEST, _LONGEST = 4, 70

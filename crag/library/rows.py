@@ -11,8 +11,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, select, text, update
 
 from crag.database.tables import collections, epochs, passages, sources
-from crag.library.spaces import ensure_space
-from crag.library.split import Chunk
+from crag.library.adding.split import Chunk
+from crag.library.spaces.rows import ensure_space
 from crag.protocols import Vectors
 from crag.types import AddStatus, Space
 

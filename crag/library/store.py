@@ -24,7 +24,7 @@ from crag.library.rows import (
     write_source,
     write_vectors,
 )
-from crag.library.spaces import activate_space, read_standing
+from crag.library.spaces.rows import activate_space, read_standing
 from crag.protocols import Vectors
 from crag.types import Source, Space
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from crag.library.site import SiteLimits
+from crag.library.web.site import SiteLimits
 from pages.documents import collections, dialogs, exchange, moving, refresh, table
 from pages.parts import adding, jobs
 from pages.parts.resources import application

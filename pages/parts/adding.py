@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from crag.library.site import SiteLimits
+from crag.library.web.site import SiteLimits
 from crag.types import DEFAULT_COLLECTION
 from pages.parts.resources import application
 

@@ -12,7 +12,7 @@ from pages.parts import markdown, words
 from pages.parts.resources import application
 
 if TYPE_CHECKING:
-    from crag.library.job_rows import Job
+    from crag.library.jobs.rows import Job
 
 _LISTED = 100
 _ORDER: dict[AddStatus, str] = {

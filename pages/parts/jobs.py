@@ -13,7 +13,7 @@ from pages.parts.job_results import counted, draw_results
 from pages.parts.resources import application
 
 if TYPE_CHECKING:
-    from crag.library.job_rows import Job
+    from crag.library.jobs.rows import Job
 
 _NAME_WIDTH = 260
 _ROWS = 30

@@ -52,7 +52,7 @@ def _nth(rank: int | None) -> str:
 
 def _text(hit: Hit) -> str:
     """The text of the passage, cut where it is endless, with what it shares with the question in bold."""
-    from crag.library.marking import find_terms
+    from crag.library.search.marking import find_terms
 
     text = hit.passage.text[:_LONGEST_TEXT]
     parts, end = [], 0

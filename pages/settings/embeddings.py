@@ -13,7 +13,7 @@ from pages.parts.resources import application
 from pages.settings import rows
 
 if TYPE_CHECKING:
-    from crag.library.switching import SpaceReport
+    from crag.library.spaces.switching import SpaceReport
     from crag.models.choice import ModelChoice
 
 _AGAIN_SECONDS = 1.0

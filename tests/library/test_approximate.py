@@ -8,8 +8,8 @@ from sqlalchemy import select
 
 from crag.database.tables import vectors
 from crag.errors import ModelFault
-from crag.library.idset import IdSet
-from crag.library.index import VectorIndex
+from crag.library.index.idset import IdSet
+from crag.library.index.vector_index import VectorIndex
 
 PASSAGES = 1_500
 LIMIT = 500  # vectors up to which they are compared one by one

@@ -12,7 +12,7 @@ import pytest
 
 from crag.errors import SourceRefused, Stopped
 from crag.library import Library
-from crag.library.archive import Member, inside, is_archive, members, outside
+from crag.library.adding.archive import Member, inside, is_archive, members, outside
 from crag.library.parse import Limits
 from crag.stopping import Stop
 

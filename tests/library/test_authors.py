@@ -7,8 +7,8 @@ import io
 import docx
 from reportlab.pdfgen.canvas import Canvas
 
-from crag.library.document import Document
 from crag.library.parse import parse
+from crag.library.parse.document import Document
 from crag.stopping import Stop
 from tests.library.packages import epub, page
 

@@ -14,7 +14,8 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from crag.library.originals import Originals
-from crag.library import ingest, store
+from crag.library import store
+from crag.library.adding import ingest
 from tests.doubles.library import HashEmbedder, open_library
 
 home, point, data = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3]).read_bytes()

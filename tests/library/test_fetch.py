@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from crag.errors import SourceRefused, Stopped
-from crag.library.fetch import Patience, fetch
-from crag.library.response import Fetched
+from crag.library.web.fetch import Patience, fetch
+from crag.library.web.response import Fetched
 from crag.stopping import Stop
 from crag.types import Progress
 from tests.doubles.web import CERTIFICATE, EXPIRED, Canary, WebServer, serving

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from crag.errors import SourceRefused
-from crag.library.addresses import may_reach
-from crag.library.fetch import Patience, fetch
-from crag.library.links import read_link
+from crag.library.web.addresses import may_reach
+from crag.library.web.fetch import Patience, fetch
+from crag.library.web.links import read_link
 from crag.stopping import Stop
 from tests.doubles.web import Canary, WebServer, serving
 
@@ -166,7 +166,7 @@ def test_service_ports_are_for_allowed_networks_only(port: int) -> None:
 
 
 def test_this_machines_own_public_address_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("crag.library.addresses._own_addresses", lambda: {"93.184.215.14"})
+    monkeypatch.setattr("crag.library.web.addresses._own_addresses", lambda: {"93.184.215.14"})
     assert not may_reach(["93.184.215.14"], 80, ())
 
 

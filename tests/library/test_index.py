@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import select
 
 from crag.database.tables import vectors
-from crag.library.snapshot import Header, read_snapshot, write_snapshot
+from crag.library.index.snapshot import Header, read_snapshot, write_snapshot
 from crag.stopping import Stop
 from tests.doubles.library import HashEmbedder, Shelf, index_of
 

@@ -5,17 +5,20 @@ import signal
 
 import pytest
 
-from crag.library import IngestJobs, job_workers
-from crag.library.job_rows import JobRows, new_job
+from crag.library import IngestJobs
+from crag.library.jobs import workers
+from crag.library.jobs.rows import JobRows, new_job
 from tests.library.crashing import NOTES, check_whole, python
 from tests.library.test_jobs import spooled, wait_until
 
 KILLED = """
 import os, signal, sys, threading, time
 from pathlib import Path
-from crag.library import IngestJobs, ingest, job_workers, store
-from crag.library.job_rows import JobRows
-from crag.library.spool import Spool
+from crag.library import IngestJobs, store
+from crag.library.adding import ingest
+from crag.library.jobs import workers
+from crag.library.jobs.rows import JobRows
+from crag.library.jobs.spool import Spool
 from tests.doubles.library import HashEmbedder, open_library
 
 home, point, data = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3]).read_bytes()
@@ -116,7 +119,7 @@ def test_a_folder_goes_on_where_it_was_and_says_of_each_file_what_it_did(tmp_pat
 
 
 def test_what_a_dead_process_worked_on_is_taken_up_while_another_lives(library, monkeypatch):
-    monkeypatch.setattr(job_workers, "_LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(workers, "_LOOK_SECONDS", 0.01)
     rows = JobRows(library._database)
     jobs = IngestJobs(library._database, library)
     jobs.submit_bytes("first.txt", b"First.")

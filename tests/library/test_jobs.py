@@ -8,9 +8,12 @@ import pytest
 from sqlalchemy import text
 
 from crag.errors import HomeFault
-from crag.library import IngestJobs, ingest, job_rows, job_workers
-from crag.library.job_rows import JobRows, new_job
-from crag.library.spool import Spool
+from crag.library import IngestJobs
+from crag.library.adding import ingest
+from crag.library.jobs import rows as job_rows
+from crag.library.jobs import workers as job_workers
+from crag.library.jobs.rows import JobRows, new_job
+from crag.library.jobs.spool import Spool
 from tests.library.crashing import NOTES
 
 

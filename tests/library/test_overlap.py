@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from crag.errors import Stopped
-from crag.library.overlap import overlap
+from crag.library.adding.overlap import overlap
 from crag.stopping import Stop
 
 

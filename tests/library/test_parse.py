@@ -15,8 +15,8 @@ from reportlab.pdfgen.canvas import Canvas
 from reportlab.platypus import PageBreak, Paragraph, SimpleDocTemplate
 
 from crag.library.cleaning import clean_text, display_name
-from crag.library.document import Block, Document
 from crag.library.parse import parse
+from crag.library.parse.document import Block, Document
 from crag.stopping import Stop
 from crag.types import Progress
 

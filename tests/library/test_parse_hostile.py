@@ -16,8 +16,8 @@ from openpyxl import Workbook
 
 from crag.errors import SourceRefused
 from crag.library import Library
+from crag.library.adding.reading import GuardedReader
 from crag.library.parse import Limits, parse
-from crag.library.reading import GuardedReader
 from crag.stopping import Stop
 from tests.library import hostile
 from tests.library.packages import epub, odt, page

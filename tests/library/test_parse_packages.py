@@ -13,8 +13,8 @@ from pptx import Presentation
 from pptx.util import Inches
 
 from crag.errors import SourceRefused
-from crag.library.document import Block, Document
 from crag.library.parse import Limits, parse
+from crag.library.parse.document import Block, Document
 from crag.stopping import Stop
 from tests.library.packages import epub, odt, page, zipped
 

@@ -7,8 +7,8 @@ from email.message import EmailMessage
 import pytest
 
 from crag.errors import SourceRefused
-from crag.library.document import Block, Document
 from crag.library.parse import parse
+from crag.library.parse.document import Block, Document
 from crag.stopping import Stop
 
 

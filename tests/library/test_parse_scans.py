@@ -16,8 +16,8 @@ from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen.canvas import Canvas
 
 from crag.errors import SourceRefused, Stopped
-from crag.library.document import Document
 from crag.library.parse import Limits, parse
+from crag.library.parse.document import Document
 from crag.stopping import Stop
 from crag.types import Progress
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from crag.errors import Stopped
-from crag.library.probing import draw_probes, fit_weight
-from crag.library.weights import read_weight, write_weight
+from crag.library.search.probing import draw_probes, fit_weight
+from crag.library.search.weights import read_weight, write_weight
 from crag.stopping import Stop
 
 LETTERS = "bcdfghjklm"

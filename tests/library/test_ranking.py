@@ -2,9 +2,9 @@
 
 import pytest
 
-from crag.library.bm25 import score_words, weigh_terms
-from crag.library.folding import alike, take_print
-from crag.library.fusion import fuse, ranks
+from crag.library.search.bm25 import score_words, weigh_terms
+from crag.library.search.folding import alike, take_print
+from crag.library.search.fusion import fuse, ranks
 
 NOTICE = "This report is confidential. It may not be copied, shown or passed on without the consent of the board."
 LONGER = f"{NOTICE} Whoever finds it sends it to the office in Main Street, where the clerk keeps all papers in a safe."

@@ -3,7 +3,7 @@
 import pytest
 
 from crag.errors import SourceRefused, Stopped
-from crag.library.reading import Bytes, GuardedReader
+from crag.library.adding.reading import Bytes, GuardedReader
 from crag.stopping import Stop
 
 

@@ -12,8 +12,8 @@ from functools import partial
 import pytest
 
 from crag.errors import BadRequest, SourceRefused, Stopped
-from crag.library.fetch import fetch
-from crag.library.site import Found, SiteLimits, read_site
+from crag.library.web.fetch import fetch
+from crag.library.web.site import Found, SiteLimits, read_site
 from crag.stopping import Stop
 from crag.types import Progress
 from tests.doubles.web import Handler, WebServer, serving

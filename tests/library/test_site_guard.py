@@ -9,9 +9,9 @@ from functools import partial
 import pytest
 
 from crag.errors import SourceRefused
-from crag.library.addresses import Resolver, resolve
-from crag.library.fetch import fetch
-from crag.library.site import SiteLimits, read_site
+from crag.library.web.addresses import Resolver, resolve
+from crag.library.web.fetch import fetch
+from crag.library.web.site import SiteLimits, read_site
 from crag.stopping import Stop
 from tests.doubles.web import Canary, WebServer, serving
 

@@ -14,7 +14,7 @@ from tests.library.crashing import NOTES, python
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from crag.library import switching
+from crag.library.spaces import switching
 from crag.stopping import Stop
 from tests.doubles.library import HashEmbedder, Shelf, open_library
 

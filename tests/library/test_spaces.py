@@ -11,9 +11,9 @@ from sqlalchemy import func, select
 
 from crag.database.tables import spaces, vectors
 from crag.errors import BadRequest, ModelFault, NotFound, Stopped
-from crag.library import embedders
 from crag.library.rows import write_vectors
-from crag.library.spaces import activate_space
+from crag.library.spaces import embedders
+from crag.library.spaces.rows import activate_space
 from crag.stopping import Stop
 from tests.doubles.library import HashEmbedder, Shelf, index_of
 
@@ -212,7 +212,7 @@ def test_two_processes_that_are_set_differently_do_not_fight(filled, switching, 
     """While the process that switched lives, the settings of another do not switch back; its hand may."""
     switching.spaces.keep_up(quietly, Stop())
     assert answers(filled) == NEW
-    monkeypatch.setattr("crag.library.switching.this_process", lambda: "another")
+    monkeypatch.setattr("crag.library.spaces.switching.this_process", lambda: "another")
     other = reopen(shelf=Shelf(old, new))
     other.spaces.keep_up(quietly, Stop())
     assert answers(other) == NEW

@@ -10,7 +10,7 @@ from crag import reports
 from crag.database import Database
 from crag.errors import Stopped
 from crag.library import IngestJobs, Library
-from crag.library.site import SiteLimits
+from crag.library.web.site import SiteLimits
 from crag.settings import Settings
 from crag.stopping import Stop
 from tests.doubles.library import HashEmbedder, Shelf

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from crag.errors import SourceRefused
-from crag.library.document import Document
 from crag.library.parse import parse
+from crag.library.parse.document import Document
 from crag.stopping import Stop
 
 CHROME_BEFORE = """<header><a href="/">Kettle News</a><nav><ul><li><a href="/a">Subscribe</a></li></ul></nav></header>

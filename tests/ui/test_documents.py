@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from crag.types import RunOptions
-from pages.documents import collections, moving, table
 import streamlit as st
 
-from crag.library.job_rows import JobRows, new_job
-from crag.library.spool import Spool
+from crag.library.jobs.rows import JobRows, new_job
+from crag.library.jobs.spool import Spool
+from crag.types import RunOptions
+from pages.documents import collections, moving, table
 from tests.ui.conftest import NOTES, labels, said, until
 
 

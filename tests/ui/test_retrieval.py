@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from crag.language import terms
-from crag.library.marking import find_terms
+from crag.library.search.marking import find_terms
 from tests.ui.conftest import NOTES, add, labels, said
 
 PAGE = "pages/retrieval/page.py"

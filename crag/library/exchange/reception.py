@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from crag.library.document import Block, Document
+from crag.library.adding.ingest import Incoming
+from crag.library.adding.intake import IMPORTED, without_password
+from crag.library.adding.reading import CHUNK_OVERLAP, CHUNK_TOKENS, Bytes, Reading, Report
+from crag.library.adding.split import Chunk, CountTokens, split
 from crag.library.exchange.lines import Json, Line, encode
-from crag.library.ingest import Incoming
-from crag.library.intake import IMPORTED, without_password
-from crag.library.reading import CHUNK_OVERLAP, CHUNK_TOKENS, Bytes, Reading, Report
-from crag.library.split import Chunk, CountTokens, split
+from crag.library.parse.document import Block, Document
 from crag.protocols import Vectors
 from crag.stopping import Stop
 from crag.types import Progress, Space

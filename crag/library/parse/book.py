@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from crag.errors import SourceRefused
-from crag.library.document import Block, Document
+from crag.library.parse.document import Block, Document
 from crag.library.parse.encoding import decode
 from crag.library.parse.markup import blocks_of
 from crag.library.parse.package import read_xml

@@ -13,8 +13,8 @@ from typing import Any
 
 from crag.errors import SourceRefused
 from crag.library.cleaning import clean_text, display_name
-from crag.library.document import Block, Document
 from crag.library.parse.confinement import only_answers, restrict
+from crag.library.parse.document import Block, Document
 from crag.library.parse.formats import read
 from crag.library.parse.limits import Limits, out_of_memory, refusal, too_large
 from crag.library.parse.request import Request

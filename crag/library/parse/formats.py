@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable
 
 from crag.errors import SourceRefused
-from crag.library.document import Document
 from crag.library.parse.archive import member_names
 from crag.library.parse.book import read_epub
+from crag.library.parse.document import Document
 from crag.library.parse.encoding import decode
 from crag.library.parse.mail import read_mail
 from crag.library.parse.opendocument import read_odt

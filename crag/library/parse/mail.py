@@ -8,7 +8,7 @@ from email.message import EmailMessage
 from email.policy import default
 
 from crag.errors import SourceRefused
-from crag.library.document import Block, Document
+from crag.library.parse.document import Block, Document
 from crag.library.parse.encoding import decode
 from crag.library.parse.plain import read_plain
 from crag.library.parse.request import Request

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from crag.library.document import Block
+from crag.library.parse.document import Block
 
 _SKIPPED = frozenset({"script", "style", "template", "svg", "head", "rt", "rp"})
 _HEADING = re.compile("h[1-6]")

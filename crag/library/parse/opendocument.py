@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from crag.errors import SourceRefused
-from crag.library.document import Block, Document
+from crag.library.parse.document import Block, Document
 from crag.library.parse.package import read_xml
 from crag.library.parse.request import Request
 

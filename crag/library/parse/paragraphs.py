@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from crag.language import CHARACTERS, cjk
-from crag.library.document import Block
+from crag.library.parse.document import Block
 
 _BROKEN = re.compile("([^\\W\\d_]+)(?:[\ufffe\x02\u00ad]\\s*|-\n)([^\\W\\d_]+)")
 _WIDE = f"[{CHARACTERS}\u3000-\u303f\uff00-\uffef]"

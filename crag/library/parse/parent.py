@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from crag.errors import SourceRefused
-from crag.library.document import Document
+from crag.library.parse.document import Document
 from crag.library.parse.limits import Limits
 from crag.library.parse.process import Deadline, deadline, end, opened, start, why_ended
 from crag.stopping import Stop

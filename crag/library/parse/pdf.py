@@ -10,8 +10,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from crag.errors import SourceRefused
-from crag.library.document import Block, Document
 from crag.library.parse.columns import in_order
+from crag.library.parse.document import Block, Document
 from crag.library.parse.letters import Page, read_page
 from crag.library.parse.limits import too_large
 from crag.library.parse.ocr import INSTALL, Ocr

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from crag.errors import SourceRefused
-from crag.library.document import Document
+from crag.library.parse.document import Document
 from crag.library.parse.limits import too_large
 from crag.library.parse.ocr import INSTALL, Ocr
 from crag.library.parse.paragraphs import joined, plain

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from crag.library.document import Block, BlockKind, Document
+from crag.library.parse.document import Block, BlockKind, Document
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

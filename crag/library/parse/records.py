@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from crag.library.document import Block, Document
+from crag.library.parse.document import Block, Document
 from crag.library.parse.plain import read_plain
 
 

@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterator
 from typing import Any
 
-from crag.library.document import Block, Document
+from crag.library.parse.document import Block, Document
 from crag.library.parse.limits import too_large
 from crag.library.parse.request import Request
 

@@ -7,7 +7,7 @@ import io
 from collections import Counter
 from itertools import islice
 
-from crag.library.document import Block, Document
+from crag.library.parse.document import Block, Document
 from crag.library.parse.request import Request
 
 _DELIMITERS = ",;\t|"

@@ -7,7 +7,7 @@ from typing import Any
 
 from crag.errors import SourceRefused
 from crag.language import cjk
-from crag.library.document import Block, Document
+from crag.library.parse.document import Block, Document
 from crag.library.parse.markup import blocks_of
 from crag.library.parse.request import Request
 

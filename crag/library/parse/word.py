@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from crag.errors import SourceRefused
-from crag.library.document import Block, Document
+from crag.library.parse.document import Block, Document
 from crag.library.parse.request import Request
 
 _HEADING = re.compile(r"heading (\d)", re.IGNORECASE)

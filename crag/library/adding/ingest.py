@@ -1,0 +1,161 @@
+"""From bytes to a searchable source: read and embedded first, then made visible in one short transaction."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from crag.errors import ModelFault, SourceRefused
+from crag.library.adding.reading import Bytes, Read, Reading, Report
+from crag.library.adding.split import HEADING_SEPARATOR
+from crag.library.cleaning import clean_text, display_name
+from crag.library.collections import collection_name
+from crag.library.originals import Originals
+from crag.library.rows import Description, Identity, NewPassages, Stored
+from crag.library.search.fulltext import index_terms
+from crag.library.spaces.answering import Answering
+from crag.library.spaces.embedders import KnownEmbedder
+from crag.library.store import SpaceMoved, Store
+from crag.protocols import Vectors
+from crag.stopping import Stop
+from crag.types import AddResult, Progress
+
+_SMALLEST_BATCH, _LARGEST_BATCH = 4, 32
+_BATCH_SECONDS = 1.0
+_ATTEMPTS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """Bytes to add. `asked` is what the person named; `located`: the location names the source for good."""
+
+    asked: str
+    location: str
+    located: bool
+    collection: str
+    document: Bytes
+
+
+class Ingest:
+    """Adds one document after the other; safe to use from several threads and processes at once."""
+
+    def __init__(
+        self, store: Store, originals: Originals, answering: Answering, read: Read, chunker: str, limit_bytes: int
+    ) -> None:
+        self._store = store
+        self._originals = originals
+        self._answering = answering
+        self._read = read
+        self._chunker = chunker
+        self._limit_bytes = limit_bytes
+
+    def add(self, incoming: Incoming, report: Report, stop: Stop, read: Read | None = None) -> AddResult:
+        """What became of it, said after the commit; `read` in place of the reader for files.
+
+        Raises `SourceRefused`, `ModelFault`, `HomeFault`, `Stopped`.
+        """
+        check_size(len(incoming.document.data), self._limit_bytes)
+        identity = _identify(incoming)
+        if twin := self._store.unchanged(identity):
+            return AddResult(incoming.asked, twin.id, twin.title, "unchanged", twin.passages, twin.pages)
+        report(Progress("Reading"))
+        reading = (read or self._read)(incoming.document, report, stop)
+        title = clean_text(reading.title).strip() or display_name(incoming.document.name)
+        author, published = clean_text(reading.author), reading.published
+        chunker = reading.chunker or self._chunker
+        description = Description(title, reading.kind, reading.pages, chunker, author, published)
+
+        def prepare() -> None:  # again, for another worker may have released these bytes since they were kept
+            self._originals.keep(identity.sha256, incoming.document.data)
+            stop.check()
+
+        def put(content: NewPassages) -> Stored:
+            # Here already, for a slow disk should not hold up other writers.
+            self._originals.keep(identity.sha256, incoming.document.data)
+            return self._store.put(identity, description, content, prepare, stop.check)
+
+        stored = self._put(put, reading, report, stop)
+        if stored.dropped:
+            self._store.release([stored.dropped], self._originals.remove)
+        return AddResult(incoming.asked, stored.id, title, stored.status, len(reading.chunks), reading.pages)
+
+    def _put(self, put: Callable[[NewPassages], Stored], reading: Reading, report: Report, stop: Stop) -> Stored:
+        """Embeds for the space that answers, and once more when another takes its place before the commit."""
+        for _ in range(_ATTEMPTS):
+            try:
+                content = self._embed(reading, report, stop)
+                report(Progress("Saving"))
+                return put(content)
+            except SpaceMoved:
+                continue
+            except ModelFault as fault:
+                if fault.code != "embedder_changed":
+                    raise
+        raise ModelFault("embedding_failed", "The embedder changed while it was at work.", "Add it again.", "passing")
+
+    def _embed(self, reading: Reading, report: Report, stop: Stop) -> NewPassages:
+        """Vectors and search terms of all chunks. Raises `SourceRefused` when there is nothing to search."""
+        if not reading.chunks:
+            raise SourceRefused("no_text", "There is no text in it.", "If it is a scan, make its text readable first.")
+        texts = [passage_text(chunk.heading, chunk.text) for chunk in reading.chunks]
+        standing, embedder = self._answering.to_store()
+        vectors = reading.vectors if reading.space == embedder.space.id else None
+        if vectors is None:
+            vectors = embed_in_batches(embedder, texts, report, stop)
+        terms = []
+        for text in texts:
+            stop.check()
+            terms.append(index_terms(passage_text(reading.title, text)))  # words of the title find its passages
+        return NewPassages(reading.chunks, terms, vectors, embedder.space, embedder.canary, standing.number)
+
+
+def embed_in_batches(embedder: KnownEmbedder, texts: Sequence[str], report: Report, stop: Stop) -> Vectors:
+    """One row for each text. Raises `ModelFault`, `Stopped`."""
+    import numpy as np
+
+    rows: list[Vectors] = []
+    done, size = 0, _SMALLEST_BATCH
+    while done < len(texts):
+        stop.check()
+        report(Progress("Embedding passages", done, len(texts)))
+        began = time.monotonic()
+        rows.append(embedder.embed_documents(texts[done : done + size]))
+        done += size
+        size = _fitting_batch(size, time.monotonic() - began)
+    return np.concatenate(rows)
+
+
+def _fitting_batch(size: int, seconds: float) -> int:
+    """How many texts to embed next: a slow model gets few, for nothing can be stopped while it is at work."""
+    if seconds > _BATCH_SECONDS:
+        return max(size // 2, _SMALLEST_BATCH)
+    return min(size * 2, _LARGEST_BATCH) if seconds < _BATCH_SECONDS / 2 else size
+
+
+def passage_text(heading: str, body: str) -> str:
+    """What is embedded and searched of a passage: its text under the nearest heading.
+
+    The headings further up are left out: they stand over most of a document and would make their words worthless.
+    """
+    nearest = heading.rpartition(HEADING_SEPARATOR)[2]
+    return body if nearest in body[: 2 * len(nearest)] else f"{nearest}\n{body}"
+
+
+def check_size(size: int, limit_bytes: int) -> None:
+    """Raises `SourceRefused` for nothing at all, and for more than the limit."""
+    if size == 0:
+        raise SourceRefused("empty", "The file is empty.")
+    if size > limit_bytes:
+        raise SourceRefused(
+            "too_large",
+            f"It has {size / 1_048_576:,.1f} MB; the limit is {limit_bytes / 1_048_576:,.0f} MB.",
+            "Split it, or raise CRAG_MAX_UPLOAD_MB.",
+        )
+
+
+def _identify(incoming: Incoming) -> Identity:
+    digest = hashlib.sha256(incoming.document.data).hexdigest()
+    collection = collection_name(incoming.collection)
+    return Identity(collection, clean_text(incoming.location), incoming.located, digest, len(incoming.document.data))

@@ -1,0 +1,154 @@
+"""Where sources come from: uploads, files, folders and addresses, each turned into bytes to add."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from crag.errors import SourceRefused
+from crag.library.adding.archive import Member, inside, members, outside
+from crag.library.adding.ingest import Incoming, check_size
+from crag.library.adding.reading import Bytes, Report
+from crag.library.cleaning import display_name
+from crag.library.parse import Limits
+from crag.library.parse.request import SUFFIXES
+from crag.library.web.response import Fetched
+from crag.library.web.site import Found, SiteLimits, read_site
+from crag.settings import Settings
+from crag.stopping import Stop
+from crag.types import Progress, Source
+
+IMPORTED = "imported"  # the kind of a source that came as passages, without the file they were cut from
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://|//|(?:about|blob|data|file|ftp|jar|javascript|mailto):", re.IGNORECASE)
+_USER = re.compile(r"(?<=//)[^/?#]*@")
+
+
+def is_address(spec: str) -> bool:
+    """Whether this is meant as an address; which ones may be fetched is the fetcher's word."""
+    return bool(_ADDRESS.match(spec.strip()))
+
+
+def without_password(spec: str) -> str:
+    """An address as it may be shown: a user name and a password in it are left out."""
+    return _USER.sub("", spec) if is_address(spec) else spec
+
+
+def files_in(folder: Path) -> list[Path]:
+    """Every file in the folder and below that looks as if it could be read, hidden ones left out."""
+    return [
+        path
+        for path in sorted(folder.rglob("*"))
+        if path.suffix.lower() in SUFFIXES
+        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+        and path.is_file()
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """Gets the bytes. Every method raises `SourceRefused`, and those that fetch `Stopped`."""
+
+    settings: Settings
+
+    def upload(self, name: str, data: bytes, collection: str) -> Incoming:
+        """Bytes handed over under a name, which is text to show and never a path."""
+        shown = display_name(name)
+        return Incoming(shown, shown, False, collection, Bytes(shown, data))
+
+    def file(self, path: Path, collection: str) -> Incoming:
+        """A file on disk, its size judged before it is read; its place names it for good."""
+        name = display_name(path.name)
+        try:
+            if not path.is_file():
+                raise SourceRefused("unreachable", f"There is no file “{name}”.", "Check the path.")
+            check_size(path.stat().st_size, self.settings.max_upload_bytes)
+            document = Bytes(name, path.read_bytes())
+        except (OSError, ValueError) as error:  # ValueError: a path with NUL in it
+            raise _unreadable(name) from error
+        return Incoming(str(path), str(path.resolve()), True, collection, document)
+
+    def unpacked(
+        self, asked: str, archive: Path | bytes, collection: str, stop: Stop
+    ) -> Iterator[tuple[str, Callable[..., Incoming]]]:
+        """For each file in an archive, on disk or handed over, its location and what gets it."""
+        on_disk = isinstance(archive, Path)
+        place = archive.resolve() if isinstance(archive, Path) else display_name(asked)
+        try:
+            for member in members(archive, Limits(size=self.settings.max_upload_bytes), stop):
+                location = inside(place, member.name)
+                yield inside(asked, member.name), partial(_incoming, member, location, on_disk, collection)
+        except OSError as error:
+            raise _unreadable(display_name(asked)) from error
+
+    def member(self, archive: Path, name: str, collection: str, stop: Stop) -> Incoming:
+        """One file of an archive on disk."""
+        try:
+            found = next(members(archive, Limits(size=self.settings.max_upload_bytes), stop, only=name))
+        except OSError as error:
+            raise _unreadable(display_name(archive.name)) from error
+        return _incoming(found, inside(archive, name), True, collection)
+
+    def address(self, url: str, collection: str, report: Report, stop: Stop) -> Incoming:
+        """What an address holds now; its final address names it for good."""
+        report(Progress("Fetching"))
+        return _page(Found(url.strip(), self._fetcher(stop)(url.strip(), progress=report)), collection)
+
+    def site(
+        self, url: str, collection: str, limits: SiteLimits, report: Report, stop: Stop
+    ) -> Iterator[tuple[str, Callable[..., Incoming]]]:
+        """For each page of a site its address and what gives it."""
+        for found in read_site(url.strip(), limits, self._fetcher(stop), stop, report):
+            yield found.url, partial(_page, found, collection)
+
+    def _fetcher(self, stop: Stop) -> Callable[..., Fetched]:
+        from crag.library.web.fetch import fetch
+
+        allow, limit = self.settings.allow_private_urls, self.settings.max_upload_bytes
+        return partial(fetch, allow=allow, limit_bytes=limit, stop=stop)
+
+    def can_get_again(self, source: Source) -> bool:
+        """Whether the source has a place to be got from again; uploads come once.
+
+        What was imported only says so itself: a stranger's folder shall not name the files to read here.
+        """
+        return source.kind != IMPORTED and (is_address(source.location) or Path(source.location).is_absolute())
+
+    def again(self, source: Source, report: Report, stop: Stop) -> Incoming:
+        """The source as it is now, under its old location."""
+        if is_address(source.location):
+            now = self.address(source.location, source.collection, report, stop)
+        elif place := outside(source.location):
+            now = self.member(*place, source.collection, stop)
+        else:
+            now = self.file(Path(source.location), source.collection)
+        return Incoming(source.location, source.location, True, source.collection, now.document)
+
+
+def _incoming(member: Member, location: str, located: bool, collection: str, *_: object) -> Incoming:
+    """A file of an archive. Raises `SourceRefused` when it could not be unpacked."""
+    if member.refused:
+        raise member.refused
+    return Incoming(location, location, located, collection, Bytes(display_name(member.name), member.data))
+
+
+def _page(found: Found, collection: str, *_: object) -> Incoming:
+    """What an address holds. Raises `SourceRefused` when it could not be fetched."""
+    page = found.result
+    if isinstance(page, SourceRefused):
+        raise page
+    document = Bytes(_name_of(page.url_final), page.body, page.content_type, page.charset)
+    return Incoming(found.url, page.url_final, True, collection, document)
+
+
+def _unreadable(name: str) -> SourceRefused:
+    return SourceRefused("unreachable", f"“{name}” cannot be read.", "Check its permissions.")
+
+
+def _name_of(url: str) -> str:
+    """A name for what an address holds: its last part, else its host."""
+    parts = urlsplit(url)
+    return display_name(unquote(parts.path.rstrip("/")) or parts.netloc)

@@ -1,0 +1,204 @@
+"""Cuts documents into passages by tokens, on the borders that a reader would choose."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from crag.language import is_item, sentences
+from crag.library.parse.document import Block, Document
+
+CountTokens = Callable[[str], int]
+HEADING_SEPARATOR = " › "
+
+_NEW_SECTION_FROM = 0.4  # how full a chunk must be for a heading to begin the next one
+_NEW_BLOCK_FROM = 0.6  # and for the end of a paragraph to end it, though a sentence more would fit
+_CONTEXT_SIZES = 3
+_LONGEST_PER_TOKEN = 16  # characters; a longer sentence is cut before it is counted
+_NO_SPACE_AFTER = re.compile("[。！？…”』」]$")
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A passage to be. `page` is that of its first word, `heading` the path of headings above it (`A › B`).
+
+    The wider text around it are the chunks with the ordinals `context_start` to `context_end`, both included.
+    """
+
+    text: str
+    page: int | None
+    heading: str
+    ordinal: int
+    context_start: int
+    context_end: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """What is never cut again: a sentence, item, row or heading. `joint` stands between it and the piece before."""
+
+    text: str
+    tokens: int
+    joint: str
+    block: Block
+    heading: str
+    begins: bool
+    leads: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """Pieces `start` ≤ n < `end` make one chunk."""
+
+    start: int
+    end: int
+    tokens: int
+
+
+def split(document: Document, count_tokens: CountTokens, size: int = 250, overlap: int = 0) -> list[Chunk]:
+    """Chunks of at most `size` tokens each, in order; every word stands in one, but for `overlap` tokens in two.
+
+    Each piece is counted once and each chunk once. Headings and lead-in sentences stay with what follows them.
+    """
+    pieces = list(_pieces(document, count_tokens, size))
+    spans = list(_spans(pieces, count_tokens, size, overlap))
+    headings = [_heading(pieces[span.start : span.end]) for span in spans]
+    chunks = []
+    for ordinal, span in enumerate(spans):
+        start, end = _context(ordinal, spans, headings, _CONTEXT_SIZES * size)
+        text = _joined(pieces[span.start : span.end])
+        chunks.append(Chunk(text, pieces[span.start].block.page, headings[ordinal], ordinal, start, end))
+    return chunks
+
+
+def _pieces(document: Document, count_tokens: CountTokens, size: int) -> Iterator[_Piece]:
+    path: list[tuple[int, str]] = []
+    before: Block | None = None
+    for block, after in zip(document.blocks, [*document.blocks[1:], None], strict=True):
+        if block.kind == "heading":
+            path = [entry for entry in path if entry[0] < block.level] + [(block.level, block.text)]
+        heading = HEADING_SEPARATOR.join(text for _, text in path)
+        leads = block.kind == "heading" or _leads(block, after)
+        parts = list(_parts(block, count_tokens, size))
+        for n, (text, joint, tokens) in enumerate(parts):
+            first, last = n == 0, n == len(parts) - 1
+            joint = _gap(before, block) if first else joint
+            yield _Piece(text, tokens + 1, joint, block, heading, first, last and leads)
+        before = block
+
+
+def _leads(block: Block, after: Block | None) -> bool:
+    """Whether a paragraph leads to a list, a table or code right after it."""
+    return block.kind == "paragraph" and after is not None and after.kind in ("item", "row", "code")
+
+
+def _gap(before: Block | None, block: Block) -> str:
+    together = before is not None and before.kind == block.kind and block.kind in ("item", "row")
+    return "\n" if together else "\n\n"
+
+
+def _parts(block: Block, count_tokens: CountTokens, size: int) -> Iterator[tuple[str, str, int]]:
+    """(text, what joins it to the part before it, its tokens) of one block, none above `size` tokens."""
+    whole = block.kind in ("heading", "item", "row") and "\n" not in block.text
+    lines = block.kind == "code"
+    texts = [block.text] if whole else block.text.splitlines() if lines else sentences(block.text)
+    before = ""
+    for text in texts:
+        joint = "\n" if lines or is_item(text) else "" if _NO_SPACE_AFTER.search(before) else " "
+        if text.strip():
+            yield from _cut(text.rstrip(), joint, count_tokens, size)
+        before = text
+
+
+def _cut(text: str, joint: str, count_tokens: CountTokens, size: int) -> Iterator[tuple[str, str, int]]:
+    """`text`, in slices if it is too long: at spaces where there are any, else between characters."""
+    if len(text) <= size * _LONGEST_PER_TOKEN and (tokens := count_tokens(text)) < size:
+        yield text, joint, tokens
+        return
+    start, step = 0, size * 4
+    while start < len(text):
+        piece = _slice(text, start, step)
+        while len(piece) > 1 and count_tokens(piece) >= size:
+            step = max(1, len(piece) * 3 // 4)
+            piece = _slice(text, start, step)
+        if inner := piece.strip():
+            yield inner, joint, count_tokens(inner)
+        start += len(piece)
+        joint = " " if text[start : start + 1].isspace() else ""
+
+
+def _slice(text: str, start: int, length: int) -> str:
+    """At most `length` characters from `start`, up to the last space among them if the text goes on."""
+    piece = text[start : start + length]
+    space = max(piece.rfind(" "), piece.rfind("\n")) if start + length < len(text) else 0
+    return piece[:space] if space > 0 else piece
+
+
+def _spans(pieces: list[_Piece], count_tokens: CountTokens, size: int, overlap: int) -> Iterator[_Span]:
+    start = 0
+    while start < len(pieces):
+        end = _kept_together(pieces, start, _border(pieces, start, size))
+        tokens = count_tokens(_joined(pieces[start:end]))
+        while tokens > size and end - start > 1:  # counts of parts do not quite add up
+            end -= 1
+            tokens = count_tokens(_joined(pieces[start:end]))
+        yield _Span(start, end, tokens)
+        start = end if end == len(pieces) else max(start + 1, _overlapping(pieces, end, overlap))
+
+
+def _border(pieces: list[_Piece], start: int, size: int) -> int:
+    """Where a chunk that begins at `start` should end: at a new section, at a paragraph's end, else when it is full."""
+    tokens = 0
+    border = start
+    for n in range(start, len(pieces)):
+        piece = pieces[n]
+        if piece.block.kind == "heading" and n > start and tokens >= _NEW_SECTION_FROM * size:
+            return n
+        if piece.begins and tokens >= _NEW_BLOCK_FROM * size:
+            border = n
+        tokens += piece.tokens
+        if tokens > size and n > start:
+            return border if border > start else n
+    return len(pieces)
+
+
+def _kept_together(pieces: list[_Piece], start: int, end: int) -> int:
+    """`end`, moved forward in front of headings and lead-ins, which belong to what follows them."""
+    moved = end
+    while end < len(pieces) and moved - start > 1 and pieces[moved - 1].leads:
+        moved -= 1
+    return end if pieces[moved - 1].leads else moved
+
+
+def _overlapping(pieces: list[_Piece], end: int, overlap: int) -> int:
+    """Where the next chunk begins, so that it repeats at most `overlap` tokens."""
+    start, tokens = end, 0
+    while start > 0 and tokens + pieces[start - 1].tokens <= overlap:
+        start -= 1
+        tokens += pieces[start].tokens
+    return start
+
+
+def _joined(pieces: list[_Piece]) -> str:
+    return "".join((piece.joint if n else "") + piece.text for n, piece in enumerate(pieces))
+
+
+def _heading(pieces: list[_Piece]) -> str:
+    """The path above the first words that are no heading themselves."""
+    return next((piece.heading for piece in pieces if piece.block.kind != "heading"), pieces[0].heading)
+
+
+def _context(n: int, spans: list[_Span], headings: list[str], size: int) -> tuple[int, int]:
+    """First and last of the chunks around `n` in its section, taken by turns, up to `size` tokens together."""
+    start, end, left = n, n, size - spans[n].tokens
+    grown = True
+    while grown:
+        grown = False
+        if start > 0 and headings[start - 1] == headings[n] and spans[start - 1].tokens <= left:
+            start, grown = start - 1, True
+            left -= spans[start].tokens
+        if end + 1 < len(spans) and headings[end + 1] == headings[n] and spans[end + 1].tokens <= left:
+            end, grown = end + 1, True
+            left -= spans[end].tokens
+    return start, end

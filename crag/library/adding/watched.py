@@ -1,0 +1,71 @@
+"""Tells which files in and below some folders are new, changed or gone, once they have stopped changing.
+
+It looks again and again instead of being told by the system: that works alike on every system and on network mounts,
+where no notice comes of what another machine does, and no change is lost when many come at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from crag.library.adding.intake import files_in
+
+_State = tuple[int, int]  # when it was last changed, in nanoseconds, and how many bytes it has
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Files that are new or changed and lie still, files that are no longer there, and places that cannot be read."""
+
+    settled: tuple[Path, ...]
+    gone: tuple[Path, ...]
+    unreadable: tuple[Path, ...]
+
+
+class Watched:
+    """Some files and folders, looked at from time to time."""
+
+    def __init__(self, places: Sequence[Path]) -> None:
+        self._places = places
+        self._known: dict[Path, _State] = {}
+        self._before: dict[Path, _State] = {}
+
+    def look(self) -> Changes:
+        """What has changed and has not done so any more since the last look; each change is told once.
+
+        Of a place that cannot be read nothing is said to be gone: a network mount may come back.
+        """
+        now: dict[Path, _State] = {}
+        unreadable = []
+        for place in self._places:
+            try:
+                now |= _states(place)
+            except OSError:
+                unreadable.append(place)
+        changed = [path for path, state in now.items() if state != self._known.get(path)]
+        settled = [path for path in changed if now[path] == self._before.get(path)]
+        gone = [path for path in self._known if path not in now and not _within(path, unreadable)]
+        self._known |= {path: now[path] for path in settled}
+        for path in gone:
+            del self._known[path]
+        self._before = now
+        return Changes(tuple(settled), tuple(gone), tuple(unreadable))
+
+
+def _states(place: Path) -> dict[Path, _State]:
+    """Raises `OSError` when the place itself is not there."""
+    place.stat()
+    states = {}
+    for path in files_in(place) if place.is_dir() else [place]:
+        try:
+            found = path.stat()
+        except OSError:  # gone since it was listed
+            continue
+        states[path] = (found.st_mtime_ns, found.st_size)
+    return states
+
+
+def _within(path: Path, places: Sequence[Path]) -> bool:
+    return any(path.is_relative_to(place) for place in places)

@@ -1,0 +1,73 @@
+"""The nearest vectors of very many: an inverted file that compares with those near the question only.
+
+FAISS's IVF with a byte for each number (Jégou et al., PAMI 2011): k-means sorts the vectors into lists, and only the
+lists whose centres are nearest to the question are looked through.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from crag.library.index.idset import IdSet
+from crag.protocols import Vectors
+
+if TYPE_CHECKING:
+    from crag.library.passages import Ids
+
+
+class Approximate:
+    """Vectors by passage id that were built once; some may be left out since. Mapped from its file where possible."""
+
+    def __init__(self, index: Any, probes: int, recall: float) -> None:
+        """`probes`: how many lists are looked through; `recall`: what share of the nearest 10 that finds."""
+        self.index = index
+        self.probes = probes
+        self.recall = recall
+        self.alive = IdSet(_ids_of(index))
+
+    @property
+    def count(self) -> int:
+        """How many vectors can be found."""
+        return self.alive.count
+
+    @property
+    def removed(self) -> int:
+        """How many were left out since it was built."""
+        return int(self.index.ntotal) - self.count
+
+    def remove(self, ids: Ids) -> None:
+        """Leaves these out from now on."""
+        self.alive = self.alive.without(ids)
+
+    def search(self, row: Vectors, limit: int, allowed: IdSet | None) -> Ids:
+        """At most `limit` ids, nearest first as far as bytes can tell. `row` has the shape (1, dimension)."""
+        import faiss
+
+        chosen = faiss.SearchParametersIVF(nprobe=self._probes_for(allowed), sel=self._selector(allowed))  # type: ignore[call-arg]
+        _, found = self.index.search(row, limit, params=chosen)
+        ids: Ids = found[0][found[0] >= 0]
+        return ids
+
+    def _probes_for(self, allowed: IdSet | None) -> int:
+        """More lists where few vectors count: as many are then compared as without a limit, and all if need be."""
+        share = allowed.count / self.index.ntotal if allowed else 1.0
+        return min(int(self.index.nlist), math.ceil(self.probes / max(share, 1e-9)))
+
+    def _selector(self, allowed: IdSet | None) -> Any:
+        import faiss
+
+        if not self.removed:
+            return allowed.selector if allowed else None
+        return faiss.IDSelectorAnd(allowed.selector, self.alive.selector) if allowed else self.alive.selector
+
+
+def _ids_of(index: Any) -> Ids:
+    import faiss
+
+    lists = index.invlists
+    sizes = [(number, lists.list_size(number)) for number in range(index.nlist)]
+    parts = [faiss.rev_swig_ptr(lists.get_ids(number), size) for number, size in sizes if size]
+    return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)

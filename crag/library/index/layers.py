@@ -1,0 +1,60 @@
+"""What an index holds: at the bottom what was built at once, on top what came since, exactly as it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from crag.library.index.approximate import Approximate
+from crag.library.index.building import SPARE
+from crag.library.index.exact import Exact
+from crag.library.index.idset import IdSet
+from crag.protocols import Vectors
+
+if TYPE_CHECKING:
+    from crag.library.index.exact import Found
+    from crag.library.passages import Ids
+
+# Which share of new or of removed vectors makes what was built at once worth building anew.
+_WORN = 0.1
+NONE = np.empty(0, dtype=np.int64)
+NOTHING = np.empty(0, dtype=np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class Layers:
+    """Few vectors have no bottom. FAISS allows no search beside a change: the caller keeps them apart."""
+
+    base: Approximate | None
+    recent: Exact
+
+    @property
+    def count(self) -> int:
+        """How many vectors can be found."""
+        return self.recent.count + (self.base.count if self.base else 0)
+
+    def between(self, first: int, last: int) -> Ids:
+        """The ids held from `first` to `last`."""
+        recent = self.recent.between(first, last)
+        return np.concatenate([self.base.alive.between(first, last), recent]) if self.base else recent
+
+    def remove(self, ids: Ids) -> None:
+        """Lets these go."""
+        if len(ids):
+            self.recent.remove(ids)
+            if self.base:
+                self.base.remove(ids)
+
+    def search(self, row: Vectors, limit: int, allowed: IdSet | None) -> tuple[Ids, Found]:
+        """What the bottom finds, more than is wanted and yet to be compared; and the nearest of what came since."""
+        near = self.base.search(row, SPARE * limit, allowed) if self.base else NONE
+        return near, self.recent.search(row, limit, allowed) if self.recent.count else (NONE, NOTHING)
+
+    def is_worn(self, exact_limit: int) -> bool:
+        """Whether more is compared one by one than is good, or much of the bottom is left out."""
+        if self.base is None:
+            return self.recent.count > exact_limit
+        size = self.base.count + self.base.removed
+        return self.recent.count > max(exact_limit, _WORN * size) or self.base.removed > _WORN * size

@@ -1,0 +1,241 @@
+"""The nearest vectors of one space: an index that follows the database and trusts it alone.
+
+Few vectors are compared one by one. Of many, most lie in an approximate index, built in the background and mapped from
+its file; what came since is compared one by one, what went is left out, until the next one is built.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sqlalchemy import Connection
+
+from crag.database import Database
+from crag.errors import HomeFault, ModelFault, Stopped
+from crag.library.index.approximate import Approximate
+from crag.library.index.building import Built, build
+from crag.library.index.exact import Exact
+from crag.library.index.idset import IdSet
+from crag.library.index.layers import NONE, NOTHING, Layers
+from crag.library.index.snapshot import Header, Kind, read_snapshot, write_snapshot
+from crag.library.passages import read_vector_ids, stream_vectors
+from crag.library.rows import read_changes, read_epoch
+from crag.protocols import Vectors
+from crag.stopping import Stop
+from crag.types import Space
+
+if TYPE_CHECKING:
+    from crag.library.index.exact import Found
+    from crag.library.passages import Ids
+
+# So many bytes of vectors are compared one by one in some milliseconds; where the two ways cross was measured.
+_EXACT_BYTES = 100_000_000
+_QUESTIONS = 200
+_EVERY_ID = (0, 2**62)
+_NEAR = 1_000
+_CLOSING_SECONDS = 10.0
+_TRY_AGAIN_SECONDS = 60.0
+_log = logging.getLogger(__name__)
+
+Sample = Callable[[int], Vectors]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexState:
+    """What is held: how many vectors in which kind of index, how many compared one by one, what recall was measured."""
+
+    kind: Kind
+    count: int
+    recent: int
+    recall: float
+    from_disk: bool
+    building: bool
+
+
+class VectorIndex:
+    """Search by inner product over passage ids. Safe to share between threads."""
+
+    def __init__(
+        self, database: Database, space: Space, folder: Path, sample: Sample, exact_bytes: int = _EXACT_BYTES
+    ) -> None:
+        """`sample(n)` makes the vectors of n likely questions, to measure recall with; it may raise `ModelFault`."""
+        self._database = database
+        self._space = space
+        self._path = folder / f"{space.id}.faiss"
+        self._sample = sample
+        self._exact_limit = max(1, exact_bytes // (4 * space.dimension))
+        self._lock = threading.Lock()  # FAISS allows no search beside a change
+        self._layers = self._over(None)
+        self._epoch: int | None = None
+        self._saved_epoch: int | None = None
+        self._builder: threading.Thread | None = None
+        self._next_try = 0.0
+        self._closing = Stop()
+
+    def search(self, vector: Vectors, limit: int, allowed: IdSet | None = None) -> list[int]:
+        """Ids of at most `limit` passages, nearest first; only of `allowed` ones where given."""
+        import faiss
+
+        row = np.ascontiguousarray(vector, dtype=np.float32).reshape(1, -1)
+        with self._lock:
+            self._catch_up()
+            if allowed is not None and not allowed.count:
+                return []
+            faiss.omp_set_num_threads(1)  # of this thread; for one query more threads only wait for each other
+            near, (recent, similarities) = self._layers.search(row, limit, allowed)
+        near, compared = self._compare(row, near)
+        ids = np.concatenate([near, recent])
+        best = np.argsort(-np.concatenate([compared, similarities]), kind="stable")[:limit]
+        return [int(id_) for id_ in ids[best]]
+
+    def ids(self) -> set[int]:
+        """The ids of all passages that can be found."""
+        with self._lock:
+            self._catch_up()
+            return {*self._layers.between(*_EVERY_ID).tolist()}
+
+    def state(self) -> IndexState:
+        """What is held now."""
+        with self._lock:
+            self._catch_up()
+            base, recent = self._layers.base, self._layers.recent
+            kind: Kind = "approximate" if base else "exact"
+            recall = base.recall if base else 1.0
+            building = self._builder is not None and self._builder.is_alive()
+            return IndexState(kind, self._layers.count, recent.count, recall, self._saved_epoch is not None, building)
+
+    def save(self) -> None:
+        """Writes what is in memory alone, if it changed. A disk that refuses costs only time later."""
+        with self._lock:
+            self._save()
+
+    def close(self) -> None:
+        """Saves, and gives up building."""
+        self._closing.request()
+        if self._builder:
+            self._builder.join(_CLOSING_SECONDS)
+        self.save()
+
+    def _compare(self, row: Vectors, ids: Ids) -> Found:
+        """What the approximate index found, with exact similarities from the vectors themselves."""
+        blocks = list(self._read(ids))
+        found = np.concatenate([NONE, *(block for block, _ in blocks)])
+        return found, np.concatenate([NOTHING, *(vectors @ row[0] for _, vectors in blocks)])
+
+    def _save(self) -> None:
+        """An approximate index was written when it was built; what came since is soon read again."""
+        if self._layers.base or self._epoch is None or self._epoch == self._saved_epoch:
+            return
+        header = Header(self._space.id, self._epoch, self._layers.count, self._space.dimension)
+        if self._write(header, self._layers.recent.index):
+            self._saved_epoch = self._epoch
+
+    def _write(self, header: Header, index: Any) -> bool:
+        try:
+            write_snapshot(self._path, header, index)
+        except (OSError, RuntimeError):  # a full or read-only disk: the database holds everything
+            return False
+        return True
+
+    def _catch_up(self) -> None:
+        """Brings the index to the present epoch, whoever changed the library."""
+        with self._database.snapshot() as connection:
+            epoch = read_epoch(connection)
+            if epoch != self._epoch:
+                changes = None if self._epoch is None else read_changes(connection, self._epoch)
+                if changes is None:  # not opened yet, or the database was put back from a backup
+                    changes = self._open(connection)
+                self._follow(connection, changes)
+                self._epoch = epoch
+        if self._layers.is_worn(self._exact_limit):
+            self._begin_building()
+
+    def _open(self, connection: Connection) -> list[tuple[int, int]]:
+        """Takes the snapshot if it is of this library, else begins with nothing; what is missing since."""
+
+        def is_wanted(header: Header) -> bool:
+            expected = (self._space.id, self._space.dimension)
+            known = (header.space_id, header.dimension) == expected
+            return known and read_changes(connection, header.epoch) is not None
+
+        self._layers, self._saved_epoch = self._over(None), None
+        snapshot = read_snapshot(self._path, is_wanted)
+        if snapshot is None:
+            return [_EVERY_ID]
+        header = snapshot.header
+        self._saved_epoch = header.epoch
+        if header.kind == "exact":
+            self._layers = Layers(None, Exact(self._space.dimension, snapshot.index))
+        else:
+            self._layers = self._over(Approximate(snapshot.index, header.probes, header.recall))
+        return read_changes(connection, header.epoch) or []
+
+    def _over(self, base: Approximate | None) -> Layers:
+        return Layers(base, Exact(self._space.dimension))
+
+    def _follow(self, connection: Connection, changes: Iterable[tuple[int, int]]) -> None:
+        """Makes what is held between these ids what the database holds there."""
+        gone, new = [NONE], [NONE]
+        for first, last in _joined(changes):
+            held = self._layers.between(first, last)
+            present = read_vector_ids(connection, self._space.id, first, last)
+            gone.append(np.setdiff1d(held, present, assume_unique=True))
+            new.append(np.setdiff1d(present, held, assume_unique=True))
+        self._layers.remove(np.concatenate(gone))
+        added = np.concatenate(new)
+        for ids, vectors in stream_vectors(connection, self._space.id, self._space.dimension, added):
+            self._layers.recent.add(ids, vectors)
+
+    def _begin_building(self) -> None:
+        if (self._builder and self._builder.is_alive()) or time.monotonic() < self._next_try:
+            return
+        self._next_try = time.monotonic() + _TRY_AGAIN_SECONDS
+        self._builder = threading.Thread(target=self._build, name="vector index", daemon=True)
+        self._builder.start()
+
+    def _build(self) -> None:
+        """Builds a new approximate index while searches go on with what there is, then puts it in its place."""
+        try:
+            with self._database.snapshot() as connection:
+                epoch, ids = read_epoch(connection), read_vector_ids(connection, self._space.id, *_EVERY_ID)
+            built = build(ids, self._read, self._sample(_QUESTIONS), self._closing)
+        except Stopped:
+            return
+        except (HomeFault, ModelFault, MemoryError, RuntimeError):  # RuntimeError is FAISS's word for no memory
+            _log.warning("The approximate index could not be built; every vector is compared till then", exc_info=True)
+            return
+        base = self._map(built, epoch)
+        with self._lock:  # what changed while it was built is caught up with at the next search
+            self._layers, self._epoch, self._next_try = self._over(base), epoch, 0.0
+
+    def _read(self, ids: Ids) -> Iterator[tuple[Ids, Vectors]]:
+        with self._database.read() as connection:
+            yield from stream_vectors(connection, self._space.id, self._space.dimension, ids)
+
+    def _map(self, built: Built, epoch: int) -> Approximate:
+        """The index from its file, so that it takes no memory of this process; from memory where that is not to be."""
+        header = Header(
+            self._space.id, epoch, built.index.ntotal, self._space.dimension, "approximate", built.probes, built.recall
+        )
+        snapshot = read_snapshot(self._path, header.__eq__) if self._write(header, built.index) else None
+        if snapshot:
+            self._saved_epoch = epoch
+        return Approximate(snapshot.index if snapshot else built.index, built.probes, built.recall)
+
+
+def _joined(changes: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The same ranges, in order, those that overlap or lie near each other as one."""
+    joined: list[tuple[int, int]] = []
+    for first, last in changes:
+        if joined and first <= joined[-1][1] + _NEAR:
+            joined[-1] = (joined[-1][0], max(last, joined[-1][1]))
+        else:
+            joined.append((first, last))
+    return joined

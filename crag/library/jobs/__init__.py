@@ -1,0 +1,1 @@
+"""Adding in the background, by whichever process is alive."""

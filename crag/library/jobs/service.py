@@ -1,0 +1,103 @@
+"""Adding in the background: what is submitted outlives the process, and any process on the home goes on with it."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from crag.database import Database
+from crag.library.adding.intake import without_password
+from crag.library.cleaning import display_name
+from crag.library.jobs.rows import Job, JobKind, JobRows, new_job
+from crag.library.jobs.spool import Spool
+from crag.library.jobs.workers import JobWorkers
+from crag.library.library import Library
+from crag.library.web.site import SiteLimits
+from crag.types import DEFAULT_COLLECTION
+
+
+class IngestJobs:
+    """Adds what is submitted, two at a time, whichever process takes it. Safe to share between threads.
+
+    Nothing is taken up before `resume`, which every submission calls. Every method raises `HomeFault`.
+    """
+
+    def __init__(self, database: Database, library: Library) -> None:
+        self._rows = JobRows(database)
+        self._spool = Spool(library.home / "incoming")
+        self._workers = JobWorkers(self._rows, self._spool, library)
+
+    def submit_bytes(self, name: str, data: bytes, collection: str = DEFAULT_COLLECTION) -> str:
+        """The job's id. The upload is safe when this returns."""
+        job = new_job(secrets.token_hex(6), "upload", "", display_name(name), collection)
+        self._spool.put(job.id, data)
+        return self._submit(job)
+
+    def submit_url(self, url: str, collection: str = DEFAULT_COLLECTION) -> str:
+        """The job's id."""
+        return self._submit(_named("address", url, without_password(url.strip()), collection))
+
+    def submit_site(self, url: str, limits: SiteLimits, collection: str = DEFAULT_COLLECTION) -> str:
+        """The job's id. Every page within the limits is added, each with a result."""
+        name = without_password(url.strip())
+        return self._submit(_named("site", url, name, collection, limits=asdict(limits)))
+
+    def submit_path(self, path: Path, collection: str = DEFAULT_COLLECTION) -> str:
+        """The job's id. Of a folder every file in and below it is added, each with a result."""
+        return self._submit(_named("path", str(path.expanduser().absolute()), display_name(path.name), collection))
+
+    def jobs(self) -> list[Job]:
+        """All jobs that were not dismissed, of every process, oldest first."""
+        own = self._workers.at_work()
+        return [own.get(job.id, job) if not job.finished else job for job in self._rows.all()]
+
+    @property
+    def active(self) -> bool:
+        """Whether any job waits or works."""
+        return self._rows.count("waiting", "working") > 0
+
+    def resume(self) -> None:
+        """Goes on with what was left unfinished, by the last process on this home or by one that dies later."""
+        self._workers.start()
+
+    def cancel(self, job_id: str) -> None:
+        """Stops one job, of whichever process; nothing more of it is stored, unless its commit was already made."""
+        self._cancel([job_id])
+
+    def cancel_all(self) -> None:
+        """Stops every job that waits or works."""
+        self._cancel([job.id for job in self.jobs() if not job.finished])
+
+    def dismiss(self, job_id: str) -> None:
+        """Forgets a finished job."""
+        self._rows.dismiss(job_id)
+
+    def dismiss_finished(self) -> None:
+        """Forgets every finished job."""
+        self._rows.dismiss()
+
+    def close(self) -> None:
+        """Stops working; what is unfinished waits for the next process that resumes."""
+        self._workers.close()
+
+    def _submit(self, job: Job) -> str:
+        try:
+            self._rows.add(job)
+        except BaseException:
+            self._spool.remove(job.id)
+            raise
+        self.resume()
+        self._workers.wake()
+        return job.id
+
+    def _cancel(self, job_ids: Sequence[str]) -> None:
+        """The own workers first: the database may be busy with saving just what they add."""
+        self._workers.cancel(job_ids)
+        for job_id in self._rows.cancel(job_ids):
+            self._spool.remove(job_id)
+
+
+def _named(kind: JobKind, spec: str, name: str, collection: str, **options: object) -> Job:
+    return new_job(secrets.token_hex(6), kind, spec, name, collection, **options)

@@ -1,0 +1,1 @@
+"""Finding passages: candidates by words and by meaning, ranked by both."""

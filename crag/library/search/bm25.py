@@ -1,0 +1,45 @@
+"""How well candidates fit a query by their words: BM25 in which a word weighs as one, however it was cut into terms."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import islice
+
+from crag.language import words
+from crag.library.search.fulltext import fold
+from crag.protocols import TermStatistics
+
+# The usual values of BM25 (Robertson and Zaragoza 2009): how soon a term has been said often enough, and how far long
+# passages are held to say more of everything.
+_SATURATION = 1.2
+_LENGTH_SHARE = 0.75
+_MOST_TERMS = 64
+
+
+def weigh_terms(query: str, statistics: TermStatistics) -> dict[str, float]:
+    """The weight of each term of the query: how rare it is, less where it is only a part of a word.
+
+    Chinese and Korean words are cut into pairs of characters. A word of n pairs weighs √n times as much as a single
+    pair, not n times: its pairs mostly come together and say one thing.
+    """
+    shares: dict[str, float] = {}
+    for _, found in words(fold(query)):
+        for term in found:
+            shares[term] = max(shares.get(term, 0.0), len(found) ** -0.5)
+    shares = dict(islice(shares.items(), _MOST_TERMS))
+    rarity = statistics.idf(list(shares))
+    return {term: share * rarity[term] for term, share in shares.items()}
+
+
+def score_words(weights: Mapping[str, float], texts: Mapping[int, Sequence[str]]) -> dict[int, float]:
+    """The BM25 score of each text, given as its terms, by id; lengths are compared with the mean of these texts."""
+    mean = sum(map(len, texts.values())) / max(1, len(texts))
+    scores = {}
+    for id_, terms in texts.items():
+        counts = Counter(term for term in terms if term in weights)
+        length = 1 - _LENGTH_SHARE + _LENGTH_SHARE * len(terms) / max(1.0, mean)
+        scores[id_] = sum(
+            weights[term] * count * (_SATURATION + 1) / (count + _SATURATION * length) for term, count in counts.items()
+        )
+    return scores

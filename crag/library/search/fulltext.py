@@ -1,0 +1,71 @@
+"""Full-text search, and how rare terms are. Queries are made of cut terms only, never of raw text."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from sqlalchemy import bindparam, text
+
+from crag.database import Database
+from crag.language import terms
+from crag.library.search.frequencies import Frequencies
+from crag.library.search.postings import Postings
+
+if TYPE_CHECKING:
+    from crag.library.index.idset import IdSet
+
+_MOST_TERMS = 64
+_TERMS = text("SELECT rowid, terms FROM passage_terms WHERE rowid IN :ids").bindparams(bindparam("ids", expanding=True))
+
+
+def index_terms(body: str) -> str:
+    """The terms of a text, as the full-text index keeps them: one space between two."""
+    return " ".join(filter(None, map(_terms_of_word, body.split())))
+
+
+@lru_cache(maxsize=50_000)
+def _terms_of_word(word: str) -> str:
+    """No term reaches over a blank, and most words of a text were seen before."""
+    return " ".join(terms(fold(word)))
+
+
+def fold(body: str) -> str:
+    """The text without Latin accents and in the usual forms of letters and digits, so that *café* finds *cafe*."""
+    if body.isascii():
+        return body
+    apart = unicodedata.normalize("NFKD", body)
+    return unicodedata.normalize("NFC", "".join(sign for sign in apart if not "\u0300" <= sign <= "\u036f"))
+
+
+class FullText:
+    """The full-text index of all passages. Safe to share between threads."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._frequencies = Frequencies(database)
+        self._postings = Postings(database)
+
+    def search(self, query: str, limit: int, allowed: IdSet | None = None) -> list[int]:
+        """Ids of at most `limit` passages that hold a term of the query, likeliest first; of `allowed` ones only."""
+        wanted = list(dict.fromkeys(terms(fold(query))))[:_MOST_TERMS]
+        return self._postings.search(self._frequencies.read(wanted), limit, allowed)
+
+    def read_terms(self, ids: Sequence[int]) -> dict[int, list[str]]:
+        """The terms of these passages in order, those of the title first, by id; at most a few hundred at a time."""
+        with self._database.read() as connection:
+            return {row.rowid: row.terms.split(" ") for row in connection.execute(_TERMS, {"ids": list(ids)})}
+
+    def idf(self, wanted: Sequence[str]) -> dict[str, float]:
+        """The weight of each term in this library (`inverse_frequency`)."""
+        indexed = {term: _as_indexed(term) for term in wanted}
+        counted = self._frequencies.read(list(indexed.values()))
+        return {term: counted.weigh(as_indexed) for term, as_indexed in indexed.items()}
+
+
+def _as_indexed(term: str) -> str:
+    """The form a term of unfolded text has in the index: words that lose an accent are stemmed as English ones are."""
+    folded = fold(term)
+    return index_terms(folded) or folded if folded.isascii() and not term.isascii() else folded

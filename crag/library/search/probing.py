@@ -1,0 +1,107 @@
+"""Fits the share of a space's vectors on the library itself, by probes that it draws from it.
+
+A probe is a sentence asked as a question, and the passage it was cut out of is what should be found: the inverse cloze
+task (Lee, Chang and Toutanova 2019). As the sentence is taken out of its passage, no word is found only because it was
+copied; what is left of the advantage of words is what writers repeat, as people who ask repeat the words they read.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import func, select
+
+from crag.database import Database
+from crag.database.tables import passages
+from crag.language import sentences, terms
+from crag.library.adding.ingest import passage_text
+from crag.library.index.vector_index import VectorIndex
+from crag.library.passages import read_cosines
+from crag.library.search.bm25 import score_words, weigh_terms
+from crag.library.search.fulltext import FullText, index_terms
+from crag.library.search.fusion import fuse, ranks
+from crag.protocols import Embedder
+from crag.stopping import Stop
+
+SHARES = tuple(share / 20 for share in range(13))  # words keep at least two fifths: they find names that no model knows
+_PROBES = 200
+_LEAST_PROBES = 40
+_LEAST_TERMS = 4
+_DEPTH = 40
+_SEED = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A sentence, the passage it was taken from, and what is left of that passage under its heading."""
+
+    sentence: str
+    passage_id: int
+    rest: str
+
+
+def fit_weight(
+    database: Database, full_text: FullText, index: VectorIndex, embedder: Embedder, stop: Stop
+) -> float | None:
+    """The least share in 0..1 under which probes find their passages about as well as under the best one.
+
+    None where the library is too small to tell. Raises `ModelFault`, `Stopped`. Takes some 10 ms a probe and two texts
+    to embed for each of at most 200.
+    """
+    probes = draw_probes(database)
+    if len(probes) < _LEAST_PROBES:
+        return None
+    rows = []
+    for probe in probes:
+        stop.check()
+        rows.append(_try(probe, database, full_text, index, embedder))
+    return SHARES[_least_as_good(rows)]
+
+
+def _least_as_good(rows: Sequence[Sequence[float]]) -> int:
+    """The first column whose mean is less than one standard error below the best one's (Breiman et al. 1984)."""
+    import numpy as np
+
+    values = np.array(rows)
+    best = values[:, int(values.mean(axis=0).argmax())]
+    behind = best[:, None] - values
+    error = behind.std(axis=0, ddof=1) / np.sqrt(len(values))
+    return int(np.argmax(behind.mean(axis=0) <= error))
+
+
+def draw_probes(database: Database, count: int = _PROBES) -> list[Probe]:
+    """At most `count` probes from all over the library, the same each time while it does not change."""
+    with database.read() as connection:
+        highest = connection.scalar(select(func.max(passages.c.id))) or 0
+        chance = random.Random(_SEED)  # noqa: S311 — a sample, no secret
+        wanted = chance.sample(range(1, highest + 1), min(highest, 4 * count))
+        query = select(passages.c.id, passages.c.heading, passages.c.text).where(passages.c.id.in_(wanted))
+        rows = connection.execute(query.order_by(passages.c.id)).all()
+    drawn = (_probe(row.id, row.heading, row.text, chance) for row in chance.sample(rows, len(rows)))
+    return [probe for probe in drawn if probe][:count]
+
+
+def _probe(id_: int, heading: str, text: str, chance: random.Random) -> Probe | None:
+    told = sentences(text)
+    telling = [sentence for sentence in told if len(terms(sentence)) >= _LEAST_TERMS]
+    if len(told) < 3 or not telling:
+        return None
+    sentence = chance.choice(telling)
+    rest = " ".join(other for other in told if other != sentence)
+    return Probe(sentence, id_, passage_text(heading, rest))
+
+
+def _try(
+    probe: Probe, database: Database, full_text: FullText, index: VectorIndex, embedder: Embedder
+) -> Sequence[float]:
+    """For each share, one divided by the rank at which the passage is found without its sentence."""
+    vector = embedder.embed_query(probe.sentence)
+    near = index.search(vector, _DEPTH)
+    ids = list(dict.fromkeys([probe.passage_id, *full_text.search(probe.sentence, _DEPTH), *near]))
+    texts = full_text.read_terms(ids) | {probe.passage_id: index_terms(probe.rest).split()}
+    words = score_words(weigh_terms(probe.sentence, full_text), texts)
+    cosines = read_cosines(database, embedder.space, vector, ids)
+    cosines[probe.passage_id] = float(embedder.embed_documents([probe.rest])[0] @ vector)
+    return [1 / ranks(fuse(words, cosines, share)).get(probe.passage_id, len(ids) + 1) for share in SHARES]

@@ -1,0 +1,70 @@
+"""The order of the candidates of a search, and why: scored by words and by meaning, equal ones folded into one hit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from crag.database import Database
+from crag.library.passages import read_cosines, read_passages
+from crag.library.search.bm25 import score_words, weigh_terms
+from crag.library.search.folding import Print, alike, take_print
+from crag.library.search.fulltext import FullText
+from crag.library.search.fusion import fuse, ranks
+from crag.library.search.weights import read_weight
+from crag.protocols import Vectors
+from crag.types import Hit, Passage, Space
+
+
+@dataclass(slots=True)
+class _Kept:
+    hit: Hit
+    print: Print
+    also_in: dict[str, None]
+
+
+def rank(
+    database: Database, full_text: FullText, query: str, embedded: tuple[Space, Vectors] | None, ids: Sequence[int]
+) -> Iterator[Hit]:
+    """The candidates `ids` as hits, best first; those whose passage is gone are left out.
+
+    `embedded` is the query's vector and its space, None while nothing can embed it.
+    """
+    weights = weigh_terms(query, full_text)
+    terms = full_text.read_terms(ids)
+    words = score_words(weights, terms)
+    cosines = read_cosines(database, *embedded, list(words)) if embedded else {}
+    scores = fuse(words, cosines, read_weight(database, embedded[0]) if embedded else 0.0)
+    by_words, by_meaning = ranks(words), ranks(cosines)
+    for passage in _read_in_order(database, sorted(scores, key=lambda id_: (-scores[id_], id_))):
+        id_ = passage.id
+        yield Hit(
+            replace(passage, score=scores[id_]),
+            words[id_],
+            by_words.get(id_),
+            cosines.get(id_),
+            by_meaning.get(id_),
+            frozenset(weights.keys() & terms[id_]),
+        )
+
+
+def fold(hits: Iterator[Hit], k: int) -> list[Hit]:
+    """The first `k` hits that say different things; each names the documents of the equal ones that it stands for."""
+    kept: list[_Kept] = []
+    while len(kept) < k and (hit := next(hits, None)):
+        print_ = take_print(hit.passage.text, hit.matched)
+        twin = next((other for other in kept if alike(other.print, print_)), None)
+        if twin is None:
+            kept.append(_Kept(hit, print_, {}))
+        else:
+            twin.also_in[hit.passage.title] = None
+    return [replace(one.hit, passage=replace(one.hit.passage, also_in=tuple(one.also_in))) for one in kept]
+
+
+def _read_in_order(database: Database, ids: Sequence[int], at_once: int = 8) -> Iterator[Passage]:
+    """The passages that still exist, read a few at a time: most searches want no more."""
+    left = iter(ids)
+    while some := list(islice(left, at_once)):
+        found = read_passages(database, some)
+        yield from (found[id_] for id_ in some if id_ in found)

@@ -1,0 +1,107 @@
+"""Hybrid search: candidates by full text and by vectors, ranked by both, joined back to the database."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from crag.errors import ModelFault
+from crag.library.index.sampling import sample_questions
+from crag.library.passages import read_ids
+from crag.library.search.fulltext import FullText
+from crag.library.search.ranking import fold, rank
+from crag.library.spaces.answering import Answering
+from crag.library.store import Store
+from crag.protocols import Vectors
+from crag.types import Hit, Passage, Space
+
+if TYPE_CHECKING:
+    from crag.library.index.idset import IdSet
+    from crag.library.index.vector_index import VectorIndex
+
+_LEAST_DEPTH = 40
+_INDEXES = 2  # one that answers, one that is about to
+
+
+class Search:
+    """Finds the nearest passages. The index of the space that answers is opened at the first search."""
+
+    def __init__(self, store: Store, full_text: FullText, answering: Answering, folder: Path) -> None:
+        self._store = store
+        self._full_text = full_text
+        self._answering = answering
+        self._folder = folder
+        self._allowed = lru_cache(maxsize=16)(self._read_allowed)
+        self._lock = threading.Lock()
+        self._indexes: dict[str, VectorIndex] = {}
+
+    def open_index(self, space: Space) -> VectorIndex:
+        """The vectors of a space; at most two spaces are held in memory, those that were asked for last."""
+        from crag.library.index.vector_index import VectorIndex
+
+        with self._lock:
+            index = self._indexes.pop(space.id, None) or VectorIndex(
+                self._store.database, space, self._folder, partial(self._sample, space)
+            )
+            self._indexes[space.id] = index
+            while len(self._indexes) > _INDEXES:
+                del self._indexes[next(iter(self._indexes))]
+        return index
+
+    def search(self, query: str, k: int, collection: str, source_ids: Sequence[str]) -> list[Passage]:
+        """At most `k` passages, best first, scores in 0..1; by words alone while nothing can embed the query."""
+        return [hit.passage for hit in self.explain(query, k, collection, source_ids)]
+
+    def explain(self, query: str, k: int, collection: str, source_ids: Sequence[str]) -> list[Hit]:
+        """As `search`, each passage with how it was found."""
+        query = query.encode("utf-8", "replace").decode().replace("\x00", " ").strip()
+        if not query or k < 1:
+            return []
+        depth = max(_LEAST_DEPTH, 4 * k)
+        embedded = self._answering.embed_query(query)
+        allowed = None
+        if collection or source_ids:
+            allowed = self._allowed(self._store.epoch(), collection, tuple(source_ids))
+        with ThreadPoolExecutor(1) as beside:  # among very many passages either takes some ten milliseconds
+            by_words = beside.submit(self._full_text.search, query, depth, allowed)
+            by_meaning = self.open_index(embedded[0]).search(embedded[1], depth, allowed) if embedded else []
+        candidates = list(dict.fromkeys([*by_words.result(), *by_meaning]))
+        return fold(rank(self._store.database, self._full_text, query, embedded, candidates), k)
+
+    def warm(self, space: Space) -> None:
+        """Reads the vectors of a space into memory now, so that the first search need not."""
+        self.open_index(space).ids()
+
+    def save(self) -> None:
+        """Writes each index that was opened and has changed since it was last written."""
+        with self._lock:
+            opened = list(self._indexes.values())
+        for index in opened:
+            index.save()
+
+    def close(self) -> None:
+        """Saves likewise, and gives up what is done in the background."""
+        with self._lock:
+            opened = list(self._indexes.values())
+        for index in opened:
+            index.close()
+
+    def _sample(self, space: Space, number: int) -> Vectors:
+        """The vectors of likely questions. Raises `ModelFault` while another space answers."""
+
+        def embed(question: str) -> Vectors:
+            embedded = self._answering.embed_query(question)
+            if embedded is None or embedded[0].id != space.id:
+                raise ModelFault("unreachable", f"Nothing embeds questions by {space.label} now.")
+            return embedded[1]
+
+        return sample_questions(self._store.database, embed, number)
+
+    def _read_allowed(self, _epoch: int, collection: str, source_ids: tuple[str, ...]) -> IdSet:
+        from crag.library.index.idset import IdSet
+
+        return IdSet(read_ids(self._store.database, collection, source_ids))

@@ -1,0 +1,1 @@
+"""Embedding spaces: which one answers, switching to another beside it, going back."""

@@ -1,0 +1,106 @@
+"""Work on the spaces in the background of this process: one piece at a time, watched and cancelled from any screen."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+
+from crag.errors import CragError, Stopped
+from crag.library.adding.reading import Report
+from crag.library.spaces.switching import Spaces
+from crag.stopping import Stop
+from crag.types import Progress
+
+Work = Callable[[Report, Stop], object]
+_CLOSING_SECONDS = 5.0
+_log = logging.getLogger(__name__)
+
+
+class SpaceWork:
+    """Follows what is wanted of the spaces. Nothing happens before `begin`: one-shot commands never switch."""
+
+    def __init__(self, spaces: Spaces) -> None:
+        self._spaces = spaces
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._next: Work | None = None
+        self._stop = Stop()
+        self._begun = self._closed = False
+        self.progress: Progress | None = None
+        self.fault = ""
+
+    def begin(self) -> None:
+        """Follows what is wanted now, and from now on whenever something changes."""
+        self._begun = True
+        self.wake()
+
+    def wake(self) -> None:
+        """Something about the embedders has changed: follow it when there is time."""
+        if self._begun:
+            self._submit(self._spaces.keep_up, at_once=False)
+
+    def choose(self, name: str) -> None:
+        """Switches to this embedder in the background; an empty name leaves the choice to the settings again."""
+        self._spaces.choose(name)
+        self._submit(self._spaces.keep_up, at_once=True)
+
+    def cancel(self) -> None:
+        """Stays with what answers, for good; what was embedded so far is kept till it is dropped."""
+        space = self._spaces.answering.standing().space
+        self.choose(space.name if space else "")
+
+    def go_back(self) -> None:
+        """Switches to the space of before in the background."""
+        self._submit(self._spaces.go_back, at_once=True)
+
+    def wait(self, seconds: float) -> bool:
+        """Whether everything is done before so many seconds are over."""
+        thread = self._thread
+        if thread is not None:
+            thread.join(seconds)
+        return thread is None or not thread.is_alive()
+
+    def close(self) -> None:
+        """Stops what is at work; it goes on at the next start."""
+        with self._lock:
+            self._closed, self._next = True, None
+        self._stop.request()
+        self.wait(_CLOSING_SECONDS)
+
+    def _submit(self, work: Work, *, at_once: bool) -> None:
+        with self._lock:
+            if self._closed:
+                return
+            self._next = work
+            self.progress = self.progress or Progress("Starting")  # now, so that a screen drawn next follows it
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._serve, name="spaces", daemon=True)
+                self._thread.start()
+            elif at_once:
+                self._stop.request()
+
+    def _serve(self) -> None:
+        while True:
+            with self._lock:
+                work, self._next = self._next, None
+                if work is None:
+                    self._thread = self.progress = None
+                    return
+                self._stop = Stop()
+            self._run(work)
+
+    def _run(self, work: Work) -> None:
+        self.fault = ""
+        try:
+            work(self._report, self._stop)
+        except Stopped:
+            pass
+        except CragError as error:
+            self.fault = str(error)
+        except Exception:  # noqa: BLE001 — the thread must live to do the next piece of work; the log has the fault
+            _log.exception("The spaces could not be looked after")
+            self.fault = "Something unexpected went wrong, and the space was not switched."
+
+    def _report(self, progress: Progress) -> None:
+        self.progress = progress

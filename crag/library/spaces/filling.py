@@ -1,0 +1,27 @@
+"""Gives passages the vectors of a space that they lack, a batch at a time."""
+
+from __future__ import annotations
+
+from crag.library.adding.ingest import embed_in_batches, passage_text
+from crag.library.adding.reading import Report
+from crag.library.passages import count_unembedded, read_unembedded
+from crag.library.spaces.embedders import KnownEmbedder
+from crag.library.store import Store
+from crag.stopping import Stop
+from crag.types import Progress
+
+_AT_ONCE = 256
+
+
+def fill_vectors(store: Store, embedder: KnownEmbedder, report: Report, stop: Stop) -> int:
+    """How many passages got a vector. What is done stays done when it is stopped. Raises `ModelFault`, `Stopped`."""
+    total = count_unembedded(store.database, embedder.space.id)
+    done = last = 0
+    while rows := read_unembedded(store.database, embedder.space.id, _AT_ONCE, after=last):
+        stop.check()
+        report(Progress("Embedding passages", done, max(total, done)))
+        texts = [passage_text(heading, body) for _, heading, body in rows]
+        vectors = embed_in_batches(embedder, texts, lambda _: None, stop)
+        done += store.add_vectors([id_ for id_, _, _ in rows], vectors, embedder.space, embedder.canary)
+        last = rows[-1][0]
+    return done

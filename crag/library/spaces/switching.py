@@ -1,0 +1,194 @@
+"""Switching to another space: built beside the one that answers, swapped in one commit, kept for going back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from crag.errors import BadRequest, NotFound
+from crag.library.adding.reading import Report
+from crag.library.passages import count_passages
+from crag.library.rows import move_epoch
+from crag.library.spaces.answering import Answering
+from crag.library.spaces.embedders import KnownEmbedder, OpenEmbedders
+from crag.library.spaces.filling import fill_vectors
+from crag.library.spaces.rows import (
+    Holding,
+    Standing,
+    drop_some,
+    ensure_space,
+    read_holdings,
+    read_previous,
+    read_standing,
+    switch_space,
+    write_choice,
+)
+from crag.library.store import Store
+from crag.processes import is_alive, this_process
+from crag.protocols import Embedders
+from crag.stopping import Stop
+from crag.types import Space
+
+# The lowest and the highest id that can be.
+_EVERY_PASSAGE = (1, 2**63 - 1)
+
+SpaceState = Literal["answering", "building", "kept"]
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceReport:
+    """A space as it stands: `vectors` of the library's `passages` are made."""
+
+    space: Space
+    vectors: int
+    passages: int
+    state: SpaceState
+
+
+class Spaces:
+    """All spaces of a library. Several processes may switch at once: the last commit holds, and none undoes it.
+
+    `prepare` is called with a space shortly before it answers, so that the first question need not wait.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        source: Embedders,
+        opened: OpenEmbedders,
+        answering: Answering,
+        prepare: Callable[[Space], None],
+    ) -> None:
+        self.answering = answering
+        self._store = store
+        self._database = store.database
+        self._source = source
+        self._opened = opened
+        self._prepare = prepare
+        self._folder = self._database.home / "index"
+
+    def reports(self) -> list[SpaceReport]:
+        """Every space, the one that answers first."""
+        passages = count_passages(self._database, "", ())
+        now, wanted = self.answering.standing().space, self.answering.wanted()
+
+        def state(space: Space) -> SpaceState:
+            if space == now:
+                return "answering"
+            return "building" if space.name == wanted and not (now and now.name == wanted) else "kept"
+
+        made = [SpaceReport(one.space, one.vectors, passages, state(one.space)) for one in self._holdings()]
+        return sorted(made, key=lambda report: report.state != "answering")
+
+    def previous(self) -> Space | None:
+        """What `go_back` goes back to."""
+        with self._database.read() as connection:
+            return read_previous(connection)
+
+    def use(self, name: str, report: Report, stop: Stop) -> Space:
+        """Switches by hand to the embedder called so, whatever the settings name, and embeds what it lacks first.
+
+        Raises `ModelFault` and `Stopped`; the space of before then answers on, and what was embedded is kept.
+        """
+        return self._use(self._opened.open(name), report, stop)
+
+    def go_back(self, report: Report, stop: Stop) -> Space:
+        """Switches by hand to the space of before, as `use` does. Raises `NotFound` when there is none."""
+        space = self.previous()
+        if space is None:
+            raise NotFound("There is no space to go back to.")
+        return self._use(self._opened.open_for(space), report, stop)
+
+    def choose(self, name: str) -> None:
+        """Remembers a decision by hand, for `keep_up` to follow; an empty name leaves it to the settings again."""
+        refused = self._others(name) if name else set()
+        with self._database.write() as connection:
+            write_choice(connection, name, refused)
+
+    def drop(self, space_id: str) -> Space:
+        """Removes the vectors of a space that is not in use. Raises `NotFound`, `BadRequest`."""
+        found = [report for report in self.reports() if report.space.id == space_id]
+        if not found:
+            raise NotFound("There is no such space.", "See `spaces` for their ids.")
+        space = found[0].space
+        if found[0].state != "kept":
+            raise BadRequest(f"The space {space.label} is in use.", "Switch to another one first.")
+        while self._drop_some(space):  # a bite at a time, for others write too
+            pass
+        (self._folder / f"{space.id}.faiss").unlink(missing_ok=True)
+        return space
+
+    def keep_up(self, report: Report, stop: Stop) -> None:
+        """Builds the space that is wanted and switches to it, or fills the gaps of the one that answers.
+
+        For the background of the application: one-shot commands leave the spaces as they are. Raises `ModelFault`,
+        `Stopped`; what was embedded is kept, so that the next start goes on from there.
+        """
+        done = False
+        while not done:
+            standing = self.answering.standing()
+            if standing.space is None:
+                return
+            done = self._follow(standing, report, stop)
+
+    def _follow(self, standing: Standing, report: Report, stop: Stop) -> bool:
+        """Whether the switch was made; False when something else was decided meanwhile."""
+        choices = self.answering.choices()
+        name = self.answering.wanted()
+        if standing.space and name != choices.chosen and _is_held_by_another(standing):
+            name = standing.space.name
+        known = self._opened.open(name)
+        overruled = choices.chosen not in ("", name)
+        return self._switch(known, report, stop, standing.number, ("", set()) if overruled else None)
+
+    def _use(self, known: KnownEmbedder, report: Report, stop: Stop) -> Space:
+        name = known.space.name
+        self._switch(known, report, stop, None, (name, self._others(name)))
+        return known.space
+
+    def _switch(
+        self,
+        known: KnownEmbedder,
+        report: Report,
+        stop: Stop,
+        since: int | None,
+        choice: tuple[str, set[str]] | None,
+    ) -> bool:
+        """Embeds until nothing is lacking, whatever is added meanwhile; then swaps, and with it writes the choice."""
+        with self._database.write() as connection:
+            ensure_space(connection, known.space, known.canary)
+        while True:
+            fill_vectors(self._store, known, report, stop)
+            self._prepare(known.space)
+            stop.check()
+            with self._database.write() as connection:
+                outcome = switch_space(connection, known.space, since)
+                if outcome == "done":
+                    move_epoch(connection)
+                if outcome == "done" and choice:
+                    write_choice(connection, *choice)
+            if outcome != "lacking":
+                return outcome == "done"
+
+    def _others(self, name: str) -> set[str]:
+        """All embedders known today but this one: what is refused by choosing it."""
+        return ({one.space.name for one in self._holdings()} | {self._source.wanted().name}) - {name}
+
+    def _holdings(self) -> list[Holding]:
+        with self._database.read() as connection:
+            return read_holdings(connection)
+
+    def _drop_some(self, space: Space) -> int:
+        with self._database.write() as connection:
+            if read_standing(connection).space == space:
+                raise BadRequest(f"The space {space.label} is in use.", "Switch to another one first.")
+            removed = drop_some(connection, space.id)
+            if not removed:
+                move_epoch(connection, _EVERY_PASSAGE)
+            return removed
+
+
+def _is_held_by_another(standing: Standing) -> bool:
+    """Whether a process that still runs switched to what answers: two that are set differently do not fight."""
+    return standing.owner not in ("", this_process()) and is_alive(standing.owner)

@@ -1,0 +1,148 @@
+"""The one safe fetcher: web pages and files from the public internet, and from nowhere else.
+
+Every hop is judged anew, name resolved once, every address of it judged, and exactly these are connected to.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from crag.errors import SourceRefused
+from crag.library.web.addresses import Resolver, may_reach, resolve
+from crag.library.web.links import DEFAULT_PORTS, Link, into_own_network, read_link, service_port
+from crag.library.web.response import Fetched, describe_status, read_header, read_response
+from crag.library.web.robots import AGENT
+from crag.settings import Network
+from crag.stopping import Stop
+from crag.types import Progress
+
+if TYPE_CHECKING:
+    import httpcore
+
+    from crag.library.web.connection import Deadline
+
+MAX_REDIRECTS = 5
+_REDIRECTS = (301, 302, 303, 307, 308)
+_HEADERS = {
+    "User-Agent": AGENT,
+    "Accept": "text/html,application/xhtml+xml,application/pdf,text/*;q=0.9,*/*;q=0.5",
+    "Accept-Encoding": "gzip",
+    "Connection": "close",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """Seconds for one connection, for one piece of data, and for everything together."""
+
+    connect: float = 10.0
+    read: float = 20.0
+    total: float = 60.0
+
+
+def fetch(
+    url: str,
+    *,
+    allow: tuple[Network, ...] = (),
+    limit_bytes: int,
+    stop: Stop,
+    also: frozenset[str] = frozenset(),
+    progress: Callable[[Progress], None] | None = None,
+    resolver: Resolver = resolve,
+    patience: Patience = Patience(),
+    trust: ssl.SSLContext | None = None,
+) -> Fetched:
+    """What `url` holds, at most `limit_bytes` after decompression; networks in `allow` are reached besides the public.
+
+    `also` names content types to take besides those of documents; `trust` replaces the well-known certificate
+    authorities. Raises `SourceRefused` (`blocked_url`, `http_error`, as `ErrorStatus` where the server gave one,
+    `unreachable`, `too_large`, `too_slow`, `unsupported`) and `Stopped`.
+    """
+    from crag.library.web.connection import Deadline
+
+    deadline = Deadline(patience.total)
+    link = read_link(url)
+    for _ in range(MAX_REDIRECTS + 1):
+        addresses = _addresses(link, allow, resolver, stop, deadline)
+        with _get(link, addresses, stop, deadline, patience, trust) as response:
+            if response.status not in _REDIRECTS:
+                return read_response(link.url, response, limit_bytes, also, progress)
+            target = read_header(response, b"location")
+        if not target:
+            raise SourceRefused(
+                "http_error", f"The server answered {describe_status(response.status)} without an address."
+            )
+        link = read_link(target, link.url)
+    raise SourceRefused("http_error", f"The address was redirected more than {MAX_REDIRECTS} times.")
+
+
+def _addresses(link: Link, allow: tuple[Network, ...], resolver: Resolver, stop: Stop, deadline: Deadline) -> list[str]:
+    from crag.library.web.connection import wait_for
+
+    try:
+        addresses = wait_for(lambda: resolver(link.host, link.port), stop, deadline)
+    except TimeoutError as error:
+        raise SourceRefused("too_slow", f"The name {link.host} was not found in time.") from error
+    except (OSError, UnicodeError) as error:
+        if link.sounds_inside:
+            raise into_own_network() from error
+        raise SourceRefused(
+            "unreachable", f"The name {link.host} was not found.", "Check the address and your connection."
+        ) from error
+    if not may_reach(addresses, link.port, allow):
+        raise service_port(link.port) if may_reach(addresses, DEFAULT_PORTS["https"], allow) else into_own_network()
+    return addresses
+
+
+@contextmanager
+def _get(
+    link: Link, addresses: list[str], stop: Stop, deadline: Deadline, patience: Patience, trust: ssl.SSLContext | None
+) -> Iterator[httpcore.Response]:
+    """One request, its errors translated; no proxies, no cookies, no retries."""
+    import httpcore
+
+    from crag.library.web.connection import Connector
+
+    connector = Connector(addresses, stop, deadline)
+    address = httpcore.URL(scheme=link.scheme, host=link.host, port=link.port, target=link.target)
+    headers = [("Host", link.authority), *_HEADERS.items()]
+    waits = {"connect": patience.connect, "read": patience.read, "write": patience.read, "pool": patience.connect}
+    context = trust or _well_known()
+    try:
+        with (
+            connector.guarded(),
+            httpcore.ConnectionPool(ssl_context=context, network_backend=connector) as pool,
+            pool.stream("GET", address, headers=headers, extensions={"timeout": waits}) as response,
+        ):
+            yield response
+    except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException, TimeoutError) as error:
+        stop.check()
+        raise _refusal(link, error, deadline) from error
+    stop.check()
+    if deadline.passed:  # a body without a stated length ends in silence when the line is cut
+        raise _refusal(link, TimeoutError(), deadline)
+
+
+@cache
+def _well_known() -> ssl.SSLContext:
+    """The well-known certificate authorities, which take longer to load than most pages."""
+    import httpcore
+
+    return httpcore.default_ssl_context()
+
+
+def _refusal(link: Link, error: Exception, deadline: Deadline) -> SourceRefused:
+    import httpcore
+
+    if isinstance(error.__cause__, ssl.SSLError) or isinstance(error.__context__, ssl.SSLError):
+        return SourceRefused("unreachable", f"{link.host} could not prove who it is (its TLS certificate was refused).")
+    if isinstance(error, httpcore.ConnectError | httpcore.ConnectTimeout) and not deadline.passed:
+        return SourceRefused("unreachable", f"{link.host} does not answer.", "Check the address and your connection.")
+    if deadline.passed or isinstance(error, httpcore.TimeoutException):
+        return SourceRefused("too_slow", f"{link.host} sent its answer too slowly.", "Try again later.")
+    return SourceRefused("unreachable", f"{link.host} broke off or sent something that is not a web page.")

@@ -1,0 +1,74 @@
+"""Where a page or a sitemap leads, read from it in a process that can be killed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from typing import IO, Any
+
+from crag.errors import SourceRefused
+from crag.library.parse.limits import Limits
+from crag.library.parse.process import deadline, end, opened, start
+from crag.library.web.links import Link, read_link
+from crag.library.web.response import Fetched
+from crag.stopping import Stop
+
+_LIMITS = Limits(seconds=20.0, inflated=50 * 1024 * 1024)  # inflated: sitemaps.org, “File size limits”
+_LONGEST_ANSWER = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Outlinks:
+    """What a page links to, or, where they are `named`, a sitemap names: pages, and further sitemaps."""
+
+    pages: tuple[Link, ...] = ()
+    sitemaps: tuple[Link, ...] = ()
+    named: bool = False
+
+
+def read_outlinks(fetched: Fetched, stop: Stop) -> Outlinks:
+    """Its web addresses, each once, in order; none where it is damaged or holds none. Raises `Stopped`."""
+    request = {"charset": fetched.charset, "limits": asdict(_LIMITS)}
+    try:
+        with opened(fetched.body, _LIMITS) as file:
+            said = _answer(request, file, stop)
+    except SourceRefused:  # empty, or larger than a page can be
+        return Outlinks()
+    base = _base(said.get("base", ""), fetched.url_final)
+    pages, sitemaps = (_links(said.get(kind, ()), base) for kind in ("pages", "sitemaps"))
+    return Outlinks(pages, sitemaps, said.get("named", False))
+
+
+def _answer(request: dict[str, Any], file: IO[bytes], stop: Stop) -> dict[str, Any]:
+    with start("crag.library.parse.outlinks", request, file) as child, stop.breaking(lambda: end(child)):
+        assert child.stdout  # noqa: S101 — opened as a pipe
+        try:
+            with deadline(child, _LIMITS.seconds):
+                line = child.stdout.readline(_LONGEST_ANSWER)
+        finally:
+            end(child)
+    stop.check()
+    try:
+        said: dict[str, Any] = json.loads(line)
+    except ValueError:  # it ended without a word
+        return {}
+    return said
+
+
+def _base(stated: str, url: str) -> str:
+    """What relative addresses are relative to (HTML, section 4.2.3)."""
+    try:
+        return read_link(stated, url).url if stated else url
+    except SourceRefused:
+        return url
+
+
+def _links(addresses: Iterable[str], base: str) -> tuple[Link, ...]:
+    links: dict[str, Link] = {}
+    for address in addresses:
+        with suppress(SourceRefused):  # mail addresses, scripts, videos
+            link = read_link(address, base)
+            links[link.url] = link
+    return tuple(links.values())

@@ -1,0 +1,197 @@
+"""Reads a site page by page: a page and what it links to there, or what the site's sitemap names."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from urllib.parse import urlsplit
+
+from crag.errors import BadRequest, SourceRefused
+from crag.library.web.links import Link, read_link
+from crag.library.web.outlinks import Outlinks, read_outlinks
+from crag.library.web.response import Fetched
+from crag.library.web.robots import Get, Robots
+from crag.stopping import Stop
+from crag.types import Progress
+
+MAX_DEPTH, MAX_PAGES = 3, 500
+_MOST_SITEMAPS = 20
+_MOST_WAITING = 10_000
+_WITH_LINKS = ("", "text/html", "text/xml", "application/xhtml+xml", "application/xml")
+_COMPRESSED = frozenset({"application/gzip", "application/x-gzip"})  # as sitemaps may be
+_NO_DOCUMENTS = frozenset(
+    """
+    .7z .apk .avi .bin .bmp .bz2 .css .deb .dmg .eot .exe .flac .gif .gz .ico .iso .jar .jpeg .jpg .m4a .m4v .mkv .mov
+    .mp3 .mp4 .mpeg .msi .ogg .otf .png .rar .rpm .svg .tar .tgz .tif .tiff .ttf .wasm .wav .webm .webp .wmv .woff
+    .woff2 .xz .zip
+    """.split()  # noqa: SIM905 — a list of so many would hide the words
+)
+# What advertisers append to tell visitors apart; the page is the same without it.
+_TRACKING = re.compile(r"\b(?:utm_\w+|fbclid|gclid|msclkid|mc_[ce]id|igshid)=[^&]*(?:&|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class SiteLimits:
+    """How much of a site is read: `depth` links away from the first page (0 to 3), at most `pages` (1 to 500).
+
+    `sitemap`: also what the site's sitemap names, wherever that stands. Raises `BadRequest`.
+    """
+
+    depth: int = 1
+    pages: int = 50
+    sitemap: bool = False
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.depth <= MAX_DEPTH and 1 <= self.pages <= MAX_PAGES):
+            raise BadRequest(f"A site is read at most {MAX_DEPTH} links deep and {MAX_PAGES} pages wide.")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A page of a site: what it holds, or why that was not fetched."""
+
+    url: str
+    result: Fetched | SourceRefused
+
+
+def read_site(
+    start: str, limits: SiteLimits, get: Get, stop: Stop, progress: Callable[[Progress], None]
+) -> Iterator[Found]:
+    """The pages, nearest first, each fetched when it is asked for, and once. Raises `Stopped`.
+
+    Every address is on the site of `start` (scheme, host and port; `www.` makes no difference), allowed by its
+    robots.txt, and fetched with `get`. A start that is a sitemap leads to what it names. `progress` counts pages.
+    """
+    try:
+        yield from _Crawl(read_link(start), limits, get, stop, progress).pages()
+    except SourceRefused as refused:  # not even an address
+        yield Found(start, refused)
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """An address to go to, `depth` links away from the start; `sitemap`: for what it names, not for what it says."""
+
+    link: Link
+    depth: int
+    sitemap: bool = False
+
+
+class _Crawl:
+    """One walk over one site, breadth first."""
+
+    def __init__(
+        self, start: Link, limits: SiteLimits, get: Get, stop: Stop, progress: Callable[[Progress], None]
+    ) -> None:
+        self._limits = limits
+        self._get = get
+        self._stop = stop
+        self._progress = progress
+        self._robots = Robots(get)
+        self._site = _origin(start)
+        self._waiting = deque([_Step(start, 0)])
+        self._known = {_key(start)}
+        self._arrived: set[str] = set()
+        self._visited = self._forbidden = self._sitemaps = 0
+
+    def pages(self) -> Iterator[Found]:
+        """See `read_site`. Pages that robots.txt keeps away are told and not counted, at most as many as are read."""
+        while self._waiting and self._visited < self._limits.pages:
+            step = self._waiting.popleft()
+            self._stop.check()
+            self._report()
+            try:
+                self._robots.check(step.link)
+            except SourceRefused as refused:
+                self._forbidden += 1
+                if self._forbidden <= self._limits.pages:
+                    yield Found(step.link.url, refused)
+            else:
+                yield from self._visit(step)
+
+    def _report(self) -> None:
+        known = min(self._limits.pages, self._visited + 1 + len(self._waiting))
+        self._progress(Progress("Reading the site, page", self._visited + 1, known))
+
+    def _visit(self, step: _Step) -> Iterator[Found]:
+        self._stop.wait(self._robots.delay(step.link))
+        self._stop.check()
+        try:
+            fetched = self._fetch(step)
+        except SourceRefused as refused:
+            self._visited += 1
+            yield Found(step.link.url, refused)
+            return
+        if fetched is None:
+            return
+        outlinks = self._outlinks(step, fetched)
+        if outlinks.named:
+            self._add(outlinks.pages, self._limits.depth)
+            self._add(outlinks.sitemaps, self._limits.depth, sitemaps=True)
+        elif not step.sitemap:
+            self._visited += 1
+            self._follow(step, outlinks)
+            yield Found(step.link.url, fetched)
+
+    def _fetch(self, step: _Step) -> Fetched | None:
+        """None where it leads to a page that was read already."""
+        also = _COMPRESSED if step.sitemap or step.depth == 0 else frozenset()
+        fetched = self._get(step.link.url, also=also)
+        final = read_link(fetched.url_final)
+        if step.depth == 0:  # http leads to https, a bare name to one with www: there the site is
+            self._site = _origin(final)
+        elif _origin(final) != self._site:
+            what = f"This address leads to another site, {final.host}, and was not added."
+            raise SourceRefused("blocked_url", what, "Add it by itself.")
+        self._robots.check(final)
+        if _key(final) in self._arrived:
+            return None
+        self._arrived.add(_key(final))
+        return fetched
+
+    def _outlinks(self, step: _Step, fetched: Fetched) -> Outlinks:
+        wanted = step.sitemap or step.depth in range(max(1, self._limits.depth))
+        if wanted and fetched.content_type in (*_WITH_LINKS, *_COMPRESSED):
+            return read_outlinks(fetched, self._stop)
+        return Outlinks()
+
+    def _follow(self, step: _Step, outlinks: Outlinks) -> None:
+        if step.depth < self._limits.depth:
+            self._add(outlinks.pages, step.depth + 1)
+        if step.depth == 0 and self._limits.sitemap:
+            named = self._robots.sitemaps(step.link) or [read_link("/sitemap.xml", step.link.url)]
+            self._add(named, self._limits.depth, sitemaps=True)
+
+    def _add(self, links: Iterable[Link], depth: int, sitemaps: bool = False) -> None:
+        """Lets those wait that are on the site, may be documents and are not known yet."""
+        for link in links:
+            key = _key(link)
+            fits = _origin(link) == self._site and (sitemaps or _may_be_document(link))
+            if fits and key not in self._known and len(self._waiting) < _MOST_WAITING:
+                if sitemaps and self._sitemaps == _MOST_SITEMAPS:
+                    return
+                self._sitemaps += sitemaps
+                self._known.add(key)
+                self._waiting.append(_Step(_without_tracking(link), depth, sitemaps))
+
+
+def _origin(link: Link) -> str:
+    return f"{link.scheme}://{link.host.removeprefix('www.')}:{link.port}"
+
+
+def _key(link: Link) -> str:
+    """What tells one page from another."""
+    return _origin(link) + _without_tracking(link).target.decode("ascii")
+
+
+def _without_tracking(link: Link) -> Link:
+    address, mark, query = link.url.partition("?")
+    kept = _TRACKING.sub("", query).rstrip("&")
+    return link if kept == query else read_link(address + (mark + kept if kept else ""))
+
+
+def _may_be_document(link: Link) -> bool:
+    return PurePosixPath(urlsplit(link.url).path).suffix.lower() not in _NO_DOCUMENTS
