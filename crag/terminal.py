@@ -6,13 +6,11 @@ import json
 import logging
 import sys
 import traceback
-from collections.abc import Callable
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
 from crag import reports
-from crag.types import Progress
 
 
 def prepare_output(as_json: bool) -> None:
@@ -69,15 +67,3 @@ def ask_consent(query: str) -> str | None:
     """The query if the person lets it go to the web, else None."""
     print(reports.printable(f"\nSearch the web for “{query}”? [y/N] "), end="", file=sys.stderr, flush=True)
     return query if sys.stdin.readline().strip().lower() in ("y", "yes") else None
-
-
-def progress_shower(spec: str) -> Callable[[Progress], None] | None:
-    """Shows how far one source is, in one line that changes; None where nobody watches."""
-    if not (sys.stderr and sys.stderr.isatty()):
-        return None
-
-    def show(progress: Progress) -> None:
-        amount = f" {progress.done:,} of {progress.total:,}" if progress.total else ""
-        print(f"\r\x1b[K{reports.printable(spec)}: {progress.stage}{amount}", end="", file=sys.stderr, flush=True)
-
-    return show

@@ -10,10 +10,11 @@ from crag import reports
 from crag.assembly import Application
 from crag.commands.arguments import FAILED, OK, AddCommand, check_known, text
 from crag.commands.errands import Errand, adding, run_errands, stopped_by_signals
-from crag.commands.progress import Report, progress_lines
+from crag.commands.progress import progress_lines
 from crag.commands.watching import watch
 from crag.library.adding.intake import files_in, is_address
 from crag.library.web.site import SiteLimits
+from crag.progress import Report
 from crag.stopping import Stop
 from crag.terminal import print_json, remark, say
 from crag.types import DEFAULT_COLLECTION, AddResult

@@ -12,10 +12,11 @@ from pathlib import Path
 from types import FrameType
 
 from crag.assembly import Application
-from crag.commands.progress import Lines, Report
+from crag.commands.progress import Lines
 from crag.errors import Stopped
 from crag.library.adding.intake import is_address, without_password
 from crag.library.web.site import SiteLimits
+from crag.progress import Report
 from crag.stopping import Stop
 from crag.types import AddResult
 

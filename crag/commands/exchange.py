@@ -9,17 +9,17 @@ from typing import get_args
 from crag import reports
 from crag.assembly import Application
 from crag.commands.arguments import FAILED, OK, AddCommand, check_collection, place, text
+from crag.commands.progress import progress_line
 from crag.database import Database
 from crag.database.engine import FILE_NAME
 from crag.errors import BadRequest
-from crag.library.adding.reading import silent
 from crag.library.exchange.backup import write_backup
 from crag.library.exchange.exchange import ExportFormat
 from crag.library.exchange.manifest import Manifest
 from crag.library.exchange.restore import restore_backup
 from crag.settings import Settings
 from crag.stopping import Stop
-from crag.terminal import finish, print_json, progress_shower, say
+from crag.terminal import finish, print_json, say
 from crag.types import DEFAULT_COLLECTION
 
 
@@ -45,13 +45,10 @@ def export(application: Application, options: argparse.Namespace) -> int:
     """Writes a collection as a folder for LangChain's FAISS.load_local, or as JSON Lines."""
     check_collection(application, options.collection)
     path: Path = options.destination
-    count = application.exchange.export(
-        path,
-        options.format,
-        collection=options.collection,
-        vectors=options.vectors,
-        progress=progress_shower(path.name),
-    )
+    with progress_line(path.name) as report:
+        count = application.exchange.export(
+            path, options.format, collection=options.collection, vectors=options.vectors, progress=report
+        )
     finish(options.json, {"exported": count, "path": str(path)}, f"Exported {count:,} passages to {path}.")
     return OK
 
@@ -59,11 +56,11 @@ def export(application: Application, options: argparse.Namespace) -> int:
 def import_passages(application: Application, options: argparse.Namespace) -> int:
     """Adds the passages of a LangChain FAISS folder or of JSON Lines."""
     results = []
-    progress = progress_shower(options.path.name)
-    for result in application.exchange.import_(options.path, collection=options.collection, progress=progress):
-        results.append(result)
-        if not options.json:
-            say(reports.added_text(result))
+    with progress_line(options.path.name) as report:
+        for result in application.exchange.import_(options.path, collection=options.collection, progress=report):
+            results.append(result)
+            if not options.json:
+                say(reports.added_text(result))
     if options.json:
         print_json({"sources": [reports.added(result) for result in results]})
     return FAILED if any(result.error for result in results) else OK
@@ -76,7 +73,8 @@ def backup(settings: Settings, options: argparse.Namespace) -> int:
     path: Path = options.file
     database = Database(settings.home)
     try:
-        saved = write_backup(database, path, progress_shower(path.name) or silent, Stop())
+        with progress_line(path.name) as report:
+            saved = write_backup(database, path, report, Stop())
     finally:
         database.close()
     document = {"backup": str(path), "sources": saved.sources, "bytes": path.stat().st_size, "missing": saved.missing}
@@ -86,8 +84,8 @@ def backup(settings: Settings, options: argparse.Namespace) -> int:
 
 def restore(settings: Settings, options: argparse.Namespace) -> int:
     """Puts a backup into an empty or new home."""
-    progress = progress_shower(options.file.name) or silent
-    done = restore_backup(options.file, settings.home, progress, Stop(), replace=options.replace)
+    with progress_line(options.file.name) as report:
+        done = restore_backup(options.file, settings.home, report, Stop(), replace=options.replace)
     aside = str(done.moved_aside) if done.moved_aside else None
     sources = done.manifest.sources
     document = {"restored": str(settings.home), "sources": sources, "moved_aside": aside}

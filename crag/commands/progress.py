@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
+from crag.progress import Report, silent
 from crag.reports import printable
 from crag.types import Progress
 
 if TYPE_CHECKING:
     import rich.progress
 
-Report = Callable[[Progress], None]
 Lines = Callable[[str], AbstractContextManager[Report]]
 
 
@@ -21,11 +21,18 @@ Lines = Callable[[str], AbstractContextManager[Report]]
 def progress_lines(total: int, *, wanted: bool = True) -> Iterator[Lines]:
     """What gives each piece of work a line while it lasts; above them one for all, where `total` is more than one."""
     if not (wanted and sys.stderr and sys.stderr.isatty()):
-        yield lambda _: nullcontext(_say_nothing)
+        yield lambda _: nullcontext(silent)
         return
     with _bars() as bars:
         whole = bars.add_task("In all", total=total, stage="") if total > 1 else None
         yield lambda name: _line(bars, whole, name)
+
+
+@contextmanager
+def progress_line(name: str) -> Iterator[Report]:
+    """The line of a single piece of work."""
+    with progress_lines(1) as lines, lines(name) as report:
+        yield report
 
 
 @contextmanager
@@ -62,7 +69,3 @@ def _bars() -> rich.progress.Progress:
         transient=True,
         redirect_stdout=sys.stdout.isatty(),  # into a file or a pipe lines go as they are
     )
-
-
-def _say_nothing(_progress: Progress) -> None:
-    """Progress that nobody watches."""

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 
 from crag import reports
 from crag.assembly import Application
 from crag.commands.arguments import OK, AddCommand, text
+from crag.commands.progress import progress_line
 from crag.errors import BadRequest
 from crag.library.spaces.switching import SpaceReport
 from crag.stopping import Stop
-from crag.terminal import finish, progress_shower
-from crag.types import Progress
+from crag.terminal import finish
 
 _STATES = {"answering": "answers", "building": "is to answer", "kept": "kept"}
 
@@ -47,13 +46,15 @@ def list_spaces(application: Application, options: argparse.Namespace) -> int:
 
 def use(application: Application, options: argparse.Namespace) -> int:
     """Switches to an embedder: embeds what it lacks, then lets it answer. Interrupted, it goes on from there."""
-    application.library.spaces.use(options.name, _progress(options.name), Stop())
+    with progress_line(options.name) as report:
+        application.library.spaces.use(options.name, report, Stop())
     return _say_what_answers(application, options)
 
 
 def rollback(application: Application, options: argparse.Namespace) -> int:
     """Goes back to the space that answered before; done again, it comes back to this one."""
-    application.library.spaces.go_back(_progress("Going back"), Stop())
+    with progress_line("Going back") as report:
+        application.library.spaces.go_back(report, Stop())
     return _say_what_answers(application, options)
 
 
@@ -80,7 +81,3 @@ def _line(report: SpaceReport) -> str:
     held = f"{report.vectors:,} of {report.passages:,} passages"
     facts = f"{space.dimension} dimensions, {held}, digest {space.digest[:12]}"
     return f"{space.id}  {_STATES[report.state]}: {space.name}  ({facts})"
-
-
-def _progress(name: str) -> Callable[[Progress], None]:
-    return progress_shower(name) or (lambda _: None)

@@ -12,7 +12,7 @@ from crag.errors import NotFound
 from crag.library.adding.adding import Adding
 from crag.library.adding.ingest import Ingest
 from crag.library.adding.intake import Intake
-from crag.library.adding.reading import CHUNK_OVERLAP, CHUNK_TOKENS, GuardedReader, Read, Report, silent
+from crag.library.adding.reading import CHUNK_OVERLAP, CHUNK_TOKENS, GuardedReader, Read
 from crag.library.collections import Collections
 from crag.library.originals import Originals
 from crag.library.passages import count_passages, count_unembedded, read_passages
@@ -25,6 +25,7 @@ from crag.library.spaces.embedders import OpenEmbedders
 from crag.library.spaces.filling import fill_vectors
 from crag.library.spaces.switching import Spaces
 from crag.library.store import Store
+from crag.progress import Report, silent
 from crag.protocols import Embedders
 from crag.settings import Settings
 from crag.stopping import Stop

@@ -13,10 +13,11 @@ from crag.database import Database
 from crag.errors import ModelFault, SourceRefused
 from crag.language import terms
 from crag.library import Library
-from crag.library.adding.reading import Bytes, Reading, Report
+from crag.library.adding.reading import Bytes, Reading
 from crag.library.adding.split import Chunk
 from crag.library.index.vector_index import VectorIndex
 from crag.library.spaces.embedders import CANARY
+from crag.progress import Report
 from crag.protocols import Vectors, WantedEmbedder
 from crag.settings import Settings
 from crag.stopping import Stop

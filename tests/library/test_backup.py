@@ -16,10 +16,10 @@ from sqlalchemy import insert, select
 from crag.database import Database
 from crag.database.tables import jobs, runs
 from crag.errors import BadRequest, CragError, Stopped
-from crag.library.adding.reading import silent
 from crag.library.exchange import backup as backups
 from crag.library.exchange.backup import write_backup
 from crag.library.exchange.restore import restore_backup
+from crag.progress import silent
 from crag.stopping import Stop
 from tests.doubles.library import open_library
 from tests.library.crashing import check_whole, python
@@ -377,7 +377,7 @@ import os, signal, sys
 from pathlib import Path
 from crag.database import Database
 from crag.library.exchange import backup, restore
-from crag.library.adding.reading import silent
+from crag.progress import silent
 from crag.stopping import Stop
 
 file, home, point = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]

@@ -12,10 +12,11 @@ from crag.library.adding.archive import is_archive
 from crag.library.adding.ingest import Incoming, Ingest
 from crag.library.adding.intake import Intake, files_in, is_address, without_password
 from crag.library.adding.overlap import overlap
-from crag.library.adding.reading import Read, Report, silent
+from crag.library.adding.reading import Read
 from crag.library.cleaning import display_name
 from crag.library.store import Store
 from crag.library.web.site import SiteLimits
+from crag.progress import Report, silent
 from crag.stopping import Stop
 from crag.types import DEFAULT_COLLECTION, AddResult, Refusal, Source
 

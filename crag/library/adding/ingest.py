@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from crag.errors import ModelFault, SourceRefused
-from crag.library.adding.reading import Bytes, Read, Reading, Report
+from crag.library.adding.reading import Bytes, Read, Reading
 from crag.library.adding.split import HEADING_SEPARATOR
 from crag.library.cleaning import clean_text, display_name
 from crag.library.collections import collection_name
@@ -18,6 +18,7 @@ from crag.library.search.fulltext import index_terms
 from crag.library.spaces.answering import Answering
 from crag.library.spaces.embedders import KnownEmbedder
 from crag.library.store import SpaceMoved, Store
+from crag.progress import Report
 from crag.protocols import Vectors
 from crag.stopping import Stop
 from crag.types import AddResult, Progress

@@ -12,12 +12,13 @@ from urllib.parse import unquote, urlsplit
 from crag.errors import SourceRefused
 from crag.library.adding.archive import Member, inside, members, outside
 from crag.library.adding.ingest import Incoming, check_size
-from crag.library.adding.reading import Bytes, Report
+from crag.library.adding.reading import Bytes
 from crag.library.cleaning import display_name
 from crag.library.parse import Limits
 from crag.library.parse.request import SUFFIXES
 from crag.library.web.response import Fetched
 from crag.library.web.site import Found, SiteLimits, read_site
+from crag.progress import Report
 from crag.settings import Settings
 from crag.stopping import Stop
 from crag.types import Progress, Source

@@ -7,18 +7,13 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from crag.library.adding.split import Chunk, split
+from crag.progress import Report
 from crag.protocols import Vectors
 from crag.stopping import Stop
 from crag.types import Progress
 
-Report = Callable[[Progress], None]
-
 CHUNK_TOKENS = 250
 CHUNK_OVERLAP = 0
-
-
-def silent(_progress: Progress) -> None:
-    """Progress that nobody watches."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,10 +20,10 @@ from crag.database import Database
 from crag.database.engine import FILE_NAME
 from crag.database.tables import jobs, runs, sources
 from crag.errors import HomeFault
-from crag.library.adding.reading import Report
 from crag.library.exchange.manifest import MANIFEST, Manifest, Member, measure, original_name, pass_on, upload_name
 from crag.library.exchange.workplace import check_new, put_in_place, workplace
 from crag.library.store import Store
+from crag.progress import Report
 from crag.stopping import Stop
 from crag.types import Progress
 

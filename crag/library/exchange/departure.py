@@ -14,10 +14,10 @@ from sqlalchemy import Row, func, select
 from crag.database import Database
 from crag.database.tables import passages, sources, vectors
 from crag.errors import BadRequest
-from crag.library.adding.reading import Report
 from crag.library.exchange.lines import Json, encode
 from crag.library.exchange.workplace import check_new, put_in_place, workplace
 from crag.library.passages import within
+from crag.progress import Report
 from crag.protocols import Vectors
 from crag.stopping import Stop
 from crag.types import Progress, Space

@@ -11,7 +11,6 @@ from zipfile import is_zipfile
 
 from crag.database import Database
 from crag.errors import ModelFault, SourceRefused
-from crag.library.adding.reading import Report, silent
 from crag.library.cleaning import display_name
 from crag.library.collections import collection_name
 from crag.library.exchange.backup import write_backup
@@ -20,6 +19,7 @@ from crag.library.exchange.grouping import LinesBySource
 from crag.library.exchange.langchain_folder import export_folder, read_folder, unpack_folder
 from crag.library.exchange.reception import Received, pages_from_one
 from crag.library.library import Library
+from crag.progress import Report, silent
 from crag.stopping import Stop
 from crag.types import DEFAULT_COLLECTION, AddResult, Progress, Refusal, Source, Space
 

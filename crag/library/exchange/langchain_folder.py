@@ -13,12 +13,12 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from crag.errors import ModelFault, SourceRefused
-from crag.library.adding.reading import Report
 from crag.library.exchange.departure import SPACE_FILE, Departure, Leaving, write_space
 from crag.library.exchange.manifest import pass_on
 from crag.library.exchange.workplace import check_new, put_in_place, workplace
 from crag.library.parse.limits import Limits, too_large
 from crag.library.parse.process import Child, deadline, end, opened, start, why_ended
+from crag.progress import Report
 from crag.stopping import Stop
 from crag.types import Space
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 
 from crag.library.adding.ingest import Incoming
 from crag.library.adding.intake import IMPORTED, without_password
-from crag.library.adding.reading import CHUNK_OVERLAP, CHUNK_TOKENS, Bytes, Reading, Report
+from crag.library.adding.reading import CHUNK_OVERLAP, CHUNK_TOKENS, Bytes, Reading
 from crag.library.adding.split import Chunk, CountTokens, split
 from crag.library.exchange.lines import Json, Line, encode
 from crag.library.parse.document import Block, Document
+from crag.progress import Report
 from crag.protocols import Vectors
 from crag.stopping import Stop
 from crag.types import Progress, Space

@@ -21,10 +21,10 @@ from crag.database.engine import FILE_NAME
 from crag.database.migrations import VERSION as SCHEMA
 from crag.database.tables import FULL_TEXT_INDEX, metadata, sources
 from crag.errors import BadRequest, HomeFault
-from crag.library.adding.reading import Report
 from crag.library.durable import sync_folder
 from crag.library.exchange.manifest import Manifest, Member, not_a_backup, original_name, pass_on, read_manifest, torn
 from crag.library.exchange.workplace import put_in_place, workplace
+from crag.progress import Report
 from crag.stopping import Stop
 from crag.types import Progress
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import TypedDict
 
 from crag.errors import NotFound
-from crag.library.adding.reading import Report
 from crag.library.jobs.rows import Job
 from crag.library.jobs.spool import Spool
 from crag.library.library import Library
 from crag.library.web.site import SiteLimits
+from crag.progress import Report
 from crag.stopping import Stop
 from crag.types import AddResult
 

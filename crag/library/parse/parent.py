@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import IO, Any
@@ -17,6 +16,7 @@ from crag.errors import SourceRefused
 from crag.library.parse.document import Document
 from crag.library.parse.limits import Limits
 from crag.library.parse.process import Deadline, deadline, end, opened, start, why_ended
+from crag.progress import Report, silent
 from crag.stopping import Stop
 from crag.types import Progress
 
@@ -29,7 +29,7 @@ def parse(
     charset: str | None = None,
     stop: Stop,
     limits: Limits | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Report | None = None,
 ) -> Document:
     """The document in `data`, bytes or a file; `name`, `content_type` and `charset` are hints, the content decides.
 
@@ -40,7 +40,7 @@ def parse(
     request = {"name": name, "content_type": content_type, "charset": charset, "limits": asdict(limits)}
     request["tesseract"] = shutil.which("tesseract") or ""
     with opened(data, limits) as file:
-        return _Child(request, file, limits, stop).follow(progress or (lambda _: None))
+        return _Child(request, file, limits, stop).follow(progress or silent)
 
 
 class _Child:
@@ -51,7 +51,7 @@ class _Child:
         self._stop = stop
         self._process = start("crag.library.parse.child", request, file)
 
-    def follow(self, progress: Callable[[Progress], None]) -> Document:
+    def follow(self, progress: Report) -> Document:
         """Its document. Raises `SourceRefused`, `Stopped`."""
         with self._process as process, self._stop.breaking(lambda: end(process)):
             try:
@@ -62,7 +62,7 @@ class _Child:
         self._stop.check()
         return self._document(reply, until)
 
-    def _reply(self, progress: Callable[[Progress], None], until: Deadline) -> dict[str, Any]:
+    def _reply(self, progress: Report, until: Deadline) -> dict[str, Any]:
         """The last line that the child wrote, or nothing when it ended before that; earlier lines are progress."""
         assert self._process.stdout  # noqa: S101 — opened as a pipe
         longest = 8 * self._limits.characters + 1_000_000

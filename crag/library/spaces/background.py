@@ -7,8 +7,8 @@ import threading
 from collections.abc import Callable
 
 from crag.errors import CragError, Stopped
-from crag.library.adding.reading import Report
 from crag.library.spaces.switching import Spaces
+from crag.progress import Report
 from crag.stopping import Stop
 from crag.types import Progress
 

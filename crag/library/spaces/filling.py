@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from crag.library.adding.ingest import embed_in_batches, passage_text
-from crag.library.adding.reading import Report
 from crag.library.passages import count_unembedded, read_unembedded
 from crag.library.spaces.embedders import KnownEmbedder
 from crag.library.store import Store
+from crag.progress import Report, silent
 from crag.stopping import Stop
 from crag.types import Progress
 
@@ -21,7 +21,7 @@ def fill_vectors(store: Store, embedder: KnownEmbedder, report: Report, stop: St
         stop.check()
         report(Progress("Embedding passages", done, max(total, done)))
         texts = [passage_text(heading, body) for _, heading, body in rows]
-        vectors = embed_in_batches(embedder, texts, lambda _: None, stop)
+        vectors = embed_in_batches(embedder, texts, silent, stop)
         done += store.add_vectors([id_ for id_, _, _ in rows], vectors, embedder.space, embedder.canary)
         last = rows[-1][0]
     return done

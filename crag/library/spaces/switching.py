@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from crag.errors import BadRequest, NotFound
-from crag.library.adding.reading import Report
 from crag.library.passages import count_passages
 from crag.library.rows import move_epoch
 from crag.library.spaces.answering import Answering
@@ -26,6 +25,7 @@ from crag.library.spaces.rows import (
 )
 from crag.library.store import Store
 from crag.processes import is_alive, this_process
+from crag.progress import Report
 from crag.protocols import Embedders
 from crag.stopping import Stop
 from crag.types import Space

@@ -6,7 +6,7 @@ Every hop is judged anew, name resolved once, every address of it judged, and ex
 from __future__ import annotations
 
 import ssl
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -17,9 +17,9 @@ from crag.library.web.addresses import Resolver, may_reach, resolve
 from crag.library.web.links import DEFAULT_PORTS, Link, into_own_network, read_link, service_port
 from crag.library.web.response import Fetched, describe_status, read_header, read_response
 from crag.library.web.robots import AGENT
+from crag.progress import Report
 from crag.settings import Network
 from crag.stopping import Stop
-from crag.types import Progress
 
 if TYPE_CHECKING:
     import httpcore
@@ -52,7 +52,7 @@ def fetch(
     limit_bytes: int,
     stop: Stop,
     also: frozenset[str] = frozenset(),
-    progress: Callable[[Progress], None] | None = None,
+    progress: Report | None = None,
     resolver: Resolver = resolve,
     patience: Patience = Patience(),
     trust: ssl.SSLContext | None = None,

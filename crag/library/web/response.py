@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from email.message import Message
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from crag.errors import SourceRefused
+from crag.progress import Report
 from crag.types import Progress
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def read_response(
     response: httpcore.Response,
     limit_bytes: int,
     also: frozenset[str],
-    progress: Callable[[Progress], None] | None,
+    progress: Report | None,
 ) -> Fetched:
     """What the server sent from `url`, judged by its status, type and stated length before it is read.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from urllib.parse import urlsplit
@@ -14,6 +14,7 @@ from crag.library.web.links import Link, read_link
 from crag.library.web.outlinks import Outlinks, read_outlinks
 from crag.library.web.response import Fetched
 from crag.library.web.robots import Get, Robots
+from crag.progress import Report
 from crag.stopping import Stop
 from crag.types import Progress
 
@@ -57,9 +58,7 @@ class Found:
     result: Fetched | SourceRefused
 
 
-def read_site(
-    start: str, limits: SiteLimits, get: Get, stop: Stop, progress: Callable[[Progress], None]
-) -> Iterator[Found]:
+def read_site(start: str, limits: SiteLimits, get: Get, stop: Stop, progress: Report) -> Iterator[Found]:
     """The pages, nearest first, each fetched when it is asked for, and once. Raises `Stopped`.
 
     Every address is on the site of `start` (scheme, host and port; `www.` makes no difference), allowed by its
@@ -83,9 +82,7 @@ class _Step:
 class _Crawl:
     """One walk over one site, breadth first."""
 
-    def __init__(
-        self, start: Link, limits: SiteLimits, get: Get, stop: Stop, progress: Callable[[Progress], None]
-    ) -> None:
+    def __init__(self, start: Link, limits: SiteLimits, get: Get, stop: Stop, progress: Report) -> None:
         self._limits = limits
         self._get = get
         self._stop = stop
