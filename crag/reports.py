@@ -71,6 +71,7 @@ def space(report: SpaceReport) -> Json:
         "vectors": report.vectors,
         "passages": report.passages,
         "state": report.state,
+        "weight": {"share": report.weight.share, "origin": report.weight.origin},
     }
 
 

@@ -79,5 +79,6 @@ def _say_what_answers(application: Application, options: argparse.Namespace) -> 
 def _line(report: SpaceReport) -> str:
     space = report.space
     held = f"{report.vectors:,} of {report.passages:,} passages"
-    facts = f"{space.dimension} dimensions, {held}, digest {space.digest[:12]}"
+    weight = f"meaning counts {report.weight.share:.0%} ({report.weight.origin})"
+    facts = f"{space.dimension} dimensions, {held}, {weight}, digest {space.digest[:12]}"
     return f"{space.id}  {_STATES[report.state]}: {space.name}  ({facts})"

@@ -19,6 +19,7 @@ from crag.library.passages import count_passages, count_unembedded, read_passage
 from crag.library.questions import suggest_questions
 from crag.library.search.fulltext import FullText
 from crag.library.search.search import Search
+from crag.library.search.weights import read_weight
 from crag.library.spaces.answering import Answering
 from crag.library.spaces.background import SpaceWork
 from crag.library.spaces.embedders import OpenEmbedders
@@ -68,7 +69,7 @@ class Library(Adding):
         opened = OpenEmbedders(database, embedders, lambda: self.space_work.wake())
         answering = Answering(database, embedders, opened)
         self._search = Search(self._store, self._full_text, answering, self.home / "index")
-        self.spaces = Spaces(self._store, embedders, opened, answering, self._search.warm)
+        self.spaces = Spaces(self._store, embedders, opened, answering, self._search.warm, self._search.weigh)
         self.space_work = SpaceWork(self.spaces)
         limit = settings.max_upload_bytes
         chunker = f"{counter_name}:{CHUNK_TOKENS}/{CHUNK_OVERLAP}"
@@ -183,8 +184,14 @@ class Library(Adding):
         return self._search.open_index(self.spaces.answering.standing().space or self.space()).state()
 
     def save(self) -> None:
-        """Writes the index to disk if it changed; for quiet moments, since nothing depends on it."""
+        """Writes the index to disk if it changed, and has the space weighed that answers without a weight of its own.
+
+        For quiet moments, since nothing depends on it.
+        """
         self._search.save()
+        space = self.spaces.answering.standing().space
+        if space and read_weight(self._database, space).origin == "default":
+            self.space_work.wake()
 
     def close(self) -> None:
         """The last thing to call; the database stays open, as it is not the library's own."""

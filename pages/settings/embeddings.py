@@ -15,6 +15,7 @@ from pages.settings import rows
 if TYPE_CHECKING:
     from crag.library.spaces.switching import SpaceReport
     from crag.models.choice import ModelChoice
+    from crag.types import Progress
 
 _AGAIN_SECONDS = 1.0
 _AUTO = ""
@@ -23,6 +24,7 @@ _SIGNS = {
     "building": ":gray[:material/progress_activity:]",
     "kept": ":gray[:material/history:]",
 }
+_ORIGINS = {"fitted": "fitted to your documents", "measured": "as measured", "default": "by default"}
 
 
 @st.cache_resource(show_spinner=False, ttl=5.0)
@@ -87,7 +89,8 @@ def _space(report: SpaceReport) -> None:
     name = markdown.label(embedder_label(report.space.name), 60)
     facts = f"{report.space.dimension} dimensions · {words.count(report.vectors, 'passage')}"
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        state = " · answers" if report.state == "answering" else ""
+        counts = f"meaning counts {report.weight.share:.0%}, {_ORIGINS[report.weight.origin]}"
+        state = f" · answers · {counts}" if report.state == "answering" else ""
         st.markdown(f"{_SIGNS[report.state]} {name} {words.grey(f'{facts}{state}')}", width="content")
         if report.state == "building":
             st.button("Cancel", type="tertiary", key="cancel-space", on_click=work.cancel)
@@ -98,9 +101,15 @@ def _space(report: SpaceReport) -> None:
                 drop = f"drop-{report.space.id}"
                 st.button("Drop", type="tertiary", key=drop, on_click=_drop, args=(report.space.id,))
     if report.state == "building":
-        done = report.vectors / report.passages if report.passages else 0.0
-        told = f"{report.vectors:,} of {report.passages:,} passages; the other space answers till it is done"
-        st.progress(min(1.0, done), text=words.grey(told))
+        made = max(report.vectors, _made(work.progress, report.passages))
+        told = f"{made:,} of {report.passages:,} passages; the other space answers till it is done"
+        st.progress(min(1.0, made / max(1, report.passages)), text=words.grey(told))
+
+
+def _made(progress: Progress | None, passages: int) -> int:
+    """How many of these passages have a vector, as the work in this process tells it: stored ones come in steps."""
+    lacking = progress.total - progress.done if progress and progress.total else passages
+    return max(0, passages - lacking)
 
 
 def _choose(key: str) -> None:

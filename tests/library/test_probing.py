@@ -3,10 +3,13 @@
 import numpy as np
 import pytest
 
-from crag.errors import Stopped
+from crag.errors import ModelFault, Stopped
 from crag.library.search.probing import draw_probes, fit_weight
-from crag.library.search.weights import read_weight, write_weight
+from crag.library.search.weights import Weight, read_weight, write_weight
+from crag.progress import silent
 from crag.stopping import Stop
+from crag.types import Space
+from tests.doubles.library import Shelf
 
 LETTERS = "bcdfghjklm"
 
@@ -14,17 +17,24 @@ LETTERS = "bcdfghjklm"
 class Knowing:
     """An embedder that knows which made-up words mean the same, or makes nothing of any text."""
 
+    gone = False
+    before_query = staticmethod(lambda: None)
+
     def __init__(self, space, deaf):
         self.space = space
         self.deaf = deaf
 
     def embed_query(self, text):
+        self.before_query()
+        return self._vector(text)
+
+    def _vector(self, text):
         meaning = text[text.find("zz") :][2:4]
         row = np.random.default_rng(list((text if self.deaf else meaning).encode())).normal(size=self.space.dimension)
         return (row / np.linalg.norm(row)).astype(np.float32)
 
     def embed_documents(self, texts):
-        return np.stack([self.embed_query(text) for text in texts])
+        return np.stack([self._vector(text) for text in texts])
 
 
 def told(number, named):
@@ -41,7 +51,7 @@ def probed(reopen, embedder):
         embedder.embed_query, embedder.embed_documents = model.embed_query, model.embed_documents
         library = reopen()
         library.add_bytes("a.txt", "\n".join(told(n, named=deaf) for n in range(60)).encode())
-        return library._database, library._full_text, library._search.open_index(embedder.space), model, Stop()
+        return library._database, library._full_text, library._search.open_index(embedder.space), model, silent, Stop()
 
     return build
 
@@ -66,7 +76,7 @@ def test_vectors_that_know_nothing_get_none_where_words_tell(probed):
 def test_a_small_library_cannot_tell(library, embedder):
     library.add_bytes("a.txt", told(1, named=True).encode())
     index = library._search.open_index(embedder.space)
-    assert fit_weight(library._database, library._full_text, index, embedder, Stop()) is None
+    assert fit_weight(library._database, library._full_text, index, embedder, silent, Stop()) is None
 
 
 def test_fitting_can_be_stopped(probed):
@@ -76,9 +86,70 @@ def test_fitting_can_be_stopped(probed):
         fit_weight(*parts, stop)
 
 
+@pytest.fixture
+def knowing(reopen, embedder):
+    """A library of which some other embedder than the one that fills it knows the meanings."""
+    model = Knowing(Space("double", "knowing", "1", 64), deaf=False)
+    library = reopen(shelf=Shelf(model, embedder))
+    return library, model
+
+
+def fill(library):
+    library.add_bytes("a.txt", "\n".join(told(n, named=False) for n in range(60)).encode())
+
+
+def weight_of(library):
+    [weight] = [report.weight for report in library.spaces.reports() if report.state == "answering"]
+    return weight
+
+
+def test_a_space_is_weighed_when_the_library_has_become_large_enough(knowing):
+    library, _ = knowing
+    library.add_bytes("one.txt", told(1, named=True).encode())
+    library.spaces.keep_up(silent, Stop())
+    assert weight_of(library) == Weight(0.5, "default")
+    library.space_work.begin()
+    assert library.space_work.wait(20)
+    fill(library)
+    library.save()
+    assert library.space_work.wait(20)
+    assert weight_of(library).origin == "fitted"
+
+
+def test_a_space_that_was_built_is_weighed_with_its_own_embedder(knowing, reopen, embedder):
+    library, model = knowing
+    first = reopen()
+    fill(first)
+    seen = []
+    library.spaces.use(model.space.name, seen.append, Stop())
+    assert library.spaces.answering.standing().space.id == model.space.id
+    assert weight_of(library).origin == "fitted"
+    assert seen[-1].stage == "Weighing words and meaning"
+
+
+def test_weighing_that_is_stopped_or_without_its_embedder_leaves_the_default(knowing):
+    library, model = knowing
+    fill(library)
+    stop = Stop()
+    model.before_query = stop.request
+    with pytest.raises(Stopped):
+        library.spaces.keep_up(silent, stop)
+    assert weight_of(library) == Weight(0.5, "default")
+
+    def refuse():
+        raise ModelFault("unreachable", "It does not answer.", "Start it.", "passing")
+
+    model.before_query = refuse
+    library.spaces.keep_up(silent, Stop())
+    assert weight_of(library) == Weight(0.5, "default")
+    model.before_query = lambda: None
+    library.spaces.keep_up(silent, Stop())
+    assert weight_of(library).origin == "fitted"
+
+
 def test_a_fitted_share_is_kept_with_its_space(library, embedder):
     library.add_bytes("a.txt", b"A cat.")
     before = read_weight(library._database, embedder.space)
     write_weight(library._database, embedder.space, 0.15)
-    assert before == 0.5
-    assert read_weight(library._database, embedder.space) == 0.15
+    assert before == Weight(0.5, "default")
+    assert read_weight(library._database, embedder.space) == Weight(0.15, "fitted")

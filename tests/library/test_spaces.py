@@ -96,6 +96,15 @@ def test_the_background_builds_and_swaps_and_the_others_see_it(filled, switching
     check_found(switching)
 
 
+def test_each_batch_of_a_build_is_told(switching):
+    seen = []
+    switching.spaces.keep_up(seen.append, Stop())
+    told = [progress.done for progress in seen if progress.stage == "Embedding passages"]
+    assert told == sorted(told)
+    assert len(told) > 300 // 32
+    assert {progress.total for progress in seen} == {300}
+
+
 def test_another_process_that_has_the_model_follows_at_the_next_question(filled, reopen, old, new):
     other = reopen(shelf=Shelf(old, new))
     check_found(other)

@@ -16,10 +16,9 @@ from crag.library.originals import Originals
 from crag.library.rows import Description, Identity, NewPassages, Stored
 from crag.library.search.fulltext import index_terms
 from crag.library.spaces.answering import Answering
-from crag.library.spaces.embedders import KnownEmbedder
 from crag.library.store import SpaceMoved, Store
 from crag.progress import Report
-from crag.protocols import Vectors
+from crag.protocols import Embedder, Vectors
 from crag.stopping import Stop
 from crag.types import AddResult, Progress
 
@@ -112,7 +111,7 @@ class Ingest:
         return NewPassages(reading.chunks, terms, vectors, embedder.space, embedder.canary, standing.number)
 
 
-def embed_in_batches(embedder: KnownEmbedder, texts: Sequence[str], report: Report, stop: Stop) -> Vectors:
+def embed_in_batches(embedder: Embedder, texts: Sequence[str], report: Report, stop: Stop) -> Vectors:
     """One row for each text. Raises `ModelFault`, `Stopped`."""
     import numpy as np
 

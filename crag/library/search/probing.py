@@ -16,14 +16,16 @@ from sqlalchemy import func, select
 from crag.database import Database
 from crag.database.tables import passages
 from crag.language import sentences, terms
-from crag.library.adding.ingest import passage_text
+from crag.library.adding.ingest import embed_in_batches, passage_text
 from crag.library.index.vector_index import VectorIndex
 from crag.library.passages import read_cosines
 from crag.library.search.bm25 import score_words, weigh_terms
 from crag.library.search.fulltext import FullText, index_terms
 from crag.library.search.fusion import fuse, ranks
-from crag.protocols import Embedder
+from crag.progress import Report, silent
+from crag.protocols import Embedder, Vectors
 from crag.stopping import Stop
+from crag.types import Progress
 
 SHARES = tuple(share / 20 for share in range(13))  # words keep at least two fifths: they find names that no model knows
 _PROBES = 200
@@ -43,7 +45,7 @@ class Probe:
 
 
 def fit_weight(
-    database: Database, full_text: FullText, index: VectorIndex, embedder: Embedder, stop: Stop
+    database: Database, full_text: FullText, index: VectorIndex, embedder: Embedder, report: Report, stop: Stop
 ) -> float | None:
     """The least share in 0..1 under which probes find their passages about as well as under the best one.
 
@@ -53,10 +55,12 @@ def fit_weight(
     probes = draw_probes(database)
     if len(probes) < _LEAST_PROBES:
         return None
+    rests = embed_in_batches(embedder, [probe.rest for probe in probes], silent, stop)
     rows = []
-    for probe in probes:
+    for number, (probe, rest) in enumerate(zip(probes, rests, strict=True)):
         stop.check()
-        rows.append(_try(probe, database, full_text, index, embedder))
+        report(Progress("Weighing words and meaning", number, len(probes)))
+        rows.append(_try(probe, rest, database, full_text, index, embedder))
     return SHARES[_least_as_good(rows)]
 
 
@@ -94,7 +98,7 @@ def _probe(id_: int, heading: str, text: str, chance: random.Random) -> Probe | 
 
 
 def _try(
-    probe: Probe, database: Database, full_text: FullText, index: VectorIndex, embedder: Embedder
+    probe: Probe, rest: Vectors, database: Database, full_text: FullText, index: VectorIndex, embedder: Embedder
 ) -> Sequence[float]:
     """For each share, one divided by the rank at which the passage is found without its sentence."""
     vector = embedder.embed_query(probe.sentence)
@@ -103,5 +107,5 @@ def _try(
     texts = full_text.read_terms(ids) | {probe.passage_id: index_terms(probe.rest).split()}
     words = score_words(weigh_terms(probe.sentence, full_text), texts)
     cosines = read_cosines(database, embedder.space, vector, ids)
-    cosines[probe.passage_id] = float(embedder.embed_documents([probe.rest])[0] @ vector)
+    cosines[probe.passage_id] = float(rest @ vector)
     return [1 / ranks(fuse(words, cosines, share)).get(probe.passage_id, len(ids) + 1) for share in SHARES]

@@ -35,7 +35,7 @@ def rank(
     terms = full_text.read_terms(ids)
     words = score_words(weights, terms)
     cosines = read_cosines(database, *embedded, list(words)) if embedded else {}
-    scores = fuse(words, cosines, read_weight(database, embedded[0]) if embedded else 0.0)
+    scores = fuse(words, cosines, read_weight(database, embedded[0]).share if embedded else 0.0)
     by_words, by_meaning = ranks(words), ranks(cosines)
     for passage in _read_in_order(database, sorted(scores, key=lambda id_: (-scores[id_], id_))):
         id_ = passage.id

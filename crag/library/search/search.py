@@ -13,10 +13,14 @@ from crag.errors import ModelFault
 from crag.library.index.sampling import sample_questions
 from crag.library.passages import read_ids
 from crag.library.search.fulltext import FullText
+from crag.library.search.probing import fit_weight
 from crag.library.search.ranking import fold, rank
+from crag.library.search.weights import read_weight, write_weight
 from crag.library.spaces.answering import Answering
 from crag.library.store import Store
-from crag.protocols import Vectors
+from crag.progress import Report
+from crag.protocols import Embedder, Vectors
+from crag.stopping import Stop
 from crag.types import Hit, Passage, Space
 
 if TYPE_CHECKING:
@@ -75,6 +79,18 @@ class Search:
     def warm(self, space: Space) -> None:
         """Reads the vectors of a space into memory now, so that the first search need not."""
         self.open_index(space).ids()
+
+    def weigh(self, embedder: Embedder, report: Report, stop: Stop) -> None:
+        """Fits how much the vectors of its space count, unless that is known or the library too small to tell.
+
+        Raises `ModelFault`, `Stopped`.
+        """
+        database, space = self._store.database, embedder.space
+        if read_weight(database, space).origin != "default":
+            return
+        share = fit_weight(database, self._full_text, self.open_index(space), embedder, report, stop)
+        if share is not None:
+            write_weight(database, space, share)
 
     def save(self) -> None:
         """Writes each index that was opened and has changed since it was last written."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
 from sqlalchemy import select, update
 
@@ -16,17 +18,28 @@ _DEFAULT = 0.5  # the model may know more than the words or less: neither is tru
 _MEASURED = Path(__file__).with_name("vector_weights.json")
 
 
-def read_weight(database: Database, space: Space) -> float:
-    """The share in 0..1 that the vectors of this space have in a passage's score."""
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """The share in 0..1 that the vectors of a space have in a passage's score, and where it comes from."""
+
+    share: float
+    origin: Literal["fitted", "measured", "default"]
+
+
+def read_weight(database: Database, space: Space) -> Weight:
+    """The weight of this space, which may have no vectors yet."""
     with database.read() as connection:
         fitted = connection.scalar(select(spaces.c.vector_weight).where(spaces.c.id == space.id))
-    return _measured().get(space.label, _DEFAULT) if fitted is None else float(fitted)
+    if fitted is not None:
+        return Weight(float(fitted), "fitted")
+    measured = _measured().get(space.label)
+    return Weight(_DEFAULT, "default") if measured is None else Weight(measured, "measured")
 
 
-def write_weight(database: Database, space: Space, weight: float) -> None:
+def write_weight(database: Database, space: Space, share: float) -> None:
     """Keeps a fitted share with the space."""
     with database.write() as connection:
-        connection.execute(update(spaces).where(spaces.c.id == space.id).values(vector_weight=weight))
+        connection.execute(update(spaces).where(spaces.c.id == space.id).values(vector_weight=share))
 
 
 @cache

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
-from crag.errors import BadRequest, NotFound
+from crag.errors import BadRequest, ModelFault, NotFound
 from crag.library.passages import count_passages
 from crag.library.rows import move_epoch
+from crag.library.search.weights import Weight, read_weight
 from crag.library.spaces.answering import Answering
 from crag.library.spaces.embedders import KnownEmbedder, OpenEmbedders
 from crag.library.spaces.filling import fill_vectors
@@ -26,7 +28,7 @@ from crag.library.spaces.rows import (
 from crag.library.store import Store
 from crag.processes import is_alive, this_process
 from crag.progress import Report
-from crag.protocols import Embedders
+from crag.protocols import Embedder, Embedders
 from crag.stopping import Stop
 from crag.types import Space
 
@@ -38,18 +40,20 @@ SpaceState = Literal["answering", "building", "kept"]
 
 @dataclass(frozen=True, slots=True)
 class SpaceReport:
-    """A space as it stands: `vectors` of the library's `passages` are made."""
+    """A space as it stands: `vectors` of the library's `passages` are made; in a search they have this weight."""
 
     space: Space
     vectors: int
     passages: int
     state: SpaceState
+    weight: Weight
 
 
 class Spaces:
     """All spaces of a library. Several processes may switch at once: the last commit holds, and none undoes it.
 
-    `prepare` is called with a space shortly before it answers, so that the first question need not wait.
+    `prepare` is called with a space shortly before it answers, so that the first question need not wait, and `weigh`
+    with its embedder soon after.
     """
 
     def __init__(
@@ -59,6 +63,7 @@ class Spaces:
         opened: OpenEmbedders,
         answering: Answering,
         prepare: Callable[[Space], None],
+        weigh: Callable[[Embedder, Report, Stop], None],
     ) -> None:
         self.answering = answering
         self._store = store
@@ -66,6 +71,7 @@ class Spaces:
         self._source = source
         self._opened = opened
         self._prepare = prepare
+        self._weigh = weigh
         self._folder = self._database.home / "index"
 
     def reports(self) -> list[SpaceReport]:
@@ -78,7 +84,10 @@ class Spaces:
                 return "answering"
             return "building" if space.name == wanted and not (now and now.name == wanted) else "kept"
 
-        made = [SpaceReport(one.space, one.vectors, passages, state(one.space)) for one in self._holdings()]
+        made = [
+            SpaceReport(one.space, one.vectors, passages, state(one.space), read_weight(self._database, one.space))
+            for one in self._holdings()
+        ]
         return sorted(made, key=lambda report: report.state != "answering")
 
     def previous(self) -> Space | None:
@@ -131,6 +140,9 @@ class Spaces:
             if standing.space is None:
                 return
             done = self._follow(standing, report, stop)
+        with suppress(ModelFault):  # what answers has a default weight, and the next start tries again
+            if space := self.answering.standing().space:
+                self._weigh(self._opened.open_for(space), report, stop)
 
     def _follow(self, standing: Standing, report: Report, stop: Stop) -> bool:
         """Whether the switch was made; False when something else was decided meanwhile."""
@@ -145,6 +157,8 @@ class Spaces:
     def _use(self, known: KnownEmbedder, report: Report, stop: Stop) -> Space:
         name = known.space.name
         self._switch(known, report, stop, None, (name, self._others(name)))
+        with suppress(ModelFault):
+            self._weigh(known, report, stop)
         return known.space
 
     def _switch(
