@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 from crag.errors import SourceRefused
 from crag.library.parse.limits import Limits
-from crag.library.parse.process import Child, deadline, end, opened, start, why_ended
+from crag.library.parse.process import Child, deadline, running, why_ended
 from crag.stopping import Stop
 
 _BEGINNINGS = (b"PK\x03\x04", b"PK\x05\x06")
@@ -60,15 +60,10 @@ def members(data: bytes | Path, limits: Limits, stop: Stop, only: str | None = N
     `too_slow`) and `Stopped`.
     """
     found = False
-    with opened(data, limits) as file:
-        request = {"limits": asdict(limits), "only": only}
-        with start("crag.library.parse.unpack", request, file) as child, stop.breaking(lambda: end(child)):
-            try:
-                while (member := _next(child, limits, stop)) is not None:
-                    found = True
-                    yield member
-            finally:
-                end(child)
+    with running("crag.library.parse.unpack", {"only": only}, data, limits, stop) as child:
+        while (member := _next(child, limits, stop)) is not None:
+            found = True
+            yield member
     if not found and only is not None:
         raise SourceRefused("unreachable", "The archive does not hold this file any more.", "Check the archive.")
     if not found:

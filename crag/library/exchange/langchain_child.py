@@ -5,7 +5,6 @@ After them comes `{"end": true}` or `{"refused": [code, message, remedy]}`.
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import Any
 
@@ -14,8 +13,8 @@ import numpy as np
 
 from crag.errors import SourceRefused
 from crag.library.exchange.restricted_pickle import read_docstore
-from crag.library.parse.confinement import only_answers, restrict
-from crag.library.parse.limits import Limits, out_of_memory, refusal, too_large
+from crag.library.parse.confinement import Answer, run_confined
+from crag.library.parse.limits import Limits, too_large
 
 _PLAIN = (str, int, float, bool)
 _LARGEST_NUMBER = 1 << 63
@@ -23,26 +22,21 @@ _LARGEST_NUMBER = 1 << 63
 
 def main() -> None:
     """Read the folder and answer."""
-    answer = only_answers()
-    request: dict[str, Any] = json.loads(sys.argv[1])
-    limits = Limits(**request["limits"])
-    restrict(limits)
-    try:
-        documents, places = read_docstore(sys.stdin.buffer)
-        rows = _rows(request, places)
-        written = 0
-        for place in range(len(places)):
-            text, metadata = _document(documents, places, place)
-            written += len(text) + sum(len(value) for value in metadata.values() if isinstance(value, str))
-            if written > limits.characters:
-                raise too_large(f"holds more than {limits.characters:,} characters of text")
-            vector = {"vector": rows[place].tolist(), "space": request["space"]} if rows is not None else {}
-            answer({"text": text, "metadata": metadata} | vector)
-        answer({"end": True})
-    except SourceRefused as refused:
-        answer(refusal(refused))
-    except MemoryError:
-        answer(refusal(out_of_memory()))
+    run_confined(_read)
+
+
+def _read(request: dict[str, Any], limits: Limits, answer: Answer) -> None:
+    documents, places = read_docstore(sys.stdin.buffer)
+    rows = _rows(request, places)
+    written = 0
+    for place in range(len(places)):
+        text, metadata = _document(documents, places, place)
+        written += len(text) + sum(len(value) for value in metadata.values() if isinstance(value, str))
+        if written > limits.characters:
+            raise too_large(f"holds more than {limits.characters:,} characters of text")
+        vector = {"vector": rows[place].tolist(), "space": request["space"]} if rows is not None else {}
+        answer({"text": text, "metadata": metadata} | vector)
+    answer({"end": True})
 
 
 def _document(

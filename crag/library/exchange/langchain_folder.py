@@ -17,7 +17,7 @@ from crag.library.exchange.departure import SPACE_FILE, Departure, Leaving, writ
 from crag.library.exchange.manifest import pass_on
 from crag.library.exchange.workplace import check_new, put_in_place, workplace
 from crag.library.parse.limits import Limits, too_large
-from crag.library.parse.process import Child, deadline, end, opened, start, why_ended
+from crag.library.parse.process import Child, deadline, running, why_ended
 from crag.progress import Report
 from crag.stopping import Stop
 from crag.types import Space
@@ -99,17 +99,12 @@ def read_folder(folder: Path, lines: Path, space: Space, stop: Stop) -> None:
         "index": str((folder / INDEX).resolve()),
         "space": space.id if names_space(folder / SPACE_FILE, space) else "",
         "dimension": space.dimension,
-        "limits": asdict(LIMITS),
     }
-    with opened(folder / PICKLE, LIMITS) as file:
-        child = start("crag.library.exchange.langchain_child", request, file)
-        with child, stop.breaking(lambda: end(child)):
-            try:
-                with deadline(child, LIMITS.seconds) as late:
-                    last = _copy(child, lines)
-            finally:
-                end(child)
-    stop.check()
+    with (
+        running("crag.library.exchange.langchain_child", request, folder / PICKLE, LIMITS, stop) as child,
+        deadline(child, LIMITS.seconds) as late,
+    ):
+        last = _copy(child, lines)
     _check_ended(child, last, late.is_set())
 
 

@@ -5,7 +5,6 @@ The lines are `{"progress": […]}` and `{"ocr": pages}`, then `{"document": …
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from dataclasses import replace
@@ -13,10 +12,10 @@ from typing import Any
 
 from crag.errors import SourceRefused
 from crag.library.cleaning import clean_text, display_name
-from crag.library.parse.confinement import only_answers, restrict
+from crag.library.parse.confinement import Answer, run_confined
 from crag.library.parse.document import Block, Document
 from crag.library.parse.formats import read
-from crag.library.parse.limits import Limits, out_of_memory, refusal, too_large
+from crag.library.parse.limits import Limits, too_large
 from crag.library.parse.request import Request
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
@@ -24,11 +23,10 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 def main() -> None:
     """Read the file and answer."""
-    answer = only_answers()
-    values: dict[str, Any] = json.loads(sys.argv[1])
-    limits = Limits(**values.pop("limits"))
-    restrict(limits)
+    run_confined(_read)
 
+
+def _read(values: dict[str, Any], limits: Limits, answer: Answer) -> None:
     def progress(stage: str, done: int, total: int) -> None:
         answer({"progress": [stage, done, total]})
 
@@ -36,14 +34,9 @@ def main() -> None:
         answer({"ocr": pages})
         return limits.with_ocr(pages)
 
-    try:
-        data = sys.stdin.buffer.read()
-        request = Request(data=data, limits=limits, progress=progress, begin_ocr=begin_ocr, **values)
-        answer({"document": _finished(read(request), request).as_json()})
-    except SourceRefused as refused:
-        answer(refusal(refused))
-    except MemoryError:
-        answer(refusal(out_of_memory()))
+    data = sys.stdin.buffer.read()
+    request = Request(data=data, limits=limits, progress=progress, begin_ocr=begin_ocr, **values)
+    answer({"document": _finished(read(request), request).as_json()})
 
 
 def _finished(document: Document, request: Request) -> Document:

@@ -1,19 +1,38 @@
-"""What a process that reads foreign files does to itself first: bounds its means, and keeps its answers apart."""
+"""What a process that reads foreign files does to itself first: bounds its means, and keeps its answers apart.
+
+Its argument is a JSON object with `limits`; it answers in JSON lines, last maybe `{"refused": [code, message, remedy]}`.
+"""
 
 from __future__ import annotations
 
 import json
 import math
 import os
+import sys
 from collections.abc import Callable
 from typing import Any
 
-from crag.library.parse.limits import Limits
+from crag.errors import SourceRefused
+from crag.library.parse.limits import Limits, out_of_memory, refusal
 
 Answer = Callable[..., None]
 
 
-def only_answers() -> Answer:
+def run_confined(work: Callable[[dict[str, Any], Limits, Answer], None]) -> None:
+    """Calls `work` with the request, within its limits. What it refuses becomes its last answer."""
+    answer = _only_answers()
+    request: dict[str, Any] = json.loads(sys.argv[1])
+    limits = Limits(**request.pop("limits"))
+    restrict(limits)
+    try:
+        work(request, limits, answer)
+    except SourceRefused as refused:
+        answer(refusal(refused))
+    except MemoryError:
+        answer(refusal(out_of_memory()))
+
+
+def _only_answers() -> Answer:
     """What writes one line to the parent, and bytes behind it; anything a library prints goes elsewhere."""
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)

@@ -1,4 +1,4 @@
-"""Children forked by the nursery, with what of `subprocess.Popen` is used here."""
+"""Processes forked by the fork server (`fork_server.py`), with what of `subprocess.Popen` is used here."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from typing import IO, Any, Self
 Launch = Callable[[socket.socket], "subprocess.Popen[bytes]"]
 
 
-class Nursery:
-    """Starts the nursery when it is needed and asks it, one question at a time. Safe to share between threads."""
+class ForkServer:
+    """Starts the server when it is needed and asks it, one question at a time. Safe to share between threads."""
 
     def __init__(self, launch: Launch) -> None:
         """`launch` starts the process with the given socket as its standard input."""
         self._launch = launch
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
-        self._line: socket.socket | None = None
+        self._connection: socket.socket | None = None
         atexit.register(self._end)
 
     def fork(self, module: str, request: str, file: IO[bytes]) -> Fork:
@@ -34,57 +34,57 @@ class Nursery:
         try:
             with self._lock:
                 try:
-                    line, pid = self._ask(asked, file.fileno(), writing)
+                    connection, pid = self._ask(asked, file.fileno(), writing)
                 except OSError:  # it had ended, as it does after a while without work
                     self._end()
-                    line, pid = self._ask(asked, file.fileno(), writing)
+                    connection, pid = self._ask(asked, file.fileno(), writing)
         except OSError:
             os.close(reading)
             raise
         finally:
             os.close(writing)
-        return Fork(self, line, pid, os.fdopen(reading, "rb"))
+        return Fork(self, connection, pid, os.fdopen(reading, "rb"))
 
-    def wait(self, line: socket.socket, pid: int) -> int:
+    def wait(self, connection: socket.socket, pid: int) -> int:
         """What a child returned, asked of the very process that forked it. Raises `OSError` when that has gone."""
         with self._lock:
-            if line is not self._line:
+            if connection is not self._connection:
                 raise ConnectionResetError
             return self._ask({"wait": pid})[1]
 
     def _ask(self, asked: dict[str, Any], *files: int) -> tuple[socket.socket, int]:
-        if self._line is None:
+        if self._connection is None:
             self._begin()
-        assert self._line  # noqa: S101 — begun just now
-        socket.send_fds(self._line, [json.dumps(asked).encode() + b"\n"], files)
-        reply = self._line.recv(64)
+        assert self._connection  # noqa: S101 — begun just now
+        socket.send_fds(self._connection, [json.dumps(asked).encode() + b"\n"], files)
+        reply = self._connection.recv(64)
         if not reply:
             raise ConnectionResetError
-        return self._line, int(reply)
+        return self._connection, int(reply)
 
     def _begin(self) -> None:
-        self._line, theirs = socket.socketpair()
+        self._connection, theirs = socket.socketpair()
         with theirs:
             self._process = self._launch(theirs)
 
     def _end(self) -> None:
-        if self._line:
-            self._line.close()
-            self._line = None
+        if self._connection:
+            self._connection.close()
+            self._connection = None
         if self._process:
             self._process.kill()
             self._process.wait()
 
 
 class Fork:
-    """A child of the nursery."""
+    """A process that the server forked."""
 
-    def __init__(self, nursery: Nursery, line: socket.socket, pid: int, stdout: IO[bytes]) -> None:
+    def __init__(self, server: ForkServer, connection: socket.socket, pid: int, stdout: IO[bytes]) -> None:
         self.pid = pid
         self.stdout = stdout
         self.returncode: int | None = None
-        self._nursery = nursery
-        self._line = line
+        self._server = server
+        self._connection = connection
         self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
@@ -106,7 +106,7 @@ class Fork:
         with self._lock:
             if self.returncode is None:
                 try:
-                    self.returncode = self._nursery.wait(self._line, self.pid)
+                    self.returncode = self._server.wait(self._connection, self.pid)
                 except OSError:
                     self.returncode = -signal.SIGKILL
             return self.returncode

@@ -6,14 +6,13 @@ as they were written.
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 import zlib
 from collections.abc import Iterable
 from typing import Any
 
-from crag.library.parse.confinement import only_answers, restrict
+from crag.library.parse.confinement import Answer, run_confined
 from crag.library.parse.encoding import decode
 from crag.library.parse.limits import Limits
 from crag.library.parse.webpage import parse_html
@@ -27,12 +26,12 @@ _BREAKS = re.compile(r"[\t\r\n]")
 
 def main() -> None:
     """Read the page and answer; what is no page and no sitemap leads nowhere."""
-    answer = only_answers()
-    values: dict[str, Any] = json.loads(sys.argv[1])
-    limits = Limits(**values["limits"])
-    restrict(limits)
+    run_confined(_read)
+
+
+def _read(request: dict[str, Any], limits: Limits, answer: Answer) -> None:
     data = _inflated(sys.stdin.buffer.read(), limits.inflated)
-    answer(_sitemap(data) if _SITEMAP.search(data[:4096]) else _page(decode(data, values["charset"], html=True)))
+    answer(_sitemap(data) if _SITEMAP.search(data[:4096]) else _page(decode(data, request["charset"], html=True)))
 
 
 def _inflated(data: bytes, most: int) -> bytes:

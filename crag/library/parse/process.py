@@ -11,13 +11,15 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
 
 import crag
 from crag.errors import SourceRefused
-from crag.library.parse.forks import Fork, Nursery
+from crag.library.parse.forks import Fork, ForkServer
 from crag.library.parse.limits import Limits, out_of_memory, too_large
+from crag.stopping import Stop
 
 _ROOT = Path(crag.__file__).parent.parent
 # Windows starts no process without the first, Tesseract may find no languages without the second.
@@ -26,7 +28,25 @@ Child = Fork | subprocess.Popen[bytes]  # the latter on Windows, which cannot fo
 
 
 @contextmanager
-def opened(data: bytes | Path, limits: Limits) -> Iterator[IO[bytes]]:
+def running(module: str, request: dict[str, Any], data: bytes | Path, limits: Limits, stop: Stop) -> Iterator[Child]:
+    """A fresh process that runs `module` on `data` as its standard input, killed at the end of the block or by a stop.
+
+    Its argument is `request` with the limits. Raises `SourceRefused` (`empty`, `too_large`) and, at the end, `Stopped`.
+    """
+    with (
+        _opened(data, limits) as file,
+        _start(module, json.dumps(request | {"limits": asdict(limits)}), file) as child,
+        stop.breaking(child.kill),
+    ):
+        try:
+            yield child
+        finally:
+            child.kill()
+    stop.check()
+
+
+@contextmanager
+def _opened(data: bytes | Path, limits: Limits) -> Iterator[IO[bytes]]:
     """`data` as an open file, its size judged first. Raises `SourceRefused` (`empty`, `too_large`)."""
     with data.open("rb") if isinstance(data, Path) else tempfile.TemporaryFile() as file:
         if isinstance(data, bytes):
@@ -40,16 +60,11 @@ def opened(data: bytes | Path, limits: Limits) -> Iterator[IO[bytes]]:
         yield file
 
 
-def start(module: str, request: dict[str, Any], file: IO[bytes]) -> Child:
-    """A fresh process that runs `module` with `request` as its argument, in a group with all that it starts."""
+def _start(module: str, request: str, file: IO[bytes]) -> Child:
+    """In a group of its own with all that it starts."""
     if hasattr(os, "fork"):
-        return _nursery.fork(module, json.dumps(request), file)
-    return _launch([module, json.dumps(request)], file, subprocess.PIPE)
-
-
-def end(child: Child) -> None:
-    """Kills it and what it started; harmless when it has ended."""
-    child.kill()
+        return _fork_server.fork(module, request, file)
+    return _launch([module, request], file, subprocess.PIPE)
 
 
 def _launch(arguments: list[str], standard_input: Any, standard_output: int) -> subprocess.Popen[bytes]:
@@ -65,7 +80,7 @@ def _launch(arguments: list[str], standard_input: Any, standard_output: int) -> 
     )
 
 
-_nursery = Nursery(lambda line: _launch(["crag.library.parse.nursery"], line, subprocess.DEVNULL))
+_fork_server = ForkServer(lambda theirs: _launch(["crag.library.parse.fork_server"], theirs, subprocess.DEVNULL))
 
 
 class Deadline(threading.Event):
@@ -93,7 +108,7 @@ class Deadline(threading.Event):
 
     def _expire(self) -> None:
         self.set()
-        end(self._child)
+        self._child.kill()
 
 
 @contextmanager
@@ -108,7 +123,7 @@ def deadline(child: Child, seconds: float) -> Iterator[Deadline]:
 
 def why_ended(child: Child, late: bool, limits: Limits) -> SourceRefused:
     """Why it said nothing: `too_slow`, `too_large` or `corrupt`."""
-    end(child)
+    child.kill()
     code = child.wait()
     if late or code == _by("SIGXCPU"):
         what = f"Reading the file took longer than {limits.seconds:,.0f} seconds."

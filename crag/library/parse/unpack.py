@@ -6,7 +6,6 @@ For each member one line `{"member": name, "size": n}` and n bytes, or `{"member
 
 from __future__ import annotations
 
-import json
 import re
 import stat
 import sys
@@ -19,9 +18,9 @@ from typing import Any
 
 from crag.errors import SourceRefused
 from crag.library.cleaning import clean_text
-from crag.library.parse.confinement import only_answers, restrict
+from crag.library.parse.confinement import Answer, run_confined
 from crag.library.parse.encoding import decode
-from crag.library.parse.limits import Limits, out_of_memory, refusal, too_large
+from crag.library.parse.limits import Limits, refusal, too_large
 from crag.library.parse.request import SUFFIXES, unsupported
 
 _PIECE = 1024 * 1024
@@ -34,23 +33,19 @@ _DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, Value
 
 def main() -> None:
     """Read the archive and answer."""
-    answer = only_answers()
-    values: dict[str, Any] = json.loads(sys.argv[1])
-    limits = Limits(**values["limits"])
-    restrict(limits)
+    run_confined(_unpack)
+
+
+def _unpack(request: dict[str, Any], limits: Limits, answer: Answer) -> None:
     try:
-        for name, found in _members(limits, values["only"]):
+        for name, found in _members(limits, request["only"]):
             if isinstance(found, bytes):
                 answer({"member": name, "size": len(found)}, found)
             else:
                 answer({"member": name} | refusal(found))
-        answer({"end": True})
-    except SourceRefused as refused:
-        answer(refusal(refused))
-    except MemoryError:
-        answer(refusal(out_of_memory()))
-    except _DAMAGED:
-        answer(refusal(_damaged("The archive")))
+    except _DAMAGED as error:
+        raise _damaged("The archive") from error
+    answer({"end": True})
 
 
 def _members(limits: Limits, only: str | None) -> Iterator[tuple[str, bytes | SourceRefused]]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import asdict, dataclass
-from typing import IO, Any
+from dataclasses import dataclass
+from typing import Any
 
 from crag.errors import SourceRefused
 from crag.library.parse.limits import Limits
-from crag.library.parse.process import deadline, end, opened, start
+from crag.library.parse.process import deadline, running
 from crag.library.web.links import Link, read_link
 from crag.library.web.response import Fetched
 from crag.stopping import Stop
@@ -30,10 +30,8 @@ class Outlinks:
 
 def read_outlinks(fetched: Fetched, stop: Stop) -> Outlinks:
     """Its web addresses, each once, in order; none where it is damaged or holds none. Raises `Stopped`."""
-    request = {"charset": fetched.charset, "limits": asdict(_LIMITS)}
     try:
-        with opened(fetched.body, _LIMITS) as file:
-            said = _answer(request, file, stop)
+        said = _ask(fetched, stop)
     except SourceRefused:  # empty, or larger than a page can be
         return Outlinks()
     base = _base(said.get("base", ""), fetched.url_final)
@@ -41,18 +39,18 @@ def read_outlinks(fetched: Fetched, stop: Stop) -> Outlinks:
     return Outlinks(pages, sitemaps, said.get("named", False))
 
 
-def _answer(request: dict[str, Any], file: IO[bytes], stop: Stop) -> dict[str, Any]:
-    with start("crag.library.parse.outlinks", request, file) as child, stop.breaking(lambda: end(child)):
+def _ask(fetched: Fetched, stop: Stop) -> dict[str, Any]:
+    """What the child answers; nothing where it ended without a word."""
+    request = {"charset": fetched.charset}
+    with (
+        running("crag.library.parse.outlinks", request, fetched.body, _LIMITS, stop) as child,
+        deadline(child, _LIMITS.seconds),
+    ):
         assert child.stdout  # noqa: S101 — opened as a pipe
-        try:
-            with deadline(child, _LIMITS.seconds):
-                line = child.stdout.readline(_LONGEST_ANSWER)
-        finally:
-            end(child)
-    stop.check()
+        line = child.stdout.readline(_LONGEST_ANSWER)
     try:
         said: dict[str, Any] = json.loads(line)
-    except ValueError:  # it ended without a word
+    except ValueError:
         return {}
     return said
 

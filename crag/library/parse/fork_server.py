@@ -24,10 +24,10 @@ def main() -> None:
     for module in READERS:
         import_module(module)
     children: set[int] = set()
-    with socket.socket(fileno=os.dup(0)) as line:
+    with socket.socket(fileno=os.dup(0)) as connection:
         while True:
-            line.settimeout(None if children else _IDLE_SECONDS)
-            asked, descriptors = _receive(line)
+            connection.settimeout(None if children else _IDLE_SECONDS)
+            asked, descriptors = _receive(connection)
             if not asked:
                 return
             if "wait" in asked:
@@ -36,15 +36,15 @@ def main() -> None:
             else:
                 reply = _fork(asked["module"], asked["request"], *descriptors)
                 children.add(reply)
-            line.sendall(f"{reply}\n".encode())
+            connection.sendall(f"{reply}\n".encode())
 
 
-def _receive(line: socket.socket) -> tuple[dict[str, Any], list[int]]:
+def _receive(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
     """One line and the open files that came with it; nothing at the end or after too long a silence."""
     received, descriptors = b"", []
     while not received.endswith(b"\n"):
         try:
-            part, files, _, _ = socket.recv_fds(line, 65_536, 2)
+            part, files, _, _ = socket.recv_fds(connection, 65_536, 2)
         except TimeoutError:
             return {}, []
         if not part:

@@ -1,4 +1,4 @@
-"""Children of the nursery: each fresh, each killed with all it started, and none waited for in vain."""
+"""Processes that the fork server forks: each fresh, each killed with all it started, and none waited for in vain."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from crag.library.parse import process
-from crag.library.parse.forks import Nursery
+from crag.library.parse.forks import ForkServer
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 CHILD = """
@@ -33,37 +33,37 @@ def main():
 
 
 @pytest.fixture
-def nursery(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Nursery]:
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ForkServer]:
     """One that can also import the child above."""
     (tmp_path / "child.py").write_text(CHILD)
     (tmp_path / "file.txt").write_text("content")
     monkeypatch.setattr(process, "_PASSED_ON", ("PYTHONSTARTUP",))
     monkeypatch.setattr(process, "_ROOT", f"{process._ROOT}{os.pathsep}{tmp_path}")
-    opened = Nursery(process._nursery._launch)
+    opened = ForkServer(process._fork_server._launch)
     yield opened
     opened._end()
 
 
-def test_children_read_the_file_and_know_nothing_of_each_other(nursery: Nursery, tmp_path: Path) -> None:
+def test_children_read_the_file_and_know_nothing_of_each_other(server: ForkServer, tmp_path: Path) -> None:
     for _ in range(2):
-        with (tmp_path / "file.txt").open("rb") as file, nursery.fork("child", "{}", file) as child:
+        with (tmp_path / "file.txt").open("rb") as file, server.fork("child", "{}", file) as child:
             seen, content, files = json.loads(child.stdout.read())
             assert (seen, content) == (0, "content")
             assert len(files) <= 4, "standard streams and the folder that is listed"
         assert child.wait() == 0
 
 
-def test_a_child_that_fails_says_so_and_the_next_one_works(nursery: Nursery, tmp_path: Path) -> None:
+def test_a_child_that_fails_says_so_and_the_next_one_works(server: ForkServer, tmp_path: Path) -> None:
     with (tmp_path / "file.txt").open("rb") as file:
-        with nursery.fork("child", '"exit"', file) as child:
+        with server.fork("child", '"exit"', file) as child:
             assert child.stdout.read()
         assert child.wait() == 1
-        with nursery.fork("child", "{}", file) as child:
+        with server.fork("child", "{}", file) as child:
             assert child.stdout.read()
 
 
-def test_killing_takes_what_the_child_started(nursery: Nursery, tmp_path: Path) -> None:
-    with (tmp_path / "file.txt").open("rb") as file, nursery.fork("child", '"start"', file) as child:
+def test_killing_takes_what_the_child_started(server: ForkServer, tmp_path: Path) -> None:
+    with (tmp_path / "file.txt").open("rb") as file, server.fork("child", '"start"', file) as child:
         started = int(child.stdout.readline())
         child.kill()
     assert child.wait() == -signal.SIGKILL
@@ -74,15 +74,15 @@ def test_killing_takes_what_the_child_started(nursery: Nursery, tmp_path: Path) 
     child.kill()
 
 
-def test_a_nursery_that_died_is_replaced(nursery: Nursery, tmp_path: Path) -> None:
+def test_a_server_that_died_is_replaced(server: ForkServer, tmp_path: Path) -> None:
     with (tmp_path / "file.txt").open("rb") as file:
-        with nursery.fork("child", "{}", file) as child:
+        with server.fork("child", "{}", file) as child:
             assert child.stdout.read()
-        orphan = nursery.fork("child", "{}", file)
-        assert nursery._process
-        nursery._process.kill()
-        nursery._process.wait()
-        with nursery.fork("child", "{}", file) as child:
+        orphan = server.fork("child", "{}", file)
+        assert server._process
+        server._process.kill()
+        server._process.wait()
+        with server.fork("child", "{}", file) as child:
             assert child.stdout.read()
         with orphan:
             pass
