@@ -28,14 +28,14 @@ def fill(application: Application, passages: int) -> float:
 
 def _add(application: Application, number: int) -> None:
     texts = make_passages(number, PASSAGES_OF_SOURCE)
-    standing, embedder = application.library.spaces.answering.to_store()
+    active, embedder = application.library.spaces.answering.to_store()
     content = NewPassages(
         [Chunk(text, None, "", place, place, place) for place, text in enumerate(texts)],
         [index_terms(text) for text in texts],
         embedder.embed_documents(texts),
         embedder.space,
         embedder.canary,
-        standing.number,
+        active.number,
     )
     name = f"source {number}"
     digest = hashlib.sha256(name.encode()).hexdigest()

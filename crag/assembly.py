@@ -184,7 +184,7 @@ class Application:
 
     def answering_embedder(self) -> str:
         """The label of what embeds now."""
-        space = self.library.spaces.answering.standing().space
+        space = self.library.spaces.answering.active().space
         return embedder_label(space.name) if space else self.embedder_choice().label
 
     def embedders(self) -> list[ModelChoice]:

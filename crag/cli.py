@@ -9,13 +9,13 @@ import sys
 from collections.abc import Sequence
 
 from crag.assembly import open_application
-from crag.commands import adding, asking, collections, exchange, library, spaces, upkeep
+from crag.commands import adding, asking, collections, doctor, exchange, library, spaces
 from crag.commands.arguments import FAILED, OK, USAGE, Command, EarlyCommand, folder
 from crag.errors import CragError
 from crag.settings import load_settings
 from crag.terminal import prepare_output, print_json, report_failure
 
-_ROOMS = (adding, library, collections, exchange, asking, spaces, upkeep)
+_COMMAND_MODULES = (adding, library, collections, exchange, asking, spaces, doctor)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -64,15 +64,15 @@ def _parser() -> argparse.ArgumentParser:
     def command(name: str, function: Command | EarlyCommand, *, early: bool = False) -> argparse.ArgumentParser:
         group, _, own = name.rpartition(" ")
         if group not in groups:
-            groups[group] = parsers[group].add_subparsers(metavar="DEED", title="what it can do besides")
+            groups[group] = parsers[group].add_subparsers(metavar="ACTION", title="actions")
         common = _common_arguments(within=bool(group))
         made = groups[group].add_parser(own, parents=[common], help=function.__doc__, description=function.__doc__)
         made.set_defaults(command=function, early=early)
         parsers[name] = made
         return made
 
-    for room in _ROOMS:
-        room.register(command)
+    for module in _COMMAND_MODULES:
+        module.register(command)
     return parser
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from crag import reports
 from crag.assembly import Application
 from crag.commands.arguments import FAILED, OK, AddCommand, check_known, text
-from crag.commands.errands import Errand, adding, run_errands, stopped_by_signals
 from crag.commands.progress import progress_lines
+from crag.commands.tasks import Task, adding_task, run_tasks, stopped_by_signals
 from crag.commands.watching import watch
 from crag.library.adding.intake import files_in, is_address
 from crag.library.web.site import SiteLimits
@@ -41,7 +41,7 @@ def add(application: Application, options: argparse.Namespace) -> int:
         return watch(application, options)
     site = SiteLimits(options.depth, options.pages, options.sitemap) if options.site else None
     specs = [spec for given in options.sources for spec in _spread(given)]
-    return _run([adding(application, spec, options.collection, site) for spec in specs], options)
+    return _run([adding_task(application, spec, options.collection, site) for spec in specs], options)
 
 
 def refresh(application: Application, options: argparse.Namespace) -> int:
@@ -51,29 +51,29 @@ def refresh(application: Application, options: argparse.Namespace) -> int:
     return _run([_refreshing(application, id_, titles[id_]) for id_ in options.ids or titles], options)
 
 
-def _run(errands: Sequence[Errand], options: argparse.Namespace) -> int:
+def _run(tasks: Sequence[Task], options: argparse.Namespace) -> int:
     """Runs all; for people each result is said as soon as it is its turn."""
     results: list[AddResult] = []
     done = 0
-    with stopped_by_signals() as stop, progress_lines(len(errands), wanted=not options.json) as lines:
-        for outcome in run_errands(errands, lines, stop):
+    with stopped_by_signals() as stop, progress_lines(len(tasks), wanted=not options.json) as lines:
+        for outcome in run_tasks(tasks, lines, stop):
             results.extend(outcome.results)
             done += outcome.complete
             for result in outcome.results if not options.json else ():
                 say(reports.added_text(result))
-    complete = done == len(errands)
+    complete = done == len(tasks)
     if options.json:
         print_json({"sources": [reports.added(result) for result in results], "complete": complete})
     elif not complete:
-        remark(f"Stopped: {done} of {len(errands)} done. Nothing is stored of what was under way.")
+        remark(f"Stopped: {done} of {len(tasks)} done. Nothing is stored of what was under way.")
     return OK if complete and not any(result.error for result in results) else FAILED
 
 
-def _refreshing(application: Application, source_id: str, title: str) -> Errand:
+def _refreshing(application: Application, source_id: str, title: str) -> Task:
     def do(report: Report, stop: Stop) -> Iterator[AddResult]:
         return iter(application.library.refresh([source_id], progress=report, stop=stop))
 
-    return Errand(source_id, title, do)
+    return Task(source_id, title, do)
 
 
 def _spread(spec: str) -> list[str]:

@@ -27,11 +27,11 @@ class AddCommand(Protocol):
         ...
 
 
-def check_known(application: Application, ids: Sequence[str], deed: str) -> None:
+def check_known(application: Application, ids: Sequence[str], action: str) -> None:
     """Raises `BadRequest` when any of these is not the id of a document."""
     known = {source.id for source in application.library.sources()}
     if unknown := [given for given in ids if given not in known]:
-        raise BadRequest(f"There is no document {', '.join(unknown)}; nothing was {deed}.", "See `list` for the ids.")
+        raise BadRequest(f"There is no document {', '.join(unknown)}; nothing was {action}.", "See `list` for the ids.")
 
 
 def check_collection(application: Application, name: str) -> None:

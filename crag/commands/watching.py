@@ -10,8 +10,8 @@ from pathlib import Path
 from crag import reports
 from crag.assembly import Application
 from crag.commands.arguments import OK
-from crag.commands.errands import adding, run_errands, stopped_by_signals
 from crag.commands.progress import progress_lines
+from crag.commands.tasks import adding_task, run_tasks, stopped_by_signals
 from crag.errors import BadRequest
 from crag.library.adding.intake import is_address
 from crag.library.adding.watched import Watched
@@ -60,9 +60,9 @@ class _Watching:
 
     def add(self, files: Sequence[Path], stop: Stop) -> None:
         """Adds files that are new or changed."""
-        errands = [adding(self._application, str(file), self._collection) for file in files]
-        with progress_lines(len(errands), wanted=bool(errands) and not self._silent) as lines:
-            for outcome in run_errands(errands, lines, stop):
+        tasks = [adding_task(self._application, str(file), self._collection) for file in files]
+        with progress_lines(len(tasks), wanted=bool(tasks) and not self._silent) as lines:
+            for outcome in run_tasks(tasks, lines, stop):
                 self.results.extend(outcome.results)
                 for result in outcome.results:
                     self.say(reports.added_text(result))

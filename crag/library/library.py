@@ -160,7 +160,7 @@ class Library(Adding):
 
     def missing_vectors(self) -> int:
         """How many passages are found by their words only, because no vector of the space that answers is made yet."""
-        space = self.spaces.answering.standing().space
+        space = self.spaces.answering.active().space
         return count_unembedded(self._database, space.id) if space else 0
 
     def fill_vectors(self, progress: Report | None = None, stop: Stop | None = None) -> int:
@@ -177,11 +177,11 @@ class Library(Adding):
 
     def warm(self) -> None:
         """Opens the index now, so that the first search need not. Raises `ModelFault`."""
-        self._search.warm(self.spaces.answering.standing().space or self.space())
+        self._search.warm(self.spaces.answering.active().space or self.space())
 
     def index_state(self) -> IndexState:
         """What the vector index holds, and how well it finds. Opens it. Raises `ModelFault`."""
-        return self._search.open_index(self.spaces.answering.standing().space or self.space()).state()
+        return self._search.open_index(self.spaces.answering.active().space or self.space()).state()
 
     def save(self) -> None:
         """Writes the index to disk if it changed, and has the space weighed that answers without a weight of its own.
@@ -189,7 +189,7 @@ class Library(Adding):
         For quiet moments, since nothing depends on it.
         """
         self._search.save()
-        space = self.spaces.answering.standing().space
+        space = self.spaces.answering.active().space
         if space and read_weight(self._database, space).origin == "default":
             self.space_work.wake()
 

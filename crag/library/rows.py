@@ -66,7 +66,7 @@ class Stored:
 class NewPassages:
     """The passages of a new source, row by row: chunk, search terms, vector of `space`, which `canary` vouches for.
 
-    `standing` is the number of the standing under which the space was chosen.
+    `activation` is the number of the `ActiveSpace` that it was embedded for.
     """
 
     chunks: Sequence[Chunk]
@@ -74,7 +74,7 @@ class NewPassages:
     vectors: Vectors
     space: Space
     canary: Vectors
-    standing: int
+    activation: int
 
 
 def read_epoch(connection: Connection) -> int:

@@ -24,12 +24,12 @@ from crag.library.rows import (
     write_source,
     write_vectors,
 )
-from crag.library.spaces.rows import activate_space, read_standing
+from crag.library.spaces.rows import activate_space, read_active_space
 from crag.protocols import Vectors
 from crag.types import Source, Space
 
 
-class SpaceMoved(Exception):
+class SpaceSwitched(Exception):
     """Another space answers than when the passages were embedded; within the library only, never shown."""
 
 
@@ -84,12 +84,12 @@ class Store:
 
         `check` is called every now and then meanwhile, and may raise to give it up.
         *unchanged* has the id of the twin that another worker stored meanwhile, *replaced* the id that the location
-        has always had. Raises `SpaceMoved` when another space answers by now.
+        has always had. Raises `SpaceSwitched` when another space answers by now.
         """
         with self.database.write() as connection:
-            standing = read_standing(connection)
-            if standing.number != content.standing:
-                raise SpaceMoved
+            active = read_active_space(connection)
+            if active.number != content.activation:
+                raise SpaceSwitched
             twin = find_first(connection, same_bytes(identity))
             old = find_first(connection, same_location(identity)) if identity.located else None
             if twin:
@@ -100,7 +100,7 @@ class Store:
             ensure_collection(connection, identity.collection)
             source_id = write_source(connection, identity, description, old.id if old else None)
             write_passages(connection, source_id, content, check)
-            if standing.space is None:
+            if active.space is None:
                 activate_space(connection, content.space)
             prepare()
         return Stored("replaced", source_id, old.sha256) if old else Stored("added", source_id, None)

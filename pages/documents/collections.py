@@ -15,7 +15,7 @@ from pages.parts.resources import application
 NEW, RENAME, DELETE = "new collection", "rename collection", "delete collection"
 _EVERYTHING = "All documents"
 _LONGEST_NAME = 60
-_DEEDS = {RENAME: ":material/edit: Rename", DELETE: ":material/delete: Delete"}
+_ACTIONS = {RENAME: ":material/edit: Rename", DELETE: ":material/delete: Delete"}
 
 
 def draw() -> str:
@@ -64,8 +64,8 @@ def _row(name: str, sources: int, chosen: str) -> None:
         if name == chosen and name not in ("", DEFAULT_COLLECTION):
             st.menu_button(
                 "Edit",
-                [*_DEEDS],
-                format_func=_DEEDS.__getitem__,
+                [*_ACTIONS],
+                format_func=_ACTIONS.__getitem__,
                 type="tertiary",
                 key="edit-collection",
                 on_click=lambda: dialogs.ask(st.session_state["edit-collection"], name),

@@ -15,7 +15,7 @@ from pages.parts.resources import application
 
 REMOVE = "remove documents"
 _ALL_KINDS = "All kinds"
-_ROW_DEEDS = {
+_ROW_ACTIONS = {
     ":material/sync: Refresh": refresh.REFRESH,
     ":material/drive_file_move: Move": moving.MOVE,
     ":material/delete: Remove": REMOVE,
@@ -49,10 +49,10 @@ def draw(collection: str) -> None:
     )
     chosen = [shown[row] for row in state.selection.rows if row < len(shown)]
     if chosen:
-        _draw_deeds([source.id for source in chosen])
+        _draw_actions([source.id for source in chosen])
 
 
-def _draw_deeds(ids: list[str]) -> None:
+def _draw_actions(ids: list[str]) -> None:
     """What can be done with the chosen documents."""
     named = words.count(len(ids), "document")
     with st.container(horizontal=True):
@@ -97,7 +97,7 @@ def _rows(sources: list[Source]) -> dict[str, list[Any]]:
         "Passages": [source.passages for source in sources],
         "Size": [words.size(source.size) for source in sources],
         "Added": [datetime.fromtimestamp(source.added_at, UTC).astimezone().date() for source in sources],
-        "Actions": [[*_ROW_DEEDS] for _ in sources],
+        "Actions": [[*_ROW_ACTIONS] for _ in sources],
     }
 
 
@@ -107,7 +107,7 @@ def _columns(sources: list[Source]) -> dict[str, Any]:
     def clicked() -> None:
         chosen = st.session_state[click]
         ids = [sources[chosen.row].id]
-        dialogs.ask(_ROW_DEEDS[chosen.label], ids)
+        dialogs.ask(_ROW_ACTIONS[chosen.label], ids)
 
     return {
         "Document": st.column_config.TextColumn(width=360),

@@ -3,7 +3,7 @@
 import pytest
 
 from crag.library.search.bm25 import score_words, weigh_terms
-from crag.library.search.folding import alike, take_print
+from crag.library.search.duplicates import are_duplicates, take_fingerprint
 from crag.library.search.fusion import fuse, ranks
 
 NOTICE = "This report is confidential. It may not be copied, shown or passed on without the consent of the board."
@@ -78,12 +78,12 @@ def test_the_same_text_in_two_documents_takes_one_place(library):
     ],
 )
 def test_texts_say_the_same_when_nearly_all_of_it_and_all_numbers_are_equal(one, other, expected):
-    assert alike(take_print(one, frozenset()), take_print(other, frozenset())) is expected
+    assert are_duplicates(take_fingerprint(one, frozenset()), take_fingerprint(other, frozenset())) is expected
 
 
 def test_what_differs_in_the_thing_asked_for_is_kept_apart():
-    berlin, paris = (take_print(f"{NOTICE} Office of {city}.", frozenset({city})) for city in ("Berlin", "Paris"))
-    assert not alike(berlin, paris)
+    berlin, paris = (take_fingerprint(f"{NOTICE} Office of {city}.", frozenset({city})) for city in ("Berlin", "Paris"))
+    assert not are_duplicates(berlin, paris)
 
 
 def test_a_search_explains_itself(library):

@@ -68,7 +68,7 @@ def test_a_kill_leaves_one_whole_space_that_answers(tmp_path, reopen, point, ans
     assert process.returncode == -signal.SIGKILL
     again = HashEmbedder("new")
     library = reopen(shelf=Shelf(again, HashEmbedder()))
-    space = library.spaces.answering.standing().space
+    space = library.spaces.answering.active().space
     assert space.name == answering
     assert len(index_of(library).ids()) == library.size() == 300
     with library._database.read() as connection:

@@ -56,7 +56,7 @@ def switching(filled, reopen, old, new):
 
 
 def answers(library):
-    space = library.spaces.answering.standing().space
+    space = library.spaces.answering.active().space
     return space.name if space else None
 
 
@@ -66,7 +66,7 @@ def states(library):
 
 def check_found(library):
     """Everything is found in the space that answers, as near as can be."""
-    space = library.spaces.answering.standing().space
+    space = library.spaces.answering.active().space
     with library._database.read() as connection:
         assert connection.scalar(select(func.count()).where(vectors.c.space_id == space.id)) == library.size()
     assert len(index_of(library).ids()) == library.size()
@@ -123,7 +123,7 @@ def test_no_question_and_no_document_is_lost_while_switching(filled, switching, 
         try:
             while not halt.is_set():
                 assert switching.search("word123", k=1)[0].text.endswith("word123.")
-                space = switching.spaces.answering.standing().space
+                space = switching.spaces.answering.active().space
                 assert len(switching._search.open_index(space).ids()) >= 300
                 asked.append(space.name)
         except Exception as error:  # noqa: BLE001 — a thread's failure is shown by the test
@@ -250,7 +250,7 @@ def test_a_switch_that_was_overtaken_gives_way(switching, reopen, old, new):
 
 def test_dropping_frees_what_is_not_in_use(switching):
     spaces_ = switching.spaces
-    old_space = spaces_.answering.standing().space
+    old_space = spaces_.answering.active().space
     with pytest.raises(BadRequest, match="in use"):
         spaces_.drop(old_space.id)
     spaces_.use(NEW, quietly, Stop())
@@ -267,19 +267,19 @@ def test_dropping_frees_what_is_not_in_use(switching):
 
 
 def test_other_weights_under_the_same_fingerprint_are_another_space(filled, old):
-    before = filled.spaces.answering.standing().space
+    before = filled.spaces.answering.active().space
     old.weights = "changed"
     assert filled.search("word123", k=1)[0].text.endswith("word123.")
     assert "another model under the same name" in filled.spaces.answering.notice()
     filled.space_work.begin()
     assert filled.space_work.wait(20)
-    after = filled.spaces.answering.standing().space
+    after = filled.spaces.answering.active().space
     assert (after.digest, after.dimension) == (f"{before.digest}+2", before.dimension)
     check_found(filled)
     assert filled.spaces.answering.notice() == ""
     old.weights = ""
     filled.spaces.keep_up(quietly, Stop())
-    assert filled.spaces.answering.standing().space == before, "the first one is recognised when it is back"
+    assert filled.spaces.answering.active().space == before, "the first one is recognised when it is back"
 
 
 def test_weights_that_change_while_a_document_is_embedded_are_noticed_before_it_is_stored(filled, old):
@@ -297,7 +297,7 @@ def test_weights_that_change_while_a_document_is_embedded_are_noticed_before_it_
 
 
 def test_vectors_are_never_written_under_a_canary_that_is_not_theirs(filled, old):
-    space = filled.spaces.answering.standing().space
+    space = filled.spaces.answering.active().space
     row = np.ones(space.dimension, dtype=np.float32) / np.sqrt(space.dimension)
     with pytest.raises(ModelFault, match="same name"), filled._database.write() as connection:
         write_vectors(connection, [1], np.stack([row]), space, row)

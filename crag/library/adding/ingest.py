@@ -16,7 +16,7 @@ from crag.library.originals import Originals
 from crag.library.rows import Description, Identity, NewPassages, Stored
 from crag.library.search.fulltext import index_terms
 from crag.library.spaces.answering import Answering
-from crag.library.store import SpaceMoved, Store
+from crag.library.store import SpaceSwitched, Store
 from crag.progress import Report
 from crag.protocols import Embedder, Vectors
 from crag.stopping import Stop
@@ -88,7 +88,7 @@ class Ingest:
                 content = self._embed(reading, report, stop)
                 report(Progress("Saving"))
                 return put(content)
-            except SpaceMoved:
+            except SpaceSwitched:
                 continue
             except ModelFault as fault:
                 if fault.code != "embedder_changed":
@@ -100,7 +100,7 @@ class Ingest:
         if not reading.chunks:
             raise SourceRefused("no_text", "There is no text in it.", "If it is a scan, make its text readable first.")
         texts = [passage_text(chunk.heading, chunk.text) for chunk in reading.chunks]
-        standing, embedder = self._answering.to_store()
+        active, embedder = self._answering.to_store()
         vectors = reading.vectors if reading.space == embedder.space.id else None
         if vectors is None:
             vectors = embed_in_batches(embedder, texts, report, stop)
@@ -108,7 +108,7 @@ class Ingest:
         for text in texts:
             stop.check()
             terms.append(index_terms(passage_text(reading.title, text)))  # words of the title find its passages
-        return NewPassages(reading.chunks, terms, vectors, embedder.space, embedder.canary, standing.number)
+        return NewPassages(reading.chunks, terms, vectors, embedder.space, embedder.canary, active.number)
 
 
 def embed_in_batches(embedder: Embedder, texts: Sequence[str], report: Report, stop: Stop) -> Vectors:

@@ -20,8 +20,16 @@ from crag.database import Database
 from crag.database.engine import FILE_NAME
 from crag.database.tables import jobs, runs, sources
 from crag.errors import HomeFault
-from crag.library.exchange.manifest import MANIFEST, Manifest, Member, measure, original_name, pass_on, upload_name
-from crag.library.exchange.workplace import check_new, put_in_place, workplace
+from crag.library.exchange.manifest import (
+    MANIFEST,
+    Manifest,
+    Member,
+    copy_and_hash,
+    hash_file,
+    original_name,
+    upload_name,
+)
+from crag.library.exchange.staging import check_new, put_in_place, staging_folder
 from crag.library.store import Store
 from crag.progress import Report
 from crag.stopping import Stop
@@ -31,7 +39,7 @@ from crag.types import Progress
 def write_backup(database: Database, destination: Path, report: Report, stop: Stop) -> Manifest:
     """Writes a new file; what stands in it. Raises `BadRequest` when it exists, `HomeFault`, `Stopped`."""
     check_new(destination)
-    with workplace(destination) as work:
+    with staging_folder(destination) as work:
         report(Progress("Copying the database"))
         _keep_uploads(database.home, work / "incoming")
         _copy_database(database.home / FILE_NAME, work / FILE_NAME, stop)
@@ -93,7 +101,7 @@ def _link(path: Path, target: Path) -> None:
 
 @dataclass
 class _Filling:
-    """One backup on its way into its archive, from the home and from the workplace, where the copy is."""
+    """One backup on its way into its archive, from the home and from the staging folder, where the copy is."""
 
     database: Database
     copy: Database
@@ -124,7 +132,7 @@ class _Filling:
         """Adds it, or removes its source from the copy where the home has no such source any more."""
         name = original_name(digest)
         try:
-            if measure(self.database.home / name, self.stop).sha256 == digest:
+            if hash_file(self.database.home / name, self.stop).sha256 == digest:
                 return self._add(name, self.database.home)
         except FileNotFoundError:
             pass
@@ -149,4 +157,4 @@ class _Filling:
 
     def _add(self, name: str, folder: Path) -> None:
         with (folder / name).open("rb") as file, self.archive.open(name, "w", force_zip64=True) as member:
-            self.members[name] = pass_on(file.read, member.write, self.stop)
+            self.members[name] = copy_and_hash(file.read, member.write, self.stop)

@@ -14,10 +14,10 @@ from crag.errors import ModelFault, SourceRefused
 from crag.library.cleaning import display_name
 from crag.library.collections import collection_name
 from crag.library.exchange.backup import write_backup
-from crag.library.exchange.departure import Departure, export_lines
+from crag.library.exchange.exported import PassageExport, export_lines
 from crag.library.exchange.grouping import LinesBySource
+from crag.library.exchange.imported import ImportedSource, pages_from_one
 from crag.library.exchange.langchain_folder import export_folder, read_folder, unpack_folder
-from crag.library.exchange.reception import Received, pages_from_one
 from crag.library.library import Library
 from crag.progress import Report, silent
 from crag.stopping import Stop
@@ -52,10 +52,10 @@ class Exchange:
         report, stop = progress or silent, stop or Stop()
         if format_ == "langchain" or vectors:
             self._library.fill_vectors(report, stop)
-        departure = Departure(self._database, self._library.space(), collection)
+        export = PassageExport(self._database, self._library.space(), collection)
         if format_ == "langchain":
-            return export_folder(departure, destination, report, stop)
-        return export_lines(departure, destination, vectors, report, stop)
+            return export_folder(export, destination, report, stop)
+        return export_lines(export, destination, vectors, report, stop)
 
     def export_bytes(self, format_: ExportFormat, collection: str = "") -> bytes:
         """What `export` writes, as one file to hand over; a folder is zipped. Raises as `export` does."""
@@ -101,8 +101,8 @@ class Exchange:
             present = {source.sha256: source for source in self._library.sources(collection)}
             for done, lines in enumerate(found):
                 report(Progress("Importing documents", done, len(found)))
-                received = Received(pages_from_one(lines), space, self._count_tokens)
-                yield self._add(received, collection, present, stop)
+                imported = ImportedSource(pages_from_one(lines), space, self._count_tokens)
+                yield self._add(imported, collection, present, stop)
 
     def _read(self, path: Path, name: str, lines: Path, space: Space, stop: Stop) -> LinesBySource:
         """What `path` holds; `lines` is where those of a folder may be put. Raises `SourceRefused`, `Stopped`."""
@@ -118,9 +118,9 @@ class Exchange:
         except (OSError, ValueError) as error:  # ValueError: a path with NUL in it
             raise SourceRefused("unreachable", f"“{name}” cannot be read.", "Check the path.") from error
 
-    def _add(self, received: Received, collection: str, present: Mapping[str, Source], stop: Stop) -> AddResult:
+    def _add(self, imported: ImportedSource, collection: str, present: Mapping[str, Source], stop: Stop) -> AddResult:
         """Where the file is present that the passages were exported from, they are there already."""
-        incoming = received.incoming(collection)
-        if twin := present.get(received.sha256):
+        incoming = imported.incoming(collection)
+        if twin := present.get(imported.sha256):
             return AddResult(incoming.asked, twin.id, twin.title, "unchanged", twin.passages, twin.pages)
-        return self._library.add_reading(incoming, received.read, stop=stop)
+        return self._library.add_reading(incoming, imported.read, stop=stop)

@@ -13,9 +13,9 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from crag.errors import ModelFault, SourceRefused
-from crag.library.exchange.departure import SPACE_FILE, Departure, Leaving, write_space
-from crag.library.exchange.manifest import pass_on
-from crag.library.exchange.workplace import check_new, put_in_place, workplace
+from crag.library.exchange.exported import SPACE_FILE, ExportedPassage, PassageExport, write_space
+from crag.library.exchange.manifest import copy_and_hash
+from crag.library.exchange.staging import check_new, put_in_place, staging_folder
 from crag.library.parse.limits import Limits, too_large
 from crag.library.parse.process import Child, deadline, running, why_ended
 from crag.progress import Report
@@ -32,17 +32,17 @@ _BATCH = 1000
 _LONGEST_SPACE = 10_000
 
 
-def export_folder(departure: Departure, destination: Path, report: Report, stop: Stop) -> int:
+def export_folder(export: PassageExport, destination: Path, report: Report, stop: Stop) -> int:
     """Writes the folder that `FAISS.load_local` reads; how many passages. Raises as `export_lines` does."""
     check_new(destination)
-    with workplace(destination) as work, departure.open(report, stop) as leaving:
-        count = _save(leaving, departure.space.dimension, work / "folder")
-        write_space(work / "folder" / SPACE_FILE, departure.space)
+    with staging_folder(destination) as work, export.open(report, stop) as exported:
+        count = _save(exported, export.space.dimension, work / "folder")
+        write_space(work / "folder" / SPACE_FILE, export.space)
         put_in_place(work / "folder", destination)
     return count
 
 
-def _save(leaving: Iterator[Leaving], dimension: int, folder: Path) -> int:
+def _save(exported: Iterator[ExportedPassage], dimension: int, folder: Path) -> int:
     """Vectors are of length 1: by Euclidean distance, which `load_local` assumes, they rank as by cosine."""
     import faiss
     import numpy as np
@@ -55,7 +55,7 @@ def _save(leaving: Iterator[Leaving], dimension: int, folder: Path) -> int:
 
     index = faiss.IndexFlatL2(dimension)
     documents: dict[str, Document] = {}
-    while batch := list(islice(leaving, _BATCH)):
+    while batch := list(islice(exported, _BATCH)):
         index.add(np.stack([_vector(passage) for passage in batch]))
         documents |= {
             str(one.id): Document(id=str(one.id), page_content=one.text, metadata=one.metadata) for one in batch
@@ -79,7 +79,7 @@ def _never_embeds() -> Embeddings:
     return NeverEmbeds()
 
 
-def _vector(passage: Leaving) -> Any:
+def _vector(passage: ExportedPassage) -> Any:
     if passage.vector is None:  # added by another process, with another model, since the gaps were filled
         raise ModelFault("embedding_failed", "A document without vectors was just added.", "Try again.", "passing")
     return passage.vector
@@ -120,7 +120,7 @@ def unpack_folder(archive: Path, folder: Path, stop: Stop) -> None:
                 if info.file_size > LIMITS.size:  # no more than this is ever read of it
                     raise too_large(f"holds more than {LIMITS.size / 1_048_576:,.0f} MB")
                 with packed.open(info) as file, (folder / name).open("xb") as target:
-                    pass_on(file.read, target.write, stop)
+                    copy_and_hash(file.read, target.write, stop)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
         raise SourceRefused("corrupt", "The zip file is damaged.", "Zip the folder anew.") from error
 

@@ -67,7 +67,7 @@ def upload_name(job_id: str) -> str:
     return f"incoming/{job_id}"
 
 
-def pass_on(read: Callable[[int], bytes], write: Callable[[bytes], object], stop: Stop) -> Member:
+def copy_and_hash(read: Callable[[int], bytes], write: Callable[[bytes], object], stop: Stop) -> Member:
     """Hands all bytes from one to the other, piece by piece; how many there were. Raises `Stopped`."""
     digest, size = hashlib.sha256(), 0
     while piece := read(_PIECE):
@@ -78,10 +78,10 @@ def pass_on(read: Callable[[int], bytes], write: Callable[[bytes], object], stop
     return Member(size, digest.hexdigest())
 
 
-def measure(path: Path, stop: Stop) -> Member:
+def hash_file(path: Path, stop: Stop) -> Member:
     """A file as it is now. Raises `OSError`, `Stopped`."""
     with path.open("rb") as file:
-        return pass_on(file.read, lambda _: None, stop)
+        return copy_and_hash(file.read, lambda _: None, stop)
 
 
 def read_manifest(archive: zipfile.ZipFile) -> Manifest:
@@ -91,14 +91,14 @@ def read_manifest(archive: zipfile.ZipFile) -> Manifest:
         raise not_a_backup()
     manifest = _decode(archive.read(MANIFEST))
     if len(infos) != len(archive.infolist()) or set(infos) != {MANIFEST, *manifest.members}:
-        raise torn("it does not hold the files that its list names")
+        raise damaged_backup("it does not hold the files that its list names")
     for name, member in manifest.members.items():
         if not _NAME.fullmatch(name) or stat.S_ISLNK(infos[name].external_attr >> 16):
-            raise torn("it holds a file that does not belong there")
+            raise damaged_backup("it holds a file that does not belong there")
         if name.startswith("originals/") and not name.endswith(member.sha256):
-            raise torn("it holds a document under the name of another")
+            raise damaged_backup("it holds a document under the name of another")
     if FILE_NAME not in manifest.members:
-        raise torn("the database is not in it")
+        raise damaged_backup("the database is not in it")
     return manifest
 
 
@@ -115,7 +115,7 @@ def _decode(written: bytes) -> Manifest:
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError, OverflowError) as error:
         raise not_a_backup() from error
     if any(one.size < 0 or not _DIGEST.fullmatch(one.sha256) for one in members.values()):
-        raise torn("its list is damaged")
+        raise damaged_backup("its list is damaged")
     return manifest
 
 
@@ -124,6 +124,6 @@ def not_a_backup() -> BadRequest:
     return BadRequest("This file is not a backup of this application; nothing was changed.", "Choose another file.")
 
 
-def torn(what: str) -> BadRequest:
+def damaged_backup(what: str) -> BadRequest:
     """The refusal of a backup that is damaged; `what` completes the sentence."""
     return BadRequest(f"This backup is damaged: {what}. Nothing was changed.", "Choose another backup.")

@@ -22,8 +22,16 @@ from crag.database.migrations import VERSION as SCHEMA
 from crag.database.tables import FULL_TEXT_INDEX, metadata, sources
 from crag.errors import BadRequest, HomeFault
 from crag.library.durable import sync_folder
-from crag.library.exchange.manifest import Manifest, Member, not_a_backup, original_name, pass_on, read_manifest, torn
-from crag.library.exchange.workplace import put_in_place, workplace
+from crag.library.exchange.manifest import (
+    Manifest,
+    Member,
+    copy_and_hash,
+    damaged_backup,
+    not_a_backup,
+    original_name,
+    read_manifest,
+)
+from crag.library.exchange.staging import put_in_place, staging_folder
 from crag.progress import Report
 from crag.stopping import Stop
 from crag.types import Progress
@@ -46,7 +54,7 @@ def restore_backup(file: Path, home: Path, report: Report, stop: Stop, *, replac
     Raises `BadRequest` for a backup or a home that cannot be used, `HomeFault`, `Stopped`; nothing is changed then.
     """
     _check_home(home, replace)
-    with workplace(home) as work:
+    with staging_folder(home) as work:
         manifest = _unpack(file, work / "home", report, stop)
         report(Progress("Checking the database"))
         _check_database(work / "home", manifest)
@@ -96,11 +104,11 @@ def _unpack(file: Path, folder: Path, report: Report, stop: Stop) -> Manifest:
                 report(Progress("Unpacking", done, len(manifest.members)))
                 _extract(archive, name, member, folder / name, stop)
         except _DAMAGED as error:
-            raise torn("it cannot be unpacked") from error
+            raise damaged_backup("it cannot be unpacked") from error
         except OSError as error:
             if error.errno != errno.EINVAL:  # which is what a place before the beginning of the file is
                 raise
-            raise torn("it cannot be unpacked") from error
+            raise damaged_backup("it cannot be unpacked") from error
     for parent in {(folder / name).parent for name in manifest.members}:
         sync_folder(parent)
     return manifest
@@ -118,14 +126,14 @@ def _opened(file: Path) -> zipfile.ZipFile:
 def _extract(archive: zipfile.ZipFile, name: str, member: Member, path: Path, stop: Stop) -> None:
     """No more is written than the list says, whatever the archive holds."""
     if archive.getinfo(name).file_size != member.size:
-        raise torn("a file in it has another size than its list says")
+        raise damaged_backup("a file in it has another size than its list says")
     path.parent.mkdir(parents=True, exist_ok=True)
     with archive.open(name) as packed, path.open("xb") as file:
-        found = pass_on(packed.read, file.write, stop)
+        found = copy_and_hash(packed.read, file.write, stop)
         file.flush()
         os.fsync(file.fileno())
     if found != member:
-        raise torn("a file in it is not what was saved")
+        raise damaged_backup("a file in it is not what was saved")
 
 
 def _check_database(home: Path, manifest: Manifest) -> None:
@@ -136,12 +144,12 @@ def _check_database(home: Path, manifest: Manifest) -> None:
             version = connection.execute("PRAGMA user_version").fetchone()[0]
             objects = connection.execute("SELECT type, name, upper(sql) FROM sqlite_master").fetchall()
             if version != manifest.schema or not 1 <= version <= SCHEMA or not all(_is_ours(*one) for one in objects):
-                raise torn("its database is not of this application")
+                raise damaged_backup("its database is not of this application")
             if connection.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
-                raise torn("its database is not whole")
+                raise damaged_backup("its database is not whole")
         _check_contents(home, manifest)
     except (sqlite3.Error, HomeFault) as error:
-        raise torn("its database cannot be read") from error
+        raise damaged_backup("its database cannot be read") from error
 
 
 def _is_ours(kind: str, name: str, statement: str | None) -> bool:
@@ -156,14 +164,14 @@ def _check_contents(home: Path, manifest: Manifest) -> None:
     try:
         with database.read() as connection:
             if not set(metadata.tables) <= set(inspect(connection).get_table_names()):
-                raise torn("tables are missing from its database")
+                raise damaged_backup("tables are missing from its database")
             number = connection.scalar(select(func.count()).select_from(sources))
             held: Sequence[str] = connection.scalars(select(sources.c.sha256).distinct()).all()
     finally:
         database.close()
     lacking = {digest for digest in held if original_name(digest) not in manifest.members} - set(manifest.missing)
     if lacking or number != manifest.sources:
-        raise torn("documents are missing from it")
+        raise damaged_backup("documents are missing from it")
 
 
 def _move(made: Path, home: Path, replace: bool) -> Path | None:

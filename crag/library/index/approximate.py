@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 class Approximate:
     """Vectors by passage id that were built once; some may be left out since. Mapped from its file where possible."""
 
-    def __init__(self, index: Any, probes: int, recall: float) -> None:
-        """`probes`: how many lists are looked through; `recall`: what share of the nearest 10 that finds."""
+    def __init__(self, index: Any, nprobe: int, recall: float) -> None:
+        """`nprobe`: how many lists are looked through; `recall`: what share of the nearest 10 that finds."""
         self.index = index
-        self.probes = probes
+        self.nprobe = nprobe
         self.recall = recall
         self.alive = IdSet(_ids_of(index))
 
@@ -46,15 +46,15 @@ class Approximate:
         """At most `limit` ids, nearest first as far as bytes can tell. `row` has the shape (1, dimension)."""
         import faiss
 
-        chosen = faiss.SearchParametersIVF(nprobe=self._probes_for(allowed), sel=self._selector(allowed))  # type: ignore[call-arg]
+        chosen = faiss.SearchParametersIVF(nprobe=self._nprobe_for(allowed), sel=self._selector(allowed))  # type: ignore[call-arg]
         _, found = self.index.search(row, limit, params=chosen)
         ids: Ids = found[0][found[0] >= 0]
         return ids
 
-    def _probes_for(self, allowed: IdSet | None) -> int:
+    def _nprobe_for(self, allowed: IdSet | None) -> int:
         """More lists where few vectors count: as many are then compared as without a limit, and all if need be."""
         share = allowed.count / self.index.ntotal if allowed else 1.0
-        return min(int(self.index.nlist), math.ceil(self.probes / max(share, 1e-9)))
+        return min(int(self.index.nlist), math.ceil(self.nprobe / max(share, 1e-9)))
 
     def _selector(self, allowed: IdSet | None) -> Any:
         import faiss

@@ -31,7 +31,7 @@ class Built:
     """An index, how many lists a search looks through, and what share of the nearest `DEPTH` that finds."""
 
     index: Any
-    probes: int
+    nprobe: int
     recall: float
 
 
@@ -106,11 +106,11 @@ def _tune(index: Any, questions: Vectors, truth: Any, stop: Stop) -> Built:
     return Built(index, most, measure_recall(index, most, questions, truth))
 
 
-def measure_recall(index: Any, probes: int, questions: Vectors, truth: Any) -> float:
+def measure_recall(index: Any, nprobe: int, questions: Vectors, truth: Any) -> float:
     """What share of the true nearest is among `SPARE` times as many found when so many lists are looked through."""
     import faiss
 
-    _, found = index.search(questions, SPARE * truth.shape[1], params=faiss.SearchParametersIVF(nprobe=probes))  # type: ignore[call-arg]
+    _, found = index.search(questions, SPARE * truth.shape[1], params=faiss.SearchParametersIVF(nprobe=nprobe))  # type: ignore[call-arg]
     wanted = [set(row) - {-1} for row in truth]
     hits = sum(len(row & set(ids)) for row, ids in zip(wanted, found.tolist(), strict=True))
     return hits / max(1, sum(map(len, wanted)))

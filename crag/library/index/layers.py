@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from crag.library.passages import Ids
 
 # Which share of new or of removed vectors makes what was built at once worth building anew.
-_WORN = 0.1
+_REBUILD_SHARE = 0.1
 NONE = np.empty(0, dtype=np.int64)
 NOTHING = np.empty(0, dtype=np.float32)
 
@@ -52,9 +52,9 @@ class Layers:
         near = self.base.search(row, SPARE * limit, allowed) if self.base else NONE
         return near, self.recent.search(row, limit, allowed) if self.recent.count else (NONE, NOTHING)
 
-    def is_worn(self, exact_limit: int) -> bool:
+    def needs_rebuild(self, exact_limit: int) -> bool:
         """Whether more is compared one by one than is good, or much of the bottom is left out."""
         if self.base is None:
             return self.recent.count > exact_limit
         size = self.base.count + self.base.removed
-        return self.recent.count > max(exact_limit, _WORN * size) or self.base.removed > _WORN * size
+        return self.recent.count > max(exact_limit, _REBUILD_SHARE * size) or self.base.removed > _REBUILD_SHARE * size

@@ -34,7 +34,7 @@ class Header:
     count: int
     dimension: int
     kind: Kind = "exact"
-    probes: int = 0
+    nprobe: int = 0
     recall: float = 1.0
     magic: str = _MAGIC
     version: int = _VERSION

@@ -154,7 +154,7 @@ class VectorIndex:
                     changes = self._open(connection)
                 self._follow(connection, changes)
                 self._epoch = epoch
-        if self._layers.is_worn(self._exact_limit):
+        if self._layers.needs_rebuild(self._exact_limit):
             self._begin_building()
 
     def _open(self, connection: Connection) -> list[tuple[int, int]]:
@@ -174,7 +174,7 @@ class VectorIndex:
         if header.kind == "exact":
             self._layers = Layers(None, Exact(self._space.dimension, snapshot.index))
         else:
-            self._layers = self._over(Approximate(snapshot.index, header.probes, header.recall))
+            self._layers = self._over(Approximate(snapshot.index, header.nprobe, header.recall))
         return read_changes(connection, header.epoch) or []
 
     def _over(self, base: Approximate | None) -> Layers:
@@ -222,12 +222,12 @@ class VectorIndex:
     def _map(self, built: Built, epoch: int) -> Approximate:
         """The index from its file, so that it takes no memory of this process; from memory where that is not to be."""
         header = Header(
-            self._space.id, epoch, built.index.ntotal, self._space.dimension, "approximate", built.probes, built.recall
+            self._space.id, epoch, built.index.ntotal, self._space.dimension, "approximate", built.nprobe, built.recall
         )
         snapshot = read_snapshot(self._path, header.__eq__) if self._write(header, built.index) else None
         if snapshot:
             self._saved_epoch = epoch
-        return Approximate(snapshot.index if snapshot else built.index, built.probes, built.recall)
+        return Approximate(snapshot.index if snapshot else built.index, built.nprobe, built.recall)
 
 
 def _joined(changes: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -1,6 +1,6 @@
 """What a process that reads foreign files does to itself first: bounds its means, and keeps its answers apart.
 
-Its argument is a JSON object with `limits`; it answers in JSON lines, last maybe `{"refused": [code, message, remedy]}`.
+Its argument is a JSON object with `limits`; it answers in JSON lines, maybe `{"refused": [code, message, remedy]}`.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ def squeezed(title: str) -> str:
     return "".join(character for character in title.casefold() if character.isalpha())
 
 
-def without_furniture(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
+def without_running_headers(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
     """The pages without what stands at the top or bottom of many of them, but for its number."""
     edges = [{_pattern(line) for line in _edges(page)} for page in pages]
     counts = Counter(pattern for patterns in edges for pattern in patterns)
@@ -49,8 +49,8 @@ def without_furniture(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
     repeated = {pattern for pattern, count in counts.items() if count >= least}
     kept = []
     for page in pages:
-        furniture = [line for line in _edges(page) if _pattern(line) in repeated]
-        kept.append([line for line in page if line not in furniture])
+        running = [line for line in _edges(page) if _pattern(line) in repeated]
+        kept.append([line for line in page if line not in running])
     return kept
 
 

@@ -15,7 +15,7 @@ from crag.library.parse.document import Block, Document
 from crag.library.parse.letters import Page, read_page
 from crag.library.parse.limits import too_large
 from crag.library.parse.ocr import INSTALL, Ocr
-from crag.library.parse.paragraphs import Levels, joined, paragraphs, plain, squeezed, without_furniture
+from crag.library.parse.paragraphs import Levels, joined, paragraphs, plain, squeezed, without_running_headers
 from crag.library.parse.picture import MOST_PIXELS
 from crag.library.parse.request import Request
 
@@ -129,7 +129,7 @@ def _outline(pdf: Any) -> dict[int, Levels]:
 
 
 def _blocks(pages: list[Page], seen: dict[int, list[list[str]]], outline: dict[int, Levels]) -> Iterator[Block]:
-    texts = without_furniture([page.lines for page in pages])
+    texts = without_running_headers([page.lines for page in pages])
     lines = [line for text in texts for line in text]
     heights = [line.height for line in lines for _ in range(1 + len(line.text) // 20)]
     body = statistics.median(heights) if heights else 0.0

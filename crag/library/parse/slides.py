@@ -56,8 +56,8 @@ def _is_furniture(shape: Any) -> bool:
     """Dates, footers and numbers stand on every slide and say nothing."""
     from pptx.enum.shapes import PP_PLACEHOLDER
 
-    furniture = (PP_PLACEHOLDER.DATE, PP_PLACEHOLDER.FOOTER, PP_PLACEHOLDER.SLIDE_NUMBER)
-    return shape.is_placeholder and shape.placeholder_format.type in furniture
+    running = (PP_PLACEHOLDER.DATE, PP_PLACEHOLDER.FOOTER, PP_PLACEHOLDER.SLIDE_NUMBER)
+    return shape.is_placeholder and shape.placeholder_format.type in running
 
 
 def _shape(shape: Any, number: int) -> Iterator[Block]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 
 from crag.language import words
-from crag.library.search.fulltext import fold
+from crag.library.search.fulltext import fold_accents
 from crag.protocols import TermStatistics
 
 # The usual values of BM25 (Robertson and Zaragoza 2009): how soon a term has been said often enough, and how far long
@@ -24,7 +24,7 @@ def weigh_terms(query: str, statistics: TermStatistics) -> dict[str, float]:
     pair, not n times: its pairs mostly come together and say one thing.
     """
     shares: dict[str, float] = {}
-    for _, found in words(fold(query)):
+    for _, found in words(fold_accents(query)):
         for term in found:
             shares[term] = max(shares.get(term, 0.0), len(found) ** -0.5)
     shares = dict(islice(shares.items(), _MOST_TERMS))

@@ -29,10 +29,10 @@ def index_terms(body: str) -> str:
 @lru_cache(maxsize=50_000)
 def _terms_of_word(word: str) -> str:
     """No term reaches over a blank, and most words of a text were seen before."""
-    return " ".join(terms(fold(word)))
+    return " ".join(terms(fold_accents(word)))
 
 
-def fold(body: str) -> str:
+def fold_accents(body: str) -> str:
     """The text without Latin accents and in the usual forms of letters and digits, so that *café* finds *cafe*."""
     if body.isascii():
         return body
@@ -50,7 +50,7 @@ class FullText:
 
     def search(self, query: str, limit: int, allowed: IdSet | None = None) -> list[int]:
         """Ids of at most `limit` passages that hold a term of the query, likeliest first; of `allowed` ones only."""
-        wanted = list(dict.fromkeys(terms(fold(query))))[:_MOST_TERMS]
+        wanted = list(dict.fromkeys(terms(fold_accents(query))))[:_MOST_TERMS]
         return self._postings.search(self._frequencies.read(wanted), limit, allowed)
 
     def read_terms(self, ids: Sequence[int]) -> dict[int, list[str]]:
@@ -67,5 +67,5 @@ class FullText:
 
 def _as_indexed(term: str) -> str:
     """The form a term of unfolded text has in the index: words that lose an accent are stemmed as English ones are."""
-    folded = fold(term)
+    folded = fold_accents(term)
     return index_terms(folded) or folded if folded.isascii() and not term.isascii() else folded

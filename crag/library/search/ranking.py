@@ -1,4 +1,4 @@
-"""The order of the candidates of a search, and why: scored by words and by meaning, equal ones folded into one hit."""
+"""The order of the candidates of a search, and why: scored by words and by meaning, duplicates merged into one hit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import islice
 from crag.database import Database
 from crag.library.passages import read_cosines, read_passages
 from crag.library.search.bm25 import score_words, weigh_terms
-from crag.library.search.folding import Print, alike, take_print
+from crag.library.search.duplicates import Fingerprint, are_duplicates, take_fingerprint
 from crag.library.search.fulltext import FullText
 from crag.library.search.fusion import fuse, ranks
 from crag.library.search.weights import read_weight
@@ -20,7 +20,7 @@ from crag.types import Hit, Passage, Space
 @dataclass(slots=True)
 class _Kept:
     hit: Hit
-    print: Print
+    fingerprint: Fingerprint
     also_in: dict[str, None]
 
 
@@ -49,14 +49,14 @@ def rank(
         )
 
 
-def fold(hits: Iterator[Hit], k: int) -> list[Hit]:
+def merge_duplicates(hits: Iterator[Hit], k: int) -> list[Hit]:
     """The first `k` hits that say different things; each names the documents of the equal ones that it stands for."""
     kept: list[_Kept] = []
     while len(kept) < k and (hit := next(hits, None)):
-        print_ = take_print(hit.passage.text, hit.matched)
-        twin = next((other for other in kept if alike(other.print, print_)), None)
+        fingerprint = take_fingerprint(hit.passage.text, hit.matched)
+        twin = next((other for other in kept if are_duplicates(other.fingerprint, fingerprint)), None)
         if twin is None:
-            kept.append(_Kept(hit, print_, {}))
+            kept.append(_Kept(hit, fingerprint, {}))
         else:
             twin.also_in[hit.passage.title] = None
     return [replace(one.hit, passage=replace(one.hit.passage, also_in=tuple(one.also_in))) for one in kept]

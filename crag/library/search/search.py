@@ -13,8 +13,8 @@ from crag.errors import ModelFault
 from crag.library.index.sampling import sample_questions
 from crag.library.passages import read_ids
 from crag.library.search.fulltext import FullText
-from crag.library.search.probing import fit_weight
-from crag.library.search.ranking import fold, rank
+from crag.library.search.ranking import merge_duplicates, rank
+from crag.library.search.weight_fitting import fit_weight
 from crag.library.search.weights import read_weight, write_weight
 from crag.library.spaces.answering import Answering
 from crag.library.store import Store
@@ -74,7 +74,7 @@ class Search:
             by_words = beside.submit(self._full_text.search, query, depth, allowed)
             by_meaning = self.open_index(embedded[0]).search(embedded[1], depth, allowed) if embedded else []
         candidates = list(dict.fromkeys([*by_words.result(), *by_meaning]))
-        return fold(rank(self._store.database, self._full_text, query, embedded, candidates), k)
+        return merge_duplicates(rank(self._store.database, self._full_text, query, embedded, candidates), k)
 
     def warm(self, space: Space) -> None:
         """Reads the vectors of a space into memory now, so that the first search need not."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from crag.database import Database
 from crag.errors import ModelFault
 from crag.library.spaces.embedders import KnownEmbedder, OpenEmbedders
-from crag.library.spaces.rows import Choices, Standing, read_choices, read_standing
+from crag.library.spaces.rows import ActiveSpace, Choices, read_active_space, read_choices
 from crag.protocols import Embedders, Vectors
 from crag.types import Space
 
@@ -22,10 +22,10 @@ class Answering:
         self._opened = opened
         self._fault: ModelFault | None = None
 
-    def standing(self) -> Standing:
-        """What answers now."""
+    def active(self) -> ActiveSpace:
+        """The space that answers now."""
         with self._database.read() as connection:
-            return read_standing(connection)
+            return read_active_space(connection)
 
     def choices(self) -> Choices:
         """What a person decided by hand."""
@@ -38,7 +38,7 @@ class Answering:
         A choice by hand holds against the settings until they name an embedder that was not known when it was made.
         What the application chooses by itself only takes the place of the built-in vectors, never of a choice.
         """
-        settings, choices, space = self._source.wanted(), self.choices(), self.standing().space
+        settings, choices, space = self._source.wanted(), self.choices(), self.active().space
         if choices.chosen:
             is_new = settings.explicit and settings.name not in choices.refused
             return settings.name if is_new else choices.chosen
@@ -48,7 +48,7 @@ class Answering:
 
     def embed_query(self, query: str) -> tuple[Space, Vectors] | None:
         """The question's vector, and of which space; None where nothing can embed it. See `notice`."""
-        space = self.standing().space
+        space = self.active().space
         if space is None:
             return None
         try:
@@ -60,20 +60,20 @@ class Answering:
         self._fault = None
         return known.space, vector
 
-    def to_store(self) -> tuple[Standing, KnownEmbedder]:
-        """The embedder for new passages, and under which standing they may be stored. Raises `ModelFault`."""
-        standing = self.standing()
-        if standing.space is None:
-            return standing, self._opened.open(self.wanted())
+    def to_store(self) -> tuple[ActiveSpace, KnownEmbedder]:
+        """The embedder for new passages, and the `ActiveSpace` as which they may be stored. Raises `ModelFault`."""
+        active = self.active()
+        if active.space is None:
+            return active, self._opened.open(self.wanted())
         try:
-            return standing, self._opened.open_for(standing.space)
+            return active, self._opened.open_for(active.space)
         except ModelFault as fault:
             self._fault = fault
-            return standing, self._opened.open(self._fallback())
+            return active, self._opened.open(self._fallback())
 
     def check(self) -> ModelFault | None:
         """Opens the embedder that answers, or is to, and says what is wrong with it."""
-        space = self.standing().space
+        space = self.active().space
         self._fault = None
         try:
             self._opened.open_for(space) if space else self._opened.open(self.wanted())
@@ -88,7 +88,7 @@ class Answering:
 
     def notice(self) -> str:
         """What a person should know of the last use, in their words; empty while all is well."""
-        fault, space = self._fault, self.standing().space
+        fault, space = self._fault, self.active().space
         if fault is None or space is None:
             return ""
         if fault.code == "embedder_changed":

@@ -47,7 +47,7 @@ class SpaceWork:
 
     def cancel(self) -> None:
         """Stays with what answers, for good; what was embedded so far is kept till it is dropped."""
-        space = self._spaces.answering.standing().space
+        space = self._spaces.answering.active().space
         self.choose(space.name if space else "")
 
     def go_back(self) -> None:

@@ -50,13 +50,13 @@ class OpenEmbedders:
         self._source = source
         self._on_change = on_change
         self._lock = threading.Lock()
-        self._doors: dict[str, _Door] = {}
+        self._cached: dict[str, _CachedEmbedder] = {}
 
     def open(self, name: str) -> KnownEmbedder:
         """The embedder called so. Raises `ModelFault`."""
         with self._lock:
-            door = self._doors.setdefault(name, _Door(name, self._look, self._on_change))
-        return door.open()
+            cached = self._cached.setdefault(name, _CachedEmbedder(name, self._look, self._on_change))
+        return cached.open()
 
     def open_for(self, space: Space) -> KnownEmbedder:
         """The embedder of this very space. Raises `ModelFault`, also when another model now has its name."""
@@ -73,7 +73,7 @@ class OpenEmbedders:
         return KnownEmbedder(embedder, space, canary, on_changed)
 
 
-class _Door:
+class _CachedEmbedder:
     """One embedder: opened by one thread at a time, without keeping up those that use another."""
 
     def __init__(
@@ -102,7 +102,7 @@ class _Door:
     def _look_again(self) -> None:
         before = self._found
         try:
-            self._found = self._look(self._name, self._shut)
+            self._found = self._look(self._name, self._expire)
             self._until = time.monotonic() + _REMEMBERED_SECONDS
         except ModelFault as fault:
             self._found = fault
@@ -110,7 +110,7 @@ class _Door:
         if before is not None and isinstance(self._found, KnownEmbedder) and not _is_same(before, self._found):
             self._on_change()
 
-    def _shut(self) -> None:
+    def _expire(self) -> None:
         """The next to come looks anew."""
         self._until = 0.0
 

@@ -26,8 +26,8 @@ Outcome = Literal["done", "lacking", "overtaken"]
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """What answers. `number` changes with every switch (0: never yet); `space` is None while there are no passages."""
+class ActiveSpace:
+    """The space that answers, None while there are no passages. `number` changes with every switch (0: never yet)."""
 
     number: int
     space: Space | None
@@ -50,14 +50,14 @@ class Holding:
     vectors: int
 
 
-def read_standing(connection: Connection) -> Standing:
-    """What answers as this connection sees it; a library without passages has no space that it must keep."""
+def read_active_space(connection: Connection) -> ActiveSpace:
+    """The space that answers, as this connection sees it; a library without passages has no space that it must keep."""
     query = select(active_spaces.c.number, active_spaces.c.owner, spaces).join(spaces)
     row = connection.execute(query.order_by(active_spaces.c.number.desc()).limit(1)).first()
     if row is None:
-        return Standing(0, None)
+        return ActiveSpace(0, None)
     held = connection.scalar(select(exists().select_from(passages)))
-    return Standing(row.number, _space(row) if held else None, row.owner)
+    return ActiveSpace(row.number, _space(row) if held else None, row.owner)
 
 
 def read_previous(connection: Connection) -> Space | None:
@@ -74,16 +74,16 @@ def activate_space(connection: Connection, space: Space) -> None:
 
 
 def switch_space(connection: Connection, space: Space, since: int | None = None) -> Outcome:
-    """Lets this space answer, if no passage lacks a vector of it; `since`: only if that standing still holds.
+    """Lets this space answer, if no passage lacks a vector of it. The caller moves the epoch.
 
-    The caller moves the epoch.
+    `since`: only while the space that answers still has this number.
     """
-    standing = read_standing(connection)
-    if since is not None and standing.number != since:
+    active = read_active_space(connection)
+    if since is not None and active.number != since:
         return "overtaken"
     if connection.scalar(select(exists().select_from(passages).where(lacks_vector(space.id)))):
         return "lacking"
-    if standing.space != space:
+    if active.space != space:
         activate_space(connection, space)
     return "done"
 

@@ -15,13 +15,13 @@ from crag.library.spaces.answering import Answering
 from crag.library.spaces.embedders import KnownEmbedder, OpenEmbedders
 from crag.library.spaces.filling import fill_vectors
 from crag.library.spaces.rows import (
+    ActiveSpace,
     Holding,
-    Standing,
     drop_some,
     ensure_space,
+    read_active_space,
     read_holdings,
     read_previous,
-    read_standing,
     switch_space,
     write_choice,
 )
@@ -77,7 +77,7 @@ class Spaces:
     def reports(self) -> list[SpaceReport]:
         """Every space, the one that answers first."""
         passages = count_passages(self._database, "", ())
-        now, wanted = self.answering.standing().space, self.answering.wanted()
+        now, wanted = self.answering.active().space, self.answering.wanted()
 
         def state(space: Space) -> SpaceState:
             if space == now:
@@ -136,23 +136,23 @@ class Spaces:
         """
         done = False
         while not done:
-            standing = self.answering.standing()
-            if standing.space is None:
+            active = self.answering.active()
+            if active.space is None:
                 return
-            done = self._follow(standing, report, stop)
+            done = self._follow(active, report, stop)
         with suppress(ModelFault):  # what answers has a default weight, and the next start tries again
-            if space := self.answering.standing().space:
+            if space := self.answering.active().space:
                 self._weigh(self._opened.open_for(space), report, stop)
 
-    def _follow(self, standing: Standing, report: Report, stop: Stop) -> bool:
+    def _follow(self, active: ActiveSpace, report: Report, stop: Stop) -> bool:
         """Whether the switch was made; False when something else was decided meanwhile."""
         choices = self.answering.choices()
         name = self.answering.wanted()
-        if standing.space and name != choices.chosen and _is_held_by_another(standing):
-            name = standing.space.name
+        if active.space and name != choices.chosen and _is_held_by_another(active):
+            name = active.space.name
         known = self._opened.open(name)
         overruled = choices.chosen not in ("", name)
-        return self._switch(known, report, stop, standing.number, ("", set()) if overruled else None)
+        return self._switch(known, report, stop, active.number, ("", set()) if overruled else None)
 
     def _use(self, known: KnownEmbedder, report: Report, stop: Stop) -> Space:
         name = known.space.name
@@ -195,7 +195,7 @@ class Spaces:
 
     def _drop_some(self, space: Space) -> int:
         with self._database.write() as connection:
-            if read_standing(connection).space == space:
+            if read_active_space(connection).space == space:
                 raise BadRequest(f"The space {space.label} is in use.", "Switch to another one first.")
             removed = drop_some(connection, space.id)
             if not removed:
@@ -203,6 +203,6 @@ class Spaces:
             return removed
 
 
-def _is_held_by_another(standing: Standing) -> bool:
+def _is_held_by_another(active: ActiveSpace) -> bool:
     """Whether a process that still runs switched to what answers: two that are set differently do not fight."""
-    return standing.owner not in ("", this_process()) and is_alive(standing.owner)
+    return active.owner not in ("", this_process()) and is_alive(active.owner)

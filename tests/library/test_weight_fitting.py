@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from crag.errors import ModelFault, Stopped
-from crag.library.search.probing import draw_probes, fit_weight
+from crag.library.search.weight_fitting import draw_probes, fit_weight
 from crag.library.search.weights import Weight, read_weight, write_weight
 from crag.progress import silent
 from crag.stopping import Stop
@@ -122,7 +122,7 @@ def test_a_space_that_was_built_is_weighed_with_its_own_embedder(knowing, reopen
     fill(first)
     seen = []
     library.spaces.use(model.space.name, seen.append, Stop())
-    assert library.spaces.answering.standing().space.id == model.space.id
+    assert library.spaces.answering.active().space.id == model.space.id
     assert weight_of(library).origin == "fitted"
     assert seen[-1].stage == "Weighing words and meaning"
 

@@ -13,22 +13,22 @@ _NUMBER = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, slots=True)
-class Print:
-    """What a text is recognized by: its runs of three terms, its numbers, and which terms of the query it holds."""
+class Fingerprint:
+    """What a text is recognized by: its runs of three terms, its numbers, and the terms of the query in it."""
 
     shingles: frozenset[tuple[str, ...]]
     numbers: frozenset[str]
     matched: frozenset[str]
 
 
-def take_print(text: str, matched: frozenset[str]) -> Print:
-    """The print of a text that holds the terms `matched` of the query."""
+def take_fingerprint(text: str, matched: frozenset[str]) -> Fingerprint:
+    """The fingerprint of a text that holds the terms `matched` of the query."""
     cut = terms(text)
     runs = zip(*(cut[start:] for start in range(_SHINGLE)), strict=False) if len(cut) >= _SHINGLE else [tuple(cut)]
-    return Print(frozenset(runs), frozenset(_NUMBER.findall(text)), matched)
+    return Fingerprint(frozenset(runs), frozenset(_NUMBER.findall(text)), matched)
 
 
-def alike(one: Print, other: Print) -> bool:
+def are_duplicates(one: Fingerprint, other: Fingerprint) -> bool:
     """Whether two texts say the same to the one who asked: nearly equal (Broder 1997), with the same numbers.
 
     Texts from one form, of which only one names what was asked for, are not the same.

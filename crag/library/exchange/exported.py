@@ -15,7 +15,7 @@ from crag.database import Database
 from crag.database.tables import passages, sources, vectors
 from crag.errors import BadRequest
 from crag.library.exchange.lines import Json, encode
-from crag.library.exchange.workplace import check_new, put_in_place, workplace
+from crag.library.exchange.staging import check_new, put_in_place, staging_folder
 from crag.library.passages import within
 from crag.progress import Report
 from crag.protocols import Vectors
@@ -27,7 +27,7 @@ SPACE_FILE = "space.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Leaving:
+class ExportedPassage:
     """One passage with its metadata, and its vector where the space has one."""
 
     id: int
@@ -37,7 +37,7 @@ class Leaving:
 
 
 @dataclass(frozen=True, slots=True)
-class Departure:
+class PassageExport:
     """Which passages leave, with the vectors of which space."""
 
     database: Database
@@ -45,7 +45,7 @@ class Departure:
     collection: str
 
     @contextmanager
-    def open(self, report: Report, stop: Stop) -> Iterator[Iterator[Leaving]]:
+    def open(self, report: Report, stop: Stop) -> Iterator[Iterator[ExportedPassage]]:
         """All passages, source by source in their order. Raises `BadRequest` when there is none, `Stopped`."""
         limits = within(self.collection, ())
         with self.database.snapshot() as connection:
@@ -55,7 +55,7 @@ class Departure:
             rows = connection.execution_options(yield_per=_AT_ONCE).execute(_query(self.space).where(*limits))
             yield self._watched(rows, total, report, stop)
 
-    def _watched(self, rows: Any, total: int, report: Report, stop: Stop) -> Iterator[Leaving]:
+    def _watched(self, rows: Any, total: int, report: Report, stop: Stop) -> Iterator[ExportedPassage]:
         import numpy as np
 
         for done, row in enumerate(rows):
@@ -63,19 +63,19 @@ class Departure:
                 stop.check()
                 report(Progress("Exporting passages", done, total))
             vector = None if row.vector is None else np.frombuffer(row.vector, dtype="<f4")
-            yield Leaving(row.id, row.text, _metadata(row), vector)
+            yield ExportedPassage(row.id, row.text, _metadata(row), vector)
 
 
-def export_lines(departure: Departure, destination: Path, with_vectors: bool, report: Report, stop: Stop) -> int:
+def export_lines(export: PassageExport, destination: Path, with_vectors: bool, report: Report, stop: Stop) -> int:
     """Writes JSON Lines; how many. Raises `BadRequest`, `HomeFault`, `Stopped`."""
     check_new(destination)
     count = 0
-    with workplace(destination) as work, departure.open(report, stop) as leaving:
+    with staging_folder(destination) as work, export.open(report, stop) as exported:
         with (work / "lines").open("xb") as file:
-            for count, passage in enumerate(leaving, start=1):  # noqa: B007 — the last one is the number written
+            for count, passage in enumerate(exported, start=1):  # noqa: B007 — the last one is the number written
                 row = passage.vector if with_vectors else None
                 vector = None if row is None else _shortest(row)
-                file.write(encode(passage.text, passage.metadata, vector, departure.space.id))
+                file.write(encode(passage.text, passage.metadata, vector, export.space.id))
         put_in_place(work / "lines", destination)
     return count
 

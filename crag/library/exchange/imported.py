@@ -23,7 +23,7 @@ _NEARLY_ONE = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
+class ImportedSource:
     """One imported source. Its original are its own lines, since that is all that came of it.
 
     `space` is the one whose vectors can be used.

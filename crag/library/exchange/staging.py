@@ -16,7 +16,7 @@ _UNFINISHED = ".unfinished"
 
 
 @contextmanager
-def workplace(destination: Path) -> Iterator[Path]:
+def staging_folder(destination: Path) -> Iterator[Path]:
     """The folder, gone at the end; what killed processes left there goes at the next time. Raises `HomeFault`."""
     prefix = f".{destination.name}."
     for left in destination.parent.glob(f"{_escaped(prefix)}*{_UNFINISHED}"):

@@ -25,7 +25,7 @@ _LOOK_SECONDS = 0.5  # waiting without an end cannot be interrupted on Windows
 
 
 @dataclass(frozen=True, slots=True)
-class Errand:
+class Task:
     """Something to add or to refresh, under a short name. Those of one `place` are done one after the other."""
 
     place: str
@@ -35,13 +35,13 @@ class Errand:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of an errand; `complete` is false where it was stopped before its end."""
+    """What became of a task; `complete` is false where it was stopped before its end."""
 
     results: tuple[AddResult, ...]
     complete: bool
 
 
-def adding(application: Application, spec: str, collection: str, site: SiteLimits | None = None) -> Errand:
+def adding_task(application: Application, spec: str, collection: str, site: SiteLimits | None = None) -> Task:
     """Adds a file, the files of a folder or an archive, or an address, with its site within the limits given."""
 
     def do(report: Report, stop: Stop) -> Iterator[AddResult]:
@@ -49,17 +49,17 @@ def adding(application: Application, spec: str, collection: str, site: SiteLimit
             return application.library.add_site(spec, site, collection=collection, progress=report, stop=stop)
         return application.library.add(spec, collection=collection, progress=report, stop=stop)
 
-    return Errand(spec, without_password(spec) if is_address(spec) else Path(spec).name, do)
+    return Task(spec, without_password(spec) if is_address(spec) else Path(spec).name, do)
 
 
-def run_errands(errands: Sequence[Errand], lines: Lines, stop: Stop) -> Iterator[Outcome]:
+def run_tasks(tasks: Sequence[Task], lines: Lines, stop: Stop) -> Iterator[Outcome]:
     """The outcomes of all, in the order given. Raises `CragError`."""
     running: dict[str, Future[Outcome]] = {}
     futures = []
-    with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="errand") as pool:
-        for errand in errands:
-            running[errand.place] = pool.submit(_run, errand, running.get(errand.place), lines, stop)
-            futures.append(running[errand.place])
+    with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="task") as pool:
+        for task in tasks:
+            running[task.place] = pool.submit(_run, task, running.get(task.place), lines, stop)
+            futures.append(running[task.place])
         try:
             for future in futures:
                 while not future.done():
@@ -93,14 +93,14 @@ def stopped_by_signals() -> Iterator[Stop]:
             signal.signal(number, handler)
 
 
-def _run(errand: Errand, earlier: Future[Outcome] | None, lines: Lines, stop: Stop) -> Outcome:
+def _run(task: Task, earlier: Future[Outcome] | None, lines: Lines, stop: Stop) -> Outcome:
     if earlier:
         wait([earlier])
     results: list[AddResult] = []
     try:
         stop.check()
-        with lines(errand.name) as report:
-            for result in errand.do(report, stop):
+        with lines(task.name) as report:
+            for result in task.do(report, stop):
                 results.append(result)  # noqa: PERF402 — what came before a stop is kept
     except Stopped:
         return Outcome(tuple(results), complete=False)
