@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from crag import reports
 from crag.assembly import Application
@@ -12,7 +11,8 @@ from crag.commands.arguments import FAILED, OK, AddCommand, check_known, text
 from crag.commands.progress import progress_lines
 from crag.commands.tasks import Task, adding_task, run_tasks, stopped_by_signals
 from crag.commands.watching import watch
-from crag.library.adding.intake import files_in, is_address
+from crag.errors import SourceRefused
+from crag.library.adding.intake import is_address, named_files
 from crag.library.web.site import SiteLimits
 from crag.progress import Report
 from crag.stopping import Stop
@@ -78,12 +78,11 @@ def _refreshing(application: Application, source_id: str, title: str) -> Task:
 
 def _spread(spec: str) -> list[str]:
     """The files in and below a folder, so that they can be added two at a time; anything else as it is."""
-    if is_address(spec) or not spec.strip():
+    if is_address(spec):
         return [spec]
     try:
-        folder = Path(spec).expanduser()
-        files = files_in(folder) if folder.is_dir() else []
-    except (OSError, RuntimeError):
+        files = named_files(spec)
+    except SourceRefused:  # whoever adds it says so
         return [spec]
     # A file in the present folder may be called like an address.
-    return [f"./{file}" if is_address(str(file)) else str(file) for file in files] or [spec]
+    return [f"./{file}" if is_address(str(file)) else str(file) for file in files]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, func, select
+from sqlalchemy import ColumnElement, Connection, Row, func, select
 
 from crag.database import Database
 from crag.database.tables import passages, sources, spaces, vectors
@@ -93,10 +93,7 @@ class Store:
             twin = find_first(connection, same_bytes(identity))
             old = find_first(connection, same_location(identity)) if identity.located else None
             if twin:
-                stored = Stored("unchanged", twin.id, old.sha256 if old and old.id != twin.id else None)
-                if old and stored.dropped:
-                    delete_source(connection, old.id)
-                return stored
+                return _keep_twin(connection, twin, old)
             ensure_collection(connection, identity.collection)
             source_id = write_source(connection, identity, description, old.id if old else None)
             write_passages(connection, source_id, content, check)
@@ -148,6 +145,14 @@ class Store:
         files = select(sources.c.sha256, sources.c.size).distinct().subquery()
         with self.database.read() as connection:
             return connection.scalar(select(func.sum(files.c.size))) or 0
+
+
+def _keep_twin(connection: Connection, twin: Row[Any], old: Row[Any] | None) -> Stored:
+    """The very bytes are there already, so what was at their location goes."""
+    if old is None or old.id == twin.id:
+        return Stored("unchanged", twin.id, None)
+    delete_source(connection, old.id)
+    return Stored("unchanged", twin.id, old.sha256)
 
 
 def _source(row: Row[Any]) -> Source:

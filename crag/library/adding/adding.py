@@ -10,8 +10,8 @@ from crag.database.tables import sources
 from crag.errors import ModelFault, SourceRefused
 from crag.library.adding.archive import is_archive
 from crag.library.adding.ingest import Incoming, Ingest
-from crag.library.adding.intake import Intake, files_in, is_address, without_password
-from crag.library.adding.overlap import overlap
+from crag.library.adding.intake import Intake, is_address, named_files, without_password
+from crag.library.adding.parallel import map_in_order
 from crag.library.adding.reading import Read
 from crag.library.cleaning import display_name
 from crag.library.store import Store
@@ -98,7 +98,7 @@ class Adding:
             found = True
             yield self._add(address, get, None, stop)
         if not found:
-            yield _failed(url, SourceRefused("empty", "This sitemap names no page of its site."))
+            yield failed_result(url, SourceRefused("empty", "This sitemap names no page of its site."))
 
     def add(
         self,
@@ -112,17 +112,11 @@ class Adding:
         if is_address(spec):
             yield self.add_url(spec, collection=collection, progress=progress, stop=stop)
             return
-        if not spec.strip():  # as a path it would mean the present folder
-            yield _failed(spec, SourceRefused("unreachable", "No file, folder or address was named."))
-            return
         try:
-            path = Path(spec).expanduser()
-            files = files_in(path) if path.is_dir() else [path]
-        except (OSError, RuntimeError):  # a name that is too long, a home of nobody, a folder that may not be read
-            yield _failed(spec, SourceRefused("unreachable", "This path cannot be read.", "Check it."))
+            files = named_files(spec)
+        except SourceRefused as error:
+            yield failed_result(spec, error)
             return
-        if not files:
-            yield _failed(spec, SourceRefused("empty", "There is no file in this folder that can be read."))
         for are_archives, group in groupby(files, lambda file: is_archive(file.name, file)):
             if are_archives:
                 for file in group:
@@ -149,7 +143,7 @@ class Adding:
         def add(file: Path, stop: Stop) -> AddResult:
             return self.add_path(file, collection=collection, progress=progress, stop=stop)
 
-        yield from overlap(add, files, stop)
+        yield from map_in_order(add, files, stop)
 
     def _add_archive(
         self, asked: str, archive: Path | bytes, collection: str, progress: Report | None, stop: Stop | None
@@ -159,7 +153,7 @@ class Adding:
             for location, get in self._intake.unpacked(asked, archive, collection, stop):
                 yield self._add(location, get, progress, stop)
         except SourceRefused as error:
-            yield _failed(asked, error)
+            yield failed_result(asked, error)
 
     def _refresh(self, source: Source, progress: Report | None, stop: Stop | None) -> AddResult:
         if self._intake.can_get_again(source):
@@ -178,11 +172,11 @@ class Adding:
         try:
             return self._ingest.add(get(report, stop), report, stop, read)
         except (SourceRefused, ModelFault) as error:
-            return _failed(asked, error)
+            return failed_result(asked, error)
 
 
-def _failed(asked: str, error: SourceRefused | ModelFault) -> AddResult:
-    """The refusal in the words of the contract: whatever a model cannot do is `embedding_failed`."""
+def failed_result(asked: str, error: SourceRefused | ModelFault) -> AddResult:
+    """The result for what was refused; `asked` is what the person named. A fault of a model is `embedding_failed`."""
     code = error.code if isinstance(error, SourceRefused) else "embedding_failed"
     shown = without_password(asked)
     title = display_name(shown.rstrip("/"))

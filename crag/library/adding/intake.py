@@ -49,6 +49,20 @@ def files_in(folder: Path) -> list[Path]:
     ]
 
 
+def named_files(spec: str) -> list[Path]:
+    """What a path names: every file in and below a folder, else the path itself. Raises `SourceRefused`."""
+    if not spec.strip():  # as a path it would mean the present folder
+        raise SourceRefused("unreachable", "No file, folder or address was named.")
+    try:
+        path = Path(spec).expanduser()
+        files = files_in(path) if path.is_dir() else [path]
+    except (OSError, RuntimeError) as error:  # a name that is too long, a home of nobody, a folder that may not be read
+        raise SourceRefused("unreachable", "This path cannot be read.", "Check it.") from error
+    if not files:
+        raise SourceRefused("empty", "There is no file in this folder that can be read.")
+    return files
+
+
 @dataclass(frozen=True, slots=True)
 class Intake:
     """Gets the bytes. Every method raises `SourceRefused`, and those that fetch `Stopped`."""

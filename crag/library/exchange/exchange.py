@@ -11,6 +11,7 @@ from zipfile import is_zipfile
 
 from crag.database import Database
 from crag.errors import ModelFault, SourceRefused
+from crag.library.adding.adding import failed_result
 from crag.library.cleaning import display_name
 from crag.library.collections import collection_name
 from crag.library.exchange.backup import write_backup
@@ -21,7 +22,7 @@ from crag.library.exchange.langchain_folder import export_folder, read_folder, u
 from crag.library.library import Library
 from crag.progress import Report, silent
 from crag.stopping import Stop
-from crag.types import DEFAULT_COLLECTION, AddResult, Progress, Refusal, Source, Space
+from crag.types import DEFAULT_COLLECTION, AddResult, Progress, Source, Space
 
 ExportFormat = Literal["langchain", "jsonl"]
 
@@ -95,8 +96,7 @@ class Exchange:
                 space = self._library.space()
                 found = self._read(path, name, Path(work) / "lines", space, stop)
             except (SourceRefused, ModelFault) as error:
-                code = error.code if isinstance(error, SourceRefused) else "embedding_failed"
-                yield AddResult(name, None, name, "failed", error=Refusal(code, str(error)))
+                yield failed_result(name, error)
                 return
             present = {source.sha256: source for source in self._library.sources(collection)}
             for done, lines in enumerate(found):

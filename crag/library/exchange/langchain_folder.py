@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import warnings
 import zipfile
-import zlib
 from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import islice
@@ -16,6 +15,7 @@ from crag.errors import ModelFault, SourceRefused
 from crag.library.exchange.exported import SPACE_FILE, ExportedPassage, PassageExport, write_space
 from crag.library.exchange.manifest import copy_and_hash
 from crag.library.exchange.staging import check_new, put_in_place, staging_folder
+from crag.library.parse.archive import DAMAGED_ZIP
 from crag.library.parse.limits import Limits, too_large
 from crag.library.parse.process import Child, deadline, running, why_ended
 from crag.progress import Report
@@ -121,7 +121,7 @@ def unpack_folder(archive: Path, folder: Path, stop: Stop) -> None:
                     raise too_large(f"holds more than {LIMITS.size / 1_048_576:,.0f} MB")
                 with packed.open(info) as file, (folder / name).open("xb") as target:
                     copy_and_hash(file.read, target.write, stop)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
+    except DAMAGED_ZIP as error:
         raise SourceRefused("corrupt", "The zip file is damaged.", "Zip the folder anew.") from error
 
 

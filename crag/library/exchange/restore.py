@@ -8,7 +8,6 @@ import shutil
 import sqlite3
 import time
 import zipfile
-import zlib
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
@@ -32,11 +31,11 @@ from crag.library.exchange.manifest import (
     read_manifest,
 )
 from crag.library.exchange.staging import put_in_place, staging_folder
+from crag.library.parse.archive import DAMAGED_ZIP
 from crag.progress import Report
 from crag.stopping import Stop
 from crag.types import Progress
 
-_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError)
 _VIRTUAL = {statement.split()[3] for statement in FULL_TEXT_INDEX}  # CREATE VIRTUAL TABLE name …
 
 
@@ -103,7 +102,7 @@ def _unpack(file: Path, folder: Path, report: Report, stop: Stop) -> Manifest:
             for done, (name, member) in enumerate(manifest.members.items()):
                 report(Progress("Unpacking", done, len(manifest.members)))
                 _extract(archive, name, member, folder / name, stop)
-        except _DAMAGED as error:
+        except DAMAGED_ZIP as error:
             raise damaged_backup("it cannot be unpacked") from error
         except OSError as error:
             if error.errno != errno.EINVAL:  # which is what a place before the beginning of the file is
@@ -119,7 +118,7 @@ def _opened(file: Path) -> zipfile.ZipFile:
         return zipfile.ZipFile(file)
     except OSError as error:
         raise BadRequest(f"“{file.name}” cannot be read.", "Check the path.") from error
-    except _DAMAGED as error:
+    except DAMAGED_ZIP as error:
         raise not_a_backup() from error
 
 

@@ -11,6 +11,16 @@ from crag.errors import SourceRefused
 from crag.library.parse.limits import too_large
 from crag.library.parse.request import Request
 
+# What `zipfile` raises at what is damaged or of a kind that it does not know; RuntimeError: it has a password.
+DAMAGED_ZIP = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    NotImplementedError,
+    OverflowError,
+    RuntimeError,
+    ValueError,
+)
 _PIECE = 1024 * 1024
 _MAX_MEMBERS = 10_000
 # Chapters of e-books name their type, which declares nothing.
@@ -31,7 +41,7 @@ def member_names(request: Request) -> set[str]:
             for member in members:
                 left = _inflate(archive, member, left, request)
             return {member.filename for member in members}
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError, OverflowError) as error:
+    except DAMAGED_ZIP as error:
         raise SourceRefused(
             "corrupt", "The file is damaged and cannot be read.", "Open it, save it anew and add that."
         ) from error

@@ -10,7 +10,6 @@ import re
 import stat
 import sys
 import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import PurePosixPath
@@ -18,6 +17,7 @@ from typing import Any
 
 from crag.errors import SourceRefused
 from crag.library.cleaning import clean_text
+from crag.library.parse.archive import DAMAGED_ZIP
 from crag.library.parse.confinement import Answer, run_confined
 from crag.library.parse.encoding import decode
 from crag.library.parse.limits import Limits, refusal, too_large
@@ -28,7 +28,6 @@ _MAX_MEMBERS = 10_000
 _ELSEWHERE = re.compile(r"/|[A-Za-z]:|(?:.*/)?\.\.(?:/|$)")
 _HIDDEN = re.compile(r"(?:^|/)(?:\.[^./]|__MACOSX/)")
 _UTF8_NAME = 0x800  # general purpose bit 11 (APPNOTE.TXT 6.3.10, section 4.4.4)
-_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError, OverflowError)
 
 
 def main() -> None:
@@ -43,7 +42,7 @@ def _unpack(request: dict[str, Any], limits: Limits, answer: Answer) -> None:
                 answer({"member": name, "size": len(found)}, found)
             else:
                 answer({"member": name} | refusal(found))
-    except _DAMAGED as error:
+    except DAMAGED_ZIP as error:
         raise _damaged("The archive") from error
     answer({"end": True})
 
@@ -107,7 +106,7 @@ def _inflate(archive: zipfile.ZipFile, member: zipfile.ZipInfo, most: int) -> by
                 data += piece
                 if len(data) > most:
                     return None
-    except _DAMAGED:
+    except DAMAGED_ZIP:
         return _damaged("The file")
     return bytes(data)
 

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from crag.errors import Stopped
-from crag.library.adding.overlap import overlap
+from crag.library.adding.parallel import map_in_order
 from crag.stopping import Stop
 
 
@@ -18,7 +18,7 @@ def test_two_work_at_once_and_come_back_in_order() -> None:
         both.wait()
         return item * 10
 
-    assert list(overlap(work, range(6), Stop())) == [0, 10, 20, 30, 40, 50]
+    assert list(map_in_order(work, range(6), Stop())) == [0, 10, 20, 30, 40, 50]
 
 
 @pytest.mark.parametrize("abandon", [True, False])
@@ -33,7 +33,7 @@ def test_what_is_under_way_stops_with_who_waits_for_it(abandon: bool) -> None:
             stop.check()
         return item
 
-    results = overlap(work, range(100), stop)
+    results = map_in_order(work, range(100), stop)
     assert next(results) == 0
     if abandon:
         results.close()
@@ -48,7 +48,7 @@ def test_the_first_failure_is_raised_after_what_came_before_it() -> None:
     def work(item: int, _stop: Stop) -> int:
         return 10 // (2 - item)
 
-    results = overlap(work, range(9), Stop())
+    results = map_in_order(work, range(9), Stop())
     assert [next(results), next(results)] == [5, 10]
     with pytest.raises(ZeroDivisionError):
         next(results)

@@ -14,7 +14,7 @@ R = TypeVar("R")
 _AT_ONCE = 2
 
 
-def overlap(work: Callable[[T, Stop], R], items: Iterable[T], stop: Stop) -> Iterator[R]:
+def map_in_order(work: Callable[[T, Stop], R], items: Iterable[T], stop: Stop) -> Iterator[R]:
     """`work(item, stop)` for each item, in order of the items; what is under way is stopped when nobody waits for it.
 
     Raises what the first item raises that fails.
