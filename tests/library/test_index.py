@@ -1,5 +1,6 @@
 """The vector index is a cache: whatever happens to it, the database decides what is found."""
 
+import os
 import threading
 
 import numpy as np
@@ -50,6 +51,15 @@ def test_the_snapshot_is_written_only_when_something_changed(saved, library):
 @pytest.mark.parametrize("kept", [0, 1, 50, 200, -1])
 def test_a_torn_snapshot_is_built_anew(saved, reopen, kept):
     saved.write_bytes(saved.read_bytes()[:kept])
+    library = reopen()
+    assert not opened_from_disk(library)
+    assert library.search("dog", k=1)[0].text == "A dog barks."
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_a_pipe_in_the_place_of_the_snapshot_is_not_waited_for(saved, reopen):
+    saved.unlink()
+    os.mkfifo(saved)
     library = reopen()
     assert not opened_from_disk(library)
     assert library.search("dog", k=1)[0].text == "A dog barks."

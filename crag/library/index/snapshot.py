@@ -73,6 +73,8 @@ def read_snapshot(path: Path, is_wanted: Callable[[Header], bool]) -> Snapshot |
     """
     import faiss
 
+    if not path.is_file():  # to open a pipe would be to wait for somebody to write into it
+        return None
     try:
         with path.open("rb") as file:
             header = _read_header(file)
