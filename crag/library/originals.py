@@ -36,7 +36,7 @@ class Originals:
         """Removes every original but these. Only while nothing can be added: within a write transaction."""
         wanted = set(used)
         for path in self._folder.glob("*/*"):
-            if _NAME.fullmatch(path.name) and path.name not in wanted:
+            if _NAME.fullmatch(path.name) and path.name not in wanted and not path.is_dir():
                 path.unlink(missing_ok=True)
         remove_unfinished(self._folder)
 

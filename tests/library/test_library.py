@@ -118,6 +118,13 @@ def test_a_disk_that_fills_up_leaves_nothing_half_there_and_adding_works_again_a
     check_whole(library)
 
 
+def test_a_strange_folder_among_the_originals_does_no_harm(library, reopen):
+    strange = library.home / "originals" / "00" / f"{0:064}"
+    strange.mkdir(parents=True)
+    assert reopen().add_bytes("notes.md", NOTES).status == "added"
+    assert strange.is_dir()
+
+
 def test_names_are_shown_and_never_paths(library):
     result = library.add_bytes("../../etc/\x00pass\ud800wd\u202e.md", NOTES)
     assert result.title == "passwd.md"
