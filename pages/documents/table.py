@@ -35,7 +35,8 @@ def draw(collection: str) -> None:
     if not shown:
         st.caption("No document matches.")
         return
-    key = f"documents-{st.session_state.get('table_generation', 0)}"
+    # A selection is kept by row number: with other documents in the rows it would mean others than were chosen.
+    key = f"documents-{hash(tuple(source.id for source in shown))}"
     state: Any = st.dataframe(
         _rows(shown),
         key=key,
@@ -85,6 +86,8 @@ def _filtered(sources: list[Source]) -> list[Source]:
 
 
 def _kind(source: Source) -> str:
+    if source.kind == "html" and source.location.startswith(("http://", "https://")):
+        return words.KINDS["web"]
     return words.KINDS.get(source.kind, source.kind.capitalize())
 
 
@@ -137,7 +140,6 @@ def _remove(sources: list[Source]) -> None:
     with st.container(horizontal=True):
         if st.button("Remove", icon=":material/delete:", key="remove-confirmed"):
             application().library.remove([source.id for source in sources])
-            st.session_state.table_generation = st.session_state.get("table_generation", 0) + 1
             dialogs.close_and_redraw()
         if st.button("Keep", type="tertiary"):
             dialogs.close_and_redraw()

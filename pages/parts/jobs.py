@@ -13,13 +13,15 @@ from pages.parts.job_results import counted, draw_results
 from pages.parts.resources import application
 
 if TYPE_CHECKING:
-    from crag.library.jobs.rows import Job
+    from crag.library.jobs.rows import Job, JobState
 
 _NAME_WIDTH = 260
 _ROWS = 30
 _ROWS_IN_VIEW = 8
 _TALL = 340  # pixels: eight rows, and the top of one more
 _WAITING = ("waiting", "working")
+# What moves and what asks for a look first: a long list is cut at its end.
+_ORDER: dict[JobState, int] = {"working": 0, "failed": 1, "waiting": 2, "cancelled": 3, "done": 3}
 
 
 def draw() -> None:
@@ -43,8 +45,16 @@ def _block(was_active: bool) -> None:
             else:
                 st.button("Dismiss all", type="tertiary", key="dismiss-all", on_click=_dismiss_all)
         with st.container(gap="xxsmall", height=_TALL if len(jobs) > _ROWS_IN_VIEW else "content", border=False):
-            for job in jobs[-_ROWS:]:
+            for job in sorted(jobs, key=_rank)[:_ROWS]:
                 _row(job)
+            if len(jobs) > _ROWS:
+                st.caption(f"and {len(jobs) - _ROWS:,} more")
+
+
+def _rank(job: Job) -> int:
+    """Where a job stands in the list; one that was refused a file counts as refused."""
+    refused = any(result.status == "failed" for result in job.results)
+    return _ORDER["failed" if refused and job.finished else job.state]
 
 
 def _headline(jobs: list[Job]) -> str:
@@ -67,7 +77,7 @@ def _headline(jobs: list[Job]) -> str:
 
 def _row(job: Job) -> None:
     waiting = job.state in _WAITING
-    tall = len(job.results) > 1
+    tall = len(job.results) > 1 or any(result.older for result in job.results)
     with st.container(horizontal=True, vertical_alignment="top" if tall else "center", wrap=False):
         if is_phone():  # too narrow for two columns
             with st.container(gap=None):

@@ -8,6 +8,7 @@ from crag.library.jobs.rows import JobRows, new_job
 from crag.library.jobs.spool import Spool
 from crag.types import RunOptions
 from pages.documents import collections, moving, table
+from pages.parts import jobs
 from tests.ui.conftest import NOTES, labels, said, until
 
 
@@ -90,6 +91,30 @@ def test_jobs_that_were_left_go_on_with_the_next_start(chat, services):
     chat.switch_page("pages/documents/page.py").run()
     until(chat, lambda: said(chat, "Added 1 document"))
     assert len(chat.dataframe[0].value) == 1
+
+
+def test_what_was_refused_stands_before_what_was_added_and_a_long_list_is_cut(chat, services, monkeypatch):
+    monkeypatch.setattr(jobs, "_ROWS", 2)
+    for number in range(3):
+        services.jobs.submit_bytes(f"{number}.txt", f"The lift was serviced in {number + 2020}.".encode())
+    services.jobs.submit_bytes("empty.txt", b"")
+    chat.run()
+    chat.switch_page("pages/documents/page.py").run()
+    until(chat, lambda: said(chat, "Added 3 documents"))
+    rows = [item.value for item in chat.markdown if ".txt" in item.value]
+    assert len(rows) == 2
+    assert "empty" in rows[0]
+    assert said(chat, "and 2 more")
+
+
+def test_a_selection_does_not_pass_to_other_documents(chat, notes, services):
+    """The table knows what is chosen by its row number, so other documents in the rows need another table."""
+    chat.run()
+    chat.switch_page("pages/documents/page.py").run()
+    before = chat.dataframe[0].proto.id
+    assert chat.run().dataframe[0].proto.id == before
+    services.library.add_bytes("minutes.md", b"The board met in May.")
+    assert chat.run().dataframe[0].proto.id != before
 
 
 def test_addresses_are_taken_line_by_line_and_inside_ones_refused(chat, services):
