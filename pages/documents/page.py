@@ -47,7 +47,7 @@ def _head() -> None:
 
 
 def _add(collection: str) -> None:
-    files, addresses = st.columns(2, gap="large")
+    files, addresses = st.columns(2, gap="medium")
     with files:
         adding.uploader("Add files", collection)
     with addresses:

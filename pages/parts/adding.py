@@ -13,7 +13,7 @@ from pages.parts.resources import application
 UPLOAD_TYPES = ["pdf", "docx", "pptx", "xlsx", "odt", "epub", "eml", "html", "htm", "csv", "tsv", "json", "jsonl"]
 UPLOAD_TYPES += ["md", "markdown", "txt", "zip", "png", "jpg", "jpeg", "tif", "tiff"]
 # Plain words: the label is read out as it is written.
-_KINDS = "PDF, Office, EPUB, e-mail, HTML, CSV, JSON, Markdown, text, pictures or ZIP"
+_KINDS = "PDF, Office, EPUB, e-mail, HTML, CSV, text, pictures, ZIP"
 
 
 def uploader(label: str, collection: str = "") -> None:

@@ -100,7 +100,7 @@ def _page(view: SourceView, passage: Passage, path: Path, pages: int) -> None:
     own = passage.page or 1
     number = min(max(1, st.session_state.get(key, own)), pages)
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        meaning = " · pale: the graded passage, strong: what the answer rests on" if number == own else ""
+        meaning = f" · {_meaning(view)}" if number == own else ""
         st.markdown(f":small[Page {number} of {pages}{words.grey(meaning)}]", width="content")
         with st.container(horizontal=True, width="content"):
             for word, icon, side, to in (
@@ -123,6 +123,10 @@ def _page(view: SourceView, passage: Passage, path: Path, pages: int) -> None:
     )
     with st.container(border=True):
         st.image(picture, width="stretch", alt=f"Page {number} of {passage.title}")
+
+
+def _meaning(view: SourceView) -> str:
+    return "pale: the graded passage, strong: what the answer rests on" if view.run_id else "marked: the passage"
 
 
 def _turn(key: str, number: int) -> None:

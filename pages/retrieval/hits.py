@@ -35,7 +35,7 @@ def draw(number: int, hit: Hit, on_open: Callable[[int], None]) -> None:
 
 def _scores(hit: Hit) -> str:
     """The fused score, and the rank and score by words and by meaning."""
-    by_words = f"{_nth(hit.words_rank)}, {hit.words:.1f}" if hit.words_rank else "none of them"
+    by_words = f"{_nth(hit.words_rank)}, {hit.words:.1f}" if hit.words_rank else "none shared"
     if hit.cosine is None:
         by_meaning = "no vector yet"
     else:

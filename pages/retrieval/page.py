@@ -15,10 +15,16 @@ _EVERYTHING = "All documents"
 _LONGEST_QUERY = 2_000
 _MOST_HITS = 50
 _DOCUMENTS = "pages/documents/page.py"
+_LEGEND = {
+    "Score": "words and meaning weighed together, 1.00 at most",
+    "words": "rank and score (BM25) by the words it shares with the question",
+    "meaning": "rank and cosine by vectors, 1.00 at most",
+}
 
 
 def main() -> None:
     """Draw the page."""
+    _legend()
     _head()
     if not application().library.size():
         st.caption("The library is empty: add documents first, then see here what a question finds in them.")
@@ -28,6 +34,14 @@ def main() -> None:
         _search(query, k, collection)
     if passage_id := st.session_state.get("opened_passage"):
         source.open_passage(passage_id, _close)
+
+
+def _legend() -> None:
+    """How a hit is read, in the sidebar."""
+    with st.sidebar, st.container(gap="xsmall"):
+        st.markdown("**How to read a hit**")
+        for name, meaning in _LEGEND.items():
+            st.markdown(f":small[{name} {words.grey(meaning)}]")
 
 
 def _head() -> None:

@@ -12,9 +12,9 @@ from pages.settings import backup, embeddings, rows
 def main() -> None:
     """Draw the page."""
     with st.sidebar:
-        st.caption("Settings come from the environment or from the file .env in the project folder.")
+        st.caption("What you change here is saved at once. All else comes from the environment or from the file .env.")
     st.title("Settings", anchor=False)
-    st.caption("Read at the start of the application. A conversation can differ: its chips above the question box win.")
+    st.caption("A conversation can differ: its chips above the question box win.")
     _models()
     embeddings.draw()
     _web()
