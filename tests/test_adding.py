@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from crag.commands import watching
 from crag.library.adding.watched import Watched
 from tests.doubles.web import serving
 from tests.served import ROOT
+from tests.waiting import wait_until
 
 TEXT = "The lift is serviced in {} by Otis, who come with two people and a van."
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
@@ -82,13 +82,6 @@ def meanwhile():
     for thread in threads:
         thread.join(timeout=30)
     assert failures == []
-
-
-def wait_until(condition, seconds=30.0):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.02)
 
 
 def test_many_files_give_their_results_in_the_order_given(crag, folder):

@@ -24,6 +24,7 @@ from typing import Any, Self
 
 from tests.doubles.little_model import answer_like_a_little_model, embed_words
 from tests.doubles.ollama_values import LLAMA, NOMIC, Asked, Model, Say
+from tests.waiting import wait_until
 
 
 class Dropped(Exception):
@@ -101,10 +102,7 @@ class ScriptedOllama:
 
     def wait_until(self, condition: Callable[[], object], seconds: float = 5.0) -> None:
         """Wait for something to become true of the requests; fails the test when it does not."""
-        end = time.monotonic() + seconds
-        while not condition():
-            assert time.monotonic() < end, "the scripted server waited in vain"
-            time.sleep(0.005)
+        wait_until(condition, seconds)
 
 
 class _Server(ThreadingHTTPServer):

@@ -19,8 +19,8 @@ from crag.library import Library
 from crag.library.adding.reading import GuardedReader
 from crag.library.parse import Limits, parse
 from crag.stopping import Stop
-from tests.library import hostile
-from tests.library.packages import epub, odt, page
+from tests.library.parse import hostile
+from tests.library.parse.packages import epub, odt, page
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="only Linux bounds the memory of a process")
 HELLO = "Hello from the page"

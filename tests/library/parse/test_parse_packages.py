@@ -16,7 +16,7 @@ from crag.errors import SourceRefused
 from crag.library.parse import Limits, parse
 from crag.library.parse.document import Block, Document
 from crag.stopping import Stop
-from tests.library.packages import epub, odt, page, zipped
+from tests.library.parse.packages import epub, odt, page, zipped
 
 
 def read(name: str, data: bytes, **limits: int) -> Document:

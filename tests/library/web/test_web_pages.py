@@ -15,7 +15,7 @@ from crag.settings import Settings
 from crag.stopping import Stop
 from tests.doubles.library import HashEmbedder, Shelf
 from tests.doubles.web import serving
-from tests.library.test_jobs import wait_until
+from tests.waiting import wait_until
 
 PAGE = "<html><head><title>{0}</title></head><body><article><h1>{0}</h1><p>{1}</p></article></body></html>"
 CATS = PAGE.format("All about cats", "The cat sleeps on the warm roof for most of the day. " * 5).encode()

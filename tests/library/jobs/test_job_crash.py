@@ -9,7 +9,8 @@ from crag.library import IngestJobs
 from crag.library.jobs import workers
 from crag.library.jobs.rows import JobRows, new_job
 from tests.library.crashing import NOTES, check_whole, python
-from tests.library.test_jobs import spooled, wait_until
+from tests.library.jobs.test_jobs import spooled
+from tests.waiting import wait_until
 
 KILLED = """
 import os, signal, sys, threading, time

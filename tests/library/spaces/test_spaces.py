@@ -16,6 +16,7 @@ from crag.library.spaces import embedders
 from crag.library.spaces.rows import activate_space
 from crag.stopping import Stop
 from tests.doubles.library import HashEmbedder, Shelf, index_of
+from tests.waiting import wait_until
 
 NOTES = "\n".join(f"Line {n} speaks of topic {n % 7} and word{n}." for n in range(300)).encode()
 OLD, NEW = "double:hash", "double:new"
@@ -200,8 +201,7 @@ def test_going_back_sticks_until_it_is_chosen_anew(switching, reopen, old, new):
 def test_cancelling_stays_with_what_answers(switching, reopen, old, new):
     new.before_batch = lambda: new.embedded >= 256 and time.sleep(0.3)
     switching.space_work.begin()
-    while states(switching).get(NEW, ("", 0))[1] < 256:
-        time.sleep(0.005)
+    wait_until(lambda: states(switching).get(NEW, ("", 0))[1] >= 256)
     switching.space_work.cancel()
     assert switching.space_work.wait(20)
     assert (answers(switching), switching.space_work.fault) == (OLD, "")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import pytest
 
 from crag.library.parse import process
 from crag.library.parse.forks import ForkServer
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 CHILD = """
@@ -67,10 +67,7 @@ def test_killing_takes_what_the_child_started(server: ForkServer, tmp_path: Path
         started = int(child.stdout.readline())
         child.kill()
     assert child.wait() == -signal.SIGKILL
-    deadline = time.monotonic() + 10
-    while psutil.pid_exists(started) and psutil.Process(started).status() != "zombie":
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_until(lambda: not psutil.pid_exists(started) or psutil.Process(started).status() == "zombie")
     child.kill()
 
 

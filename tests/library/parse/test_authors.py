@@ -10,7 +10,7 @@ from reportlab.pdfgen.canvas import Canvas
 from crag.library.parse import parse
 from crag.library.parse.document import Document
 from crag.stopping import Stop
-from tests.library.packages import epub, page
+from tests.library.parse.packages import epub, page
 
 PACKAGE = """<package xmlns="http://www.idpf.org/2007/opf"><metadata xmlns:dc="http://purl.org/dc/elements/1.1/">
 <dc:title>On Foxes</dc:title><dc:creator>Ada Lovelace</dc:creator><dc:creator>Charles Babbage</dc:creator>

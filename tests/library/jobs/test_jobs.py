@@ -15,6 +15,7 @@ from crag.library.jobs import workers as job_workers
 from crag.library.jobs.rows import JobRows, new_job
 from crag.library.jobs.spool import Spool
 from tests.library.crashing import NOTES
+from tests.waiting import wait_until
 
 
 @pytest.fixture
@@ -26,13 +27,6 @@ def jobs(library):
 
 def open_jobs(library):
     return IngestJobs(library._database, library)
-
-
-def wait_until(condition, seconds=10.0):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.005)
 
 
 def states(jobs):
