@@ -14,7 +14,7 @@ from crag.library.cleaning import clean_text, display_name
 from crag.library.collections import collection_name
 from crag.library.originals import Originals
 from crag.library.rows import Description, Identity, NewPassages, Stored
-from crag.library.search.fulltext import index_terms
+from crag.library.search.fulltext import passage_terms
 from crag.library.spaces.answering import Answering
 from crag.library.store import SpaceSwitched, Store
 from crag.progress import Report
@@ -105,9 +105,10 @@ class Ingest:
         if vectors is None:
             vectors = embed_in_batches(embedder, texts, report, stop)
         terms = []
-        for text in texts:
+        for chunk, text in zip(reading.chunks, texts, strict=True):
             stop.check()
-            terms.append(index_terms(passage_text(reading.title, text)))  # words of the title find its passages
+            above = passage_text(reading.title, text).removesuffix(chunk.text)  # words of the title find its passages
+            terms.append(passage_terms(above, chunk.text))
         return NewPassages(reading.chunks, terms, vectors, embedder.space, embedder.canary, active.number)
 
 
@@ -158,4 +159,6 @@ def check_size(size: int, limit_bytes: int) -> None:
 def _identify(incoming: Incoming) -> Identity:
     digest = hashlib.sha256(incoming.document.data).hexdigest()
     collection = collection_name(incoming.collection)
-    return Identity(collection, clean_text(incoming.location), incoming.located, digest, len(incoming.document.data))
+    # The place of a file is kept as it is, so that it is found again; bytes that are no UTF-8 are written out.
+    location = incoming.location.encode("utf-8", "backslashreplace").decode()
+    return Identity(collection, location, incoming.located, digest, len(incoming.document.data))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from itertools import islice
+from collections.abc import Mapping
+from itertools import islice, pairwise
 
 from crag.language import words
-from crag.library.search.fulltext import fold_accents
+from crag.library.search.fulltext import PassageTerms, fold_accents
 from crag.protocols import TermStatistics
 
 # The usual values of BM25 (Robertson and Zaragoza 2009): how soon a term has been said often enough, and how far long
@@ -32,14 +32,32 @@ def weigh_terms(query: str, statistics: TermStatistics) -> dict[str, float]:
     return {term: share * rarity[term] for term, share in shares.items()}
 
 
-def score_words(weights: Mapping[str, float], texts: Mapping[int, Sequence[str]]) -> dict[int, float]:
-    """The BM25 score of each text, given as its terms, by id; lengths are compared with the mean of these texts."""
+def weigh_neighbours(query: str, weights: Mapping[str, float]) -> dict[tuple[str, str], float]:
+    """Words that follow each other in the query count as one word more, of their mean weight (`weigh_terms`).
+
+    So what says a title word by word comes before what speaks of the same things: the ordered pairs of Metzler and
+    Croft, "A Markov Random Field Model for Term Dependencies" (SIGIR 2005). Keys: the last term of a word, the first
+    of the next.
+    """
+    cut = [found for _, found in words(fold_accents(query))]
+    pairs = {(before[-1], after[0]) for before, after in pairwise(cut)}
+    return {(a, b): (weights[a] + weights[b]) / 2 for a, b in pairs if a != b and a in weights and b in weights}
+
+
+def score_words(
+    weights: Mapping[str, float], neighbours: Mapping[tuple[str, str], float], texts: Mapping[int, PassageTerms]
+) -> dict[int, float]:
+    """The BM25 score of each passage by id, and once the weight of each pair of neighbours that its own text holds.
+
+    Lengths are compared with the mean of these passages.
+    """
     mean = sum(map(len, texts.values())) / max(1, len(texts))
     scores = {}
     for id_, terms in texts.items():
-        counts = Counter(term for term in terms if term in weights)
+        counts = Counter(term for part in (terms.above, terms.text) for term in part if term in weights)
         length = 1 - _LENGTH_SHARE + _LENGTH_SHARE * len(terms) / max(1.0, mean)
-        scores[id_] = sum(
+        said = sum(
             weights[term] * count * (_SATURATION + 1) / (count + _SATURATION * length) for term, count in counts.items()
         )
+        scores[id_] = said + sum(neighbours[pair] for pair in neighbours.keys() & pairwise(terms.text))
     return scores

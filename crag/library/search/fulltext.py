@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -18,11 +19,34 @@ if TYPE_CHECKING:
     from crag.library.index.idset import IdSet
 
 _MOST_TERMS = 64
+_BORDER = "\n"  # between the terms above a passage and its own; to the tokenizer a blank like any other
 _TERMS = text("SELECT rowid, terms FROM passage_terms WHERE rowid IN :ids").bindparams(bindparam("ids", expanding=True))
 
 
+@dataclass(frozen=True, slots=True)
+class PassageTerms:
+    """The terms of a passage in order: of the title and heading put above it, and of its own text."""
+
+    above: Sequence[str]
+    text: Sequence[str]
+
+    def __len__(self) -> int:
+        return len(self.above) + len(self.text)
+
+    @classmethod
+    def from_row(cls, row: str) -> PassageTerms:
+        """As `passage_terms` wrote them."""
+        above, _, text = row.rpartition(_BORDER)
+        return cls(above.split(), text.split())
+
+
+def passage_terms(above: str, body: str) -> str:
+    """The terms of a passage as the full-text index keeps them, those of what stands above it first."""
+    return f"{index_terms(above)}{_BORDER}{index_terms(body)}"
+
+
 def index_terms(body: str) -> str:
-    """The terms of a text, as the full-text index keeps them: one space between two."""
+    """The terms of a text, one space between two."""
     return " ".join(filter(None, map(_terms_of_word, body.split())))
 
 
@@ -53,10 +77,11 @@ class FullText:
         wanted = list(dict.fromkeys(terms(fold_accents(query))))[:_MOST_TERMS]
         return self._postings.search(self._frequencies.read(wanted), limit, allowed)
 
-    def read_terms(self, ids: Sequence[int]) -> dict[int, list[str]]:
-        """The terms of these passages in order, those of the title first, by id; at most a few hundred at a time."""
+    def read_terms(self, ids: Sequence[int]) -> dict[int, PassageTerms]:
+        """The terms of these passages by id; at most a few hundred at a time."""
         with self._database.read() as connection:
-            return {row.rowid: row.terms.split(" ") for row in connection.execute(_TERMS, {"ids": list(ids)})}
+            rows = connection.execute(_TERMS, {"ids": list(ids)})
+            return {row.rowid: PassageTerms.from_row(row.terms) for row in rows}
 
     def idf(self, wanted: Sequence[str]) -> dict[str, float]:
         """The weight of each term in this library (`inverse_frequency`)."""

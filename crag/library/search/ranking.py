@@ -8,7 +8,7 @@ from itertools import islice
 
 from crag.database import Database
 from crag.library.passages import read_cosines, read_passages
-from crag.library.search.bm25 import score_words, weigh_terms
+from crag.library.search.bm25 import score_words, weigh_neighbours, weigh_terms
 from crag.library.search.duplicates import Fingerprint, are_duplicates, take_fingerprint
 from crag.library.search.fulltext import FullText
 from crag.library.search.fusion import fuse, ranks
@@ -33,7 +33,7 @@ def rank(
     """
     weights = weigh_terms(query, full_text)
     terms = full_text.read_terms(ids)
-    words = score_words(weights, terms)
+    words = score_words(weights, weigh_neighbours(query, weights), terms)
     cosines = read_cosines(database, *embedded, list(words)) if embedded else {}
     scores = fuse(words, cosines, read_weight(database, embedded[0]).share if embedded else 0.0)
     by_words, by_meaning = ranks(words), ranks(cosines)
@@ -45,7 +45,7 @@ def rank(
             by_words.get(id_),
             cosines.get(id_),
             by_meaning.get(id_),
-            frozenset(weights.keys() & terms[id_]),
+            frozenset(weights.keys() & {*terms[id_].above, *terms[id_].text}),
         )
 
 

@@ -19,8 +19,8 @@ from crag.language import sentences, terms
 from crag.library.adding.ingest import embed_in_batches, passage_text
 from crag.library.index.vector_index import VectorIndex
 from crag.library.passages import read_cosines
-from crag.library.search.bm25 import score_words, weigh_terms
-from crag.library.search.fulltext import FullText, index_terms
+from crag.library.search.bm25 import score_words, weigh_neighbours, weigh_terms
+from crag.library.search.fulltext import FullText, PassageTerms, index_terms
 from crag.library.search.fusion import fuse, ranks
 from crag.progress import Report, silent
 from crag.protocols import Embedder, Vectors
@@ -104,8 +104,9 @@ def _try(
     vector = embedder.embed_query(probe.sentence)
     near = index.search(vector, _DEPTH)
     ids = list(dict.fromkeys([probe.passage_id, *full_text.search(probe.sentence, _DEPTH), *near]))
-    texts = full_text.read_terms(ids) | {probe.passage_id: index_terms(probe.rest).split()}
-    words = score_words(weigh_terms(probe.sentence, full_text), texts)
+    texts = full_text.read_terms(ids) | {probe.passage_id: PassageTerms((), index_terms(probe.rest).split())}
+    weights = weigh_terms(probe.sentence, full_text)
+    words = score_words(weights, weigh_neighbours(probe.sentence, weights), texts)
     cosines = read_cosines(database, embedder.space, vector, ids)
     cosines[probe.passage_id] = float(rest @ vector)
     return [1 / ranks(fuse(words, cosines, share)).get(probe.passage_id, len(ids) + 1) for share in SHARES]

@@ -2,8 +2,9 @@
 
 import pytest
 
-from crag.library.search.bm25 import score_words, weigh_terms
+from crag.library.search.bm25 import score_words, weigh_neighbours, weigh_terms
 from crag.library.search.duplicates import are_duplicates, take_fingerprint
+from crag.library.search.fulltext import PassageTerms, passage_terms
 from crag.library.search.fusion import fuse, ranks
 
 NOTICE = "This report is confidential. It may not be copied, shown or passed on without the consent of the board."
@@ -31,11 +32,50 @@ def test_a_long_word_does_not_outweigh_short_ones_by_its_length():
 
 
 def test_terms_said_more_often_and_in_less_text_score_higher():
-    texts = {1: ["fox"], 2: ["fox", "fox"], 3: ["fox", "dog", "dog", "dog"], 4: ["dog"]}
-    scores = score_words({"fox": 2.0}, texts)
+    texts = {1: "fox", 2: "fox fox", 3: "fox dog dog dog", 4: "dog"}
+    scores = score_words({"fox": 2.0}, {}, {id_: PassageTerms.from_row(row) for id_, row in texts.items()})
     assert sorted(scores, key=scores.__getitem__) == [4, 3, 1, 2]
     assert scores[4] == 0
-    assert score_words({}, {}) == {}
+    assert score_words({}, {}, {}) == {}
+
+
+def test_words_said_in_the_order_of_the_query_count_more_but_not_those_of_the_title_above():
+    rows = {
+        1: passage_terms("", "Foxes are quick, brown and red; quick and brown."),
+        2: passage_terms("", "The quick, brown foxes and many other beasts that run in the woods at night."),
+        3: passage_terms("Quick brown foxes", "Beasts that run in the woods at night, and others."),
+    }
+    texts = {id_: PassageTerms.from_row(row) for id_, row in rows.items()}
+    weights = weigh_terms("Quick brown foxes", AllAlike())
+    alone = score_words(weights, {}, texts)
+    beside = score_words(weights, weigh_neighbours("Quick brown foxes", weights), texts)
+    assert {id_: beside[id_] - alone[id_] for id_ in texts} == pytest.approx({1: 1, 2: 2, 3: 0})
+    assert max(alone, key=alone.__getitem__) == 1
+    assert max(beside, key=beside.__getitem__) == 2
+
+
+def test_pairs_of_characters_within_a_word_are_no_neighbours():
+    weights = weigh_terms("방탄소년단은 데뷔", AllAlike())
+    assert list(weigh_neighbours("방탄소년단은 데뷔", weights)) == [("년단", "데뷔")]
+    assert weigh_neighbours("fox fox", {"fox": 1.0}) == {}
+
+
+TITLE = "Type Specialization for Dynamic Languages"
+PAPER = f"""
+# {TITLE}
+{TITLE}, by Ann, Bob, Cid, Dan, Eve and Fay.
+Types of dynamic languages are known late, and specialization needs one type.
+A specialization of each type makes dynamic typing quick in such languages.
+Specialization, in languages of a dynamic kind, is done by type.
+"""
+OTHERS = "\n".join(f"Page {n} speaks of something else, such as cooking, walking or sleeping." for n in range(20))
+
+
+def test_a_title_finds_the_passage_that_holds_it_among_all_those_under_it(library):
+    library.add_bytes("paper.md", PAPER.encode())
+    library.add_bytes("others.md", OTHERS.encode())
+    [first] = [hit.passage.text for hit in library.explain(TITLE) if hit.words_rank == 1]
+    assert first.startswith(f"{TITLE}, by")
 
 
 def test_fusion_weighs_both_on_one_scale():
