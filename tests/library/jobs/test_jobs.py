@@ -47,7 +47,7 @@ def test_jobs_run_to_their_end_and_say_what_became_of_each(jobs, library):
     assert (bad.state, bad.result.error.code) == ("failed", "corrupt")
     assert (blocked.state, blocked.result.error.code) == ("failed", "blocked_url")
     assert library.search("cat")[0].text == "The cat sleeps."
-    assert spooled(library) == []
+    wait_until(lambda: not spooled(library))
 
 
 def test_waiting_uploads_lie_on_disk_and_two_are_worked_on_at_once(jobs, library, reader):
@@ -133,7 +133,7 @@ def test_closing_lets_jobs_wait_and_the_next_process_goes_on_with_them(library, 
     later.resume()
     wait_until(lambda: not later.active)
     assert [(job.name, job.result.status) for job in later.jobs()] == [(f"{n}.txt", "added") for n in range(4)]
-    assert spooled(library) == []
+    wait_until(lambda: not spooled(library))
     later.close()
 
 
