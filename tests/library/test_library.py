@@ -1,6 +1,7 @@
 """Adding, listing, removing and refreshing, over a real database."""
 
 import hashlib
+import sys
 from pathlib import Path
 
 import pytest
@@ -155,6 +156,19 @@ def test_refreshing_reads_again_and_keeps_what_is_gone_from_disk(library, tmp_pa
     (gone,) = library.refresh([added.id])
     assert (gone.status, gone.error.code) == ("failed", "unreachable")
     assert {source.id for source in library.sources()} == {added.id, upload.id}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not tell such names apart, or refuse them")
+def test_files_whose_names_look_alike_stay_apart_and_are_found_again(library, tmp_path):
+    names = ["e\u0301.txt", "\u00e9.txt", "a.txt", "a\x01.txt", "a\udcfe.txt", "a\udcff.txt"]
+    for name in names:
+        (tmp_path / name).write_text(f"This is {ascii(name)}.")
+        assert library.add_path(tmp_path / name).status == "added"
+    for name in names[:4]:
+        (tmp_path / name).write_text(f"This is now {ascii(name)}.")
+    refreshed = [result.status for result in reversed(library.refresh())]
+    assert refreshed == ["replaced"] * 4 + ["failed"] * 2  # the last two have names that no text can hold
+    assert len(library.sources()) == len(names)
 
 
 def test_a_location_that_now_holds_a_known_text_gives_up_its_old_one(library, tmp_path):
