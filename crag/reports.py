@@ -142,15 +142,20 @@ def sources_text(trace: Trace) -> str:
     return printable("\n".join([*lines, *(f"Note: {note}" for note in trace.notes)]))
 
 
+def amount(number: int, noun: str) -> str:
+    """A number with its noun: 1 passage, 1,284 passages."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def added_text(result: AddResult) -> str:
     """One line about one source that was to be added."""
     if result.error:
         return printable(f"✗ {result.source}: {result.error.message}")
-    pages = f"{result.pages} pages, " if result.pages else ""
+    pages = f"{amount(result.pages, 'page')}, " if result.pages else ""
     if result.status == "unchanged":
         return printable(f"✓ {result.source}: unchanged, it was already here as “{result.title}”")
     words = {"added": "added", "replaced": "replaced by its new text"}
-    return printable(f"✓ {result.title}: {words[result.status]}, {pages}{result.passages} passages")
+    return printable(f"✓ {result.title}: {words[result.status]}, {pages}{amount(result.passages, 'passage')}")
 
 
 def check_text(check: Check) -> str:

@@ -15,20 +15,23 @@ def register(command: AddCommand) -> None:
     """Adds the parsers of these commands."""
     command("collections", list_collections)
     renaming = command("collections rename", rename)
-    renaming.add_argument("name", type=text)
-    renaming.add_argument("new_name", type=text)
+    renaming.add_argument("name", type=text, help="the collection, as `collections` shows it")
+    renaming.add_argument("new_name", type=text, help="what it shall be called")
     moving = command("collections move", move)
-    moving.add_argument("name", type=text)
-    moving.add_argument("ids", type=text, nargs="+", metavar="ID")
+    moving.add_argument("name", type=text, help="the collection to move them to")
+    moving.add_argument("ids", type=text, nargs="+", metavar="ID", help="the id of a document, as `list` shows it")
     deleting = command("collections delete", delete)
-    deleting.add_argument("name", type=text)
+    deleting.add_argument("name", type=text, help="the collection")
     deleting.add_argument("--with-documents", action="store_true", help="needed where it holds any")
 
 
 def list_collections(application: Application, options: argparse.Namespace) -> int:
     """Lists collections; renames and deletes them, and moves documents between them."""
     found = application.library.collections()
-    lines = "\n".join(f"{one.name}  ({one.sources} documents, {one.passages} passages)" for one in found)
+    lines = "\n".join(
+        f"{one.name}  ({reports.amount(one.sources, 'document')}, {reports.amount(one.passages, 'passage')})"
+        for one in found
+    )
     finish(options.json, {"collections": [reports.collection(one) for one in found]}, lines)
     return OK
 
@@ -55,7 +58,7 @@ def delete(application: Application, options: argparse.Namespace) -> int:
     held = len(application.library.sources(options.name))
     if held and not options.with_documents:
         raise BadRequest(
-            f"“{options.name}” holds {held} documents; nothing was deleted.",
+            f"“{options.name}” holds {reports.amount(held, 'document')}; nothing was deleted.",
             "Move them, or add --with-documents to delete them, too.",
         )
     application.library.delete_collection(options.name)

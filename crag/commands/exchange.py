@@ -27,17 +27,19 @@ def register(command: AddCommand) -> None:
     """Adds the parsers of these commands."""
     exporting = command("export", export)
     exporting.add_argument("destination", type=place, metavar="DEST", help="a new folder (langchain) or file (jsonl)")
-    exporting.add_argument("--format", choices=get_args(ExportFormat), required=True)
-    exporting.add_argument("--collection", type=text, default="")
+    exporting.add_argument("--format", choices=get_args(ExportFormat), required=True, help="what DEST becomes")
+    exporting.add_argument("--collection", type=text, default="", help="only this collection (default: all)")
     exporting.add_argument("--vectors", action="store_true", help="JSON Lines with the vector of each passage")
     importing = command("import", import_passages)
     importing.add_argument(
         "path", type=place, metavar="PATH", help="a folder saved by LangChain's FAISS, a zip of one, or JSON Lines"
     )
-    importing.add_argument("--collection", type=text, default=DEFAULT_COLLECTION)
+    importing.add_argument(
+        "--collection", type=text, default=DEFAULT_COLLECTION, help="where they go (default: %(default)s)"
+    )
     command("backup", backup, early=True).add_argument("file", type=place, metavar="FILE", help="a new file")
     restoring = command("restore", restore, early=True)
-    restoring.add_argument("file", type=place, metavar="FILE")
+    restoring.add_argument("file", type=place, metavar="FILE", help="a file that `backup` wrote")
     restoring.add_argument("--replace", action="store_true", help="move the library that is there aside first")
 
 

@@ -62,7 +62,7 @@ def _bars() -> rich.progress.Progress:
 
     return Progress(
         column("{task.description}"),
-        BarColumn(),
+        BarColumn(bar_width=20),  # what happens has to fit beside it in 80 columns
         column("{task.fields[stage]}"),
         console=Console(stderr=True, highlight=False),
         expand=True,
