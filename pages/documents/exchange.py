@@ -12,6 +12,7 @@ from crag.types import DEFAULT_COLLECTION, AddResult, Progress
 from pages.documents import dialogs
 from pages.parts import markdown, words
 from pages.parts.resources import application
+from pages.parts.results import draw_refusals, summarize
 
 EXPORT, IMPORT = "export", "import"
 # A download is held in memory as a whole; passages with their vectors take about this much each.
@@ -22,7 +23,6 @@ _FORMATS = {
     "jsonl": "JSON Lines: one passage a line",
 }
 _ENDINGS = {"langchain": "zip", "jsonl": "jsonl"}
-_NAMED = 8
 
 
 def draw_menu(collection: str) -> None:
@@ -98,15 +98,8 @@ def _take_in(file: Any, collection: str) -> list[AddResult]:
 
 
 def _tell(results: list[AddResult]) -> None:
-    statuses = [result.status for result in results]
-    facts = [f"{statuses.count(status)} {status}" for status in ("added", "unchanged", "failed") if status in statuses]
-    st.markdown(f"{words.count(len(results), 'document')}: {', '.join(facts)}.")
-    refused = [result for result in results if result.error is not None]
-    for result in refused[:_NAMED]:
-        assert result.error is not None  # noqa: S101 — chosen so
-        st.caption(f":red[:material/error:] {markdown.label(result.title, 80)}: {markdown.label(result.error.message)}")
-    if len(refused) > _NAMED:
-        st.caption(f"and {len(refused) - _NAMED:,} more")
+    st.markdown(f"{words.count(len(results), 'document')}: {summarize(results)}.")
+    draw_refusals(results)
 
 
 def _forget() -> None:

@@ -8,6 +8,7 @@ from crag.types import AddResult, Progress
 from pages.documents import dialogs
 from pages.parts import markdown, words
 from pages.parts.resources import application
+from pages.parts.results import draw_refusals, summarize
 
 REFRESH = "refresh documents"
 
@@ -33,22 +34,9 @@ def _refresh(source_ids: list[str] | None) -> None:
         st.session_state.refreshed = application().library.refresh(source_ids, progress=show)
         bar.empty()
     results: list[AddResult] = st.session_state.refreshed
-    st.markdown(_summary(results))
-    for result in results:
-        if result.error is not None:
-            st.caption(
-                f":red[:material/error:] {markdown.label(result.title, 80)}: {markdown.label(result.error.message)}"
-            )
+    told = summarize(results) or "nothing to do"
+    st.markdown(f"{words.count(len(results), 'document')} read again: {told}.")
+    draw_refusals(results)
     if st.button("Close"):
         _close()
         st.rerun()
-
-
-def _summary(results: list[AddResult]) -> str:
-    statuses = [result.status for result in results]
-    facts = [
-        f"{statuses.count(status)} {word}"
-        for status, word in (("replaced", "replaced"), ("unchanged", "unchanged"), ("failed", "failed"))
-        if status in statuses
-    ]
-    return f"{words.count(len(results), 'document')} read again: {', '.join(facts) or 'nothing to do'}."

@@ -9,8 +9,8 @@ import streamlit as st
 from crag.types import Progress
 from pages.parts import markdown, words
 from pages.parts.device import is_phone
-from pages.parts.job_results import counted, draw_results
 from pages.parts.resources import application
+from pages.parts.results import counted, draw_results
 
 if TYPE_CHECKING:
     from crag.library.jobs.rows import Job, JobState

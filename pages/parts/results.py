@@ -1,4 +1,4 @@
-"""What became of each file of a job: one line for a file alone, a list that opens for folder, archive, site."""
+"""What became of what was to be added: a line for a file alone, a list that opens for many, and a count."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from crag.library.jobs.rows import Job
 
 _LISTED = 100
+_NAMED = 8
 _ORDER: dict[AddStatus, str] = {
     "failed": "refused",
     "added": "added",
@@ -29,6 +30,20 @@ def counted(results: Sequence[AddResult], status: AddStatus) -> str:
     return f"{number:,} {_ORDER[status]}" if number else ""
 
 
+def summarize(results: Sequence[AddResult]) -> str:
+    """How many became what: *1 refused, 3 added*."""
+    return ", ".join(fact for status in _ORDER if (fact := counted(results, status)))
+
+
+def draw_refusals(results: Sequence[AddResult]) -> None:
+    """Why the first few were refused, and how many more were."""
+    refused = [(result.title, result.error.message) for result in results if result.error is not None]
+    for title, message in refused[:_NAMED]:
+        st.caption(f":red[:material/error:] {markdown.label(title, 80)}: {markdown.label(message)}")
+    if len(refused) > _NAMED:
+        st.caption(f"and {len(refused) - _NAMED:,} more")
+
+
 def draw_results(job: Job) -> None:
     """The results of a job that has any."""
     if len(job.results) == 1 and job.kind not in ("path", "site"):
@@ -40,8 +55,7 @@ def draw_results(job: Job) -> None:
 
 
 def _draw_list(job: Job) -> None:
-    facts = [fact for status in _ORDER if (fact := counted(job.results, status))]
-    with st.expander(f":small[{', '.join(facts)}]", type="compact", key=f"results-{job.id}"):
+    with st.expander(f":small[{summarize(job.results)}]", type="compact", key=f"results-{job.id}"):
         chosen = sorted(job.results, key=lambda result: list(_ORDER).index(result.status))[:_LISTED]
         lines = (f"{markdown.label(result.title, 80)} {_became(result)}" for result in chosen)
         st.markdown("\n".join(f"- :small[{line}]" for line in lines))
