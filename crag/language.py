@@ -13,6 +13,7 @@ _HANGUL_START = re.compile(f"[{HANGUL}]")
 _TOKEN = re.compile(rf"[{CHARACTERS}]+|[{HANGUL}]+|\d+(?:[.,]\d+)*|[^\W\d_{CHARACTERS}{HANGUL}]+")
 _ITEM = re.compile(r"\s*(?:[-*+•·‣▪–]\s+|\(?\d{1,2}[.)]\s+|\(?[a-zA-Z][)]\s+|[①-⑳])")
 _ROW = re.compile(r"\s*\|.*\||.*\S\s*\|\s+\S.*\|?\s*$")
+_LONGEST_NUMBER = 4  # characters of an item's number: `(12.`
 _HEADING = re.compile(r"\s*#{1,6}\s+\S")
 _MARKED = re.compile(rf"{_ITEM.pattern}|{_HEADING.pattern}|```|>\s|{_ROW.pattern}")
 _ENDED = re.compile(r"[.!?:;|。！？：；…]['\"”’」』)\]）*_]*\s*$")
@@ -148,15 +149,20 @@ def _split(line: str) -> list[str]:
     parts: list[str] = []
     start = 0
     for border in _BORDER.finditer(line):
-        sign = border.start() + 1
-        if line[sign - 1] == "." and _ABBREVIATED.search(line[max(start, sign - 8) : sign]):
+        sign, end = border.start() + 1, border.end()
+        if line[sign - 1] == "." and _is_abbreviation(line[max(start, sign - 8) : sign].split()[-1]):
             continue
-        if _ITEM.fullmatch(line[start : border.end()]):
+        if sign - start <= _LONGEST_NUMBER and _ITEM.fullmatch(line, start, end):
             continue
-        parts.append(line[start : border.end()].strip())
-        start = border.end()
+        parts.append(line[start:end].strip())
+        start = end
     parts.append(line[start:].strip())
     return [part for part in parts if part]
+
+
+@lru_cache(maxsize=10_000)
+def _is_abbreviation(word: str) -> bool:
+    return bool(_ABBREVIATED.search(word))
 
 
 def _stem(word: str) -> str:

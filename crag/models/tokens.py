@@ -29,7 +29,7 @@ def count_passage_tokens(text: str) -> int:
     Llama's tokenizer spells most Chinese and Korean characters out in three bytes. Prompts must reckon with that, but
     passages cut so would be a third as long as those of other tokenizers.
     """
-    return llama_tokens().count_characters_once(text) if token_counter_name() == "llama2" else count_tokens(text)
+    return _opened_for_passages()(text)
 
 
 def token_counter_name() -> str:
@@ -55,6 +55,11 @@ def _counter() -> tuple[str, Callable[[], Count]]:
 @cache
 def _opened() -> Count:
     return _counter()[1]()
+
+
+@cache
+def _opened_for_passages() -> Count:
+    return llama_tokens().count_characters_once if token_counter_name() == "llama2" else count_tokens
 
 
 def _count_bytes(text: str) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from crag.models import llama
+from crag import word_cache
 from crag.models.builtin.vectors import DIMENSION, _folder, embed_texts
 from crag.models.llama import LlamaTokens, llama_file, llama_tokens
 
@@ -37,6 +37,17 @@ def test_tokens_are_those_of_the_tokenizer(original: Any) -> None:
         assert llama_tokens().count(text) == len(expected)
 
 
+def test_the_words_known_from_the_start_are_tokens_of_their_own(original: Any) -> None:
+    words = [token[1:] for token in original.tokenizer.get_vocab() if token[:1] == "▁" and "▁" not in token[1:]]
+    assert len(words) > 10_000
+    assert all(len(original.tokenizer.encode(word, add_special_tokens=False).ids) == 1 for word in words if word)
+    assert all(llama_tokens().count(word) == 1 for word in words if word)
+
+
+def test_a_character_spelled_out_in_bytes_counts_once() -> None:
+    assert llama_tokens().count_characters_once("fox\n\n🦙 fox") == llama_tokens().count("fox\n\n🦙 fox") - 3
+
+
 def test_vectors_are_those_of_wordllama(original: Any) -> None:
     texts = [text for text in drawn(300, 400) if text] + ["word " * 3_000]
     original.tokenizer.enable_truncation(max_length=2048)
@@ -48,7 +59,7 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     file = llama_file()
     assert file
     tokens = LlamaTokens(file)
-    monkeypatch.setattr(llama, "_MOST_WORDS", 10)
+    monkeypatch.setattr(word_cache, "_MOST_WORDS", 10)
     counts = [tokens.count(" ".join(f"word{n}" for n in range(start, start + 7))) for start in range(0, 70, 7)]
     assert tokens.count("x" * 10_000) > 1_000
     assert len(tokens._words) <= 10

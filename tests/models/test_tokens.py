@@ -23,6 +23,7 @@ def _fresh_counter(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[
 def forget() -> None:
     tokens._counter.cache_clear()
     tokens._opened.cache_clear()
+    tokens._opened_for_passages.cache_clear()
 
 
 def test_the_llama_tokenizer_counts_where_there_is_no_other() -> None:

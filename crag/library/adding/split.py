@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from crag.language import is_item, sentences
 from crag.library.parse.document import Block, Document
@@ -16,7 +16,7 @@ _NEW_SECTION_FROM = 0.4  # how full a chunk must be for a heading to begin the n
 _NEW_BLOCK_FROM = 0.6  # and for the end of a paragraph to end it, though a sentence more would fit
 _CONTEXT_SIZES = 3
 _LONGEST_PER_TOKEN = 16  # characters; a longer sentence is cut before it is counted
-_NO_SPACE_AFTER = re.compile("[。！？…”』」]$")
+_NO_SPACE_AFTER = tuple("。！？…”』」")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +34,7 @@ class Chunk:
     context_end: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
+class _Piece(NamedTuple):
     """What is never cut again: a sentence, item, row or heading. `joint` stands between it and the piece before."""
 
     text: str
@@ -47,12 +46,12 @@ class _Piece:
     leads: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Span:
-    """Pieces `start` ≤ n < `end` make one chunk."""
+class _Span(NamedTuple):
+    """Pieces `start` ≤ n < `end` make one chunk with this text."""
 
     start: int
     end: int
+    text: str
     tokens: int
 
 
@@ -67,8 +66,7 @@ def split(document: Document, count_tokens: CountTokens, size: int = 250, overla
     chunks = []
     for ordinal, span in enumerate(spans):
         start, end = _context(ordinal, spans, headings, _CONTEXT_SIZES * size)
-        text = _joined(pieces[span.start : span.end])
-        chunks.append(Chunk(text, pieces[span.start].block.page, headings[ordinal], ordinal, start, end))
+        chunks.append(Chunk(span.text, pieces[span.start].block.page, headings[ordinal], ordinal, start, end))
     return chunks
 
 
@@ -105,17 +103,17 @@ def _parts(block: Block, count_tokens: CountTokens, size: int) -> Iterator[tuple
     texts = [block.text] if whole else block.text.splitlines() if lines else sentences(block.text)
     before = ""
     for text in texts:
-        joint = "\n" if lines or is_item(text) else "" if _NO_SPACE_AFTER.search(before) else " "
-        if text.strip():
-            yield from _cut(text.rstrip(), joint, count_tokens, size)
+        joint = "\n" if lines or is_item(text) else "" if before.endswith(_NO_SPACE_AFTER) else " "
+        text = text.rstrip()
+        if text and len(text) <= size * _LONGEST_PER_TOKEN and (tokens := count_tokens(text)) < size:
+            yield text, joint, tokens
+        else:
+            yield from _slices(text, joint, count_tokens, size)
         before = text
 
 
-def _cut(text: str, joint: str, count_tokens: CountTokens, size: int) -> Iterator[tuple[str, str, int]]:
-    """`text`, in slices if it is too long: at spaces where there are any, else between characters."""
-    if len(text) <= size * _LONGEST_PER_TOKEN and (tokens := count_tokens(text)) < size:
-        yield text, joint, tokens
-        return
+def _slices(text: str, joint: str, count_tokens: CountTokens, size: int) -> Iterator[tuple[str, str, int]]:
+    """A text that is too long, cut at spaces where there are any, else between characters."""
     start, step = 0, size * 4
     while start < len(text):
         piece = _slice(text, start, step)
@@ -139,11 +137,11 @@ def _spans(pieces: list[_Piece], count_tokens: CountTokens, size: int, overlap: 
     start = 0
     while start < len(pieces):
         end = _kept_together(pieces, start, _border(pieces, start, size))
-        tokens = count_tokens(_joined(pieces[start:end]))
-        while tokens > size and end - start > 1:  # counts of parts do not quite add up
+        text = _joined(pieces[start:end])
+        while (tokens := count_tokens(text)) > size and end - start > 1:  # counts of parts do not quite add up
             end -= 1
-            tokens = count_tokens(_joined(pieces[start:end]))
-        yield _Span(start, end, tokens)
+            text = _joined(pieces[start:end])
+        yield _Span(start, end, text, tokens)
         start = end if end == len(pieces) else max(start + 1, _overlapping(pieces, end, overlap))
 
 
@@ -181,7 +179,7 @@ def _overlapping(pieces: list[_Piece], end: int, overlap: int) -> int:
 
 
 def _joined(pieces: list[_Piece]) -> str:
-    return "".join((piece.joint if n else "") + piece.text for n, piece in enumerate(pieces))
+    return pieces[0].text + "".join([piece.joint + piece.text for piece in pieces[1:]])
 
 
 def _heading(pieces: list[_Piece]) -> str:

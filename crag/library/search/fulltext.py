@@ -5,7 +5,6 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from sqlalchemy import bindparam, text
@@ -14,6 +13,7 @@ from crag.database import Database
 from crag.language import terms
 from crag.library.search.frequencies import Frequencies
 from crag.library.search.postings import Postings
+from crag.word_cache import WordCache
 
 if TYPE_CHECKING:
     from crag.library.index.idset import IdSet
@@ -47,13 +47,7 @@ def passage_terms(above: str, body: str) -> str:
 
 def index_terms(body: str) -> str:
     """The terms of a text, one space between two."""
-    return " ".join(filter(None, map(_terms_of_word, body.split())))
-
-
-@lru_cache(maxsize=50_000)
-def _terms_of_word(word: str) -> str:
-    """No term reaches over a blank, and most words of a text were seen before."""
-    return " ".join(terms(fold_accents(word)))
+    return " ".join(filter(None, map(_terms_of_words.__getitem__, body.split())))
 
 
 def fold_accents(body: str) -> str:
@@ -62,6 +56,9 @@ def fold_accents(body: str) -> str:
         return body
     apart = unicodedata.normalize("NFKD", body)
     return unicodedata.normalize("NFC", "".join(sign for sign in apart if not "\u0300" <= sign <= "\u036f"))
+
+
+_terms_of_words = WordCache(lambda word: " ".join(terms(fold_accents(word))))  # no term reaches over a blank
 
 
 class FullText:

@@ -33,9 +33,12 @@ def embed_texts(texts: Sequence[str]) -> Vectors:
 
     tokens, weights = llama_tokens(), _weights()
     rows = np.empty((len(texts), DIMENSION), dtype=np.float32)
+    taken = np.empty((_LONGEST, DIMENSION), dtype=np.float32)
     for row, text in zip(rows, texts, strict=True):
         ids = np.frombuffer(tokens.ids(text or " "), dtype=np.uint16)[:_LONGEST]
-        weights.take(ids, axis=0).mean(axis=0, out=row)
+        of_text = weights.take(ids, axis=0, out=taken[: len(ids)], mode="clip")  # no id is outside, so none is clipped
+        np.add.reduce(of_text, axis=0, out=row)
+        row /= len(ids)
     return rows
 
 

@@ -1,0 +1,34 @@
+"""A bounded cache of what is known of words: most words of a text were seen before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+Known = TypeVar("Known")
+_MOST_WORDS = 100_000
+_LONGEST_WORD = 64
+
+
+class WordCache(dict[str, Known]):
+    """Asked for a word, makes what is not known yet; asking is as quick as a dictionary, which no cache function is.
+
+    When there are too many words, those that are not met again are forgotten with the next lot. Safe to share between
+    threads: at worst something is made twice.
+    """
+
+    def __init__(self, make: Callable[[str], Known]) -> None:
+        super().__init__()
+        self._make = make
+        self._before: dict[str, Known] = {}
+
+    def __missing__(self, word: str) -> Known:
+        known = self._before.get(word)
+        if known is None:
+            known = self._make(word)
+        if len(self) >= _MOST_WORDS:
+            self._before = self.copy()
+            self.clear()
+        if len(word) <= _LONGEST_WORD:
+            self[word] = known
+        return known
