@@ -155,7 +155,8 @@ def added_text(result: AddResult) -> str:
     if result.status == "unchanged":
         return printable(f"✓ {result.source}: unchanged, it was already here as “{result.title}”")
     words = {"added": "added", "replaced": "replaced by its new text"}
-    return printable(f"✓ {result.title}: {words[result.status]}, {pages}{amount(result.passages, 'passage')}")
+    note = f". {result.note}" if result.note else ""
+    return printable(f"✓ {result.title}: {words[result.status]}, {pages}{amount(result.passages, 'passage')}{note}")
 
 
 def check_text(check: Check) -> str:

@@ -258,7 +258,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class AddResult:
-    """What became of one file or address that was to be added.
+    """What became of one file or address that was to be added; `note`: what is missing of it, in the user's words.
 
     `older` are the ids of documents that stay under the same name: uploads of other content, which replace nothing.
     """
@@ -271,6 +271,7 @@ class AddResult:
     pages: int | None = None
     error: Refusal | None = None
     older: tuple[str, ...] = ()
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

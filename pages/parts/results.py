@@ -72,7 +72,8 @@ def _became(result: AddResult) -> str:
     pages = f"{words.count(result.pages, 'page')}, " if result.pages else ""
     word = "Replaced" if result.status == "replaced" else "Added"
     older = ". An older one of this name stays, too" if result.older else ""
-    return f":gray[{word}: {pages}{words.count(result.passages, 'passage')}{older}]"
+    note = f" :orange[{markdown.label(result.note)}]" if result.note else ""
+    return f":gray[{word}: {pages}{words.count(result.passages, 'passage')}{older}]{note}"
 
 
 def _draw_older(job: Job) -> None:

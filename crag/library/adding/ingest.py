@@ -79,7 +79,8 @@ class Ingest:
         stored = self._put(put, reading, report, stop)
         if stored.dropped:
             self._store.release([stored.dropped], self._originals.remove)
-        return AddResult(incoming.asked, stored.id, title, stored.status, len(reading.chunks), reading.pages)
+        counts = (len(reading.chunks), reading.pages)
+        return AddResult(incoming.asked, stored.id, title, stored.status, *counts, note=reading.note)
 
     def _put(self, put: Callable[[NewPassages], Stored], reading: Reading, report: Report, stop: Stop) -> Stored:
         """Embeds for the space that answers, and once more when another takes its place before the commit."""

@@ -30,6 +30,7 @@ class Bytes:
 class Reading:
     """What a document says. `pages` is None where there are none, `author` and `published` (YYYY-MM-DD) empty.
 
+    `note` says in the user's words what is missing of it.
     Passages that were cut elsewhere name their `chunker`, and may bring the vectors of the space with the id `space`.
     """
 
@@ -42,6 +43,7 @@ class Reading:
     chunker: str = ""
     space: str = ""
     vectors: Vectors | None = None
+    note: str = ""
 
 
 class Read(Protocol):
@@ -79,4 +81,5 @@ class GuardedReader:
             return self._count_tokens(text)
 
         chunks = split(parsed, count_tokens, CHUNK_TOKENS, CHUNK_OVERLAP)
-        return Reading(parsed.title, parsed.kind, parsed.pages, chunks, parsed.author, parsed.published)
+        facts = (parsed.title, parsed.kind, parsed.pages, chunks, parsed.author, parsed.published)
+        return Reading(*facts, note=parsed.note)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -28,7 +29,8 @@ class Block:
 class Document:
     """A parsed document; `pages` None where there are none.
 
-    `author` and `published` (YYYY-MM-DD) are empty where the document does not say them.
+    `author` and `published` (YYYY-MM-DD) are empty where the document does not say them. `note` says in the user's
+    words what is missing of it.
     """
 
     title: str
@@ -37,14 +39,20 @@ class Document:
     blocks: tuple[Block, ...]
     author: str = ""
     published: str = ""
+    note: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """Lists and plain values only; the other way is `from_json`."""
         blocks = [[block.text, block.kind, block.page, block.level] for block in self.blocks]
         facts = {"title": self.title, "kind": self.kind, "pages": self.pages}
-        return facts | {"blocks": blocks, "author": self.author, "published": self.published}
+        return facts | {"blocks": blocks, "author": self.author, "published": self.published, "note": self.note}
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Document:
         """The document that `as_json` wrote."""
         return cls(**(value | {"blocks": tuple(Block(*block) for block in value["blocks"])}))
+
+
+def note_unread(pages: int, reasons: Mapping[str, int]) -> str:
+    """The note on pages that could not be read, counted by the reason."""
+    return " ".join(f"{n:,} of {pages:,} pages could not be read: {why}." for why, n in reasons.items() if n)

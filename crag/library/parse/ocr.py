@@ -11,6 +11,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from crag.errors import SourceRefused
 from crag.library.parse.confinement import allow_seconds
 from crag.library.parse.request import Request
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 INSTALL = "Install Tesseract to read it."
+TOO_LONG = "OCR took too long"
 _MOST_LANGUAGES = 6  # each takes its time
 _FIRST = ("eng", "kor", "chi_sim", "chi_tra", "jpn", "deu", "fra", "spa")
 _NO_LANGUAGES = ("osd", "equ")
@@ -35,15 +37,15 @@ class Ocr:
     def __init__(self, request: Request) -> None:
         self._request = request
 
-    def read(self, pictures: Iterator[Image], total: int) -> Iterator[Paragraphs]:
-        """For each picture (grey) its paragraphs as lists of lines; none for a blank one or one that takes too long."""
+    def read(self, pictures: Iterator[Image], total: int) -> Iterator[Paragraphs | None]:
+        """For each picture (grey) its paragraphs as lists of lines, none for a blank one; None if it takes too long."""
         allow_seconds(self._request.begin_ocr(total))
         for number, picture in enumerate(pictures, 1):
             self._request.progress("Reading by OCR: page", number, total)
             try:
                 yield _paragraphs(self._table(picture)) if len(picture.getcolors() or "many") > 1 else []
             except subprocess.TimeoutExpired:
-                yield []
+                yield None
 
     def _table(self, picture: Image) -> str:
         out = io.BytesIO()
@@ -77,6 +79,11 @@ class Ocr:
             check=False,
         )
         return done.stdout.decode("utf-8", "replace")
+
+
+def too_slow() -> SourceRefused:
+    """The refusal of a file of which no page could be read in time."""
+    return SourceRefused("too_slow", "Reading it by OCR took too long.", "Add a copy whose text can be selected.")
 
 
 def _paragraphs(table: str) -> Paragraphs:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from crag.errors import SourceRefused
 from crag.library.parse.columns import in_order
-from crag.library.parse.document import Block, Document
+from crag.library.parse.document import Block, Document, note_unread
 from crag.library.parse.letters import Page, read_page
 from crag.library.parse.limits import too_large
-from crag.library.parse.ocr import INSTALL, Ocr
+from crag.library.parse.ocr import INSTALL, TOO_LONG, Ocr, Paragraphs, too_slow
 from crag.library.parse.paragraphs import Levels, joined, paragraphs, plain, squeezed, without_running_headers
 from crag.library.parse.picture import MOST_PIXELS
 from crag.library.parse.request import Request
@@ -31,7 +31,7 @@ _MOST_OUTLINE = 10_000
 
 
 def read_pdf(request: Request) -> Document:
-    """The text of all pages. Raises `SourceRefused` (`encrypted`, `corrupt`, `no_text`, `too_large`)."""
+    """The text of all pages. Raises `SourceRefused` (`encrypted`, `corrupt`, `no_text`, `too_large`, `too_slow`)."""
     import pypdfium2
 
     try:
@@ -44,13 +44,19 @@ def read_pdf(request: Request) -> Document:
     pages = list(_pages(pdf, count, request))
     if all(page is None for page in pages):
         raise _damaged()
-    seen = _seen(pdf, pages, request)
+    seen, late = _seen(pdf, pages, request)
     blocks = list(_blocks([page or Page() for page in pages], seen, _outline(pdf)))
     if not blocks:
-        raise _no_text(pages, request)
+        raise too_slow() if late else _no_text(pages, request)
     said = pdf.get_metadata_dict()
     title, author = str(said.get("Title", "")), str(said.get("Author", ""))
-    return Document("" if _NO_TITLE.fullmatch(title) else title, "pdf", count, tuple(blocks), author)
+    title = "" if _NO_TITLE.fullmatch(title) else title
+    return Document(title, "pdf", count, tuple(blocks), author, note=_note(pages, late, request))
+
+
+def _note(pages: Sequence[Page | None], late: int, request: Request) -> str:
+    unread = 0 if request.tesseract else sum(page is not None and page.unread for page in pages)
+    return note_unread(len(pages), {"damaged": pages.count(None), "install Tesseract": unread, TOO_LONG: late})
 
 
 def _refusal(error: Any) -> SourceRefused:
@@ -97,17 +103,21 @@ def _pages(pdf: Any, count: int, request: Request) -> Iterator[Page | None]:
         yield replace(page, lines=in_order(page.lines))
 
 
-def _seen(pdf: Any, pages: Sequence[Page | None], request: Request) -> dict[int, list[list[str]]]:
-    """What OCR finds on pages whose text is missing, by number; where it finds no more than is there, none."""
+def _seen(pdf: Any, pages: Sequence[Page | None], request: Request) -> tuple[dict[int, Paragraphs], int]:
+    """What OCR finds on pages whose text is missing, by number, and how many took too long.
+
+    Nothing for those where it finds no more than is there.
+    """
     if not request.tesseract:
-        return {}
+        return {}, 0
     wanted = {number: page for number, page in enumerate(pages) if page and page.unread}
-    read = Ocr(request).read((_picture(pdf[number]) for number in wanted), len(wanted)) if wanted else iter(())
-    return {
+    read = list(Ocr(request).read((_picture(pdf[number]) for number in wanted), len(wanted))) if wanted else []
+    seen = {
         number: found
         for (number, page), found in zip(wanted.items(), read, strict=True)
-        if sum(len(line) for lines in found for line in lines) > sum(len(line.text) for line in page.lines)
+        if found and sum(len(line) for lines in found for line in lines) > sum(len(line.text) for line in page.lines)
     }
+    return seen, read.count(None)
 
 
 def _picture(sheet: Any) -> Image:
@@ -128,7 +138,7 @@ def _outline(pdf: Any) -> dict[int, Levels]:
     return found
 
 
-def _blocks(pages: list[Page], seen: dict[int, list[list[str]]], outline: dict[int, Levels]) -> Iterator[Block]:
+def _blocks(pages: list[Page], seen: dict[int, Paragraphs], outline: dict[int, Levels]) -> Iterator[Block]:
     texts = without_running_headers([page.lines for page in pages])
     lines = [line for text in texts for line in text]
     heights = [line.height for line in lines for _ in range(1 + len(line.text) // 20)]

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from crag.errors import SourceRefused
-from crag.library.parse.document import Document
+from crag.library.parse.document import Document, note_unread
 from crag.library.parse.limits import too_large
-from crag.library.parse.ocr import INSTALL, Ocr
+from crag.library.parse.ocr import INSTALL, TOO_LONG, Ocr, too_slow
 from crag.library.parse.paragraphs import joined, plain
 from crag.library.parse.request import Request
 
@@ -21,7 +21,10 @@ _MOST_TO_OPEN = 100_000_000
 
 
 def read_picture(request: Request) -> Document:
-    """The text in it; of a TIFF each picture is a page. Raises `SourceRefused` (`corrupt`, `no_text`, `too_large`)."""
+    """The text in it; of a TIFF each picture is a page.
+
+    Raises `SourceRefused` (`corrupt`, `no_text`, `too_large`, `too_slow`).
+    """
     from PIL import Image, UnidentifiedImageError
 
     Image.MAX_IMAGE_PIXELS = None  # judged below, and in our words
@@ -37,10 +40,13 @@ def read_picture(request: Request) -> Document:
         raise SourceRefused(
             "corrupt", "The picture is damaged and cannot be read.", "Save it anew and add that."
         ) from error
-    blocks = tuple(plain(joined(lines, set()), n) for n, page in enumerate(pages, 1) for lines in page)
+    blocks = tuple(plain(joined(lines, set()), n) for n, page in enumerate(pages, 1) for lines in page or ())
+    late = pages.count(None)
+    if not blocks and late:
+        raise too_slow()
     if not blocks:
         raise SourceRefused("no_text", "There is no text in this picture that could be read.")
-    return Document("", "image", count, blocks)
+    return Document("", "image", count, blocks, note=note_unread(count, {TOO_LONG: late}))
 
 
 def _frames(image: Image, count: int) -> Iterator[Image]:

@@ -15,11 +15,15 @@ from PIL import Image, ImageDraw, ImageFont
 from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen.canvas import Canvas
 
+from crag.assembly import open_application
 from crag.errors import SourceRefused, Stopped
 from crag.library.parse import Limits, parse
 from crag.library.parse.document import Document
+from crag.reports import added, added_text
+from crag.settings import Settings
 from crag.stopping import Stop
 from crag.types import Progress
+from tests.waiting import wait_until
 
 needs_tesseract = pytest.mark.skipif(not shutil.which("tesseract"), reason="needs Tesseract")
 LETTERS = ImageFont.load_default(48)
@@ -92,8 +96,24 @@ def test_without_tesseract_a_scan_says_what_to_install(monkeypatch: pytest.Monke
     out = io.BytesIO()
     written("Hello").save(out, "PNG")
     assert refusal("a.png", out.getvalue()) == "no_text: This is a picture. Install Tesseract to read it."
-    document = read("a.pdf", pages(TYPED, written("Hello")))
+    document = read("a.pdf", pages(TYPED, written("Hello"), None, written("World")))
     assert [block.text for block in document.blocks] == [TYPED]
+    assert document.note == "2 of 4 pages could not be read: install Tesseract."
+    assert read("a.pdf", pages(TYPED, None)).note == ""
+
+
+def test_what_was_left_out_is_told_by_the_job_on_every_screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    application = open_application(Settings(home=tmp_path / "home", chat_model="builtin", embedder="builtin"))
+    try:
+        application.jobs.submit_bytes("scan.pdf", pages(TYPED, written("Hello")))
+        wait_until(lambda: not application.jobs.active)
+        [result] = application.jobs.jobs()[0].results
+    finally:
+        application.close()
+    assert result.note == "1 of 2 pages could not be read: install Tesseract."
+    assert added_text(result) == f"✓ scan.pdf: added, 2 pages, 1 passage. {result.note}"
+    assert added(result)["note"] == result.note
 
 
 @pytest.fixture
@@ -128,6 +148,8 @@ def test_a_page_that_takes_too_long_is_left_out_and_all_of_them_have_a_limit(slo
     with slow_tesseract.open("rb+", buffering=0):
         kept = read("a.pdf", pages(TYPED, written("Hello")), ocr_page_seconds=0.5)
         assert [block.text for block in kept.blocks] == [TYPED]
+        assert kept.note == "1 of 2 pages could not be read: OCR took too long."
+        assert refusal("a.pdf", pages(written("Hello")), ocr_page_seconds=0.5).startswith("too_slow: Reading it by OCR")
         assert refusal("a.pdf", pages(written("Hello")), ocr_seconds=0.5).startswith("too_slow")
     assert time.monotonic() - started < 30
 
