@@ -162,10 +162,10 @@ def test_refreshing_reads_again_and_keeps_what_is_gone_from_disk(library, tmp_pa
 def test_files_whose_names_look_alike_stay_apart_and_are_found_again(library, tmp_path):
     names = ["e\u0301.txt", "\u00e9.txt", "a.txt", "a\x01.txt", "a\udcfe.txt", "a\udcff.txt"]
     for name in names:
-        (tmp_path / name).write_text(f"This is {ascii(name)}.")
+        (tmp_path / name).write_text(f"This is {name!a}.")
         assert library.add_path(tmp_path / name).status == "added"
     for name in names[:4]:
-        (tmp_path / name).write_text(f"This is now {ascii(name)}.")
+        (tmp_path / name).write_text(f"This is now {name!a}.")
     refreshed = [result.status for result in reversed(library.refresh())]
     assert refreshed == ["replaced"] * 4 + ["failed"] * 2  # the last two have names that no text can hold
     assert len(library.sources()) == len(names)
