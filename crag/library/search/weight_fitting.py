@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from sqlalchemy import func, select
 
@@ -17,7 +18,6 @@ from crag.database import Database
 from crag.database.tables import passages
 from crag.language import sentences, terms
 from crag.library.adding.ingest import embed_in_batches, passage_text
-from crag.library.index.vector_index import VectorIndex
 from crag.library.passages import read_cosines
 from crag.library.search.bm25 import score_words, weigh_neighbours, weigh_terms
 from crag.library.search.fulltext import FullText, PassageTerms, index_terms
@@ -26,6 +26,9 @@ from crag.progress import Report, silent
 from crag.protocols import Embedder, Vectors
 from crag.stopping import Stop
 from crag.types import Progress
+
+if TYPE_CHECKING:
+    from crag.library.index.vector_index import VectorIndex
 
 SHARES = tuple(share / 20 for share in range(13))  # words keep at least two fifths: they find names that no model knows
 _PROBES = 200
