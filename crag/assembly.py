@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import threading
 import time
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -26,12 +25,13 @@ from crag.models.choice import (
     leaves_machine,
     model_label,
 )
+from crag.models.deferred import DeferredEmbedder
 from crag.models.tokens import count_passage_tokens, passage_counter_name
-from crag.protocols import Embedder, Engine, Grader, TermStatistics, Vectors, WebSearch
+from crag.protocols import Embedder, Engine, Grader, TermStatistics, WebSearch
 from crag.runs import RunService
 from crag.runs.service import Equipment
 from crag.settings import Settings, load_settings
-from crag.types import Check, RunOptions, Space
+from crag.types import Check, RunOptions
 
 EXAMPLE_URLS = (
     "https://lilianweng.github.io/posts/2023-06-23-agent/",
@@ -43,37 +43,6 @@ AWAY = "{} runs on another machine: your question and the passages it needed wen
 NO_KEY = "There is no Tavily key"
 _REMEMBERED_SECONDS = 10.0
 _SLOW_ROOMS = ("crag.graph.build", "crag.models.embeddings", "crag.models.builtin.reader")
-
-
-class DeferredEmbedder:
-    """An embedder that is opened when first used, so that nothing heavy happens at start."""
-
-    def __init__(self, name: str, settings: Settings) -> None:
-        self._name = name
-        self._settings = settings
-        self._lock = threading.Lock()
-        self._opened: Embedder | None = None
-
-    @property
-    def space(self) -> Space:
-        """As in `Embedder`. Raises `ModelFault` when it cannot be opened."""
-        return self._open().space
-
-    def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """As in `Embedder`."""
-        return self._open().embed_documents(texts)
-
-    def embed_query(self, text: str) -> Vectors:
-        """As in `Embedder`."""
-        return self._open().embed_query(text)
-
-    def _open(self) -> Embedder:
-        from crag.models.embeddings import open_embedder
-
-        with self._lock:
-            if self._opened is None:
-                self._opened = open_embedder(self._name, self._settings)
-            return self._opened
 
 
 class Engines:
