@@ -51,7 +51,7 @@ def fetch(
     allow: tuple[Network, ...] = (),
     limit_bytes: int,
     stop: Stop,
-    also: frozenset[str] = frozenset(),
+    extra_types: frozenset[str] = frozenset(),
     progress: Report | None = None,
     resolver: Resolver = resolve,
     patience: Patience = Patience(),
@@ -59,7 +59,7 @@ def fetch(
 ) -> Fetched:
     """What `url` holds, at most `limit_bytes` after decompression; networks in `allow` are reached besides the public.
 
-    `also` names content types to take besides those of documents; `trust` replaces the well-known certificate
+    `extra_types` are content types to take besides those of documents; `trust` replaces the well-known certificate
     authorities. Raises `SourceRefused` (`blocked_url`, `http_error`, as `ErrorStatus` where the server gave one,
     `unreachable`, `too_large`, `too_slow`, `unsupported`) and `Stopped`.
     """
@@ -71,7 +71,7 @@ def fetch(
         addresses = _addresses(link, allow, resolver, stop, deadline)
         with _get(link, addresses, stop, deadline, patience, trust) as response:
             if response.status not in _REDIRECTS:
-                return read_response(link.url, response, limit_bytes, also, progress)
+                return read_response(link.url, response, limit_bytes, extra_types, progress)
             target = read_header(response, b"location")
         if not target:
             raise SourceRefused(

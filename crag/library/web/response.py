@@ -63,7 +63,7 @@ def read_response(
     url: str,
     response: httpcore.Response,
     limit_bytes: int,
-    also: frozenset[str],
+    extra_types: frozenset[str],
     progress: Report | None,
 ) -> Fetched:
     """What the server sent from `url`, judged by its status, type and stated length before it is read.
@@ -71,7 +71,7 @@ def read_response(
     Raises `SourceRefused` (`http_error`, `too_large`, `unsupported`, `corrupt`) and what httpcore raises.
     """
     _check_status(response.status)
-    content_type, charset = _content_type(response, also)
+    content_type, charset = _content_type(response, extra_types)
     stated = read_header(response, b"content-length")
     size = int(stated) if stated.isascii() and stated.isdigit() else 0
     if size > limit_bytes:
@@ -95,12 +95,12 @@ def _check_status(status: int) -> None:
         raise ErrorStatus(status, f"The page answered {describe_status(status)} and was not added.")
 
 
-def _content_type(response: httpcore.Response, also: frozenset[str]) -> tuple[str, str | None]:
+def _content_type(response: httpcore.Response, extra_types: frozenset[str]) -> tuple[str, str | None]:
     message = Message()
     message["content-type"] = read_header(response, b"content-type")
     stated = message["content-type"] or ""
     content_type = message.get_content_type() if "/" in stated else ""
-    if not content_type.startswith("text/") and content_type not in _CONTENT_TYPES | also:
+    if not content_type.startswith("text/") and content_type not in _CONTENT_TYPES | extra_types:
         raise SourceRefused(
             "unsupported", f"The address holds {content_type}, which cannot be read.", "Add a page, a PDF or a text."
         )

@@ -20,8 +20,8 @@ _LONGEST_DELAY = 5.0
 class Get(Protocol):
     """Fetches one address: `fetch` with everything else decided. Raises `SourceRefused`, `Stopped`."""
 
-    def __call__(self, url: str, *, limit_bytes: int = ..., also: frozenset[str] = ...) -> Fetched:
-        """What it holds; `also` names content types to take besides those of documents."""
+    def __call__(self, url: str, *, limit_bytes: int = ..., extra_types: frozenset[str] = ...) -> Fetched:
+        """What it holds; `extra_types` are content types to take besides those of documents."""
         ...
 
 

@@ -135,8 +135,8 @@ class _Crawl:
 
     def _fetch(self, step: _Step) -> Fetched | None:
         """None where it leads to a page that was read already."""
-        also = _COMPRESSED if step.sitemap or step.depth == 0 else frozenset()
-        fetched = self._get(step.link.url, also=also)
+        extra = _COMPRESSED if step.sitemap or step.depth == 0 else frozenset()
+        fetched = self._get(step.link.url, extra_types=extra)
         final = read_link(fetched.url_final)
         if step.depth == 0:  # http leads to https, a bare name to one with www: there the site is
             self._site = _origin(final)
