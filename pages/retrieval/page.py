@@ -17,8 +17,8 @@ _MOST_HITS = 50
 _DOCUMENTS = "pages/documents/page.py"
 _LEGEND = {
     "Score": "words and meaning weighed together, 1.00 at most",
-    "words": "rank and score (BM25) by the words it shares with the question",
-    "meaning": "rank and cosine by vectors, 1.00 at most",
+    "Words": "rank and score (BM25) by the words it shares with the question",
+    "Meaning": "rank and cosine by vectors, 1.00 at most",
 }
 
 
