@@ -43,12 +43,8 @@ def _take(browser: Browser, address: str, scheme: str, files: list[Path]) -> Non
     open_page(page, address)
     _shot(page, f"start-{scheme}-1440")
     upload(page, "brewing.md", NOTES.encode())
-    for file in files:
-        page.get_by_text("Dismiss all").click()
-        upload_on = open_page(page, f"{address}/documents")
-        upload(upload_on, file.name, file.read_bytes())
-    open_page(page, f"{address}/documents")
-    _shot(page, f"documents-{scheme}-1440")
+    page.get_by_text("Dismiss all").click()
+    _documents(page, address, scheme, files)
     open_page(page, address)
     ask(page, QUESTION)
     page.get_by_test_id("stChatMessage").last.get_by_text("machine in the kitchen").wait_for()
@@ -66,6 +62,24 @@ def _take(browser: Browser, address: str, scheme: str, files: list[Path]) -> Non
     open_page(page, f"{address}/settings")
     _shot(page, f"settings-{scheme}-1440")
     page.context.close()
+
+
+def _documents(page: Page, address: str, scheme: str, files: list[Path]) -> None:
+    """The documents while they are read and afterwards, and what a question finds in them."""
+    open_page(page, f"{address}/documents")
+    added = [{"name": file.name, "mimeType": "application/pdf", "buffer": file.read_bytes()} for file in files]
+    empty = {"name": "meeting notes.txt", "mimeType": "text/plain", "buffer": b""}
+    page.locator("input[type=file]").first.set_input_files([*added, empty])
+    if files:
+        page.get_by_text("Reading page").first.wait_for()
+        _shot(page, f"documents-adding-{scheme}-1440", wait=False)
+    page.get_by_text("Dismiss all").wait_for(timeout=120_000)
+    _shot(page, f"documents-{scheme}-1440")
+    open_page(page, f"{address}/retrieval")
+    page.get_by_label("Question or words").fill(QUESTION)
+    page.keyboard.press("Enter")
+    page.get_by_text("found in").wait_for()
+    _shot(page, f"retrieval-{scheme}-1440")
 
 
 def _phone(browser: Browser, address: str, scheme: str) -> None:
