@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
 from crag.database.tables import sources
 from crag.errors import ModelFault, SourceRefused
-from crag.library.adding.archive import is_archive
+from crag.library.adding.archive import inside, is_archive, no_longer_there
 from crag.library.adding.ingest import Incoming, Ingest
-from crag.library.adding.intake import Intake, is_address, named_files, without_password
+from crag.library.adding.intake import Archive, Intake, is_address, named_files, without_password
 from crag.library.adding.parallel import map_in_order
 from crag.library.adding.reading import Read
 from crag.library.cleaning import display_name
@@ -56,7 +57,8 @@ class Adding:
     ) -> Iterator[AddResult]:
         """Adds an upload; of an archive, every supported file in it."""
         if is_archive(name, data):
-            yield from self._add_archive(name, data, collection, progress, stop)
+            archive = Archive(name, data, display_name(name), located=False)
+            yield from self._add_archive(archive, collection, progress, stop)
         else:
             yield self.add_bytes(name, data, collection=collection, progress=progress, stop=stop)
 
@@ -81,6 +83,27 @@ class Adding:
     ) -> AddResult:
         """Adds what an address holds; a page that changed since takes the place of its old version."""
         return self._add(url, lambda *way: self._intake.address(url, collection, *way), progress, stop)
+
+    def add_address(
+        self,
+        url: str,
+        *,
+        collection: str = DEFAULT_COLLECTION,
+        progress: Report | None = None,
+        stop: Stop | None = None,
+    ) -> Iterator[AddResult]:
+        """Adds what an address holds; of an archive, every supported file in it."""
+        try:
+            incoming = self._intake.address(url, collection, progress or silent, stop or Stop())
+        except SourceRefused as error:
+            yield failed_result(url, error)
+            return
+        data = incoming.document.data
+        if is_archive(incoming.document.name, data):
+            archive = Archive(without_password(url), data, incoming.location, located=True)
+            yield from self._add_archive(archive, collection, progress, stop)
+        else:
+            yield self._add(url, lambda *_: incoming, progress, stop)
 
     def add_site(
         self,
@@ -110,7 +133,7 @@ class Adding:
     ) -> Iterator[AddResult]:
         """Adds an address, a file, or every supported file in and below a folder or in an archive, one by one."""
         if is_address(spec):
-            yield self.add_url(spec, collection=collection, progress=progress, stop=stop)
+            yield from self.add_address(spec, collection=collection, progress=progress, stop=stop)
             return
         try:
             files = named_files(spec)
@@ -120,7 +143,8 @@ class Adding:
         for are_archives, group in groupby(files, lambda file: is_archive(file.name, file)):
             if are_archives:
                 for file in group:
-                    yield from self._add_archive(str(file), file, collection, progress, stop)
+                    archive = Archive(str(file), file, str(file.resolve()), located=True)
+                    yield from self._add_archive(archive, collection, progress, stop)
             else:
                 yield from self._add_files(group, collection, progress, stop or Stop())
 
@@ -146,14 +170,21 @@ class Adding:
         yield from map_in_order(add, files, stop)
 
     def _add_archive(
-        self, asked: str, archive: Path | bytes, collection: str, progress: Report | None, stop: Stop | None
+        self, archive: Archive, collection: str, progress: Report | None, stop: Stop | None
     ) -> Iterator[AddResult]:
-        stop = stop or Stop()
+        """What became of each file in it, and which files it held before and holds no more."""
+        stop, held = stop or Stop(), set()
         try:
-            for location, get in self._intake.unpacked(asked, archive, collection, stop):
-                yield self._add(location, get, progress, stop)
+            for name, get in self._intake.unpacked(archive, collection, stop):
+                held.add(inside(archive.place, name))
+                yield self._add(inside(archive.asked, name), get, progress, stop)
         except SourceRefused as error:
-            yield failed_result(asked, error)
+            yield failed_result(archive.asked, error)
+            return
+        below = sources.c.location.startswith(inside(archive.place, ""), autoescape=True)
+        for source in self._store.sources(sources.c.collection == collection, below) if archive.located else []:
+            if source.location not in held:
+                yield replace(failed_result(source.location, no_longer_there()), id=source.id, title=source.title)
 
     def _refresh(self, source: Source, progress: Report | None, stop: Stop | None) -> AddResult:
         if self._intake.can_get_again(source):

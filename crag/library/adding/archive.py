@@ -16,8 +16,9 @@ from crag.stopping import Stop
 
 _BEGINNINGS = (b"PK\x03\x04", b"PK\x05\x06")
 _DOCUMENT = (b"mimetype", b"[Content_Types].xml")  # the first member of e-books and Office files
-_INSIDE = re.compile(r"(?<=\.zip)!/", re.IGNORECASE)
+_INSIDE = re.compile(r"(.*?\.zip(?:\?[^!]*)?)!/(.+)", re.IGNORECASE | re.DOTALL)  # an address may have a query
 _LONGEST_LINE = 1_000_000
+ARCHIVE_TYPES = frozenset({"application/zip", "application/x-zip-compressed"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +44,19 @@ def is_archive(name: str, data: bytes | Path) -> bool:
 
 
 def inside(archive: object, member: str) -> str:
-    """The location of a member: `/folder/a.zip!/b/c.txt`."""
+    """The location of a member: `/folder/a.zip!/b/c.txt`, `https://example.org/a.zip!/b/c.txt`."""
     return f"{archive}!/{member}"
 
 
-def outside(location: str) -> tuple[Path, str] | None:
+def outside(location: str) -> tuple[str, str] | None:
     """The archive and the member that a location names; None when it names no member."""
-    archive, *member = _INSIDE.split(location, maxsplit=1)
-    return (Path(archive), member[0]) if member else None
+    found = _INSIDE.fullmatch(location)
+    return (found[1], found[2]) if found else None
+
+
+def no_longer_there() -> SourceRefused:
+    """What is said of a file that left its archive."""
+    return SourceRefused("unreachable", "The archive does not hold this file any more.", "Check the archive.")
 
 
 def members(data: bytes | Path, limits: Limits, stop: Stop, only: str | None = None) -> Iterator[Member]:
@@ -65,7 +71,7 @@ def members(data: bytes | Path, limits: Limits, stop: Stop, only: str | None = N
             found = True
             yield member
     if not found and only is not None:
-        raise SourceRefused("unreachable", "The archive does not hold this file any more.", "Check the archive.")
+        raise no_longer_there()
     if not found:
         raise SourceRefused("empty", "There is no file in this archive that can be read.")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from crag.errors import SourceRefused
-from crag.library.adding.archive import Member, inside, members, outside
+from crag.library.adding.archive import ARCHIVE_TYPES, Member, inside, members, outside
 from crag.library.adding.ingest import Incoming, check_size
 from crag.library.adding.reading import Bytes
 from crag.library.cleaning import display_name
@@ -64,6 +64,16 @@ def named_files(spec: str) -> list[Path]:
 
 
 @dataclass(frozen=True, slots=True)
+class Archive:
+    """An archive as the person named it (`asked`); `place` is what locates its files, for good if `located`."""
+
+    asked: str
+    data: Path | bytes
+    place: str
+    located: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Intake:
     """Gets the bytes. Every method raises `SourceRefused`, and those that fetch `Stopped`."""
 
@@ -86,31 +96,29 @@ class Intake:
             raise _unreadable(name) from error
         return Incoming(str(path), str(path.resolve()), True, collection, document)
 
-    def unpacked(
-        self, asked: str, archive: Path | bytes, collection: str, stop: Stop
-    ) -> Iterator[tuple[str, Callable[..., Incoming]]]:
-        """For each file in an archive, on disk or handed over, its location and what gets it."""
-        on_disk = isinstance(archive, Path)
-        place = archive.resolve() if isinstance(archive, Path) else display_name(asked)
+    def unpacked(self, archive: Archive, collection: str, stop: Stop) -> Iterator[tuple[str, Callable[..., Incoming]]]:
+        """For each file in an archive its name there and what gets it."""
         try:
-            for member in members(archive, Limits(size=self.settings.max_upload_bytes), stop):
-                location = inside(place, member.name)
-                yield inside(asked, member.name), partial(_incoming, member, location, on_disk, collection)
+            for member in members(archive.data, Limits(size=self.settings.max_upload_bytes), stop):
+                location = inside(archive.place, member.name)
+                yield member.name, partial(_incoming, member, location, archive.located, collection)
         except OSError as error:
-            raise _unreadable(display_name(asked)) from error
+            raise _unreadable(display_name(archive.asked)) from error
 
-    def member(self, archive: Path, name: str, collection: str, stop: Stop) -> Incoming:
-        """One file of an archive on disk."""
+    def member(self, place: str, name: str, collection: str, report: Report, stop: Stop) -> Incoming:
+        """One file of an archive on disk or behind an address."""
+        archive = self.address(place, collection, report, stop).document.data if is_address(place) else Path(place)
         try:
             found = next(members(archive, Limits(size=self.settings.max_upload_bytes), stop, only=name))
         except OSError as error:
-            raise _unreadable(display_name(archive.name)) from error
-        return _incoming(found, inside(archive, name), True, collection)
+            raise _unreadable(display_name(Path(place).name)) from error
+        return _incoming(found, inside(place, name), True, collection)
 
     def address(self, url: str, collection: str, report: Report, stop: Stop) -> Incoming:
         """What an address holds now; its final address names it for good."""
         report(Progress("Fetching"))
-        return _page(Found(url.strip(), self._fetcher(stop)(url.strip(), progress=report)), collection)
+        fetched = self._fetcher(stop)(url.strip(), progress=report, extra_types=ARCHIVE_TYPES)
+        return _page(Found(url.strip(), fetched), collection)
 
     def site(
         self, url: str, collection: str, limits: SiteLimits, report: Report, stop: Stop
@@ -134,10 +142,10 @@ class Intake:
 
     def again(self, source: Source, report: Report, stop: Stop) -> Incoming:
         """The source as it is now, under its old location."""
-        if is_address(source.location):
+        if place := outside(source.location):
+            now = self.member(*place, source.collection, report, stop)
+        elif is_address(source.location):
             now = self.address(source.location, source.collection, report, stop)
-        elif place := outside(source.location):
-            now = self.member(*place, source.collection, stop)
         else:
             now = self.file(Path(source.location), source.collection)
         return Incoming(source.location, source.location, True, source.collection, now.document)

@@ -57,7 +57,8 @@ def test_one_member_alone_can_be_had_again(tmp_path: Path) -> None:
     path = tmp_path / "a.zip"
     path.write_bytes(packed({"one.txt": "1", "two.txt": "2"}))
     assert [member.data for member in unpacked(path, only="two.txt")] == [b"2"]
-    assert outside(inside(path, "b/two.txt")) == (path, "b/two.txt")
+    assert outside(inside(path, "b/two.txt")) == (str(path), "b/two.txt")
+    assert outside("https://a.org/b.zip?v=2!/c!/d.txt") == ("https://a.org/b.zip?v=2", "c!/d.txt")
     assert outside("/folder/a.txt") is None
 
 
@@ -180,3 +181,22 @@ def test_a_file_that_left_the_archive_is_said_to_be_gone(library: Library, tmp_p
     assert [(result.source, result.error and result.error.code) for result in gone] == [
         (f"{path}!/a.txt", "unreachable")
     ]
+
+
+def test_an_archive_that_is_added_again_brings_its_new_files_and_says_which_are_gone(
+    library: Library, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.zip"
+    path.write_bytes(packed({"a.txt": "A cat.", "b.txt": "A dog."}))
+    list(library.add(str(path)))
+    path.write_bytes(packed({"b.txt": "A dog.", "c.txt": "A cow."}))
+    results = {result.source: result for result in library.add(str(path))}
+    assert {source: result.status for source, result in results.items()} == {
+        f"{path}!/b.txt": "unchanged",
+        f"{path}!/c.txt": "added",
+        f"{path}!/a.txt": "failed",
+    }
+    gone = results[f"{path}!/a.txt"]
+    assert gone.error
+    assert gone.error.code == "unreachable"
+    assert library.source(gone.id or "").title == gone.title

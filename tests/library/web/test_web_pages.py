@@ -15,6 +15,7 @@ from crag.settings import Settings
 from crag.stopping import Stop
 from tests.doubles.library import HashEmbedder, Shelf
 from tests.doubles.web import serving
+from tests.library.adding.test_archive import packed
 from tests.waiting import wait_until
 
 PAGE = "<html><head><title>{0}</title></head><body><article><h1>{0}</h1><p>{1}</p></article></body></html>"
@@ -182,3 +183,17 @@ def test_a_sitemap_that_names_nothing_of_its_site_says_so(library, web):
     elsewhere = b"<urlset><url><loc>http://other.test/</loc></url></urlset>"
     (result,) = library.add_site(web.page("/sitemap.xml", elsewhere, content_type="text/xml"), SiteLimits())
     assert (result.status, result.error.code) == ("failed", "empty")
+
+
+def test_an_archive_behind_an_address_is_unpacked_and_its_files_are_fetched_again(library, web):
+    def put(files):
+        return web.page("/papers.zip", packed(files), content_type="application/zip")
+
+    url = put({"a.txt": "A cat.", "b.txt": "A dog."})
+    results = [(result.source, result.status) for result in library.add(url)]
+    assert results == [(f"{url}!/a.txt", "added"), (f"{url}!/b.txt", "added")]
+    put({"a.txt": "A lion.", "c.txt": "A cow."})
+    again = {result.source: result.status for result in library.refresh()}
+    assert again == {f"{url}!/a.txt": "replaced", f"{url}!/b.txt": "failed"}
+    assert [result.status for result in library.add(url)] == ["unchanged", "added", "failed"]
+    assert [result.error.code for result in library.add(web.page("/none.zip", b"", status=404))] == ["http_error"]
