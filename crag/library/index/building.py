@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from crag.errors import Stopped
 from crag.protocols import Vectors
 from crag.stopping import Stop
 
@@ -36,7 +37,9 @@ class Built:
 
 
 def build(ids: Ids, read: Blocks, questions: Vectors, stop: Stop) -> Built:
-    """Holds a sample and a byte for each number in memory, never all vectors. Raises `Stopped`.
+    """Holds a sample and a byte for each number in memory, never all vectors.
+
+    Raises `Stopped`, also when none of `ids` is left.
 
     `questions` are what its recall is measured with, of shape (some hundred, dimension): they should be like those that
     people ask, for these lie further from the passages than the passages from each other.
@@ -46,8 +49,11 @@ def build(ids: Ids, read: Blocks, questions: Vectors, stop: Stop) -> Built:
     faiss.omp_set_num_threads(1)  # of this thread: searches go on beside it
     chance = np.random.default_rng(1)
     lists = min(max(1, math.isqrt(len(ids)) * _LISTS_PER_ROOT), len(ids))
-    sample = np.sort(chance.choice(ids, min(len(ids), lists * _SAMPLES_PER_LIST), replace=False))
-    index = _train(np.concatenate([vectors for _, vectors in read(sample)]), lists, stop)
+    chosen = np.sort(chance.choice(ids, min(len(ids), lists * _SAMPLES_PER_LIST), replace=False))
+    sample = np.concatenate([vectors for _, vectors in read(chosen)])
+    if not len(sample):  # all were removed since
+        raise Stopped
+    index = _train(sample, min(lists, len(sample)), stop)
     truth = _Truth(questions)
     for block, vectors in read(ids):
         stop.check()

@@ -7,9 +7,11 @@ import pytest
 from sqlalchemy import select
 
 from crag.database.tables import vectors
-from crag.errors import ModelFault
+from crag.errors import ModelFault, Stopped
+from crag.library.index import building
 from crag.library.index.idset import IdSet
 from crag.library.index.vector_index import VectorIndex
+from crag.stopping import Stop
 
 PASSAGES = 1_500
 LIMIT = 500  # vectors up to which they are compared one by one
@@ -259,3 +261,21 @@ def test_searching_beside_changes_is_safe(built, filled, embedder):
     assert failures == []
     build(built)
     assert built.ids() == set(stored(filled)[0])
+
+
+@pytest.mark.parametrize("left", [1, 10, 30])
+def test_an_index_is_built_of_what_is_left_when_most_is_removed_meanwhile(embedder, left):
+    rows = questions(embedder)
+    ids = np.arange(1, 1_001)
+
+    def read(wanted):
+        kept = wanted[:left]
+        yield kept, rows[kept % len(rows)]
+
+    assert building.build(ids, read, rows, Stop()).index.ntotal == left
+
+
+def test_nothing_is_built_when_all_is_removed_meanwhile(embedder):
+    rows = questions(embedder)
+    with pytest.raises(Stopped):
+        building.build(np.arange(1, 1_001), lambda wanted: [(wanted[:0], rows[:0])], rows, Stop())
