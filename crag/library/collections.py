@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, func, select, update
 
 from crag.database import Database
-from crag.database.tables import collections, passages, sources
+from crag.database.tables import collections, jobs, passages, sources
 from crag.errors import BadRequest, NotFound
 from crag.library.rows import delete_source, ensure_collection, move_epoch
 from crag.types import DEFAULT_COLLECTION, Collection, MoveResult
@@ -42,12 +42,16 @@ class Collections:
         return name
 
     def rename(self, name: str, new_name: str) -> str:
-        """Gives it another name, as kept. Raises `BadRequest` for one that cannot be or is taken, and `NotFound`."""
+        """Gives it another name, as kept; its jobs would not follow, so that it must have none.
+
+        Raises `BadRequest` for a name that cannot be or is taken, or while a job adds to it, and `NotFound`.
+        """
         new_name = collection_name(new_name)
         if name == DEFAULT_COLLECTION:
             raise BadRequest(f"“{DEFAULT_COLLECTION}” keeps its name.", "Move its documents to another collection.")
         with self._database.write() as connection:
             _check_exists(connection, name)
+            _check_idle(connection, name)
             if new_name != name and _find(connection, new_name):
                 raise BadRequest(f"There is a collection “{new_name}” already.", "Move the documents there instead.")
             connection.execute(update(collections).where(collections.c.name == name).values(name=new_name))
@@ -69,11 +73,12 @@ class Collections:
         return moved
 
     def delete(self, name: str) -> list[str]:
-        """Deletes it with its documents, in one commit; the SHA-256 of each. Raises `BadRequest`, `NotFound`."""
+        """Deletes it with its documents, in one commit; the SHA-256 of each. Raises as `rename` does."""
         if name == DEFAULT_COLLECTION:
             raise BadRequest(f"“{DEFAULT_COLLECTION}” cannot be deleted.", "Remove its documents instead.")
         with self._database.write() as connection:
             _check_exists(connection, name)
+            _check_idle(connection, name)
             rows = connection.execute(select(sources.c.id, sources.c.sha256).where(sources.c.collection == name)).all()
             for source_id, _ in rows:
                 delete_source(connection, source_id)
@@ -115,6 +120,13 @@ def _is_place(location: str) -> bool:
 def _check_exists(connection: Connection, name: str) -> None:
     if not _find(connection, name):
         raise NotFound(f"There is no collection “{name}”.")
+
+
+def _check_idle(connection: Connection, name: str) -> None:
+    """A job that goes on would make the collection anew, under its old name and with the rest of its documents."""
+    unfinished = jobs.c.state.in_(("waiting", "working"))
+    if connection.scalar(select(func.count()).where(jobs.c.collection == name, unfinished)):
+        raise BadRequest(f"Documents are being added to “{name}”.", "Wait until they are, or cancel that first.")
 
 
 def _find(connection: Connection, name: str) -> bool:

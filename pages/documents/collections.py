@@ -122,7 +122,11 @@ def _delete(name: str) -> None:
         st.caption("Answers that cite them stay as they are. To keep the documents, move them first.")
     with st.container(horizontal=True):
         if st.button("Delete it", icon=":material/delete:"):
-            application().library.delete_collection(name)
-            dialogs.close_and_redraw()
+            try:
+                application().library.delete_collection(name)
+            except CragError as error:
+                st.markdown(f":red[{markdown.label(str(error))}]")
+            else:
+                dialogs.close_and_redraw()
         if st.button("Keep it", type="tertiary"):
             dialogs.close_and_redraw()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from crag.errors import HomeFault
+from crag.errors import BadRequest, HomeFault
 from crag.library import IngestJobs
 from crag.library.adding import ingest
 from crag.library.jobs import rows as job_rows
@@ -288,3 +288,16 @@ def test_the_spool_removes_what_is_of_no_job_once_it_is_old(tmp_path):
             os.utime(tmp_path / name, (time.time() - 7200,) * 2)
     spool.keep_only({"wanted"})
     assert {path.name for path in tmp_path.iterdir()} == {"wanted", "young"}
+
+
+def test_a_collection_that_is_added_to_keeps_its_name_and_place_until_that_has_ended(jobs, library, reader):
+    library.add_bytes("dogs.txt", b"Dogs bark.", collection="Animals")
+    reader.may_end.clear()
+    jobs.submit_bytes("cats.txt", b"Cats sleep.", "Animals")
+    for change in (lambda: library.rename_collection("Animals", "Pets"), lambda: library.delete_collection("Animals")):
+        with pytest.raises(BadRequest, match="being added"):
+            change()
+    reader.may_end.set()
+    wait_until(lambda: not jobs.active)
+    library.rename_collection("Animals", "Pets")
+    assert [(one.name, one.sources) for one in library.collections()][1:] == [("Pets", 2)]
