@@ -126,5 +126,8 @@ def _known_fault(error: DatabaseError) -> HomeFault | None:
     if "locked" in words or "busy" in words:
         return HomeFault("The database was busy for too long.", "Try again in a moment.")
     if "i/o error" in words:
-        return HomeFault("The disk that holds your data cannot be read or written.", "Check the disk, then try again.")
+        return HomeFault(
+            "The disk that holds your data cannot be read or written.",
+            "Check that it is neither full nor damaged, then try again.",
+        )
     return None
