@@ -1,7 +1,7 @@
 """The process that reads from standard input where a page or a sitemap leads, under limits.
 
-It answers with one line: `{"base": …, "pages": […]}` or `{"named": true, "pages": […], "sitemaps": […]}`, the addresses
-as they were written.
+It answers with one line: `{"base": …, "pages": […]}` or `{"is_sitemap": true, "pages": […], "sitemaps": […]}`, the
+addresses as they were written.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _sitemap(data: bytes) -> dict[str, Any]:
     )
     root = etree.fromstring(data, parser)
     return {
-        "named": True,
+        "is_sitemap": True,
         "pages": _addresses(root.xpath("/*/*[local-name()='url']/*[local-name()='loc']/text()")),
         "sitemaps": _addresses(root.xpath("/*/*[local-name()='sitemap']/*[local-name()='loc']/text()")),
     }

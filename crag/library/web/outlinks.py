@@ -21,11 +21,11 @@ _LONGEST_ANSWER = 64 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Outlinks:
-    """What a page links to, or, where they are `named`, a sitemap names: pages, and further sitemaps."""
+    """The pages that a page links to; of a sitemap (`is_sitemap`) the pages and the further sitemaps that it names."""
 
     pages: tuple[Link, ...] = ()
     sitemaps: tuple[Link, ...] = ()
-    named: bool = False
+    is_sitemap: bool = False
 
 
 def read_outlinks(fetched: Fetched, stop: Stop) -> Outlinks:
@@ -36,7 +36,7 @@ def read_outlinks(fetched: Fetched, stop: Stop) -> Outlinks:
         return Outlinks()
     base = _base(said.get("base", ""), fetched.url_final)
     pages, sitemaps = (_links(said.get(kind, ()), base) for kind in ("pages", "sitemaps"))
-    return Outlinks(pages, sitemaps, said.get("named", False))
+    return Outlinks(pages, sitemaps, said.get("is_sitemap", False))
 
 
 def _ask(fetched: Fetched, stop: Stop) -> dict[str, Any]:

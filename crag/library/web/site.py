@@ -125,7 +125,7 @@ class _Crawl:
         if fetched is None:
             return
         outlinks = self._outlinks(step, fetched)
-        if outlinks.named:
+        if outlinks.is_sitemap:
             self._add(outlinks.pages, self._limits.depth)
             self._add(outlinks.sitemaps, self._limits.depth, sitemaps=True)
         elif not step.sitemap:
