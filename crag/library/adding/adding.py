@@ -73,17 +73,6 @@ class Adding:
         """Adds one file; a file that changed since takes the place of its old version."""
         return self._add(str(path), lambda *_: self._intake.file(path, collection), progress, stop)
 
-    def add_url(
-        self,
-        url: str,
-        *,
-        collection: str = DEFAULT_COLLECTION,
-        progress: Report | None = None,
-        stop: Stop | None = None,
-    ) -> AddResult:
-        """Adds what an address holds; a page that changed since takes the place of its old version."""
-        return self._add(url, lambda *way: self._intake.address(url, collection, *way), progress, stop)
-
     def add_address(
         self,
         url: str,
@@ -92,7 +81,7 @@ class Adding:
         progress: Report | None = None,
         stop: Stop | None = None,
     ) -> Iterator[AddResult]:
-        """Adds what an address holds; of an archive, every supported file in it."""
+        """Adds what an address holds, of an archive every supported file; what changed replaces its old version."""
         try:
             incoming = self._intake.address(url, collection, progress or silent, stop or Stop())
         except SourceRefused as error:

@@ -37,38 +37,43 @@ def library(tmp_path):
     database.close()
 
 
+def add(library, url):
+    [result] = library.add(url)
+    return result
+
+
 def test_a_page_is_known_by_its_final_address(library, web):
     final = web.page("/cats", CATS)
-    result = library.add_url(web.redirect("/old", final))
+    result = add(library, web.redirect("/old", final))
     assert (result.status, result.title) == ("added", "All about cats")
     (source,) = library.sources()
     assert (source.location, source.kind) == (final, "html")
     assert library.search("Where does the cat sleep?", k=1)[0].location == final
-    assert library.add_url(final).status == "unchanged"
+    assert add(library, final).status == "unchanged"
 
 
 def test_a_page_that_changed_is_replaced_and_keeps_its_id(library, web):
     url = web.page("/page", CATS)
-    first = library.add_url(url)
+    first = add(library, url)
     assert library.refresh()[0].status == "unchanged"
     web.page("/page", DOGS)
     (again,) = library.refresh([first.id])
     assert (again.status, again.id, again.title) == ("replaced", first.id, "All about dogs")
     assert {passage.title for passage in library.search("cat dog")} == {"All about dogs"}
     web.page("/page", CATS)
-    assert library.add_url(url).status == "replaced"
+    assert add(library, url).status == "replaced"
 
 
 def test_a_page_that_moved_is_refreshed_under_its_old_address(library, web):
     url = web.page("/page", CATS)
-    first = library.add_url(url)
+    first = add(library, url)
     web.redirect("/page", web.page("/moved", DOGS))
     assert [(result.status, result.id) for result in library.refresh()] == [("replaced", first.id)]
     assert [source.location for source in library.sources()] == [url]
 
 
 def test_a_page_that_is_gone_keeps_what_was_added(library, web):
-    library.add_url(web.page("/page", CATS))
+    add(library, web.page("/page", CATS))
     web.page("/page", b"gone", status=404)
     (result,) = library.refresh()
     assert (result.status, result.error.code) == ("failed", "http_error")
@@ -76,8 +81,8 @@ def test_a_page_that_is_gone_keeps_what_was_added(library, web):
 
 
 def test_two_pages_with_one_text_are_kept_once(library, web):
-    first = library.add_url(web.page("/a", CATS))
-    second = library.add_url(web.page("/b", CATS))
+    first = add(library, web.page("/a", CATS))
+    second = add(library, web.page("/b", CATS))
     assert (second.status, second.id) == ("unchanged", first.id)
 
 
@@ -108,7 +113,7 @@ def pdf(text):
 )
 def test_a_pdf_behind_an_address_is_read_whatever_type_was_stated(library, web, content_type):
     url = web.page("/paper", pdf("A kettle boils water in three minutes."), content_type=content_type)
-    result = library.add_url(web.redirect("/download", url))
+    result = add(library, web.redirect("/download", url))
     assert (result.status, result.title, result.pages) == ("added", "On kettles", 1)
     assert [(source.kind, source.location) for source in library.sources()] == [("pdf", url)]
     assert library.search("kettle", k=1)[0].page == 1
@@ -117,14 +122,14 @@ def test_a_pdf_behind_an_address_is_read_whatever_type_was_stated(library, web, 
 def test_a_page_is_read_rightly_though_its_server_states_a_wrong_charset(library, web):
     text = "주전자는 물을 끓이는 데 쓰는 그릇이다. 물은 대류로 그 열을 위로 나른다. " * 3
     url = web.page("/a", PAGE.format("주전자의 원리", text).encode("euc-kr"), content_type="text/html; charset=utf-8")
-    assert library.add_url(url).title == "주전자의 원리"
+    assert add(library, url).title == "주전자의 원리"
 
 
 def test_author_and_date_of_a_page_are_kept_and_follow_its_changes(library, web):
     said = '<head><meta name="author" content="{}"><meta property="article:published_time" content="{}">'
     first = CATS.decode().replace("<head>", said.format("Ada Lovelace", "2024-03-05T10:00:00Z"))
     url = web.page("/a", first.encode())
-    library.add_url(url)
+    add(library, url)
     (source,) = library.sources()
     assert (source.author, source.published) == ("Ada Lovelace", "2024-03-05")
     listed = reports.source(source)
