@@ -20,6 +20,7 @@ _ENDED = re.compile(r"[.!?:;。！？]['\"”’)\]]*$")
 _LONGEST_HEADING = 150
 _FEWEST_REPEATED = 4  # pages
 _NUMBER = re.compile(r"\d+")
+_LONGEST_NUMBER = 9  # digits; no page has a longer one
 
 Levels = dict[str, int]  # of headings, by their squeezed text
 
@@ -42,16 +43,16 @@ def squeezed(title: str) -> str:
 
 
 def without_running_headers(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
-    """The pages without what stands at the top or bottom of many of them, but for its number."""
-    edges = [{_pattern(line) for line in _edges(page)} for page in pages]
-    counts = Counter(pattern for patterns in edges for pattern in patterns)
+    """The pages without what stands at the top or bottom of many of them, but for its number, which counts the pages.
+
+    Other numbers that differ say something: invoices bound together have theirs in the place of a running header.
+    """
+    edges = [[(line, _patterns(line, number)) for line in _edges(page)] for number, page in enumerate(pages)]
+    counts = Counter(pattern for page in edges for pattern in {one for _, patterns in page for one in patterns})
     least = max(_FEWEST_REPEATED, 0.4 * len(pages))
     repeated = {pattern for pattern, count in counts.items() if count >= least}
-    kept = []
-    for page in pages:
-        running = [line for line in _edges(page) if _pattern(line) in repeated]
-        kept.append([line for line in page if line not in running])
-    return kept
+    running = [[line for line, patterns in page if patterns & repeated] for page in edges]
+    return [[line for line in page if line not in left] for page, left in zip(pages, running, strict=True)]
 
 
 def _edges(page: Sequence[Line]) -> list[Line]:
@@ -63,8 +64,11 @@ def _bottom(line: Line) -> float:
     return line.bottom
 
 
-def _pattern(line: Line) -> str:
-    return _NUMBER.sub("#", line.text.casefold()).strip()
+def _patterns(line: Line, page: int) -> set[str]:
+    """The text as it is, and with each number in turn as its distance from that of the page."""
+    text = line.text.casefold().strip()
+    found = [number for number in _NUMBER.finditer(text) if len(number[0]) <= _LONGEST_NUMBER]
+    return {text} | {f"{text[: one.start()]}#{int(one[0]) - page}#{text[one.end() :]}" for one in found}
 
 
 def paragraphs(lines: Sequence[Line], page: int, body: float, words: set[str], levels: Levels) -> Iterator[Block]:

@@ -121,3 +121,17 @@ def test_text_from_right_to_left_comes_in_the_order_it_is_read() -> None:
         canvas.drawString(72, 660, arabic[::-1])
 
     assert text(drawn(page)) == f"{hebrew} {arabic}"
+
+
+def test_numbers_that_do_not_count_the_pages_are_no_running_header() -> None:
+    def invoice(number: int) -> Callable[[Canvas], None]:
+        def page(canvas: Canvas) -> None:
+            canvas.drawString(72, 780, f"Invoice {number * 7919 % 9000 + 1000}")
+            canvas.drawString(72, 700, f"{SENTENCE}.")
+            canvas.drawString(72, 40, f"Kettles Ltd. 2024, page {number + 3} of 300")
+
+        return page
+
+    found = text(drawn(*(invoice(number) for number in range(8))))
+    assert all(f"Invoice {number * 7919 % 9000 + 1000}" in found for number in range(8))
+    assert "Kettles" not in found
