@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from tests.library.crashing import NOTES, check_whole, python
+from tests.library.crashing import NOTES, Forked, check_whole
 
 KILLED = """
 import os, signal, sys
@@ -19,7 +19,7 @@ from crag.library.adding import ingest
 from tests.doubles.library import HashEmbedder, open_library
 
 home, point, data = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3]).read_bytes()
-die = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+die = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
 embedder = HashEmbedder()
 library = open_library(home, embedder=embedder)
 print(library.add_bytes("kept.txt", b"This one was acknowledged.").status, flush=True)
@@ -68,7 +68,7 @@ print(library.add_bytes("same.txt", data).status, flush=True)
     ],
 )
 def test_a_kill_leaves_the_whole_or_nothing(tmp_path, data, reopen, point, there):
-    with python(KILLED, tmp_path / "home", point, data) as process:
+    with Forked(KILLED, tmp_path / "home", point, data) as process:
         output, _ = process.communicate(timeout=60)
     assert (output, process.returncode) == ("added\n", -signal.SIGKILL)
     library = reopen()
@@ -80,7 +80,7 @@ def test_a_kill_leaves_the_whole_or_nothing(tmp_path, data, reopen, point, there
 
 
 def test_two_processes_that_add_the_same_file_end_in_one_copy(tmp_path, data, reopen):
-    processes = [python(RACING, tmp_path / "home", data) for _ in range(2)]
+    processes = [Forked(RACING, tmp_path / "home", data) for _ in range(2)]
     for process in processes:
         assert process.stdout.readline() == "ready\n"
     for process in processes:

@@ -19,7 +19,7 @@ from crag.library.exchange.backup import write_backup
 from crag.progress import silent
 from crag.stopping import Stop
 from tests.doubles.library import open_library
-from tests.library.crashing import python
+from tests.library.crashing import Forked
 from tests.library.exchange.backups import NOTES, left, opened_whole, restore, save
 
 
@@ -222,7 +222,7 @@ else:
 def test_a_kill_leaves_nothing_under_the_name_and_the_next_time_cleans_up(library, saved, tmp_path, point):
     saving = point in ("copied", "filled")
     file, home = (tmp_path / "second", library.home) if saving else (saved, tmp_path / "new")
-    with python(KILLED, file, home, point) as process:
+    with Forked(KILLED, file, home, point) as process:
         process.communicate(timeout=60)
     assert process.returncode == -signal.SIGKILL
     assert not (file if saving else home).exists()

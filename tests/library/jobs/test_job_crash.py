@@ -8,7 +8,7 @@ import pytest
 from crag.library import IngestJobs
 from crag.library.jobs import workers
 from crag.library.jobs.rows import JobRows, new_job
-from tests.library.crashing import NOTES, check_whole, python
+from tests.library.crashing import NOTES, Forked, check_whole
 from tests.library.jobs.test_jobs import spooled
 from tests.waiting import wait_until
 
@@ -23,7 +23,7 @@ from crag.library.jobs.spool import Spool
 from tests.doubles.library import HashEmbedder, open_library
 
 home, point, data = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3]).read_bytes()
-die = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+die = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
 embedder = HashEmbedder()
 library = open_library(home, embedder=embedder)
 jobs = IngestJobs(library._database, library)
@@ -56,7 +56,7 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="needs SIGKILL")
 
 def kill(*arguments):
     """What the process acknowledged before it was killed."""
-    with python(KILLED, *arguments) as process:
+    with Forked(KILLED, *arguments) as process:
         output, _ = process.communicate(timeout=60)
     assert process.returncode == -signal.SIGKILL
     return output.strip()

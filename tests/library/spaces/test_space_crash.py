@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 from crag.database.tables import vectors
 from crag.stopping import Stop
 from tests.doubles.library import HashEmbedder, Shelf, index_of
-from tests.library.crashing import NOTES, python
+from tests.library.crashing import NOTES, Forked
 
 KILLED = """
 import os, signal, sys
@@ -63,7 +63,7 @@ def test_a_kill_leaves_one_whole_space_that_answers(tmp_path, reopen, point, ans
     filled = reopen()
     for n in range(3):
         filled.add_bytes(f"{n}.txt", NOTES.replace(b"topic", f"topic {n}".encode()))
-    with python(KILLED, tmp_path / "home", point) as process:
+    with Forked(KILLED, tmp_path / "home", point) as process:
         process.communicate(timeout=60)
     assert process.returncode == -signal.SIGKILL
     again = HashEmbedder("new")
