@@ -12,7 +12,7 @@ run: setup
 	@$(BIN)/python launcher.py --port $(PORT)
 
 test: setup-dev
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n 2 --dist worksteal
 
 setup: $(VENV)/ready
 
