@@ -9,7 +9,7 @@ from benchmarks.topics import make_passages
 from crag.assembly import Application
 from crag.library.adding.split import Chunk
 from crag.library.rows import Description, Identity, NewPassages
-from crag.library.search.terms import index_terms
+from crag.library.search.fulltext import index_terms
 from crag.library.store import Store
 from crag.types import DEFAULT_COLLECTION
 

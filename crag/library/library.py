@@ -10,11 +10,9 @@ from crag.database import Database
 from crag.database.tables import sources
 from crag.errors import NotFound
 from crag.library.adding.adding import Adding
-from crag.library.adding.cutters import Cutters
-from crag.library.adding.cutting import CHUNK_OVERLAP, CHUNK_TOKENS
 from crag.library.adding.ingest import Ingest
 from crag.library.adding.intake import Intake
-from crag.library.adding.reading import GuardedReader, Read
+from crag.library.adding.reading import CHUNK_OVERLAP, CHUNK_TOKENS, GuardedReader, Read
 from crag.library.collections import Collections
 from crag.library.originals import Originals
 from crag.library.passages import count_passages, count_unembedded, read_passages
@@ -75,8 +73,7 @@ class Library(Adding):
         self.space_work = SpaceWork(self.spaces)
         limit = settings.max_upload_bytes
         chunker = f"{counter_name}:{CHUNK_TOKENS}/{CHUNK_OVERLAP}"
-        self._cutters = Cutters(count_tokens)
-        reader = read or GuardedReader(self._cutters, limit)
+        reader = read or GuardedReader(count_tokens, limit)
         super().__init__(
             Intake(settings), Ingest(self._store, self._originals, answering, reader, chunker, limit), self._store
         )
@@ -189,9 +186,8 @@ class Library(Adding):
     def save(self) -> None:
         """Writes the index to disk if it changed, and has the space weighed that answers without a weight of its own.
 
-        Ends the processes that cut, too. For quiet moments, since nothing depends on it.
+        For quiet moments, since nothing depends on it.
         """
-        self._cutters.rest()
         self._search.save()
         space = self.spaces.answering.active().space
         if space and read_weight(self._database, space).origin == "default":
@@ -200,5 +196,4 @@ class Library(Adding):
     def close(self) -> None:
         """The last thing to call; the database stays open, as it is not the library's own."""
         self.space_work.close()
-        self._cutters.rest()
         self._search.close()

@@ -36,7 +36,6 @@ class LlamaTokens:
         self._words = WordCache(self._word_ids)
         self._words.update((token[1:], ids) for token, ids in alone.items() if token.startswith(_SPACE))
         self._lengths = WordCache(self._word_length)
-        self._lengths.update(dict.fromkeys(self._words, 1))
 
     def ids(self, text: str) -> bytes:
         """The ids as unsigned integers of 16 bits in the machine's order."""
@@ -55,13 +54,14 @@ class LlamaTokens:
         return _count_once(self._encode(text))
 
     def _word_ids(self, word: str) -> bytes:
-        if _has_mark(word):
-            return self._words[word[:-1]] + self._marks[word[-1]]
+        before, mark = word[:-1], word[-1:]
+        if mark in self._marks and before[-1:].isascii() and before[-1:].isalnum():
+            return self._words[before] + self._marks[mark]
         tokens = self._model.tokenize(_well_formed(word if word[:1] == "\n" else _SPACE + word))
         return array("H", [token.id for token in tokens]).tobytes()
 
     def _word_length(self, word: str) -> int:
-        return self._lengths[word[:-1]] + 1 if _has_mark(word) else _count_once(self._words[word])
+        return _count_once(self._words[word])
 
     def _encode(self, text: str) -> bytes:
         return array("H", self._tokenizer.encode(_well_formed(text), add_special_tokens=False).ids).tobytes()
@@ -84,15 +84,8 @@ def _words(text: str) -> list[str]:
     return (text.replace("\n", " \n") if "\n" in text else text).split(" ")
 
 
-def _has_mark(word: str) -> bool:
-    """Whether the last token of a word is a mark that stands alone."""
-    before = word[-2:-1]
-    return word[-1:] in _MARKS and before.isalnum() and before.isascii()
-
-
 def _count_once(ids: bytes) -> int:
-    numbers = array("H", ids)
-    return len(numbers) - sum(map(_LATER_BYTES.__contains__, numbers))
+    return sum(number not in _LATER_BYTES for number in array("H", ids))
 
 
 @cache

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from crag.errors import ModelFault, SourceRefused
-from crag.library.adding.cutting import chunk_terms, passage_text
 from crag.library.adding.reading import Bytes, Read, Reading
+from crag.library.adding.split import HEADING_SEPARATOR
 from crag.library.cleaning import clean_text, display_name
 from crag.library.collections import collection_name
 from crag.library.originals import Originals
 from crag.library.rows import Description, Identity, NewPassages, Stored
+from crag.library.search.fulltext import passage_terms
 from crag.library.spaces.answering import Answering
 from crag.library.store import SpaceSwitched, Store
 from crag.progress import Report
@@ -104,14 +105,12 @@ class Ingest:
         vectors = reading.vectors if reading.space == embedder.space.id else None
         if vectors is None:
             vectors = embed_in_batches(embedder, texts, report, stop)
-        terms = reading.terms or list(_terms(reading, stop))
+        terms = []
+        for chunk, text in zip(reading.chunks, texts, strict=True):
+            stop.check()
+            above = passage_text(reading.title, text).removesuffix(chunk.text)  # words of the title find its passages
+            terms.append(passage_terms(above, chunk.text))
         return NewPassages(reading.chunks, terms, vectors, embedder.space, embedder.canary, active.number)
-
-
-def _terms(reading: Reading, stop: Stop) -> Iterator[str]:
-    for chunk in reading.chunks:
-        stop.check()
-        yield chunk_terms(reading.title, chunk)
 
 
 def embed_in_batches(embedder: Embedder, texts: Sequence[str], report: Report, stop: Stop) -> Vectors:
@@ -135,6 +134,15 @@ def _fitting_batch(size: int, seconds: float) -> int:
     if seconds > _BATCH_SECONDS:
         return max(size // 2, _SMALLEST_BATCH)
     return min(size * 2, _LARGEST_BATCH) if seconds < _BATCH_SECONDS / 2 else size
+
+
+def passage_text(heading: str, body: str) -> str:
+    """What is embedded and searched of a passage: its text under the nearest heading.
+
+    The headings further up are left out: they stand over most of a document and would make their words worthless.
+    """
+    nearest = heading.rpartition(HEADING_SEPARATOR)[2]
+    return body if nearest in body[: 2 * len(nearest)] else f"{nearest}\n{body}"
 
 
 def check_size(size: int, limit_bytes: int) -> None:

@@ -1,4 +1,4 @@
-"""Some documents at a time: while one waits for its parser or for the disk, others are cut and embedded."""
+"""Two documents at a time: while one waits for its parser or for the disk, the other is cut and embedded."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from crag.stopping import Stop
 
 T = TypeVar("T")
 R = TypeVar("R")
-_AT_ONCE = 3
+_AT_ONCE = 2
 
 
 def map_in_order(work: Callable[[T, Stop], R], items: Iterable[T], stop: Stop) -> Iterator[R]:

@@ -1,17 +1,19 @@
-"""From bytes to chunks: parsed in the guarded child, then cut."""
+"""From bytes to chunks: parsed in the guarded child, then split."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from crag.library.adding.cutters import Cutters
-from crag.library.adding.split import Chunk
+from crag.library.adding.split import Chunk, split
 from crag.progress import Report
 from crag.protocols import Vectors
 from crag.stopping import Stop
 from crag.types import Progress
+
+CHUNK_TOKENS = 250
+CHUNK_OVERLAP = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +31,13 @@ class Reading:
     """What a document says. `pages` is None where there are none, `author` and `published` (YYYY-MM-DD) empty.
 
     `note` says in the user's words what is missing of it.
-    `terms` are the search terms of each chunk; empty, they are still to be cut. Passages that were cut elsewhere name
-    their `chunker`, and may bring the vectors of the space with the id `space`.
+    Passages that were cut elsewhere name their `chunker`, and may bring the vectors of the space with the id `space`.
     """
 
     title: str
     kind: str
     pages: int | None
     chunks: Sequence[Chunk]
-    terms: Sequence[str] = ()
     author: str = ""
     published: str = ""
     chunker: str = ""
@@ -55,10 +55,10 @@ class Read(Protocol):
 
 
 class GuardedReader:
-    """Parses in a child process that can be killed, then cuts by tokens."""
+    """Parses in a child process that can be killed, then splits by tokens."""
 
-    def __init__(self, cutters: Cutters, limit_bytes: int) -> None:
-        self._cutters = cutters
+    def __init__(self, count_tokens: Callable[[str], int], limit_bytes: int) -> None:
+        self._count_tokens = count_tokens
         self._limit_bytes = limit_bytes
 
     def __call__(self, document: Bytes, report: Report, stop: Stop) -> Reading:
@@ -75,7 +75,11 @@ class GuardedReader:
             progress=report,
         )
         report(Progress("Splitting"))
-        done = self._cutters.cut(parsed, stop)
-        return Reading(
-            parsed.title, parsed.kind, parsed.pages, done.chunks, done.terms, parsed.author, parsed.published
-        )
+
+        def count_tokens(text: str) -> int:
+            stop.check()  # splitting counts all the time, which makes this the place where it can be stopped
+            return self._count_tokens(text)
+
+        chunks = split(parsed, count_tokens, CHUNK_TOKENS, CHUNK_OVERLAP)
+        facts = (parsed.title, parsed.kind, parsed.pages, chunks, parsed.author, parsed.published)
+        return Reading(*facts, note=parsed.note)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from crag.language import is_item, sentences
@@ -18,7 +19,8 @@ _LONGEST_PER_TOKEN = 16  # characters; a longer sentence is cut before it is cou
 _NO_SPACE_AFTER = tuple("。！？…”』」")
 
 
-class Chunk(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Chunk:
     """A passage to be. `page` is that of its first word, `heading` the path of headings above it (`A › B`).
 
     The wider text around it are the chunks with the ordinals `context_start` to `context_end`, both included.

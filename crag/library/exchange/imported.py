@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from crag.library.adding.cutting import CHUNK_OVERLAP, CHUNK_TOKENS
 from crag.library.adding.ingest import Incoming
 from crag.library.adding.intake import IMPORTED, without_password
-from crag.library.adding.reading import Bytes, Reading
+from crag.library.adding.reading import CHUNK_OVERLAP, CHUNK_TOKENS, Bytes, Reading
 from crag.library.adding.split import Chunk, CountTokens, split
 from crag.library.exchange.lines import Json, Line, encode
 from crag.library.parse.document import Block, Document
@@ -90,7 +89,7 @@ class ImportedSource:
 
         blocks = tuple(Block(part.strip(), page=line.page) for part in line.text.split("\n\n") if part.strip())
         parts = split(Document(line.title, "text", None, blocks), count, CHUNK_TOKENS, CHUNK_OVERLAP)
-        return [part._replace(heading=line.heading) for part in parts]
+        return [replace(part, heading=line.heading) for part in parts]
 
 
 def pages_from_one(lines: Sequence[Line]) -> Sequence[Line]:
@@ -105,7 +104,7 @@ def _placed(chunk: Chunk, ordinal: int, context: tuple[int, int] | None, count: 
     if not (0 <= start <= ordinal <= end <= start + _WIDEST_CONTEXT):
         start = end = ordinal
     end = min(end, count - 1)
-    return chunk._replace(ordinal=ordinal, context_start=start, context_end=end)
+    return replace(chunk, ordinal=ordinal, context_start=start, context_end=end)
 
 
 def _metadata(line: Line) -> Json:

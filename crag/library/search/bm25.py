@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from itertools import islice, pairwise
 
 from crag.language import words
-from crag.library.search.terms import PassageTerms, fold_accents
+from crag.library.search.fulltext import PassageTerms, fold_accents
 from crag.protocols import TermStatistics
 
 # The usual values of BM25 (Robertson and Zaragoza 2009): how soon a term has been said often enough, and how far long

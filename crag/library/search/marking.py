@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from crag.language import tokens
-from crag.library.search.terms import index_terms
+from crag.library.search.fulltext import index_terms
 
 
 def find_terms(text: str, wanted: Collection[str]) -> list[tuple[int, int]]:

@@ -17,13 +17,11 @@ from sqlalchemy import func, select
 from crag.database import Database
 from crag.database.tables import passages
 from crag.language import sentences, terms
-from crag.library.adding.cutting import passage_text
-from crag.library.adding.ingest import embed_in_batches
+from crag.library.adding.ingest import embed_in_batches, passage_text
 from crag.library.passages import read_cosines
 from crag.library.search.bm25 import score_words, weigh_neighbours, weigh_terms
-from crag.library.search.fulltext import FullText
+from crag.library.search.fulltext import FullText, PassageTerms, index_terms
 from crag.library.search.fusion import fuse, ranks
-from crag.library.search.terms import PassageTerms, index_terms
 from crag.progress import Report, silent
 from crag.protocols import Embedder, Vectors
 from crag.stopping import Stop

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from crag.library.adding.cutting import passage_text
-from crag.library.adding.ingest import embed_in_batches
+from crag.library.adding.ingest import embed_in_batches, passage_text
 from crag.library.passages import count_unembedded, read_unembedded
 from crag.library.spaces.embedders import KnownEmbedder
 from crag.library.store import Store

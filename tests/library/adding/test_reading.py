@@ -3,7 +3,6 @@
 import pytest
 
 from crag.errors import SourceRefused, Stopped
-from crag.library.adding.cutters import Cutters
 from crag.library.adding.reading import Bytes, GuardedReader
 from crag.stopping import Stop
 
@@ -14,7 +13,7 @@ def count_words(text):
 
 def read(data, stop=None, count=count_words, limit=1_000_000, **hints):
     seen = []
-    reading = GuardedReader(Cutters(count), limit)(Bytes("notes.md", data, **hints), seen.append, stop or Stop())
+    reading = GuardedReader(count, limit)(Bytes("notes.md", data, **hints), seen.append, stop or Stop())
     return reading, [progress.stage for progress in seen]
 
 

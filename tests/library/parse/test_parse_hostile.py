@@ -16,7 +16,6 @@ from openpyxl import Workbook
 
 from crag.errors import SourceRefused
 from crag.library import Library
-from crag.library.adding.cutters import Cutters
 from crag.library.adding.reading import GuardedReader
 from crag.library.parse import Limits, parse
 from crag.stopping import Stop
@@ -194,7 +193,7 @@ def test_fifty_thousand_nested_elements_in_a_package_are_bounded(kind: str) -> N
 def test_surrogates_and_signs_that_are_none_are_cleaned_and_what_is_left_is_found(
     reopen: Callable[..., Library],
 ) -> None:
-    library = reopen(read=GuardedReader(Cutters(lambda words: len(words.split())), 1 << 20))
+    library = reopen(read=GuardedReader(lambda words: len(words.split()), 1 << 20))
     record = b'{"title": "lamps \\ud800 of \\ufffe brass", "note": "a\\u0000b \\udfff\\uffff"}'
     assert library.add_bytes("a.json", record).status == "added"
     [hit] = library.search("brass lamps", 1)
@@ -204,7 +203,7 @@ def test_surrogates_and_signs_that_are_none_are_cleaned_and_what_is_left_is_foun
 
 @pytest.mark.parametrize("name", ["a.exe", "a.pdf", "a.txt"])
 def test_a_file_of_a_wrong_type_that_got_past_the_page_is_refused(name: str, reopen: Callable[..., Library]) -> None:
-    library = reopen(read=GuardedReader(Cutters(lambda words: len(words.split())), 1 << 20))
+    library = reopen(read=GuardedReader(lambda words: len(words.split()), 1 << 20))
     [result] = library.add_upload(name, b"MZ\x90\0\x03\0\0\0" + bytes(500))
     assert (result.status, result.error and result.error.code) == ("failed", "unsupported")
     assert result.error

@@ -4,8 +4,8 @@ import pytest
 
 from crag.library.search.bm25 import score_words, weigh_neighbours, weigh_terms
 from crag.library.search.duplicates import are_duplicates, take_fingerprint
+from crag.library.search.fulltext import PassageTerms, passage_terms
 from crag.library.search.fusion import fuse, ranks
-from crag.library.search.terms import PassageTerms, passage_terms
 
 NOTICE = "This report is confidential. It may not be copied, shown or passed on without the consent of the board."
 LONGER = f"{NOTICE} Whoever finds it sends it to the office in Main Street, where the clerk keeps all papers in a safe."

@@ -6,7 +6,7 @@ import pytest
 
 from crag.language import terms
 from crag.library import LibraryRetriever
-from crag.library.search.terms import index_terms
+from crag.library.search.fulltext import index_terms
 from crag.types import RunOptions
 
 ANIMALS = "\n".join(
