@@ -3,6 +3,8 @@
 import multiprocessing
 import os
 import sys
+from contextlib import contextmanager
+from types import ModuleType
 
 from sqlalchemy import select, text
 
@@ -24,7 +26,8 @@ class Forked:
         input_, self._input = FORK.Pipe(duplex=False)
         self._output, output = FORK.Pipe(duplex=False)
         self._process = FORK.Process(target=_run, args=(code, list(map(str, arguments)), input_, output))
-        self._process.start()
+        with _no_main_module():
+            self._process.start()
         input_.close()
         output.close()
         self.stdin = os.fdopen(self._input.fileno(), "w", closefd=False)
@@ -46,6 +49,17 @@ class Forked:
     def __exit__(self, *_):
         self._process.kill()
         self._process.join()
+
+
+@contextmanager
+def _no_main_module():
+    """The child runs the main module's file first; tests of pages leave app.py there."""
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
 
 
 def _run(code, arguments, input_, output):
