@@ -11,6 +11,7 @@ from pathlib import Path
 from crag.checks import answering_check, library_checks, setup_checks
 from crag.conversations import Conversations
 from crag.database import Database
+from crag.engines import Engines
 from crag.errors import ModelFault
 from crag.library import IngestJobs, Library, LibraryRetriever
 from crag.library.exchange.exchange import Exchange
@@ -27,7 +28,7 @@ from crag.models.choice import (
 )
 from crag.models.deferred import DeferredEmbedder
 from crag.models.tokens import count_passage_tokens, passage_counter_name
-from crag.protocols import Embedder, Engine, Grader, TermStatistics, WebSearch
+from crag.protocols import WebSearch
 from crag.runs import RunService
 from crag.runs.service import Equipment
 from crag.settings import Settings, load_settings
@@ -43,69 +44,6 @@ AWAY = "{} runs on another machine: your question and the passages it needed wen
 NO_KEY = "There is no Tavily key"
 _REMEMBERED_SECONDS = 10.0
 _SLOW_ROOMS = ("crag.graph.build", "crag.models.embeddings", "crag.models.builtin.reader")
-
-
-class Engines:
-    """Opens what answers, by name, and remembers it for a few seconds so that changes are noticed soon."""
-
-    def __init__(self, settings: Settings, library: Library, builtin_embedder: Embedder) -> None:
-        from crag.grading.cache import GradeMemory
-
-        self._settings = settings
-        self._library = library
-        self._embedder = builtin_embedder
-        self._grades = GradeMemory()
-        self._lock = threading.Lock()
-        self._opened: dict[str, tuple[float, Engine]] = {}
-
-    def open(self, choice: ModelChoice) -> Engine:
-        """The engine of this choice. Raises `ModelFault` when its server or model is not there."""
-        with self._lock:
-            opened_at, engine = self._opened.get(choice.name, (0.0, None))
-            if engine is None or time.monotonic() - opened_at > _REMEMBERED_SECONDS:
-                engine = self._builtin(choice) if choice.builtin else self._model(choice)
-                self._opened[choice.name] = (time.monotonic(), engine)
-            return engine
-
-    def grader(self, name: str, statistics: TermStatistics | None = None) -> Grader:
-        """The grader alone: `builtin`, or the name of a chat model. Raises `ModelFault`.
-
-        The built-in one weighs words by their rarity in the library, or by the `statistics` given.
-        """
-        from crag.grading.builtin import BuiltinGrader
-        from crag.grading.explained import ExplainedGrader
-        from crag.models.chat import open_chat_model
-
-        if name == "builtin":  # its coefficients hold for the built-in vectors only, whatever embeds the library
-            return BuiltinGrader(self._embedder, statistics or self._library)
-        return ExplainedGrader(open_chat_model(name, self._settings))
-
-    def _cached_grader(self, name: str) -> Grader:
-        """Verdicts of the built-in grader are not kept: they are cheap, and change with the words of the library."""
-        from crag.grading.cache import CachedGrader
-
-        return self.grader(name) if name == "builtin" else CachedGrader(self.grader(name), self._grades)
-
-    def _builtin(self, choice: ModelChoice) -> Engine:
-        from crag.grading.strips import BuiltinRefiner
-        from crag.models.builtin.reader import BuiltinWriter
-        from crag.models.builtin.rewriter import BuiltinRewriter
-
-        grader = self._cached_grader(self._settings.grader_model or "builtin")
-        refiner = BuiltinRefiner(self._embedder, self._library)
-        writer = BuiltinWriter(self._embedder, self._library)
-        return Engine(choice.name, choice.label, grader, refiner, BuiltinRewriter(), writer)
-
-    def _model(self, choice: ModelChoice) -> Engine:
-        from crag.grading.strips import ExplainedRefiner
-        from crag.models.chat import open_chat_model
-        from crag.models.writing import ModelRewriter, ModelWriter
-
-        model = open_chat_model(choice.name, self._settings)
-        grader = self._cached_grader(self._settings.grader_model or choice.name)
-        return Engine(
-            choice.name, choice.label, grader, ExplainedRefiner(model), ModelRewriter(model), ModelWriter(model)
-        )
 
 
 class Application:
@@ -166,7 +104,7 @@ class Application:
 
     def diagnose(self) -> list[Check]:
         """The set-up checklist, whether what is to answer can, and the state of the library."""
-        answering = answering_check(self.model_choice(), self.engines.open)
+        answering = answering_check(self.model_choice(), lambda choice: self.engines.open(choice, RunOptions()))
         return [*self.checks(), answering, *library_checks(self.library, self.settings)]
 
     def warm_up(self) -> None:
@@ -197,7 +135,7 @@ class Application:
         web, missing = self._web(options)
         away = leaves_machine(choice.name, self.settings)
         return Equipment(
-            engine=self.engines.open(choice),
+            engine=self.engines.open(choice, options),
             retriever=LibraryRetriever(self.library),
             embedder=self.answering_embedder(),
             web=web,

@@ -16,6 +16,7 @@ from crag.types import (
     RunState,
     Strip,
     Support,
+    Thresholds,
     Usage,
     Verdict,
 )
@@ -48,10 +49,13 @@ class RunStarted:
 
 @dataclass(frozen=True, slots=True)
 class EngineOpened:
-    """What answers and what embeds, under the names that are shown."""
+    """What answers, embeds and grades, by the names that are shown; `calibrated`: its thresholds were fitted here."""
 
     model: str
     embedder: str
+    grader: str = ""
+    thresholds: Thresholds | None = None
+    calibrated: bool = False
     type: Literal["engine_opened"] = "engine_opened"
 
 
@@ -83,11 +87,15 @@ class QuestionCondensed:
 
 @dataclass(frozen=True, slots=True)
 class PassagesFound:
-    """Passages found in the library (`searched` = how many there are) or on the web (`searched` = results returned)."""
+    """Passages found in the library (`searched` = how many there are) or on the web (`searched` = results returned).
+
+    `again`: they were found for an earlier version of the answer, and nothing was sent for them now.
+    """
 
     origin: Origin
     passages: tuple[Passage, ...]
     searched: int
+    again: bool = False
     type: Literal["passages_found"] = "passages_found"
 
 
@@ -118,11 +126,48 @@ class QueryWritten:
 
 
 @dataclass(frozen=True, slots=True)
+class ConsentAsked:
+    """The run waits for a person to let the query go to `host`, `at` seconds after it began.
+
+    `from_answer`: the query was made of a sentence of an answer, so it may hold words of documents.
+    """
+
+    query: str
+    provider: str
+    host: str
+    at: float
+    from_answer: bool = False
+    type: Literal["consent_asked"] = "consent_asked"
+
+
+@dataclass(frozen=True, slots=True)
+class ConsentGiven:
+    """What the person decided: the query to send, perhaps edited, or None for their documents only."""
+
+    query: str | None
+    type: Literal["consent_given"] = "consent_given"
+
+
+@dataclass(frozen=True, slots=True)
+class VersionBegun:
+    """This run answers the question of run `parent` anew; `change` says with what difference, in the user's words.
+
+    The events before `decide` are those of the parent where `kept` is true.
+    """
+
+    parent: str
+    change: str
+    kept: bool
+    type: Literal["version_begun"] = "version_begun"
+
+
+@dataclass(frozen=True, slots=True)
 class WebQuerySent:
     """From here on the query has left the machine."""
 
     query: str
     provider: str
+    host: str = ""
     type: Literal["web_query_sent"] = "web_query_sent"
 
 
@@ -210,6 +255,9 @@ Event = (
     | PassageGraded
     | ActionDecided
     | QueryWritten
+    | ConsentAsked
+    | ConsentGiven
+    | VersionBegun
     | WebQuerySent
     | WebSkipped
     | StripsScored

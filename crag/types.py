@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 VerdictWord = Literal["relevant", "irrelevant", "ambiguous", "unknown"]
@@ -12,9 +12,12 @@ Origin = Literal["library", "web"]
 PolicyName = Literal["paper", "any", "none", "off"]
 WebMode = Literal["off", "ask", "auto"]
 RewriteStyle = Literal["none", "question", "keywords"]
+GraderKind = Literal["auto", "builtin", "score", "explained", "listwise", "cascade"]
+Ruling = Literal["use", "drop"]
+DepartureKind = Literal["web search", "web page", "model", "embedding", "account"]
 Outcome = Literal["documents", "documents_and_web", "web", "not_answered"]
 Strength = Literal["supported", "weak", "unsupported"]
-RunState = Literal["running", "done", "stopped", "failed", "interrupted"]
+RunState = Literal["running", "waiting", "done", "stopped", "failed", "interrupted"]
 AddStatus = Literal["added", "unchanged", "replaced", "failed"]
 
 DEFAULT_COLLECTION = "Documents"
@@ -147,10 +150,14 @@ class Thresholds:
 
 @dataclass(frozen=True, slots=True)
 class Grade:
-    """What a grader says of one passage: a score in 0..1, or None when it could not be judged, and why."""
+    """What a grader says of one passage: a score in 0..1, or None when it could not be judged, and why.
+
+    `usage` are the tokens it took, where a model was asked for this passage alone.
+    """
 
     score: float | None
     reason: str
+    usage: Usage | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,12 +171,17 @@ class Strip:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The grader's word on one passage, as shown and stored."""
+    """The grader's word on one passage, as shown and stored; a person's `ruling` takes its place."""
 
     passage_id: int
     word: VerdictWord
     score: float | None
     reason: str
+    ruling: Ruling | None = None
+
+    def ruled(self, ruling: Ruling) -> Verdict:
+        """The same verdict as a person overruled it; the grader's score and reason stay to be seen."""
+        return replace(self, word="relevant" if ruling == "use" else "irrelevant", ruling=ruling)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,11 +209,12 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """How far one sentence of the answer is carried by what it cites."""
+    """How far one sentence of the answer is carried by what it cites; `quote` is the text that carries it most."""
 
     sentence: str
     strength: Strength
     citations: tuple[int, ...] = ()
+    quote: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +236,11 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """Everything a person can choose for one question. `collection` and `source_ids` empty mean the whole library."""
+    """Everything a person can choose for one question. `collection` and `source_ids` empty mean the whole library.
+
+    `grader_model` empty means the one of the settings, else the model that answers; `thresholds` None those that were
+    calibrated for the collection, else the grader's own; `fetch_pages` reads the pages that a web search found.
+    """
 
     model: str = "auto"
     k: int = 4
@@ -234,6 +251,10 @@ class RunOptions:
     web_results: int = 3
     join_web: bool = False
     parent_context: bool = False
+    grader: GraderKind = "auto"
+    grader_model: str = ""
+    thresholds: Thresholds | None = None
+    fetch_pages: bool = False
     collection: str = ""
     source_ids: tuple[str, ...] = ()
     preset: str = ""
@@ -272,6 +293,26 @@ class AddResult:
     error: Refusal | None = None
     older: tuple[str, ...] = ()
     note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Departure:
+    """One thing that left the machine: when (seconds since the epoch), where to, and what, in full."""
+
+    at: float
+    host: str
+    kind: DepartureKind
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One of the answers to the same message, numbered from 1; `change` says in what it differs from the one before."""
+
+    number: int
+    run_id: str
+    change: str
+    state: RunState
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,28 @@ _STEPS: tuple[tuple[str, ...], ...] = (
         "DROP TABLE counters",
         "CREATE VIRTUAL TABLE passage_occurrences USING fts5vocab(passage_terms, instance)",
     ),
+    (
+        "ALTER TABLE runs ADD COLUMN version_of TEXT REFERENCES runs (id) ON DELETE CASCADE",
+        "ALTER TABLE runs ADD COLUMN change TEXT DEFAULT '' NOT NULL",
+        "ALTER TABLE runs ADD COLUMN draft TEXT DEFAULT '' NOT NULL",
+        "CREATE INDEX ix_runs_version_of ON runs (version_of)",
+        (
+            "CREATE TABLE rulings (number INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, run_id TEXT NOT NULL,"
+            " question TEXT NOT NULL, passage_id INTEGER NOT NULL, title TEXT NOT NULL, text TEXT NOT NULL,"
+            " collection TEXT NOT NULL, grader TEXT NOT NULL, score FLOAT, ruling TEXT NOT NULL,"
+            " given_at FLOAT NOT NULL, UNIQUE (run_id, passage_id))"
+        ),
+        (
+            "CREATE TABLE calibrations (collection TEXT NOT NULL, grader TEXT NOT NULL, lower FLOAT NOT NULL,"
+            " upper FLOAT NOT NULL, made_at FLOAT NOT NULL, report TEXT DEFAULT '{}' NOT NULL,"
+            " PRIMARY KEY (collection, grader))"
+        ),
+        (
+            "CREATE TABLE departures (number INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, at FLOAT NOT NULL,"
+            " host TEXT NOT NULL, kind TEXT NOT NULL, what TEXT NOT NULL)"
+        ),
+        "CREATE INDEX ix_departures_at ON departures (at)",
+    ),
 )
 VERSION = len(_STEPS) + 1
 

@@ -161,6 +161,9 @@ runs = Table(
     Column("state", Text, nullable=False, index=True),
     Column("owner", Text, nullable=False),
     Column("started_at", Float, nullable=False),
+    Column("version_of", Text, ForeignKey("runs.id", ondelete="CASCADE"), index=True),  # the first answer to the same
+    Column("change", Text, nullable=False, server_default=""),  # in what it differs from the version before
+    Column("draft", Text, nullable=False, server_default=""),  # of the query that waits for consent, as edited so far
 )
 
 messages = Table(
@@ -190,4 +193,47 @@ feedback = Table(
     Column("helpful", Integer, nullable=False),
     Column("reason", Text, nullable=False),
     Column("given_at", Float, nullable=False),
+)
+
+# What people decided of passages against the grader, with all that another grader needs to judge the same again.
+rulings = Table(
+    "rulings",
+    metadata,
+    Column("number", Integer, primary_key=True),
+    Column("run_id", Text, nullable=False),
+    Column("question", Text, nullable=False),
+    Column("passage_id", Integer, nullable=False),
+    Column("title", Text, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("collection", Text, nullable=False),
+    Column("grader", Text, nullable=False),
+    Column("score", Float),
+    Column("ruling", Text, nullable=False),
+    Column("given_at", Float, nullable=False),
+    UniqueConstraint("run_id", "passage_id"),
+    sqlite_autoincrement=True,
+)
+
+# Thresholds that were fitted for a grader on a collection ("": the whole library); `report` is JSON.
+calibrations = Table(
+    "calibrations",
+    metadata,
+    Column("collection", Text, primary_key=True),
+    Column("grader", Text, primary_key=True),
+    Column("lower", Float, nullable=False),
+    Column("upper", Float, nullable=False),
+    Column("made_at", Float, nullable=False),
+    Column("report", Text, nullable=False, server_default="{}"),
+)
+
+# Everything that left the machine. Rows are written before anything is sent.
+departures = Table(
+    "departures",
+    metadata,
+    Column("number", Integer, primary_key=True),
+    Column("at", Float, nullable=False, index=True),
+    Column("host", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("what", Text, nullable=False),
+    sqlite_autoincrement=True,
 )
