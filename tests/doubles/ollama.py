@@ -10,6 +10,7 @@ Without a script a sensible little model answers (`tests/doubles/little_model.py
 from __future__ import annotations
 
 import json
+import math
 import select
 import socket
 import struct
@@ -25,6 +26,8 @@ from typing import Any, Self
 from tests.doubles.little_model import answer_like_a_little_model, embed_words
 from tests.doubles.ollama_values import LLAMA, NOMIC, Asked, Model, Say
 from tests.waiting import wait_until
+
+Due = Callable[[], float]  # a time by `time.monotonic`, asked for again while it is waited for
 
 
 class Dropped(Exception):
@@ -84,11 +87,22 @@ class ScriptedOllama:
                 return self.next_replies.popleft()
         return self.script(asked)
 
+    def first_token_due(self, asked: Asked, say: Say) -> Due:
+        """When the first token may be sent."""
+        wait = self.first_token_after if say.first_token_after is None else say.first_token_after
+        due = time.monotonic() + wait
+        return lambda: due
+
+    def next_token_due(self, asked: Asked, say: Say) -> Due:
+        """When what follows the `asked.tokens_sent` tokens sent so far may be sent."""
+        due = time.monotonic() + (self.per_token if say.per_token is None else say.per_token)
+        return lambda: due
+
     def has(self, name: str) -> Model | None:
         return next((model for model in self.models if model.name in (name, f"{name}:latest")), None)
 
     @contextmanager
-    def working(self) -> Iterator[None]:
+    def working(self, asked: Asked) -> Iterator[None]:
         """One of the parallel slots; further requests wait silently, as the real server lets them."""
         with self._free:
             with self._lock:
@@ -158,7 +172,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _settle(self, asked: Asked, answer: Callable[[Asked], None]) -> None:
         try:
-            with self.ollama.working():
+            with self.ollama.working(asked):
                 answer(asked)
             asked.outcome = "finished"
         except (Dropped, OSError):
@@ -173,22 +187,22 @@ class _Handler(BaseHTTPRequestHandler):
         elif asked.body.get("stream", True):
             self._stream(asked, say)
         else:
-            self._pause(say.first_token_after, self.ollama.first_token_after)
+            self._pause(self.ollama.first_token_due(asked, say))
             self._send(200, _line(asked, say.text) | _ending(asked, say))
 
     def _stream(self, asked: Asked, say: Say) -> None:
         tokens = _tokens(say.text)
-        self._pause(say.first_token_after, self.ollama.first_token_after)
+        self._pause(self.ollama.first_token_due(asked, say))
         self._begin_stream()
         for token in tokens:
             self._send_line(_line(asked, token))
             asked.tokens_sent += 1
-            self._pause(say.per_token, self.ollama.per_token)
+            self._pause(self.ollama.next_token_due(asked, say))
         self._end_stream(asked, say)
 
     def _end_stream(self, asked: Asked, say: Say) -> None:
         if say.end == "hang":
-            self._pause(3600, 0)
+            self._pause(lambda: math.inf)
         if say.end == "reset":
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             self.connection.close()
@@ -210,15 +224,14 @@ class _Handler(BaseHTTPRequestHandler):
         rows = self.ollama.embed([texts] if isinstance(texts, str) else texts, model.embedding_length)
         self._send(200, {"model": model.name, "embeddings": rows})
 
-    def _pause(self, wanted: float | None, usual: float) -> None:
-        """Wait, but notice at once when the client goes away or the server closes."""
-        end = time.monotonic() + (usual if wanted is None else wanted)
+    def _pause(self, due: Due) -> None:
+        """Wait until a time that may yet change, but notice when the client goes away or the server closes."""
         left = 0.0
         while left >= 0:
             ready, _, _ = select.select([self.connection], [], [], min(left, 0.02))
             if self.ollama.closing.is_set() or (ready and not self.connection.recv(1, socket.MSG_PEEK)):
                 raise Dropped
-            left = end - time.monotonic()
+            left = due() - time.monotonic()
 
     def _send(self, status: int, value: dict[str, Any] | None) -> None:
         """A whole reply: JSON, or what some other web server would say."""
