@@ -1,0 +1,121 @@
+"""The timed server keeps the time it promises: its arithmetic exactly, its clock within what would make it useless."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.doubles.ollama_values import Say
+from tests.doubles.prompt_processor import PromptProcessor
+from tests.doubles.timed_ollama import TimedOllama, rendered, tokens_of
+
+WORDS = "one two three four five six seven eight nine ten "
+
+
+@pytest.fixture
+def ollama() -> Iterator[TimedOllama]:
+    with TimedOllama(prompt_rate=2000, generation_rate=100) as server:
+        server.script = lambda asked: Say("yes and no")
+        yield server
+
+
+def ask(ollama: TimedOllama, *texts: str, **more: Any) -> float:
+    """Seconds until the whole reply was there; the texts are a system message, then a user's."""
+    roles = ("system", "user")[-len(texts) :]
+    messages = [{"role": role, "content": text} for role, text in zip(roles, texts, strict=True)]
+    began = time.monotonic()
+    httpx.post(f"{ollama.url}/api/chat", json={"model": "llama3.1:8b", "messages": messages, **more}, timeout=20)
+    return time.monotonic() - began
+
+
+def test_prompts_share_the_rate_and_each_end_makes_the_others_faster() -> None:
+    processor = PromptProcessor(rate=400)
+    processor.begin("long", 400, now=0.0)
+    processor.begin("short", 100, now=0.5)
+    assert processor.due("short", now=0.5) == pytest.approx(1.0)  # 100 tokens at 200 a second
+    assert processor.due("long", now=0.5) == pytest.approx(1.25)  # 100 of its 200 by then, the rest alone
+    assert processor.due("long", now=9.0) == pytest.approx(1.25)
+    assert processor.due("short", now=9.0) == pytest.approx(1.0)
+
+
+def test_a_prompt_that_is_given_up_leaves_its_share() -> None:
+    processor = PromptProcessor(rate=400)
+    processor.begin("stays", 400, now=0.0)
+    processor.begin("goes", 400, now=0.0)
+    assert processor.end("goes", now=1.0) == pytest.approx(200)
+    assert processor.due("stays", now=1.0) == pytest.approx(1.5)
+
+
+def test_per_slot_nobody_slows_anybody() -> None:
+    processor = PromptProcessor(rate=400, shared=False)
+    processor.begin("one", 400, now=0.0)
+    processor.begin("two", 200, now=0.0)
+    assert processor.due("one", now=0.2) == pytest.approx(1.0)
+    assert processor.due("two", now=0.8) == pytest.approx(0.5)
+
+
+def test_a_request_takes_its_prompt_and_its_reply(ollama: TimedOllama) -> None:
+    took = ask(ollama, WORDS * 40)
+    [served] = ollama.served
+    assert served.processed == len(served.prompt) == len(tokens_of((WORDS * 40).strip())) + 10
+    expected = len(served.prompt) / 2000 + len(tokens_of("yes and no")) / 100
+    assert expected <= took < expected + 0.5
+
+
+def test_the_count_that_is_told_is_the_whole_prompt(ollama: TimedOllama) -> None:
+    body = {"model": "llama3.1:8b", "messages": [{"role": "user", "content": WORDS}]}
+    for _ in range(2):
+        lines = httpx.post(f"{ollama.url}/api/chat", json=body).text.splitlines()
+        assert json.loads(lines[-1])["prompt_eval_count"] == len(rendered(body))
+
+
+def test_what_a_slot_holds_is_not_processed_again(ollama: TimedOllama) -> None:
+    ask(ollama, WORDS * 10, "first question")
+    ask(ollama, WORDS * 10, "second question")
+    ask(ollama, WORDS * 10, "second question")
+    first, second, third = ollama.served
+    assert first.slot is second.slot is third.slot
+    assert second.processed < 12 < first.processed
+    assert third.processed == 1  # the last token is always processed
+
+
+def ask_at_once(ollama: TimedOllama, *texts: str) -> None:
+    threads = [threading.Thread(target=ask, args=(ollama, text)) for text in texts]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def test_a_prompt_goes_to_the_free_slot_that_holds_most_of_it(ollama: TimedOllama) -> None:
+    ask_at_once(ollama, "Grade this. " + WORDS * 5, "Answer that. " + WORDS * 5)
+    ask(ollama, "Answer that. " + WORDS * 6)
+    ask(ollama, "Grade this. " + WORDS * 6)
+    *first, answer, grade = ollama.served
+    assert {id(served.slot) for served in first} == {id(answer.slot), id(grade.slot)}
+    assert answer.processed < 30 > grade.processed
+
+
+def test_prompts_at_once_share_and_more_than_the_slots_wait(ollama: TimedOllama) -> None:
+    began = time.monotonic()
+    ask_at_once(ollama, *(f"{n} {WORDS * 20}" for n in range(6)))
+    took = time.monotonic() - began
+    in_all = sum(served.processed for served in ollama.served)
+    assert ollama.most_at_once == 4
+    assert in_all / 2000 <= took < in_all / 2000 + 1.0
+
+
+def test_a_client_that_goes_away_leaves_its_slot_and_what_was_processed(ollama: TimedOllama) -> None:
+    message = {"role": "user", "content": WORDS * 400}  # two seconds
+    with pytest.raises(httpx.ReadTimeout):
+        httpx.post(f"{ollama.url}/api/chat", json={"model": "llama3.1:8b", "messages": [message]}, timeout=0.3)
+    ollama.wait_until(lambda: ollama.requests[0].outcome == "dropped")
+    [served] = ollama.served
+    assert 0 < len(served.slot.held) < len(served.prompt)
+    assert ask(ollama, "short") < 1.0
