@@ -1,0 +1,100 @@
+"""What the built-in engine answers, refinement on against off: `python -m benchmarks.answers FOLDER`.
+
+Every paragraph of a set is a document of its own, as in `benchmarks/retrieval.py`. Asked are, of squad_a, each second
+answerable question (the 400 at the odd places 1, 3, …, 799 among its 800 answerable ones, counted from 0 in the order
+of the file) and all 200 unanswerable ones; of korquad_a and drcd_a all 300. The routes are those of the grader's own
+thresholds, without the web.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.grader_data import read_lines
+from crag.assembly import Application, open_application
+from crag.graph.answer import cited_numbers
+from crag.runs import Trace
+from crag.settings import Settings
+from crag.types import RunOptions
+
+SETS = ("squad_a", "korquad_a", "drcd_a")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one question; `holding` of the `cited` sentences hold a gold answer."""
+
+    action: str
+    refused: bool
+    holds: bool
+    cited: int
+    holding: int
+
+
+def main(folder: Path) -> None:
+    """Prints a line for each set, kind of question and setting."""
+    columns = ("n", "holds gold", "of answered", "cited hold", "refused", "correct", "ambiguous", "incorrect")
+    print(f"{'':34}" + "".join(f"{name:>12}" for name in columns))
+    for name in SETS:
+        questions = read_lines(folder / name / "questions.jsonl")
+        answerable = [row for row in questions if row.get("answerable", True)]
+        asked = {
+            "answerable": answerable[1::2] if name == "squad_a" else answerable,
+            "unanswerable": [row for row in questions if not row.get("answerable", True)],
+        }
+        _measure(name, read_lines(folder / name / "corpus.jsonl"), asked)
+
+
+def _measure(name: str, corpus: list[dict[str, Any]], asked: dict[str, list[dict[str, Any]]]) -> None:
+    with tempfile.TemporaryDirectory() as home:
+        application = open_application(Settings(home=Path(home), chat_model="builtin", embedder="builtin"))
+        try:
+            for row in corpus:
+                application.library.add_bytes(f"{row['title']} {row['id']}.txt", row["text"].encode())
+            for kind, questions in asked.items():
+                for refine in (True, False):
+                    outcomes = [_ask(application, row, refine=refine) for row in questions]
+                    if outcomes:
+                        _print(f"{name} {kind}, refine {'on' if refine else 'off'}", outcomes)
+        finally:
+            application.close()
+
+
+def _ask(application: Application, row: dict[str, Any], *, refine: bool) -> Outcome:
+    run = application.runs.start(None, row["question"], RunOptions(model="builtin", refine=refine))
+    trace = Trace().apply_all(event for _, event in run.follow())
+    if trace.state != "done":
+        raise SystemExit(f"A run {trace.state}: {trace.error}")
+    refused = trace.outcome == "not_answered"
+    cited = [] if refused else [one.sentence for one in trace.sentences if cited_numbers(one.sentence)]
+    holding = sum(_holds(sentence, row["answers"]) for sentence in cited)
+    holds = not refused and _holds(trace.text, row["answers"])
+    return Outcome(trace.action or "", refused, holds, len(cited), holding)
+
+
+def _holds(text: str, answers: list[str]) -> bool:
+    flat = " ".join(text.split()).casefold()
+    return any(" ".join(answer.split()).casefold() in flat for answer in answers)
+
+
+def _print(label: str, outcomes: list[Outcome]) -> None:
+    actions = Counter(one.action for one in outcomes)
+    answered = [one for one in outcomes if not one.refused]
+    cited = sum(one.cited for one in answered)
+    shares = (
+        sum(one.holds for one in outcomes) / len(outcomes),
+        sum(one.holds for one in answered) / max(1, len(answered)),
+        sum(one.holding for one in answered) / max(1, cited),
+        1 - len(answered) / len(outcomes),
+        *(actions[action] / len(outcomes) for action in ("correct", "ambiguous", "incorrect")),
+    )
+    print(f"{label:34}{len(outcomes):>12}" + "".join(f"{share:>12.3f}" for share in shares), flush=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
