@@ -24,9 +24,9 @@ from crag.grading.explained import ExplainedGrader
 from crag.grading.strips import ExplainedRefiner
 from crag.library import Library, LibraryRetriever
 from crag.models.writing import ModelRewriter, ModelWriter
-from crag.protocols import Engine, Piece, Prompt, Reply
+from crag.protocols import Engine, FirstToken, Piece, Prompt, Reply
 from crag.runs import RunService, Trace
-from crag.runs.service import Equip, Equipment
+from crag.runs.worker import Equip, Equipment
 from crag.settings import Settings
 from crag.stopping import Stop
 from crag.types import RunOptions, Usage
@@ -49,6 +49,10 @@ class InstantModel:
     def complete(self, prompts: Sequence[Prompt], stop: Stop, *, schema: dict[str, Any] | None = None) -> Reply:
         """A reply that fits either schema."""
         return Reply(json.dumps({"verdict": "yes", "reason": "It does.", "keep": [1, 2]}))
+
+    def first_token(self, prompts: Sequence[Prompt], stop: Stop) -> FirstToken:
+        """Yes, at once."""
+        return FirstToken("Yes", {"Yes": -0.1, "No": -2.4})
 
     def stream(self, prompts: Sequence[Prompt], stop: Stop) -> Iterator[Piece]:
         """Twenty words at once."""

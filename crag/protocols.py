@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -79,6 +79,18 @@ class Reply:
     usage: Usage = field(default_factory=Usage)
 
 
+@dataclass(frozen=True, slots=True)
+class FirstToken:
+    """The first token of a reply, and the natural log-probability of each token that could have stood there.
+
+    `alternatives` is empty where the server tells none; `text` may then be longer than one token.
+    """
+
+    text: str
+    alternatives: Mapping[str, float] = field(default_factory=dict)
+    usage: Usage = field(default_factory=Usage)
+
+
 class ChatModel(Protocol):
     """A language model behind the one seam that Ollama and every other provider pass through."""
 
@@ -113,6 +125,10 @@ class ChatModel(Protocol):
 
     def complete(self, prompts: Sequence[Prompt], stop: Stop, *, schema: dict[str, Any] | None = None) -> Reply:
         """A whole reply, constrained to a JSON schema when one is given. Raises `ModelFault`, `Stopped`."""
+        ...
+
+    def first_token(self, prompts: Sequence[Prompt], stop: Stop) -> FirstToken:
+        """The first token alone, at the price of the prompt. Raises `ModelFault`, `Stopped`."""
         ...
 
     def stream(self, prompts: Sequence[Prompt], stop: Stop) -> Iterator[Piece]:

@@ -20,6 +20,9 @@ WINDOW = 8192
 ANSWER_LIMIT = 1024
 _DEFAULT_CONCURRENCY = 4
 _KEEP_LOADED_SECONDS = 1800
+_ALTERNATIVES = {"logprobs": True, "top_logprobs": 20}  # the most that OpenAI and Ollama tell
+# Providers whose LangChain package passes these options on; others would refuse them or raise.
+_TELL_ALTERNATIVES = ("openai", "azure_openai", "deepseek")
 
 
 def open_chat_model(name: str, settings: Settings) -> ChatModel:
@@ -47,8 +50,14 @@ def _open_ollama(model: str, settings: Settings) -> ChatModel:
         marks_end=True,
         constrain=lambda prompts, schema: (prompts, {"format": schema}),
         translate=lambda error: faults.translate_ollama(error, model, settings),
+        one_token=_ALTERNATIVES | {"options": _options(window, 1)},
     )
     return LangChainChatModel(_chat_ollama(model, settings, window, answer_limit), traits)
+
+
+def _options(window: int, limit: int) -> dict[str, Any]:
+    """What every call sends; only `num_predict` may differ without the server loading the model anew."""
+    return {"num_ctx": window, "num_predict": limit, "temperature": 0}
 
 
 def _chat_ollama(model: str, settings: Settings, window: int, answer_limit: int) -> BaseChatModel:
@@ -60,9 +69,7 @@ def _chat_ollama(model: str, settings: Settings, window: int, answer_limit: int)
     return ChatOllama(
         model=model,
         base_url=settings.ollama_host,
-        num_ctx=window,
-        num_predict=answer_limit,
-        temperature=0,
+        **_options(window, answer_limit),
         reasoning=False,  # unset means on: thinking eats the answer's tokens and its text is dropped
         keep_alive=_KEEP_LOADED_SECONDS,
         **client_options(settings),
@@ -85,6 +92,7 @@ def _open_provider(provider: str, model: str) -> ChatModel:
         marks_end=False,
         constrain=_with_schema_in_words,
         translate=lambda error: faults.translate_provider(error, provider),
+        one_token=_ALTERNATIVES | {"max_tokens": 1} if provider in _TELL_ALTERNATIVES else {},
     )
     return LangChainChatModel(_init_provider(provider, model), traits)
 

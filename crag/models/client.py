@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 
 from crag.errors import CragError, ModelFault, Stopped
 from crag.models.following import follow
+from crag.models.logprobs import read_alternatives
 from crag.models.thinking import without_thinking
 from crag.models.tokens import count_tokens
-from crag.protocols import Piece, Prompt, Reply
+from crag.protocols import FirstToken, Piece, Prompt, Reply
 from crag.stopping import Stop
 from crag.types import Usage
 
@@ -31,7 +32,10 @@ Constrain = Callable[[list[Prompt], Schema], tuple[list[Prompt], dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What differs between providers. `marks_end`: each whole reply ends with a mark whose absence means cut off."""
+    """What differs between providers. `marks_end`: each whole reply ends with a mark whose absence means cut off.
+
+    `one_token` are the options that ask for one token and its alternatives; empty where no such are known.
+    """
 
     name: str
     fingerprint: str
@@ -41,6 +45,7 @@ class Traits:
     marks_end: bool
     constrain: Constrain
     translate: Callable[[Exception], ModelFault]
+    one_token: Mapping[str, Any] = field(default_factory=dict)
 
 
 class LangChainChatModel:
@@ -53,6 +58,7 @@ class LangChainChatModel:
     def __init__(self, chat: BaseChatModel, traits: Traits) -> None:
         self._chat = chat
         self._traits = traits
+        self._one_token = traits.one_token
 
     @property
     def name(self) -> str:
@@ -89,6 +95,17 @@ class LangChainChatModel:
         usage = next((piece.usage for piece in reversed(pieces) if piece.usage), Usage())
         return Reply("".join(piece.text for piece in pieces), usage)
 
+    def first_token(self, prompts: Sequence[Prompt], stop: Stop) -> FirstToken:
+        """The first token with its alternatives, or what is said without them. Raises `ModelFault`, `Stopped`."""
+        try:
+            return self._asked_for_one(list(prompts), stop, dict(self._one_token))
+        except ModelFault as fault:
+            if fault.code != "refused" or not self._one_token:
+                raise
+        said = self._asked_for_one(list(prompts), stop, {})
+        self._one_token = {}  # it was the options that this model does not take
+        return said
+
     def stream(self, prompts: Sequence[Prompt], stop: Stop) -> Iterator[Piece]:
         """The reply as it is made; the last piece is empty and carries the usage. Raises `ModelFault`, `Stopped`."""
         return self._pieces(list(prompts), stop, None)
@@ -102,6 +119,12 @@ class LangChainChatModel:
             for text in without_thinking(ending.watch(chunks)):
                 yield Piece(text)
         yield Piece("", ending.usage(prompts, self._traits))
+
+    def _asked_for_one(self, prompts: list[Prompt], stop: Stop, options: dict[str, Any]) -> FirstToken:
+        ending = _Ending()
+        with closing(self._begun(prompts, stop, options)) as chunks:
+            text = "".join(without_thinking(ending.watch(chunks)))
+        return FirstToken(text, ending.alternatives, ending.usage(prompts, self._traits))
 
     def _begun(self, prompts: list[Prompt], stop: Stop, options: dict[str, Any]) -> Chunks:
         """The chunks of a reply. Passing faults are tried again, but only before the first chunk."""
@@ -139,10 +162,12 @@ class _Ending:
         self._said: dict[str, Any] = {}
         self._prompt_tokens: int | None = None
         self._answer_tokens: int | None = None
+        self.alternatives: dict[str, float] = {}
 
     def watch(self, chunks: Iterator[AIMessageChunk]) -> Iterator[str]:
         for chunk in chunks:
             self._said |= chunk.response_metadata
+            self.alternatives = self.alternatives or read_alternatives(chunk.response_metadata.get("logprobs"))
             if counted := chunk.usage_metadata:
                 self._prompt_tokens = counted["input_tokens"] or self._prompt_tokens
                 self._answer_tokens = counted["output_tokens"] or self._answer_tokens

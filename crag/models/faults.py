@@ -160,6 +160,8 @@ def translate_provider(error: Exception, provider: str) -> ModelFault:
         return missing_key(provider)
     if status == HTTPStatus.NOT_FOUND:
         return ModelFault("model_missing", f"{provider} has no such model.", "Check the model's name in the settings.")
+    if status == HTTPStatus.BAD_REQUEST:
+        return ModelFault("refused", f"{provider} refused the request.", "Choose another model in the settings.")
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         return ModelFault(
             "busy", f"{provider} takes no more requests now.", "Wait a moment, then ask again.", "passing"

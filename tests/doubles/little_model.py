@@ -36,11 +36,15 @@ class Request(Protocol):
 
 
 def answer_like_a_little_model(asked: Request) -> str:
-    """JSON where a schema was sent, an answer with citations where knowledge was, else the question itself."""
+    """JSON where a schema was sent, one word where log-probabilities are wanted, an answer with citations where there
+    is knowledge, else the question itself.
+    """
     prompt = asked.prompt
     question = question_in(_KNOWLEDGE.sub("", _PASSAGE.sub("", prompt)))
     if asked.schema is not None:
         return json.dumps(_filled(asked.schema, question, passage_in(prompt, question)))
+    if asked.body.get("logprobs"):
+        return "Yes" if _shares_words(question, passage_in(prompt, question)) else "No"
     knowledge = _KNOWLEDGE.search(prompt)
     return _cited(question, knowledge[1]) if knowledge else question
 

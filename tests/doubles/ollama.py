@@ -19,7 +19,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
@@ -181,7 +181,7 @@ class _Handler(BaseHTTPRequestHandler):
         asked.ended = time.monotonic()
 
     def _chat(self, asked: Asked) -> None:
-        say = self.ollama.reply_to(asked)
+        say = self._limited(asked, self.ollama.reply_to(asked))
         if say.status != 200:
             self._send(say.status, {"error": say.error})
         elif asked.body.get("stream", True):
@@ -190,15 +190,32 @@ class _Handler(BaseHTTPRequestHandler):
             self._pause(self.ollama.first_token_due(asked, say))
             self._send(200, _line(asked, say.text) | _ending(asked, say))
 
+    def _limited(self, asked: Asked, say: Say) -> Say:
+        """The reply as far as `num_predict` lets it come."""
+        tokens, limit = _tokens(say.text), asked.body.get("options", {}).get("num_predict", 0)
+        if not 0 < limit <= len(tokens):
+            return say
+        return replace(say, text="".join(tokens[:limit]), end="length" if say.end == "done" else say.end)
+
     def _stream(self, asked: Asked, say: Say) -> None:
         tokens = _tokens(say.text)
         self._pause(self.ollama.first_token_due(asked, say))
         self._begin_stream()
         for token in tokens:
-            self._send_line(_line(asked, token))
+            first = asked.tokens_sent == 0
+            self._send_line(_line(asked, token) | self._logprobs(asked, token, say.alternatives if first else {}))
             asked.tokens_sent += 1
             self._pause(self.ollama.next_token_due(asked, say))
         self._end_stream(asked, say)
+
+    def _logprobs(self, asked: Asked, token: str, alternatives: dict[str, float]) -> dict[str, Any]:
+        """As servers since 0.12.11 give them beside `message`; older ones ignore that they were asked to."""
+        version = tuple(int(part) for part in self.ollama.version.split("."))
+        if not asked.body.get("logprobs") or version < (0, 12, 11):
+            return {}
+        top = [_logprob(other, value) for other, value in (alternatives or {token: -0.01}).items()]
+        said = _logprob(token, alternatives.get(token, -0.01))
+        return {"logprobs": [said | {"top_logprobs": top[: asked.body.get("top_logprobs", 0)]}]}
 
     def _end_stream(self, asked: Asked, say: Say) -> None:
         if say.end == "hang":
@@ -272,6 +289,10 @@ def _tokens(text: str) -> list[str]:
 def _line(asked: Asked, text: str) -> dict[str, Any]:
     message = {"role": "assistant", "content": text}
     return {"model": asked.body["model"], "created_at": "2026-01-01T00:00:00Z", "message": message, "done": False}
+
+
+def _logprob(token: str, value: float) -> dict[str, Any]:
+    return {"token": token, "logprob": value, "bytes": list(token.encode())}
 
 
 def _ending(asked: Asked, say: Say) -> dict[str, Any]:

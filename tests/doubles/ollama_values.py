@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 End = Literal["done", "length", "no_done", "error_line", "bad_line", "reset", "hang"]
@@ -14,6 +14,7 @@ class Say:
 
     `end` is how the stream ends after the text: regularly, at the limit, without `done`, with an error line, with a
     line that is not JSON, with a connection reset, or not at all. A `status` other than 200 sends `error` instead.
+    `alternatives` are the natural log-probabilities at the first token, sent where they are asked for.
     """
 
     text: str = ""
@@ -23,6 +24,7 @@ class Say:
     prompt_tokens: int | None = None
     status: int = 200
     error: str = "something went wrong"
+    alternatives: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass

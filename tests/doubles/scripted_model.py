@@ -6,20 +6,27 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from crag.protocols import Piece, Prompt, Reply
+from crag.protocols import FirstToken, Piece, Prompt, Reply
 from crag.stopping import Stop
+from crag.types import Usage
 
 
 class ScriptedModel:
-    """`reply` gets the whole prompt as text and returns the reply, or raises."""
+    """`reply` gets the whole prompt as text and returns the reply, or raises; `alternatives` does so for one token."""
 
     name = "scripted"
     fingerprint = "scripted@1"
     window = 8192
     answer_limit = 512
 
-    def __init__(self, reply: Callable[[str], str], concurrency: int = 4) -> None:
+    def __init__(
+        self,
+        reply: Callable[[str], str],
+        concurrency: int = 4,
+        alternatives: Callable[[str], dict[str, float]] = lambda prompt: {},
+    ) -> None:
         self.concurrency = concurrency
+        self._alternatives = alternatives
         self.asked: list[Sequence[Prompt]] = []
         self.schemas: list[dict[str, Any] | None] = []
         self._reply = reply
@@ -33,7 +40,12 @@ class ScriptedModel:
         with self._lock:
             self.asked.append(prompts)
             self.schemas.append(schema)
-        return Reply(self._reply("\n".join(prompt.text for prompt in prompts)))
+        return Reply(self._reply("\n".join(prompt.text for prompt in prompts)), Usage(100, 1, "stop"))
+
+    def first_token(self, prompts: Sequence[Prompt], stop: Stop) -> FirstToken:
+        reply = self.complete(prompts, stop)
+        prompt = "\n".join(prompt.text for prompt in prompts)
+        return FirstToken(reply.text, self._alternatives(prompt), reply.usage)
 
     def stream(self, prompts: Sequence[Prompt], stop: Stop) -> Iterator[Piece]:
         yield Piece(self.complete(prompts, stop).text)
