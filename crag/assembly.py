@@ -30,7 +30,7 @@ from crag.models.deferred import DeferredEmbedder
 from crag.models.tokens import count_passage_tokens, passage_counter_name
 from crag.protocols import WebSearch
 from crag.runs import RunService
-from crag.runs.service import Equipment
+from crag.runs.worker import Equipment
 from crag.settings import Settings, load_settings
 from crag.types import Check, RunOptions
 

@@ -12,8 +12,10 @@ from crag import reports
 from crag.assembly import Application
 from crag.commands.arguments import FAILED, OK, AddCommand, check_collection, count, text
 from crag.events import TokensWritten
+from crag.graph.consent import NOBODY
 from crag.graph.presets import PRESETS
 from crag.runs import Trace
+from crag.runs.run import Run
 from crag.stopping import Stop
 from crag.terminal import ask_consent, finish, print_json, say
 from crag.types import PolicyName, RunOptions, WebMode
@@ -30,17 +32,12 @@ def register(command: AddCommand) -> None:
 def ask(application: Application, options: argparse.Namespace) -> int:
     """Answers one question; the answer streams, then come the sources."""
     check_collection(application, options.collection)
-    consent = ask_consent if sys.stdin and sys.stdin.isatty() else None
-    run = application.runs.start(options.conversation, options.question, _run_options(options), consent)
-    trace = Trace()
+    run = application.runs.start(options.conversation, options.question, _run_options(options))
     try:
-        for _, event in run.follow():
-            trace.apply(event)
-            if isinstance(event, TokensWritten) and not options.json:
-                print(reports.printable(event.text), end="", flush=True)
+        trace = _follow(application, run, options.json)
     except KeyboardInterrupt:
         application.runs.stop(run.id)
-        trace = Trace().apply_all(event for _, event in run.follow())
+        trace = Trace().apply_all(event for _, event in application.runs.attach(run.id).follow())
     if options.json:
         print_json(reports.answer(run.id, trace))
     else:
@@ -48,6 +45,26 @@ def ask(application: Application, options: argparse.Namespace) -> int:
         if trace.error:
             print(reports.printable(f"{trace.error} {trace.remedy}"), file=sys.stderr)
     return OK if trace.state == "done" else FAILED
+
+
+def _follow(application: Application, run: Run, as_json: bool) -> Trace:
+    """The trace of a run at its end; whoever sits at the terminal is asked when it waits for consent."""
+    trace, seen = Trace(), 0
+    while not run.ended:
+        for number, event in run.follow(after=seen):
+            seen = number
+            trace.apply(event)
+            if isinstance(event, TokensWritten) and not as_json:
+                print(reports.printable(event.text), end="", flush=True)
+        if trace.waiting:
+            run = _decide(application, run.id, trace.waiting.query)
+    return trace
+
+
+def _decide(application: Application, run_id: str, query: str) -> Run:
+    if sys.stdin and sys.stdin.isatty():
+        return application.runs.answer_consent(run_id, ask_consent(query))
+    return application.runs.answer_consent(run_id, None, NOBODY)
 
 
 def grade(application: Application, options: argparse.Namespace) -> int:

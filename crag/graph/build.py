@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from functools import cache
 
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
-from crag.graph import nodes, writing
+from crag.graph import nodes, web, writing
 from crag.graph.state import Deps, State
 
 Graph = CompiledStateGraph[State, Deps, State, State]
 
 
-@cache
-def build_graph() -> Graph:
-    """The compiled graph. At most one rewrite and one web round: no cycle, so no recursion limit to run into."""
+def build_graph(checkpointer: BaseCheckpointSaver[str]) -> Graph:
+    """The compiled graph, whose state `checkpointer` keeps: it may wait for a person, and be gone on from.
+
+    At most one rewrite and one web round: no cycle, so no recursion limit to run into.
+    """
     graph = StateGraph(State, context_schema=Deps)
     for function in (
         nodes.condense_question,
         nodes.retrieve,
         nodes.grade_documents,
         nodes.decide,
-        nodes.transform_query,
-        nodes.web_search,
+        web.transform_query,
+        web.web_search,
         nodes.refine_knowledge,
         writing.generate,
         writing.check_answer,
@@ -42,7 +44,7 @@ def build_graph() -> Graph:
     graph.add_edge("refine_knowledge", "generate")
     graph.add_edge("generate", "check_answer")
     graph.add_edge("check_answer", END)
-    return graph.compile()
+    return graph.compile(checkpointer=checkpointer)
 
 
 def _paths(*names: str) -> dict[Hashable, str]:
@@ -60,7 +62,8 @@ def _after_retrieve(_state: State, runtime: Runtime[Deps]) -> str:
 def _after_decide(state: State, runtime: Runtime[Deps]) -> str:
     if not state.get("search_web"):
         return _towards_answer(state, runtime)
-    return "web_search" if runtime.context.options.rewrite == "none" else "transform_query"
+    written = state.get("extra_query") or state.get("web_passages") or runtime.context.options.rewrite == "none"
+    return "web_search" if written else "transform_query"
 
 
 def _towards_answer(state: State, runtime: Runtime[Deps]) -> str:

@@ -3,34 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import wraps
 
 from langgraph.runtime import Runtime
 
-from crag.errors import WebSearchFailed
 from crag.events import (
     ActionDecided,
-    Event,
     Node,
     NodeEnded,
     NodeStarted,
     Noted,
     PassageGraded,
     PassagesFound,
-    QueryWritten,
     QuestionCondensed,
     StripsScored,
-    WebQuerySent,
     WebSkipped,
 )
 from crag.graph.policy import decide as decide_action
 from crag.graph.state import Deps, State, standalone
-from crag.protocols import QUERY_LIMIT
 from crag.types import Knowledge, Passage, Strip, Verdict
 
 NodeFunction = Callable[[State, Runtime[Deps]], State]
-_JOINED_WEB_TITLE = "Web results"
 
 
 def node(name: Node) -> Callable[[NodeFunction], NodeFunction]:
@@ -73,55 +66,24 @@ def retrieve(state: State, runtime: Runtime[Deps]) -> State:
 @node("grade_documents")
 def grade_documents(state: State, runtime: Runtime[Deps]) -> State:
     """Judges each passage; every verdict is told as soon as it is known."""
-    return {"verdicts": _grade(standalone(state), state["passages"], runtime)}
+    return {"verdicts": grade(state, state["passages"], runtime)}
 
 
 @node("decide")
 def decide(state: State, runtime: Runtime[Deps]) -> State:
     """Adds the verdicts up to an action, and says when the web would be needed but cannot be had."""
     deps = runtime.context
-    verdicts = list(state.get("verdicts", {}).values())
-    decision = decide_action(deps.options.policy, verdicts, deps.engine.grader.thresholds)
-    runtime.stream_writer(ActionDecided(decision.action, decision.reason, decision.wants_web))
-    if decision.wants_web and deps.web is None:
+    verdicts = state.get("verdicts", {})
+    own = [verdicts[passage.id] for passage in state["passages"] if passage.id in verdicts]
+    decision = decide_action(deps.options.policy, own, deps.thresholds)
+    wanted = decision.wants_web or bool(state.get("extra_query"))
+    runtime.stream_writer(ActionDecided(decision.action, decision.reason, wanted))
+    there = deps.web is not None or bool(state.get("web_passages"))
+    if wanted and not there:
         runtime.stream_writer(WebSkipped(f"{deps.web_missing}, so the web was not searched."))
         if decision.action == "ambiguous":
             runtime.stream_writer(Noted(f"{deps.web_missing}, so only your documents were used."))
-    return {"search_web": decision.wants_web and deps.web is not None}
-
-
-@node("transform_query")
-def transform_query(state: State, runtime: Runtime[Deps]) -> State:
-    """Writes the query for the web from the question alone."""
-    deps = runtime.context
-    query = deps.engine.rewriter.rewrite(standalone(state), deps.options, deps.stop)
-    runtime.stream_writer(QueryWritten(query))
-    return {"query": query}
-
-
-@node("web_search")
-def web_search(state: State, runtime: Runtime[Deps]) -> State:
-    """Searches the web when the person lets it, and grades what comes back; a failure is told and gone on without."""
-    deps, tell = runtime.context, runtime.stream_writer
-    query = (state.get("query") or standalone(state))[:QUERY_LIMIT]
-    if deps.web is None:
-        return {}
-    allowed = _consented(query, deps)
-    if allowed is None:
-        nobody = "Nobody could be asked, so the web was not searched."
-        tell(WebSkipped("You chose to answer from your documents only." if deps.consent else nobody))
-        return {}
-    tell(WebQuerySent(allowed, deps.web.name))
-    try:
-        results = deps.web.search(allowed, deps.options.web_results, deps.stop)
-    except WebSearchFailed as failure:
-        tell(WebSkipped(str(failure)))
-        tell(Noted(f"{failure.message} Only your documents were used."))
-        return {"query": allowed}
-    passages = (_joined(results),) if deps.options.join_web and results else tuple(results)
-    tell(PassagesFound("web", passages, len(results)))
-    verdicts = state.get("verdicts", {}) | _grade(standalone(state), passages, runtime)
-    return {"query": allowed, "web_passages": passages, "verdicts": verdicts}
+    return {"search_web": wanted and there}
 
 
 @node("refine_knowledge")
@@ -137,9 +99,12 @@ def refine_knowledge(state: State, runtime: Runtime[Deps]) -> State:
 
 
 def usable_passages(state: State) -> list[Passage]:
-    """What may be used for the answer: everything not judged irrelevant, the best verdict first."""
+    """What may be used for the answer: everything not judged irrelevant, the best verdict first.
+
+    What the web held is used only where the action calls for the web.
+    """
     verdicts = state.get("verdicts", {})
-    found = [*state.get("passages", ()), *state.get("web_passages", ())]
+    found = [*state.get("passages", ()), *(state.get("web_passages", ()) if state.get("search_web") else ())]
     usable = [passage for passage in found if passage.id not in verdicts or verdicts[passage.id].word != "irrelevant"]
     return sorted(usable, key=lambda passage: _rank(verdicts.get(passage.id)), reverse=True)
 
@@ -160,29 +125,21 @@ def _kept_text(passage: Passage, state: State, deps: Deps) -> str:
     return passage.context if deps.options.parent_context else passage.text
 
 
-def _grade(question: str, passages: Sequence[Passage], runtime: Runtime[Deps]) -> dict[int, Verdict]:
+def grade(state: State, passages: Sequence[Passage], runtime: Runtime[Deps]) -> dict[int, Verdict]:
+    """The verdict on each passage, told as soon as it is known; what a person decided stands above the grader."""
     deps = runtime.context
+    rulings = state.get("rulings", {})
     verdicts: dict[int, Verdict] = {}
-    for index, grade in deps.engine.grader.grade(question, passages, deps.stop):
-        word = deps.engine.grader.thresholds.word(grade.score)
-        verdict = Verdict(passages[index].id, word, grade.score, grade.reason)
-        verdicts[verdict.passage_id] = verdict
-        tell: Callable[[Event], None] = runtime.stream_writer
-        tell(PassageGraded(verdict))
+    for index, given in deps.engine.grader.grade(standalone(state), passages, deps.stop):
+        passage_id = passages[index].id
+        verdict = Verdict(passage_id, deps.thresholds.word(given.score), given.score, given.reason)
+        verdicts[passage_id] = verdict.ruled(rulings[passage_id]) if passage_id in rulings else verdict
+        runtime.stream_writer(PassageGraded(verdicts[passage_id]))
     return verdicts
 
 
 def _rank(verdict: Verdict | None) -> float:
-    """Unjudged passages stand between the ambiguous and the relevant ones."""
+    """Unjudged passages stand between the ambiguous and the relevant ones, those that a person wants above all."""
+    if verdict is not None and verdict.ruling == "use":
+        return 1.0
     return 0.5 if verdict is None or verdict.score is None else verdict.score
-
-
-def _consented(query: str, deps: Deps) -> str | None:
-    if deps.options.web != "ask":
-        return query
-    return deps.consent(query) if deps.consent else None
-
-
-def _joined(results: Sequence[Passage]) -> Passage:
-    text = "\n".join(result.text for result in results)
-    return replace(results[0], id=-1, title=_JOINED_WEB_TITLE, text=text, context=text)

@@ -40,16 +40,31 @@ def _action(policy: PolicyName, words: Sequence[VerdictWord]) -> Action:
 def _reason(policy: PolicyName, action: Action, verdicts: Sequence[Verdict], thresholds: Thresholds) -> str:
     if not verdicts:
         return "No passage was found: your documents do not answer this."
+    said = _said(verdicts)
+    own = [verdict for verdict in verdicts if verdict.ruling is None]
     relevant = sum(verdict.word == "relevant" for verdict in verdicts)
     count = f"{relevant} of {len(verdicts)} passages {'is' if relevant == 1 else 'are'} relevant"
-    best = max((verdict.score for verdict in verdicts if verdict.score is not None), default=None)
+    if said and (action == "incorrect" or (action == "correct" and not any(one.word == "relevant" for one in own))):
+        return f"{said}{count}: your documents {'answer' if action == 'correct' else 'do not answer'} this."
+    best = max((verdict.score for verdict in own if verdict.score is not None), default=None)
     if best is None:
-        return "No verdict could be read, so every passage counts as ambiguous."
+        return f"{said}No verdict could be read, so every passage counts as ambiguous."
+    return said + _of_scores(policy, action, count, best, thresholds)
+
+
+def _said(verdicts: Sequence[Verdict]) -> str:
+    """What a person decided against the grader, as the beginning of the reason."""
+    used, dropped = (sum(verdict.ruling == ruling for verdict in verdicts) for ruling in ("use", "drop"))
+    words = [f"{verb} {number}" for verb, number in (("use", used), ("dropped", dropped)) if number]
+    return f"You {' and '.join(words)}. " if words else ""
+
+
+def _of_scores(policy: PolicyName, action: Action, count: str, best: float, thresholds: Thresholds) -> str:
     if action == "correct":
         return f"{count}, best {best:.2f} ≥ {thresholds.upper:.2f}: your documents answer this."
     if action == "incorrect":
         return f"{count}, best {best:.2f} < {thresholds.lower:.2f}: your documents do not answer this."
-    if policy == "any" and relevant:
+    if policy == "any" and best >= thresholds.upper:
         return f"{count}, and this policy wants all of them to be: documents and web together."
     if best < thresholds.lower:
         return f"{count}, best {best:.2f}, and some could not be judged: documents and web together."

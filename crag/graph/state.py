@@ -8,13 +8,15 @@ from typing import TypedDict
 
 from crag.protocols import Engine, Retriever, WebSearch
 from crag.stopping import Stop
-from crag.types import Knowledge, Passage, RunOptions, Strip, Turn, Verdict
-
-Consent = Callable[[str], str | None]
+from crag.types import Knowledge, Passage, Ruling, RunOptions, Strip, Thresholds, Turn, Verdict
 
 
 class State(TypedDict, total=False):
-    """The working memory of one run; each node returns only the keys it changes."""
+    """The working memory of one run; each node returns only the keys it changes.
+
+    `rulings` are what a person decided of passages, by id. `extra_query` is a query that a person asked for beside what
+    the verdicts call for. `web_passages` may be there from the start: found for an earlier version of the answer.
+    """
 
     question: str
     history: tuple[Turn, ...]
@@ -22,8 +24,10 @@ class State(TypedDict, total=False):
     passages: tuple[Passage, ...]
     web_passages: tuple[Passage, ...]
     verdicts: dict[int, Verdict]
+    rulings: dict[int, Ruling]
     search_web: bool
     query: str
+    extra_query: str
     strips: dict[int, tuple[Strip, ...]]
     knowledge: tuple[Knowledge, ...]
     answer: str
@@ -33,19 +37,18 @@ class State(TypedDict, total=False):
 class Deps:
     """What the nodes work with.
 
-    `web` is None when it cannot be searched; `web_missing` then says why, in a clause without its full stop.
-    `consent` shows a person the query and returns it, perhaps edited, or None for no; `elapsed` gives the seconds
-    since the run began.
+    `thresholds` turn scores into words. `web` is None when it cannot be searched; `web_missing` then says why, in a
+    clause without its full stop. `elapsed` gives the seconds since the run began.
     """
 
     retriever: Retriever
     engine: Engine
     options: RunOptions
+    thresholds: Thresholds
     stop: Stop
     elapsed: Callable[[], float]
     web: WebSearch | None = None
     web_missing: str = ""
-    consent: Consent | None = None
 
 
 def standalone(state: State) -> str:

@@ -12,7 +12,8 @@ from sqlalchemy import insert, select
 from crag.database import Database
 from crag.database.tables import events, runs
 from crag.errors import HomeFault
-from crag.events import Event, RunEnded, decode, encode
+from crag.events import ConsentAsked, Event, RunEnded, RunStarted, decode, encode
+from crag.types import RunOptions
 
 _log = logging.getLogger(__name__)
 _POLL_SECONDS = 0.5
@@ -51,11 +52,21 @@ class EventLog:
 
     def holds_end(self, run_id: str) -> bool:
         """Whether the last event of a run is there (or the run itself is not)."""
+        return isinstance(self._last(run_id), RunEnded | None)
+
+    def rests(self, run_id: str) -> bool:
+        """Whether a run ended, or waits for a person, so that nothing more comes before somebody acts."""
+        return isinstance(self._last(run_id), RunEnded | ConsentAsked | None)
+
+    def _last(self, run_id: str) -> Event | RunStarted | None:
+        """The last event of a run; None when the run is not there."""
         last = select(events.c.body).where(events.c.run_id == run_id).order_by(events.c.number.desc()).limit(1)
         with self._database.read() as connection:
             body = connection.execute(last).scalar()
-            known = body is not None or connection.execute(select(runs.c.id).where(runs.c.id == run_id)).first()
-        return not known or (body is not None and isinstance(decode(body), RunEnded))
+            if body is not None:
+                return decode(body)
+            known = connection.execute(select(runs.c.question).where(runs.c.id == run_id)).scalar()
+        return None if known is None else RunStarted(known, RunOptions(), 0.0)
 
     def close(self) -> None:
         """Writes what is pending and ends the thread."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, delete, func, insert, select, true, update
 
 from crag.conversations.conversations import title_of
 from crag.database import Database
@@ -32,23 +33,13 @@ class RunRecords:
         now = time.time()
         with self._database.write() as connection:
             if conversation_id:
-                if _running(connection, conversation_id):  # asked in here, since another process may be faster
-                    raise BadRequest("The answer before this one is still being written.", "Wait for it, or stop it.")
+                refuse_while_answering(connection, conversation_id)  # in here, since another process may be faster
                 known = connection.execute(
                     update(conversations).where(conversations.c.id == conversation_id).values(updated_at=now)
                 )
                 if known.rowcount == 0:
                     raise NotFound("This conversation is no longer there.", "Start a new one.")
-            connection.execute(
-                insert(runs).values(
-                    id=run_id,
-                    conversation_id=conversation_id,
-                    question=question,
-                    state="running",
-                    owner=self._owner,
-                    started_at=now,
-                )
-            )
+            insert_run(connection, id=run_id, conversation_id=conversation_id, question=question)
             if not conversation_id:
                 return
             of_conversation = messages.c.conversation_id == conversation_id
@@ -59,6 +50,28 @@ class RunRecords:
             shared = {"conversation_id": conversation_id, "created_at": now}
             connection.execute(insert(messages).values(role="user", text=question, **shared))
             connection.execute(insert(messages).values(role="assistant", text="", run_id=run_id, **shared))
+
+    def wait(self, run_id: str) -> None:
+        """Marks a run as waiting for a person; it then belongs to no process."""
+        with self._database.write() as connection:
+            connection.execute(update(runs).where(runs.c.id == run_id).values(state="waiting", owner=""))
+
+    def claim(self, run_id: str) -> bool:
+        """Takes a run that waits over into this process; False when it waits no longer. Only one who asks gets it."""
+        waits = (runs.c.id == run_id) & (runs.c.state == "waiting")
+        with self._database.write() as connection:
+            taken = connection.execute(update(runs).where(waits).values(state="running", owner=self._owner, draft=""))
+        return taken.rowcount == 1
+
+    def keep_draft(self, run_id: str, draft: str) -> None:
+        """Keeps what a person made of the query so far."""
+        with self._database.write() as connection:
+            connection.execute(update(runs).where(runs.c.id == run_id).values(draft=draft))
+
+    def draft(self, run_id: str) -> str:
+        """What a person made of the query so far; empty when they have not touched it."""
+        with self._database.read() as connection:
+            return connection.execute(select(runs.c.draft).where(runs.c.id == run_id)).scalar() or ""
 
     def close(self, run_id: str, number: int, ended: RunEnded, trace: Trace) -> None:
         """Keeps the answer, whole or partial, and how the run ended, in one commit; a run that is gone stays gone.
@@ -88,11 +101,15 @@ class RunRecords:
             seconds = max((step.started + (step.seconds or 0) for step in trace.steps), default=0.0)
             self.close(row.id, kept[-1][0] + 1 if kept else 1, RunEnded("interrupted", seconds), trace)
 
-    def history(self, conversation_id: str) -> tuple[Turn, ...]:
-        """The last few turns that were answered, oldest first, as models are to see them."""
+    def history(self, conversation_id: str, before: int | None = None) -> tuple[Turn, ...]:
+        """The last few turns that were answered, oldest first, as models are to see them.
+
+        With `before`, those that came before the message with this id.
+        """
+        earlier = messages.c.id < before if before is not None else true()
         query = (
             select(messages.c.role, messages.c.text)
-            .where(messages.c.conversation_id == conversation_id)
+            .where(messages.c.conversation_id == conversation_id, earlier)
             .order_by(messages.c.id.desc())
             .limit(2 * _TURNS)
         )
@@ -111,12 +128,28 @@ class RunRecords:
         return str(question)
 
     def running(self, conversation_id: str) -> str | None:
-        """The id of the run that is answering in this conversation, if any."""
+        """The id of the run that is answering in this conversation, or waits for a person, if any."""
         with self._database.read() as connection:
-            return _running(connection, conversation_id)
+            found = _running(connection, conversation_id)
+        return str(found.id) if found else None
 
 
-def _running(connection: Connection, conversation_id: str) -> str | None:
-    of_conversation = (runs.c.conversation_id == conversation_id) & (runs.c.state == "running")
-    rows = connection.execute(select(runs.c.id, runs.c.owner).where(of_conversation)).all()
-    return next((row.id for row in rows if is_alive(row.owner)), None)
+def insert_run(connection: Connection, **values: Any) -> None:
+    """A new run of this process."""
+    own = {"state": "running", "owner": this_process(), "started_at": time.time()}
+    connection.execute(insert(runs).values(**own, **values))
+
+
+def refuse_while_answering(connection: Connection, conversation_id: str) -> None:
+    """Raises `BadRequest` while an answer of this conversation is written, or waits for a person."""
+    if running := _running(connection, conversation_id):
+        if running.state == "waiting":
+            raise BadRequest("The answer before this one waits for you.", "Say first whether its query may be sent.")
+        raise BadRequest("The answer before this one is still being written.", "Wait for it, or stop it.")
+
+
+def _running(connection: Connection, conversation_id: str) -> Any:
+    active = runs.c.state.in_(("running", "waiting"))
+    query = select(runs.c.id, runs.c.state, runs.c.owner).where(runs.c.conversation_id == conversation_id, active)
+    rows = connection.execute(query).all()
+    return next((row for row in rows if row.state == "waiting" or is_alive(row.owner)), None)

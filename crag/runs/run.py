@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Protocol
 
-from crag.events import Event, RunEnded
+from crag.events import ConsentAsked, Event, RunEnded
 from crag.runs.log import EventLog, Numbered
 from crag.stopping import Stop
 
@@ -33,20 +33,26 @@ class Run(Protocol):
         ...
 
     def follow(self, after: int = 0, seconds: float | None = None) -> Iterator[Numbered]:
-        """Events numbered above `after`, then new ones as they happen, until the run ends or `seconds` have passed."""
+        """Events numbered above `after`, then new ones as they happen.
+
+        Until the run ends, waits for a person, or `seconds` have passed.
+        """
         ...
 
 
 class LiveRun:
     """A run of this process: recorded in memory and handed to the log."""
 
-    def __init__(self, run_id: str, question: str, log: EventLog) -> None:
+    def __init__(
+        self, run_id: str, question: str, log: EventLog, events: Iterable[Event] = (), elapsed: float = 0.0
+    ) -> None:
+        """One that goes on after it waited has the `events` so far, and had taken `elapsed` seconds until then."""
         self.id = run_id
         self.question = question
         self.stop = Stop()
         self._log = log
-        self._began = time.monotonic()
-        self._events: list[Event] = []
+        self._began = time.monotonic() - elapsed
+        self._events: list[Event] = list(events)
         self._changed = threading.Condition()
 
     def elapsed(self) -> float:
@@ -57,6 +63,11 @@ class LiveRun:
     def ended(self) -> bool:
         """Whether its last event has happened."""
         return bool(self._events) and isinstance(self._events[-1], RunEnded)
+
+    @property
+    def _rests(self) -> bool:
+        """Whether nothing more will come of this object: it ended, or waits and will go on as another."""
+        return bool(self._events) and isinstance(self._events[-1], RunEnded | ConsentAsked)
 
     @property
     def events(self) -> tuple[Event, ...]:
@@ -71,8 +82,8 @@ class LiveRun:
             self._log.append(self.id, len(self._events), event)
             self._changed.notify_all()
 
-    def end(self, event: RunEnded) -> None:
-        """Adds the last event, which is kept already, and wakes everybody who follows."""
+    def rest(self, event: RunEnded | ConsentAsked) -> None:
+        """Adds the last event, or what the run waits for; it is kept already. Wakes everybody who follows."""
         with self._changed:
             self._events.append(event)
             self._changed.notify_all()
@@ -86,13 +97,13 @@ class LiveRun:
             for event in fresh:
                 number += 1
                 yield number, event
-            if (self.ended and number >= len(self._events)) or _passed(deadline):
+            if (self._rests and number >= len(self._events)) or _passed(deadline):
                 return
 
     def _wait_for_more(self, number: int, deadline: float | None) -> list[Event]:
         left = None if deadline is None else max(0.0, deadline - time.monotonic())
         with self._changed:
-            self._changed.wait_for(lambda: len(self._events) > number or self.ended, timeout=left)
+            self._changed.wait_for(lambda: len(self._events) > number or self._rests, timeout=left)
             return self._events[number:]
 
 
@@ -113,11 +124,11 @@ class LoggedRun:
         """As in `Run`."""
         deadline = None if seconds is None else time.monotonic() + seconds
         while True:
-            ended = self.ended  # asked first: nothing is written after the end
+            rests = self._log.rests(self.id)  # asked first: nothing is written after the end
             for number, event in self._log.read(self.id, after):
                 after = number
                 yield number, event
-            if ended or _passed(deadline):
+            if rests or _passed(deadline):
                 return
             time.sleep(_POLL_SECONDS)
 

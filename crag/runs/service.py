@@ -1,50 +1,33 @@
-"""Starts, follows and stops runs. A run lives in a worker thread and in the log, never in a page."""
+"""Starts, follows, stops and goes on with runs. A run lives in a worker thread and in the log, never in a page."""
 
 from __future__ import annotations
 
-import logging
 import threading
-import time
 import uuid
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import cast
+from dataclasses import replace
 
 from crag.database import Database
-from crag.errors import BadRequest, CragError, Stopped
-from crag.events import EngineOpened, Event, Noted, RunEnded, RunStarted
-from crag.graph.state import Consent, Deps, State
-from crag.protocols import Engine, Retriever, WebSearch
+from crag.errors import BadRequest
+from crag.events import ConsentGiven, Event, RunEnded, VersionBegun
+from crag.graph.consent import DECLINED
+from crag.graph.state import State
+from crag.protocols import QUERY_LIMIT
+from crag.runs.checkpoints import Checkpoints
+from crag.runs.forks import changed, kept_events, ruled, words_of_rulings
 from crag.runs.log import EventLog
 from crag.runs.records import RunRecords
 from crag.runs.run import LiveRun, LoggedRun, Run
 from crag.runs.trace import Trace
-from crag.types import RunOptions, Turn
+from crag.runs.versions import VersionRecords
+from crag.runs.worker import Equip, Task, Worker
+from crag.types import Ruling, RunOptions, Version
 
-_log = logging.getLogger(__name__)
 _WORKERS = 8
 _QUESTION_LIMIT = 8_000
 _TRACES_KEPT = 200
-
-
-@dataclass(frozen=True, slots=True)
-class Equipment:
-    """What a run works with, opened for its options; `notes` are told with the answer.
-
-    `web_missing` says why there is no web search, in a clause.
-    """
-
-    engine: Engine
-    retriever: Retriever
-    embedder: str
-    web: WebSearch | None
-    web_missing: str
-    notes: tuple[str, ...] = ()
-
-
-Equip = Callable[[RunOptions], Equipment]
 
 
 class RunService:
@@ -52,31 +35,97 @@ class RunService:
 
     def __init__(self, database: Database, equip: Equip) -> None:
         """`equip` opens models and indexes; it is called in the worker, where its errors become the run's."""
-        self._equip = equip
         self._records = RunRecords(database)
+        self._versions = VersionRecords(database)
         self._log = EventLog(database)
+        self._checkpoints = Checkpoints(database.home)
+        self._worker = Worker(equip, self._records, self._log, self._checkpoints)
         self._records.close_orphans(self._log)
         self._workers = ThreadPoolExecutor(_WORKERS, thread_name_prefix="run")
         self._lock = threading.Lock()
         self._live: dict[str, LiveRun] = {}
         self._traces: OrderedDict[str, Trace] = OrderedDict()
 
-    def start(
-        self, conversation_id: str | None, question: str, options: RunOptions, consent: Consent | None = None
-    ) -> Run:
+    def start(self, conversation_id: str | None, question: str, options: RunOptions) -> Run:
         """Keeps the question, then begins to answer it. Without a conversation only the run itself is kept.
 
         Raises `BadRequest` for a question that is empty or too long, or while the conversation is still being
         answered; `NotFound` when the conversation is gone.
         """
         question = _readable(question)
+        run = LiveRun(uuid.uuid4().hex, question, self._log)
         with self._lock:
             history = self._records.history(conversation_id) if conversation_id else ()
-            run = LiveRun(uuid.uuid4().hex, question, self._log)
             self._records.open(run.id, conversation_id, question)
             self._live[run.id] = run
-        self._workers.submit(self._work, run, history, options, consent)
-        return run
+        return self._begin(Task(run, options, start=State(question=question, history=history)))
+
+    def answer_consent(self, run_id: str, query: str | None, reason: str = DECLINED) -> Run:
+        """Goes on with a run that waits: with the query as it may be sent, or None and the reason to show.
+
+        Raises `BadRequest` for an empty query, or when the run waits no longer; `NotFound`.
+        """
+        if query is not None and not (query := query.strip()[:QUERY_LIMIT]):
+            raise BadRequest("The query is empty.", "Write one, or answer from your documents only.")
+        run = self._take_over(run_id)
+        if run is None:
+            raise BadRequest("This was decided already.", "Reload the page to see the answer.")
+        run.record(ConsentGiven(query))
+        options = Trace().apply_all(run.events).options
+        return self._begin(Task(run, options, answer={"query": query, "reason": reason}))
+
+    def keep_draft(self, run_id: str, query: str) -> None:
+        """Keeps the query of a run that waits as it was edited so far."""
+        self._records.keep_draft(run_id, query[:QUERY_LIMIT])
+
+    def draft(self, run_id: str) -> str:
+        """The query of a run that waits: as edited, else as it was written."""
+        waiting = self.trace(run_id).waiting
+        return self._records.draft(run_id) or (waiting.query if waiting else "")
+
+    def overrule(self, run_id: str, rulings: Mapping[int, Ruling]) -> Run:
+        """A new version of an answer, gone on with from where its passages had been graded, with other verdicts.
+
+        The rulings of the version before still stand. Raises `BadRequest` while the conversation is being answered or
+        for a passage that was not graded, `NotFound` when nothing is left to go on from.
+        """
+        trace = self._ended(run_id)
+        if not rulings or not trace.verdicts.keys() >= rulings.keys():
+            raise BadRequest("This passage has no verdict that could be overruled.", "Choose another one.")
+        state = ruled(self._checkpoints.graded(run_id), trace, rulings)
+        self._versions.rule(run_id, trace, rulings)
+        return self._fork(run_id, trace, trace.options, state, words_of_rulings(trace, rulings))
+
+    def search_for(self, run_id: str, sentence: str) -> Run:
+        """A new version of an answer that also searches the web for a sentence; a person is asked first, always.
+
+        Raises as `overrule`.
+        """
+        trace = self._ended(run_id)
+        query = " ".join(sentence.split())[:QUERY_LIMIT]
+        state = ruled(self._checkpoints.graded(run_id), trace, {}) | State(extra_query=query)
+        options = replace(trace.options, web="ask")
+        return self._fork(run_id, trace, options, state, "the web was searched for a sentence without a source")
+
+    def ask_again(self, run_id: str, options: RunOptions) -> Run:
+        """A new version of an answer to the same question, from the beginning. Raises `BadRequest`, `NotFound`."""
+        trace = self._ended(run_id)
+        place = self._versions.place(run_id)
+        before = None if place.message_id is None else place.message_id - 1  # its question stands before it
+        history = self._records.history(place.conversation_id, before) if place.conversation_id else ()
+        change = changed(trace.options, options)
+        start = State(question=trace.question, history=history)
+        return self._begin_version(
+            run_id, Task(self._new(trace), options, start=start), VersionBegun(run_id, change, kept=False)
+        )
+
+    def versions(self, run_id: str) -> list[Version]:
+        """Every version of the answer that this run is one of, the first first. Raises `NotFound`."""
+        return self._versions.of(run_id)
+
+    def show_version(self, run_id: str) -> None:
+        """Shows this version in its message. Raises `BadRequest` while the conversation is answered, `NotFound`."""
+        self._versions.show(run_id, self.trace(run_id).text)
 
     def attach(self, run_id: str) -> Run:
         """The run with this id, live or from the log. Raises `NotFound`."""
@@ -85,14 +134,17 @@ class RunService:
         return LoggedRun(run_id, self._records.question(run_id), self._log)
 
     def active(self, conversation_id: str) -> Run | None:
-        """The run that is answering in this conversation now, in this process or another."""
+        """The run that is answering in this conversation now, in this process or another, or waits for a person."""
         run_id = self._records.running(conversation_id)
         return self.attach(run_id) if run_id else None
 
     def stop(self, run_id: str) -> None:
         """Asks a run of this process to stop; what it has written is kept. Asking twice, or too late, is harmless."""
-        if run := self._live.get(run_id):
-            run.stop.request()
+        if live := self._live.get(run_id):
+            live.stop.request()
+        elif run := self._take_over(run_id):
+            self._keep(run_id, self._worker.finish(run, RunEnded("stopped", run.elapsed())))
+            self._live.pop(run_id, None)
 
     def trace(self, run_id: str) -> Trace:
         """What the events of a run add up to now. Raises `NotFound`."""
@@ -105,74 +157,63 @@ class RunService:
             self._keep(run_id, trace)
         return trace
 
+    def forget(self, run_ids: list[str]) -> None:
+        """Deletes what is kept beside the database of runs that were deleted there."""
+        self._checkpoints.forget(run_ids)
+
     def close(self) -> None:
         """Stops every run, waits for them, and closes the log."""
         for run in list(self._live.values()):
             run.stop.request()
         self._workers.shutdown(wait=True)
         self._log.close()
+        self._checkpoints.close()
 
-    def _work(self, run: LiveRun, history: tuple[Turn, ...], options: RunOptions, consent: Consent | None) -> None:
-        self._finish(run, self._answer(run, history, options, consent))
+    def _begin(self, task: Task) -> Run:
+        self._workers.submit(self._work, task)
+        return task.run
 
-    def _answer(
-        self, run: LiveRun, history: tuple[Turn, ...], options: RunOptions, consent: Consent | None
-    ) -> RunEnded:
-        try:
-            run.stop.check()
-            deps = self._prepare(run, options, consent)
-            from crag.graph.build import build_graph  # imported late: LangGraph is slow to import
+    def _work(self, task: Task) -> None:
+        run_id = task.run.id
+        trace = self._worker.work(task)
+        if trace is not None:
+            self._keep(run_id, trace)
+        self._live.pop(run_id, None)
+        if trace is not None:
+            self._worker.tidy(run_id)
 
-            start = State(question=run.question, history=history)
-            for event in build_graph().stream(start, context=deps, stream_mode="custom"):
-                run.record(cast("Event", event))
-            return RunEnded("done", run.elapsed())
-        except Stopped:
-            return RunEnded("stopped", run.elapsed())
-        except CragError as error:
-            return RunEnded("failed", run.elapsed(), error.message, error.remedy, error.code)
-        except Exception:  # noqa: BLE001 — the last line of defence of a thread; logged, and shown as a fault
-            _log.exception("A run failed in a way nobody foresaw")
-            return RunEnded(
-                "failed",
-                run.elapsed(),
-                "Something went wrong inside the application.",
-                "Your question is kept. Try again; the log has the details.",
-                "bug",
-            )
+    def _fork(self, parent: str, trace: Trace, options: RunOptions, state: State, change: str) -> Run:
+        begun = VersionBegun(parent, change, kept=True)
+        events = kept_events([event for _, event in self._log.read(parent)], state)
+        return self._begin_version(parent, Task(self._new(trace), options, graded=state), begun, *events)
 
-    def _prepare(self, run: LiveRun, options: RunOptions, consent: Consent | None) -> Deps:
-        run.record(RunStarted(run.question, options, time.time() - run.elapsed()))
-        equipment = self._equip(options)
-        run.record(EngineOpened(equipment.engine.label, equipment.embedder))
-        for note in equipment.notes:
-            run.record(Noted(note))
-        return Deps(
-            retriever=equipment.retriever,
-            engine=equipment.engine,
-            options=options,
-            stop=run.stop,
-            elapsed=run.elapsed,
-            web=equipment.web,
-            web_missing=equipment.web_missing,
-            consent=consent,
-        )
+    def _begin_version(self, parent: str, task: Task, begun: VersionBegun, *kept: Event) -> Run:
+        with self._lock:
+            self._versions.open(task.run.id, parent, begun.change)
+            self._live[task.run.id] = task.run
+        return self._begin(replace(task, before=(begun, *kept)))
 
-    def _finish(self, run: LiveRun, ended: RunEnded) -> None:
-        """The answer is on disk before anybody is told that it is there."""
-        trace = Trace().apply_all(run.events)
-        try:
-            self._log.flush()
-            self._records.close(run.id, len(run.events) + 1, ended, trace)
-        except CragError as error:
-            ended = RunEnded("failed", ended.at, error.message, error.remedy, error.code)
-        except Exception:  # noqa: BLE001 — who follows the run must hear of its end, whatever became of the record
-            _log.exception("The end of a run could not be kept")
-            ended = RunEnded("failed", ended.at, "The answer could not be kept.", "Ask again.", "bug")
-        run.end(ended)
-        trace.apply(ended)
-        self._keep(run.id, trace)
-        self._live.pop(run.id, None)
+    def _new(self, trace: Trace) -> LiveRun:
+        return LiveRun(uuid.uuid4().hex, trace.question, self._log)
+
+    def _ended(self, run_id: str) -> Trace:
+        """The trace of a run that has ended: only such a one has versions. Raises `BadRequest`, `NotFound`."""
+        trace = self.trace(run_id)
+        if trace.state in ("running", "waiting"):
+            raise BadRequest("This answer is still being written.", "Wait for it, or stop it.")
+        return trace
+
+    def _take_over(self, run_id: str) -> LiveRun | None:
+        """A run that waited, as one of this process; None when it waits no longer. Raises `NotFound`."""
+        question = self._records.question(run_id)
+        with self._lock:
+            if not self._records.claim(run_id):
+                return None
+            events = [event for _, event in self._log.read(run_id)]
+            waiting = Trace().apply_all(events).waiting
+            run = LiveRun(run_id, question, self._log, events, elapsed=waiting.at if waiting else 0.0)
+            self._live[run_id] = run
+        return run
 
     def _keep(self, run_id: str, trace: Trace) -> None:
         self._traces[run_id] = trace

@@ -9,6 +9,8 @@ from crag.events import (
     ActionDecided,
     AnswerChecked,
     AnswerWritten,
+    ConsentAsked,
+    ConsentGiven,
     EngineOpened,
     Event,
     Node,
@@ -24,6 +26,7 @@ from crag.events import (
     RunStarted,
     StripsScored,
     TokensWritten,
+    VersionBegun,
     WebQuerySent,
     WebSkipped,
 )
@@ -37,6 +40,7 @@ from crag.types import (
     RunState,
     Strip,
     Support,
+    Thresholds,
     Usage,
     Verdict,
 )
@@ -51,12 +55,16 @@ _UNLISTED: frozenset[Node] = frozenset({"decide", "refine_knowledge", "check_ans
 
 @dataclass(slots=True)
 class Step:
-    """One node as it ran. `started` and `seconds` are in seconds; `seconds` is None while it runs."""
+    """One node as it ran. `started` and `seconds` are in seconds; `seconds` is None while it runs.
+
+    `kept`: it ran for the version before, and its results stand.
+    """
 
     node: Node
     started: float
     state: RunState = "running"
     seconds: float | None = None
+    kept: bool = False
 
 
 @dataclass(slots=True)
@@ -67,6 +75,11 @@ class Trace:
     options: RunOptions = field(default_factory=RunOptions)
     model: str = ""
     embedder: str = ""
+    grader: str = ""
+    thresholds: Thresholds | None = None
+    calibrated: bool = False
+    parent: str = ""
+    change: str = ""
     started_at: float = 0.0
     steps: list[Step] = field(default_factory=list)
     passages: dict[int, Passage] = field(default_factory=dict)
@@ -82,6 +95,7 @@ class Trace:
     query_sent: str = ""
     web_provider: str = ""
     web_skipped: str = ""
+    waiting: ConsentAsked | None = None
     prompt: PromptBuilt | None = None
     pieces: int = 0
     text: str = ""
@@ -118,8 +132,11 @@ class Trace:
                 self.question, self.options, self.started_at = event.question, event.options, event.started_at
             case EngineOpened():
                 self.model, self.embedder = event.model, event.embedder
+                self.grader, self.thresholds, self.calibrated = event.grader, event.thresholds, event.calibrated
+            case VersionBegun():
+                self.parent, self.change = event.parent, event.change
             case NodeStarted():
-                self.steps.append(Step(event.node, event.at))
+                self._start_step(event)
             case NodeEnded():
                 self._end_step(event)
             case QuestionCondensed():
@@ -135,6 +152,10 @@ class Trace:
                 self.action, self.action_reason, self.wants_web = event.action, event.reason, event.wants_web
             case QueryWritten():
                 self.query = event.query
+            case ConsentAsked():
+                self._wait(event)
+            case ConsentGiven():
+                self.waiting, self.state = None, "running"
             case WebQuerySent():
                 self.query_sent, self.web_provider = event.query, event.provider
             case WebSkipped():
@@ -156,13 +177,25 @@ class Trace:
             case RunEnded():
                 self._end(event)
 
+    def _start_step(self, event: NodeStarted) -> None:
+        """A step that waited for a person begins anew: it is still the same one."""
+        if self.steps and self.steps[-1].node == event.node and self.steps[-1].seconds is None:
+            self.steps[-1].state = "running"
+        else:
+            self.steps.append(Step(event.node, event.at, kept=bool(self.parent) and not self.model))
+
+    def _wait(self, event: ConsentAsked) -> None:
+        self.waiting, self.state = event, "waiting"
+        if self.steps:
+            self.steps[-1].state = "waiting"
+
     def _end_step(self, event: NodeEnded) -> None:
         if step := self.step(event.node):
             step.seconds = event.at - step.started
             step.state = "done"
 
     def _end(self, event: RunEnded) -> None:
-        self.state, self.seconds = event.state, event.at
+        self.state, self.seconds, self.waiting = event.state, event.at, None
         self.error, self.remedy, self.error_code = event.error, event.remedy, event.error_code
         for step in self.steps:
             if step.seconds is None:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
 
 from crag.events import RunEnded, RunStarted
 from crag.graph.build import build_graph
@@ -14,7 +16,7 @@ from crag.protocols import WebSearch
 from crag.runs.trace import Trace
 from crag.stopping import Stop
 from crag.types import Passage, RunOptions, Turn
-from tests.doubles.engine import ListRetriever, QuotingWriter, TableGrader, engine, passage
+from tests.doubles.engine import THRESHOLDS, ListRetriever, QuotingWriter, TableGrader, engine, passage
 
 
 @dataclass
@@ -28,6 +30,7 @@ class Bench:
     writer: QuotingWriter = field(default_factory=QuotingWriter)
     passages: list[Passage] | None = None
     consent: Any = None
+    state: dict[str, Any] = field(default_factory=dict)
 
     def ask(self, question: str = "What holds?", history: tuple[Turn, ...] = ()) -> Trace:
         ids = [number for number in self.scores if number > 0]
@@ -35,11 +38,15 @@ class Bench:
         self.grader = TableGrader(self.scores)
         played = engine(self.grader, self.writer)
         self.rewriter = played.rewriter
-        deps = Deps(self.retriever, played, self.options, Stop(), lambda: 0.0, self.web, self.web_missing, self.consent)
+        deps = Deps(self.retriever, played, self.options, THRESHOLDS, Stop(), lambda: 0.0, self.web, self.web_missing)
         trace = Trace()
         trace.apply(RunStarted(question, self.options, 0.0))
-        start = {"question": question, "history": history}
-        trace.apply_all(build_graph().stream(start, context=deps, stream_mode="custom"))
+        start = {"question": question, "history": history} | self.state
+        graph, config = build_graph(InMemorySaver()), {"configurable": {"thread_id": "one"}}
+        trace.apply_all(graph.stream(start, config, context=deps, stream_mode="custom"))
+        for waiting in graph.get_state(config).interrupts:
+            answer = {"query": self.consent(waiting.value["query"]), "reason": "No."}
+            trace.apply_all(graph.stream(Command(resume=answer), config, context=deps, stream_mode="custom"))
         trace.apply(RunEnded("done", 0.0))
         return trace
 

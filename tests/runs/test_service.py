@@ -14,7 +14,7 @@ from crag.events import RunEnded, TokensWritten
 from crag.runs import RunService, Trace
 from crag.runs.log import EventLog
 from crag.runs.records import RunRecords
-from crag.runs.service import Equipment
+from crag.runs.worker import Equipment
 from crag.types import RunOptions
 from tests.doubles.engine import ListRetriever, QuotingWriter, TableGrader, engine, passage
 

@@ -1,0 +1,99 @@
+"""The two nodes that lead to the web: the query, and the search, which stops first where a person wants to be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from langgraph.runtime import Runtime
+from langgraph.types import interrupt
+
+from crag.errors import WebSearchFailed
+from crag.events import Noted, PassageGraded, PassagesFound, QueryWritten, WebQuerySent, WebSkipped
+from crag.graph.nodes import grade, node
+from crag.graph.state import Deps, State, standalone
+from crag.protocols import QUERY_LIMIT, WebSearch
+from crag.types import Passage
+
+_JOINED_TITLE = "Web results"
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """What a person said to a query: the query to send, perhaps edited, or None with the reason to show."""
+
+    query: str | None
+    reason: str = ""
+
+
+@node("transform_query")
+def transform_query(state: State, runtime: Runtime[Deps]) -> State:
+    """Writes the query for the web from the question alone."""
+    deps = runtime.context
+    query = deps.engine.rewriter.rewrite(standalone(state), deps.options, deps.stop)
+    runtime.stream_writer(QueryWritten(query))
+    return {"query": query}
+
+
+@node("web_search")
+def web_search(state: State, runtime: Runtime[Deps]) -> State:
+    """Searches the web when the person lets it, and grades what comes back; a failure is told and gone on without.
+
+    What an earlier version of the answer found is used again, and nothing is sent for it.
+    """
+    held, web = tuple(state.get("web_passages", ())), runtime.context.web
+    if web is None or (held and not state.get("extra_query")):
+        _tell_again(held, state, runtime)
+        return {} if held else _skip(f"{runtime.context.web_missing}, so the web was not searched.", runtime)
+    consent = _ask(state, runtime.context)
+    _tell_again(held, state, runtime)
+    if consent.query is None:
+        return _skip(consent.reason, runtime) | {"search_web": bool(held)}
+    found = _search(web, consent.query, held, runtime)
+    verdicts = state.get("verdicts", {}) | grade(state, found, runtime)
+    return {"query": consent.query, "web_passages": held + found, "verdicts": verdicts}
+
+
+def _skip(reason: str, runtime: Runtime[Deps]) -> State:
+    runtime.stream_writer(WebSkipped(reason))
+    return {"search_web": False}
+
+
+def _ask(state: State, deps: Deps) -> Consent:
+    """The query as it may be sent. Where a person is to be asked, the run waits here, and begins this node anew."""
+    extra = state.get("extra_query", "")
+    query = (extra or state.get("query") or standalone(state))[:QUERY_LIMIT]
+    if deps.options.web != "ask" and not extra:
+        return Consent(query)
+    answer: dict[Literal["query", "reason"], Any] = interrupt({"query": query, "from_answer": bool(extra)})
+    return Consent(answer["query"], answer["reason"])
+
+
+def _search(web: WebSearch, query: str, held: tuple[Passage, ...], runtime: Runtime[Deps]) -> tuple[Passage, ...]:
+    """What the web holds, numbered on from what is `held`; nothing when the search failed, which is told."""
+    deps, tell = runtime.context, runtime.stream_writer
+    tell(WebQuerySent(query, web.name, web.host))
+    try:
+        results = web.search(query, deps.options.web_results, deps.stop)
+    except WebSearchFailed as failure:
+        tell(WebSkipped(str(failure)))
+        tell(Noted(f"{failure.message} Only {'what was found before was' if held else 'your documents were'} used."))
+        return ()
+    found = (_joined(results),) if deps.options.join_web and results else results
+    numbered = tuple(replace(passage, id=-len(held) - number) for number, passage in enumerate(found, start=1))
+    tell(PassagesFound("web", held + numbered, len(results)))
+    return numbered
+
+
+def _tell_again(held: Sequence[Passage], state: State, runtime: Runtime[Deps]) -> None:
+    if held:
+        runtime.stream_writer(PassagesFound("web", tuple(held), len(held), again=True))
+        for passage in held:
+            if verdict := state.get("verdicts", {}).get(passage.id):
+                runtime.stream_writer(PassageGraded(verdict))
+
+
+def _joined(results: Sequence[Passage]) -> Passage:
+    text = "\n".join(result.text for result in results)
+    return replace(results[0], title=_JOINED_TITLE, text=text, context=text)

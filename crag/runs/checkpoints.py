@@ -1,0 +1,116 @@
+"""The graph's state on disk, a file of its own: for runs that wait for a person, and for going on from a graded run."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from crag.errors import NotFound
+from crag.graph.state import State
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+
+    from crag.graph.build import Graph
+
+FILE_NAME = "checkpoints.sqlite"
+_BUSY_SECONDS = 30
+_KEPT_TYPES = ("Passage", "Verdict", "Strip", "Knowledge", "Turn")
+
+
+class Checkpoints:
+    """The compiled graph over its file; one thread of checkpoints for each run, under the run's id. Safe to share.
+
+    A killed process loses nothing; the file is not synced at every step, since the event log is, and tells the answer.
+    """
+
+    def __init__(self, home: Path) -> None:
+        self._path = home / FILE_NAME
+        self._lock = threading.Lock()
+        self._keeping = threading.RLock()  # what is kept of a run is never seen half replaced
+        self._connection: sqlite3.Connection | None = None
+        self._graph: Graph | None = None
+
+    @property
+    def graph(self) -> Graph:
+        """The graph, opened when first asked for: LangGraph is slow to import."""
+        with self._lock:
+            if self._graph is None:
+                self._graph = self._open()
+            return self._graph
+
+    def graded(self, run_id: str) -> State:
+        """The state of a run as it was when its passages had been graded. Raises `NotFound`."""
+        with self._keeping:
+            for snapshot in self.graph.get_state_history(of_run(run_id)):
+                if snapshot.next == ("decide",):
+                    return cast("State", snapshot.values)
+        raise NotFound("What this answer was made from is no longer kept.", "Ask the question again.")
+
+    def begin_graded(self, run_id: str, state: State) -> None:
+        """Gives a run the state from which it goes on to decide."""
+        self.graph.update_state(of_run(run_id), cast("dict[str, Any]", state), as_node="grade_documents")
+
+    def keep_graded(self, run_id: str) -> None:
+        """Of a run that ended, keeps only what a person can go on from."""
+        with self._keeping:
+            try:
+                state: State | None = self.graded(run_id)
+            except NotFound:
+                state = None
+            self.forget([run_id])
+            if state:
+                self.begin_graded(run_id, state)
+
+    def forget(self, run_ids: Iterable[str]) -> None:
+        """Deletes all that is kept of these runs."""
+        saver = cast("Any", self.graph.checkpointer)
+        for run_id in run_ids:
+            saver.delete_thread(run_id)
+
+    def runs(self) -> set[str]:
+        """The runs that something is kept of."""
+        saver = cast("Any", self.graph.checkpointer)
+        with saver.cursor(transaction=False) as cursor:
+            return {row[0] for row in cursor.execute("SELECT DISTINCT thread_id FROM checkpoints")}
+
+    def close(self) -> None:
+        """Closes the file."""
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+            self._connection = self._graph = None
+
+    def _open(self) -> Graph:
+        from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+        from langgraph.checkpoint.sqlite import SqliteSaver
+
+        from crag.graph.build import build_graph
+
+        self._connection = self._connect()
+        kept = [("crag.types", name) for name in _KEPT_TYPES]
+        saver = SqliteSaver(self._connection, serde=JsonPlusSerializer(allowed_msgpack_modules=kept))
+        saver.setup()
+        return build_graph(saver)
+
+    def _connect(self) -> sqlite3.Connection:
+        """A connection to the file; one that is damaged is set aside, since answers do not depend on it."""
+        connection = sqlite3.connect(self._path, check_same_thread=False, timeout=_BUSY_SECONDS)
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+        except sqlite3.DatabaseError as error:
+            connection.close()
+            if isinstance(error, sqlite3.OperationalError):
+                raise
+            self._path.replace(self._path.with_suffix(".damaged"))
+            return self._connect()
+        return connection
+
+
+def of_run(run_id: str) -> RunnableConfig:
+    """The configuration under which a run's checkpoints are found."""
+    return {"configurable": {"thread_id": run_id}}

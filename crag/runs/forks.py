@@ -1,0 +1,77 @@
+"""Going on from a run that was graded: which state and which events its next version begins with, and its change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any, cast
+
+from crag.events import Event, NodeStarted, PassageGraded
+from crag.graph.state import State
+from crag.runs.trace import Trace
+from crag.types import Ruling, RunOptions, Verdict
+
+_NAMES = {"use": "you used", "drop": "you dropped"}
+_OPTION_NAMES = {
+    "model": "model",
+    "k": "k",
+    "policy": "policy",
+    "web": "web",
+    "refine": "refinement",
+    "rewrite": "rewriting",
+    "web_results": "web results",
+    "grader": "grader",
+    "grader_model": "grader model",
+    "fetch_pages": "whole pages",
+    "collection": "collection",
+}
+
+
+def ruled(graded: State, trace: Trace, rulings: Mapping[int, Ruling]) -> State:
+    """The graded state of a run under these rulings, with what its web search has found since."""
+    every = {**graded.get("rulings", {}), **rulings}
+    verdicts = {key: _under(verdict, every.get(key)) for key, verdict in trace.verdicts.items()}
+    web = tuple(trace.passages[found] for found in trace.found.get("web", ()))
+    searched = State(web_passages=web) if web else State()
+    return graded | searched | State(verdicts=verdicts, rulings=every)
+
+
+def kept_events(events: Sequence[Event], state: State) -> list[Event]:
+    """What of a run's events holds for the version that goes on from its grading, with the verdicts of `state`."""
+    nodes = [index for index, event in enumerate(events) if isinstance(event, NodeStarted)]
+    first = nodes[0] if nodes else 0  # what was told before it is told anew
+    decided = (index for index in nodes if cast("NodeStarted", events[index]).node == "decide")
+    return [_ruled_event(event, state) for event in events[first : next(decided, first)]]
+
+
+def _ruled_event(event: Event, state: State) -> Event:
+    if isinstance(event, PassageGraded):
+        return PassageGraded(state["verdicts"][event.verdict.passage_id])
+    return event
+
+
+def words_of_rulings(trace: Trace, rulings: Mapping[int, Ruling]) -> str:
+    """In what a version differs, such as “you dropped p. 5”."""
+    return ", ".join(f"{_NAMES[ruling]} {_place(trace, passage_id)}" for passage_id, ruling in rulings.items())
+
+
+def changed(before: RunOptions, after: RunOptions) -> str:
+    """In what two settings differ, such as “policy any, k 6”."""
+    old, new = asdict(before), asdict(after)
+    words = [f"{name} {_value(new[key])}" for key, name in _OPTION_NAMES.items() if old[key] != new[key]]
+    return ", ".join(words) or "same settings"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return str(value) or "automatic"
+
+
+def _place(trace: Trace, passage_id: int) -> str:
+    passage = trace.passages[passage_id]
+    return f"p. {passage.page}" if passage.page is not None else f"“{passage.title[:40]}”"
+
+
+def _under(verdict: Verdict, ruling: Ruling | None) -> Verdict:
+    return verdict.ruled(ruling) if ruling else replace(verdict, ruling=None)

@@ -1,0 +1,119 @@
+"""The answers to one message: each version a run of its own, one of them shown; and what people ruled of passages."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, delete, insert, or_, select, update
+
+from crag.database import Database
+from crag.database.tables import messages, rulings, runs
+from crag.errors import NotFound
+from crag.runs.records import insert_run, refuse_while_answering
+from crag.runs.trace import Trace
+from crag.types import Ruling, Version
+
+FIRST = "first answer"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a run stands: its conversation, and the message that it answers (None for both: none)."""
+
+    conversation_id: str | None
+    message_id: int | None
+
+
+class VersionRecords:
+    """Rows of versions and rulings, written in short transactions."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def place(self, run_id: str) -> Place:
+        """Where a run stands. Raises `NotFound`."""
+        with self._database.read() as connection:
+            run = _run(connection, run_id)
+            found = connection.execute(select(messages.c.id).where(messages.c.run_id.in_(_family(run)))).scalar()
+        return Place(run.conversation_id, found)
+
+    def open(self, run_id: str, parent: str, change: str) -> None:
+        """Keeps a new version of the answer that `parent` is one of, and shows it. Raises `BadRequest`, `NotFound`."""
+        with self._database.write() as connection:
+            run = _run(connection, parent)
+            if run.conversation_id:
+                refuse_while_answering(connection, run.conversation_id)
+            insert_run(
+                connection,
+                id=run_id,
+                conversation_id=run.conversation_id,
+                question=run.question,
+                version_of=_root(run),
+                change=change,
+            )
+            _show(connection, run, run_id, "")
+
+    def show(self, run_id: str, text: str) -> None:
+        """Shows this version in its message. Raises `BadRequest` while another one is written, `NotFound`."""
+        with self._database.write() as connection:
+            run = _run(connection, run_id)
+            if run.conversation_id:
+                refuse_while_answering(connection, run.conversation_id)
+            _show(connection, run, run_id, text)
+
+    def of(self, run_id: str) -> list[Version]:
+        """Every version of the answer that this run is one of, the first first. Raises `NotFound`."""
+        with self._database.read() as connection:
+            run = _run(connection, run_id)
+            rows = connection.execute(select(runs).where(_in_family(run)).order_by(runs.c.started_at)).all()
+        return [Version(number, row.id, row.change or FIRST, row.state) for number, row in enumerate(rows, start=1)]
+
+    def rule(self, run_id: str, trace: Trace, given: Mapping[int, Ruling]) -> None:
+        """Keeps what a person decided of passages of a run, with what another grader needs to judge them again."""
+        rows = [_ruling(run_id, trace, passage_id, ruling) for passage_id, ruling in given.items()]
+        with self._database.write() as connection:
+            connection.execute(delete(rulings).where(rulings.c.run_id == run_id, rulings.c.passage_id.in_(list(given))))
+            connection.execute(insert(rulings), rows)
+
+
+def _ruling(run_id: str, trace: Trace, passage_id: int, ruling: Ruling) -> dict[str, Any]:
+    passage, verdict = trace.passages[passage_id], trace.verdicts.get(passage_id)
+    return {
+        "run_id": run_id,
+        "question": trace.condensed or trace.question,
+        "passage_id": passage_id,
+        "title": passage.title,
+        "text": passage.text,
+        "collection": trace.options.collection,
+        "grader": trace.grader,
+        "score": verdict.score if verdict else None,
+        "ruling": ruling,
+        "given_at": time.time(),
+    }
+
+
+def _run(connection: Connection, run_id: str) -> Row[Any]:
+    row = connection.execute(select(runs).where(runs.c.id == run_id)).first()
+    if row is None:
+        raise NotFound("This answer is no longer there.")
+    return row
+
+
+def _root(run: Row[Any]) -> str:
+    return str(run.version_of or run.id)
+
+
+def _in_family(run: Row[Any]) -> ColumnElement[bool]:
+    return or_(runs.c.id == _root(run), runs.c.version_of == _root(run))
+
+
+def _family(run: Row[Any]) -> Any:
+    return select(runs.c.id).where(_in_family(run))
+
+
+def _show(connection: Connection, run: Row[Any], run_id: str, text: str) -> None:
+    of_message = messages.c.run_id.in_(_family(run))
+    connection.execute(update(messages).where(of_message).values(run_id=run_id, text=text))

@@ -1,0 +1,183 @@
+"""What a thread does for one run: it opens what is needed, streams the graph, and keeps how it ended."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, cast
+
+from crag.errors import CragError, HomeFault, Stopped
+from crag.events import ConsentAsked, EngineOpened, Event, Noted, RunEnded, RunStarted
+from crag.graph.state import Deps, State
+from crag.protocols import Engine, Retriever, WebSearch
+from crag.runs.checkpoints import Checkpoints, of_run
+from crag.runs.log import EventLog
+from crag.runs.records import RunRecords
+from crag.runs.run import LiveRun
+from crag.runs.trace import Trace
+from crag.types import RunOptions, Thresholds
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Equipment:
+    """What a run works with, opened for its options; `notes` are told with the answer.
+
+    `web_missing` says why there is no web search, in a clause. `thresholds` None are the grader's own; `calibrated`
+    says that they were fitted to the collection.
+    """
+
+    engine: Engine
+    retriever: Retriever
+    embedder: str
+    web: WebSearch | None
+    web_missing: str
+    notes: tuple[str, ...] = ()
+    thresholds: Thresholds | None = None
+    calibrated: bool = False
+
+
+Equip = Callable[[RunOptions], Equipment]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a run is to do: begin with `start`, go on from the state `graded` of an earlier run, or from `answer`.
+
+    `before` are told first; `answer` is what a person said to what the run waited for.
+    """
+
+    run: LiveRun
+    options: RunOptions
+    start: State | None = None
+    graded: State | None = None
+    answer: dict[str, str | None] | None = None
+    before: tuple[Event, ...] = ()
+
+
+class Worker:
+    """Carries tasks out, one a thread; safe to use from several."""
+
+    def __init__(self, equip: Equip, records: RunRecords, log: EventLog, checkpoints: Checkpoints) -> None:
+        self._equip = equip
+        self._records = records
+        self._log = log
+        self._checkpoints = checkpoints
+
+    def work(self, task: Task) -> Trace | None:
+        """Runs a task to its end, which is kept and told; its trace, or None when it waits for a person now."""
+        ended = self._answer(task)
+        if ended is None:
+            return None
+        return self.finish(task.run, ended)
+
+    def _answer(self, task: Task) -> RunEnded | None:
+        run = task.run
+        try:
+            run.stop.check()
+            asked = self._stream(task)
+            if asked is not None:
+                self._wait(run, asked)
+                return None
+            return RunEnded("done", run.elapsed())
+        except Stopped:
+            return RunEnded("stopped", run.elapsed())
+        except CragError as error:
+            return _failed(run, error)
+        except sqlite3.Error:
+            _log.exception("The state of a run could not be kept")
+            return _failed(run, HomeFault("This answer could not be kept on disk.", "Free some space, then try again."))
+        except Exception:  # noqa: BLE001 — the last line of defence of a thread; logged, and shown as a fault
+            _log.exception("A run failed in a way nobody foresaw")
+            return RunEnded(
+                "failed",
+                run.elapsed(),
+                "Something went wrong inside the application.",
+                "Your question is kept. Try again; the log has the details.",
+                "bug",
+            )
+
+    def _stream(self, task: Task) -> ConsentAsked | None:
+        """Streams the graph to its end, or to where it asks for consent."""
+        from langgraph.types import Command  # imported late: LangGraph is slow to import
+
+        run = task.run
+        deps = self._prepare(task)
+        if task.graded is not None:
+            self._checkpoints.begin_graded(run.id, task.graded)
+        begin: Any = task.start if task.answer is None else Command(resume=task.answer)
+        asked: ConsentAsked | None = None
+        for mode, told in self._checkpoints.graph.stream(
+            begin, of_run(run.id), context=deps, stream_mode=["custom", "updates"], durability="sync"
+        ):
+            if mode == "custom":
+                run.record(cast("Event", told))
+            elif interrupts := cast("dict[str, Any]", told).get("__interrupt__"):
+                web = cast("WebSearch", deps.web)
+                asked = ConsentAsked(at=run.elapsed(), provider=web.name, host=web.host, **interrupts[0].value)
+        return asked
+
+    def _prepare(self, task: Task) -> Deps:
+        run, options = task.run, task.options
+        if task.answer is None:
+            run.record(RunStarted(run.question, options, time.time() - run.elapsed()))
+        for event in task.before:
+            run.record(event)
+        equipment = self._equip(options)
+        thresholds = equipment.thresholds or equipment.engine.grader.thresholds
+        if task.answer is None:
+            self._tell_equipment(run, equipment, thresholds)
+        return Deps(
+            retriever=equipment.retriever,
+            engine=equipment.engine,
+            options=options,
+            thresholds=thresholds,
+            stop=run.stop,
+            elapsed=run.elapsed,
+            web=equipment.web,
+            web_missing=equipment.web_missing,
+        )
+
+    @staticmethod
+    def _tell_equipment(run: LiveRun, equipment: Equipment, thresholds: Thresholds) -> None:
+        engine = equipment.engine
+        run.record(EngineOpened(engine.label, equipment.embedder, engine.grader.name, thresholds, equipment.calibrated))
+        for note in equipment.notes:
+            run.record(Noted(note))
+
+    def _wait(self, run: LiveRun, asked: ConsentAsked) -> None:
+        """What is asked is on disk before anybody is told of it."""
+        self._log.append(run.id, len(run.events) + 1, asked)
+        self._log.flush()
+        self._records.wait(run.id)
+        run.rest(asked)
+
+    def finish(self, run: LiveRun, ended: RunEnded) -> Trace:
+        """The answer is on disk before anybody is told that it is there."""
+        trace = Trace().apply_all(run.events)
+        try:
+            self._log.flush()
+            self._records.close(run.id, len(run.events) + 1, ended, trace)
+        except CragError as error:
+            ended = _failed(run, error)
+        except Exception:  # noqa: BLE001 — who follows the run must hear of its end, whatever became of the record
+            _log.exception("The end of a run could not be kept")
+            ended = RunEnded("failed", ended.at, "The answer could not be kept.", "Ask again.", "bug")
+        trace.apply(ended)
+        run.rest(ended)
+        return trace
+
+    def tidy(self, run_id: str) -> None:
+        """Keeps of an ended run only the state that a person can go on from."""
+        try:
+            self._checkpoints.keep_graded(run_id)
+        except sqlite3.Error:
+            _log.exception("The state of a run could not be tidied")
+
+
+def _failed(run: LiveRun, error: CragError) -> RunEnded:
+    return RunEnded("failed", run.elapsed(), error.message, error.remedy, error.code)
