@@ -6,6 +6,7 @@ import importlib
 import threading
 import time
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from crag.checks import answering_check, library_checks, setup_checks
@@ -13,8 +14,10 @@ from crag.conversations import Conversations
 from crag.database import Database
 from crag.engines import Engines
 from crag.errors import ModelFault
+from crag.ledger import Ledger
 from crag.library import IngestJobs, Library, LibraryRetriever
 from crag.library.exchange.exchange import Exchange
+from crag.library.web.links import leads_outside
 from crag.models.choice import (
     InstalledEmbedders,
     ModelChoice,
@@ -33,6 +36,7 @@ from crag.runs import RunService
 from crag.runs.worker import Equipment
 from crag.settings import Settings, load_settings
 from crag.types import Check, RunOptions
+from crag.websearch import SearchQuota, TavilySearch
 
 EXAMPLE_URLS = (
     "https://lilianweng.github.io/posts/2023-06-23-agent/",
@@ -60,10 +64,12 @@ class Application:
         self.library = Library(
             self.database, embedders, count_passage_tokens, settings, counter_name=passage_counter_name()
         )
+        self.ledger = Ledger(self.database)
         self.jobs = IngestJobs(self.database, self.library)
         self.exchange = Exchange(self.database, self.library, count_passage_tokens)
         self.conversations = Conversations(self.database)
         self.engines = Engines(settings, self.library, self._builtin_embedder)
+        self.search_quota = SearchQuota(settings.tavily_api_key, settings.tavily_url, self.ledger)
         self.runs = RunService(self.database, self._equip)
         self._choice_lock = threading.Lock()
         self._choice: tuple[float, ModelChoice] | None = None
@@ -148,9 +154,8 @@ class Application:
             return None, WEB_OFF
         if not self.settings.tavily_api_key:
             return None, NO_KEY
-        from crag.websearch import TavilySearch
-
-        return TavilySearch(self.settings.tavily_api_key, self.settings.tavily_url), ""
+        key, url = self.settings.tavily_api_key, self.settings.tavily_url
+        return TavilySearch(key, url, self.ledger, partial(leads_outside, allow=self.settings.allow_private_urls)), ""
 
 
 def open_application(settings: Settings | None = None, home: Path | None = None) -> Application:

@@ -412,3 +412,20 @@ def test_a_home_is_saved_and_put_back(crag, notes, tmp_path):
     assert (code, restored["restored"], restored["sources"]) == (0, str(tmp_path / "home"), 1)
     assert restored["moved_aside"].startswith(str(tmp_path / "home-before-"))
     assert "side exit" in crag("search", "side exit interpreter", "-k", "1")[1]["hits"][0]["text"]
+
+
+def test_the_ledger_tells_what_left_and_that_nothing_did(crag, monkeypatch):
+    assert crag("ledger")[1] == {"count": 0, "departures": []}
+    assert crag("ledger", json_output=False) == (0, "Nothing has left this machine.\n")
+    monkeypatch.setenv("TAVILY_API_KEY", "tvly-secret")
+    with TavilyServer(results=[CELTICS]) as tavily:
+        monkeypatch.setenv("CRAG_TAVILY_URL", tavily.url)
+        crag("ask", ELSEWHERE, "--web", "auto")
+        crag("ask", f"{ELSEWHERE[:-1]} again?", "--web", "auto")
+    _, told = crag("ledger", "--last", "1")
+    (entry,) = told["departures"]
+    assert (told["count"], entry["kind"], entry["what"]) == (2, "web search", tavily.queries[1])
+    assert entry["host"] == tavily.url.removeprefix("http://")
+    code, text = crag("ledger", "--last", "1", json_output=False)
+    assert (code, text.count("web search to 127.0.0.1"), "1 older ones: --last 2" in text) == (0, 1, True)
+    assert crag("ledger", "--last", "0")[0] == 2

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from crag.database import Database
 from crag.database.tables import sources
 from crag.errors import NotFound
+from crag.ledger import Ledger
 from crag.library.adding.adding import Adding
 from crag.library.adding.ingest import Ingest
 from crag.library.adding.intake import Intake
@@ -75,7 +76,9 @@ class Library(Adding):
         chunker = f"{counter_name}:{CHUNK_TOKENS}/{CHUNK_OVERLAP}"
         reader = read or GuardedReader(count_tokens, limit)
         super().__init__(
-            Intake(settings), Ingest(self._store, self._originals, answering, reader, chunker, limit), self._store
+            Intake(settings, Ledger(database)),
+            Ingest(self._store, self._originals, answering, reader, chunker, limit),
+            self._store,
         )
         self._store.sweep(self._originals.keep_only)
 

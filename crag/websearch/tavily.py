@@ -8,54 +8,96 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from crag.errors import WebSearchFailed
+from crag.ledger import Ledger
 from crag.protocols import QUERY_LIMIT
 from crag.stopping import Stop
 from crag.types import Passage
+from crag.websearch.faults import too_slow, translate, unreadable
 
 _TIMEOUT_SECONDS = 20
 _TEXT_LIMIT = 6_000
 _TITLE_LIMIT = 200
+_UNTITLED = "Web result"
 
 
 class TavilySearch:
-    """One search is one request to `host` that holds the query and nothing else of the person."""
+    """One search is one request to `host` that holds the query and nothing else of the person; it is never repeated."""
 
     name = "Tavily"
 
-    def __init__(self, key: str, base_url: str, timeout: float = _TIMEOUT_SECONDS) -> None:
-        """Raises `ValueError` without a key: the client would send the query all the same."""
+    def __init__(
+        self,
+        key: str,
+        base_url: str,
+        ledger: Ledger,
+        may_link: Callable[[str], bool],
+        timeout: float = _TIMEOUT_SECONDS,
+    ) -> None:
+        """`may_link` judges the addresses of results: those that lead into a private network are not shown.
+
+        Raises `ValueError` without a key: the client would send the query all the same.
+        """
         if not key:
             raise ValueError("a search without a key would still leave the machine")
         self._key = key
         self._base_url = base_url
+        self._ledger = ledger
+        self._may_link = may_link
         self._timeout = timeout
-        self.host = urlsplit(base_url).netloc
+        self.host = host_of(base_url)
 
     def search(self, query: str, results: int, stop: Stop) -> list[Passage]:
-        """At most `results` passages, best first, ids -1, -2, …. Raises `WebSearchFailed`, `Stopped`."""
+        """At most `results` passages, best first, ids -1, -2, …, the query written down before it is sent.
+
+        Raises `WebSearchFailed`, `Stopped`, and `HomeFault` when the query cannot be written down.
+        """
         stop.check()
-        answer = _await(lambda: self._request(query[:QUERY_LIMIT], results), stop)
+        sent = query[:QUERY_LIMIT]
+        self._ledger.record(self.host, "web search", sent)
+        answer = _await(lambda: self._request(sent, results), stop, self._timeout)
         found = answer.get("results") if isinstance(answer, dict) else None
         if not isinstance(found, list):
-            raise WebSearchFailed("Tavily's reply could not be read.", "Try again later.")
+            raise unreadable()
         usable = [item for item in found if isinstance(item, dict) and _text(item.get("content"))][:results]
-        return [_passage(-number, item) for number, item in enumerate(usable, start=1)]
+        return [self._passage(-number, item) for number, item in enumerate(usable, start=1)]
 
     def _request(self, query: str, results: int) -> Any:
         import requests  # imported late, like all that only a search needs
         from tavily import TavilyClient
 
+        waits: list[str] = []  # what the client loses: how long the server asks to wait
         with requests.Session() as session:
             session.max_redirects = 0  # the query goes to the address that was shown, and nowhere else
+            session.hooks["response"].append(lambda reply, **_: waits.append(reply.headers.get("Retry-After", "")))
             client = TavilyClient(api_key=self._key, api_base_url=self._base_url, session=session)
             try:
                 return client.search(query, max_results=results, timeout=self._timeout)
             except Exception as error:
-                raise _translate(error) from error
+                raise translate(error, "".join(waits)) from error
+
+    def _passage(self, number: int, item: dict[str, Any]) -> Passage:
+        text, url = _text(item.get("content"))[:_TEXT_LIMIT], _text(item.get("url"))
+        location = url if self._may_link(url) else ""
+        score = item.get("score")
+        return Passage(
+            id=number,
+            source_id="",
+            title=_text(item.get("title"))[:_TITLE_LIMIT] or location or _UNTITLED,
+            location=location,
+            text=text,
+            context=text,
+            origin="web",
+            score=float(score) if isinstance(score, int | float) else 0.0,
+        )
 
 
-def _await(work: Callable[[], Any], stop: Stop) -> Any:
-    """The result of `work`, left to itself in its thread when the person stops: a blocking request cannot be cut."""
+def host_of(base_url: str) -> str:
+    """Where requests go, as shown and written down: never a user name or a password."""
+    return urlsplit(base_url).netloc.rpartition("@")[2]
+
+
+def _await(work: Callable[[], Any], stop: Stop, seconds: float) -> Any:
+    """The result of `work`, left to itself in its thread when time is up or the person stops: it cannot be cut."""
     outcome: list[Any] = []
     failure: list[Exception] = []
     over = threading.Event()
@@ -71,52 +113,13 @@ def _await(work: Callable[[], Any], stop: Stop) -> Any:
     thread = threading.Thread(target=run, name="web-search", daemon=True)
     with stop.breaking(over.set):
         thread.start()
-        over.wait()
+        in_time = over.wait(seconds)
     stop.check()
+    if not in_time:
+        raise too_slow()
     if failure:
         raise failure[0]
     return outcome[0] if outcome else None
-
-
-def _translate(error: Exception) -> WebSearchFailed:
-    import requests
-    from tavily import errors
-
-    match error:
-        case errors.InvalidAPIKeyError():
-            return WebSearchFailed("Tavily refused the key.", "Check TAVILY_API_KEY.")
-        case errors.UsageLimitExceededError():
-            return WebSearchFailed("Tavily's limit is reached for now.", "Wait a while, then ask again.")
-        case errors.ForbiddenError():
-            return WebSearchFailed("Tavily's plan or key does not allow this search.", "Look at your Tavily account.")
-        case errors.BadRequestError():
-            return WebSearchFailed("Tavily did not accept the query.", "Ask in other words.")
-        case errors.TimeoutError() | requests.Timeout():
-            return WebSearchFailed("Tavily did not answer in time.", "Try again later.")
-        case requests.TooManyRedirects():
-            return WebSearchFailed("Tavily's address leads elsewhere and was not followed.", "Check CRAG_TAVILY_URL.")
-        case requests.exceptions.JSONDecodeError():
-            return WebSearchFailed("Tavily's reply could not be read.", "Try again later.")
-        case requests.HTTPError():
-            return WebSearchFailed("Tavily has a fault of its own.", "Try again later.")
-        case requests.ConnectionError():
-            return WebSearchFailed("Tavily cannot be reached.", "Check the connection, then try again.")
-    return WebSearchFailed("Tavily's reply could not be read.", "Try again later.")
-
-
-def _passage(number: int, item: dict[str, Any]) -> Passage:
-    text, url = _text(item.get("content"))[:_TEXT_LIMIT], _text(item.get("url"))
-    score = item.get("score")
-    return Passage(
-        id=number,
-        source_id="",
-        title=_text(item.get("title"))[:_TITLE_LIMIT] or url,
-        location=url if url.startswith(("http://", "https://")) else "",
-        text=text,
-        context=text,
-        origin="web",
-        score=float(score) if isinstance(score, int | float) else 0.0,
-    )
 
 
 def _text(value: Any) -> str:

@@ -11,7 +11,10 @@ from typing import Any, Self
 
 @dataclass
 class TavilyServer:
-    """`results` are returned with status 200; otherwise `status` and `body` are sent as they are, after `delay`."""
+    """`results` are returned with status 200; otherwise `status` and `body` are sent as they are, after `delay`.
+
+    `usage` is what `GET /usage` says of the account; `asked` lists the paths of such requests with their keys.
+    """
 
     results: list[dict[str, Any]] = field(default_factory=list)
     status: int = 200
@@ -19,6 +22,8 @@ class TavilyServer:
     headers: dict[str, str] = field(default_factory=dict)
     delay: threading.Event | None = None
     requests: list[dict[str, Any]] = field(default_factory=list)
+    usage: Any = None
+    asked: list[tuple[str, str]] = field(default_factory=list)
 
     def __enter__(self) -> Self:
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
@@ -49,10 +54,17 @@ class TavilyServer:
                 script.requests.append(json.loads(self.rfile.read(length)))
                 if script.delay:
                     script.delay.wait(30)
-                body = script.body if script.body is not None else json.dumps({"results": script.results}).encode()
+                self.reply({"results": script.results})
+
+            def do_GET(self) -> None:
+                script.asked.append((self.path, self.headers.get("Authorization", "")))
+                self.reply(script.usage)
+
+            def reply(self, value: Any) -> None:
+                body = script.body if script.body is not None else json.dumps(value).encode()
                 self.send_response(script.status)
-                for name, value in script.headers.items():
-                    self.send_header(name, value)
+                for name, text in script.headers.items():
+                    self.send_header(name, text)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 if script.status != 204:

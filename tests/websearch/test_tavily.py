@@ -6,16 +6,21 @@ import time
 
 import pytest
 
-from crag.errors import Stopped, WebSearchFailed
+from crag.errors import HomeFault, Stopped, WebSearchFailed
 from crag.stopping import Stop
 from crag.websearch import TavilySearch
+from tests.doubles.ledger import ListLedger
 from tests.doubles.tavily import TavilyServer
 
 CELTICS = {"title": "2024 NBA Finals", "url": "https://example.org/finals", "content": "The Celtics won.", "score": 0.9}
 
 
+def tavily(url: str, ledger: ListLedger | None = None, timeout: float = 5) -> TavilySearch:
+    return TavilySearch("tvly-key", url, ledger or ListLedger(), lambda url: url.startswith("https:"), timeout)
+
+
 def search(server: TavilyServer, query: str = "2024 NBA finals", timeout: float = 5) -> list:
-    return TavilySearch("tvly-key", server.url, timeout).search(query, 3, Stop())
+    return tavily(server.url, timeout=timeout).search(query, 3, Stop())
 
 
 def test_results_become_numbered_web_passages():
@@ -43,6 +48,50 @@ def test_hostile_fields_are_made_harmless():
     with TavilyServer(body=body) as server:
         (passage,) = search(server)
     assert (passage.text, passage.location, passage.score) == ("ab", "", 0.0)
+    assert passage.title == "Web result"
+
+
+def test_a_result_whose_address_leads_inside_is_text_without_a_link():
+    inside = {"title": None, "url": "http://127.0.0.1:8501/", "content": "An inner page."}
+    with TavilyServer(results=[inside, CELTICS]) as server:
+        first, second = search(server)
+    assert (first.text, first.location, first.title) == ("An inner page.", "", "Web result")
+    assert second.location == CELTICS["url"]
+
+
+def test_a_megabyte_of_content_is_cut():
+    with TavilyServer(results=[CELTICS | {"content": "word " * 200_000, "title": "t" * 100_000}]) as server:
+        (passage,) = search(server)
+    assert (len(passage.text), len(passage.context), len(passage.title)) == (6_000, 6_000, 200)
+
+
+def test_the_query_is_written_down_before_it_is_sent():
+    ledger = ListLedger()
+    with TavilyServer(status=500, body=b"") as server, pytest.raises(WebSearchFailed):
+        tavily(server.url, ledger).search("who won? " * 100, 3, Stop())
+    assert ledger.entries == [(server.url.removeprefix("http://"), "web search", server.queries[0])]
+
+
+def test_a_query_that_cannot_be_written_down_is_not_sent():
+    with TavilyServer() as server, pytest.raises(HomeFault):
+        tavily(server.url, ListLedger(HomeFault("The disk is full."))).search("q", 3, Stop())
+    assert server.requests == []
+
+
+def test_a_password_in_the_address_is_neither_shown_nor_written_down():
+    assert tavily("https://user:secret@proxy.example:8443/tavily").host == "proxy.example:8443"
+
+
+@pytest.mark.parametrize(
+    ("header", "words"),
+    [({"Retry-After": "30"}, "Wait 30 seconds"), ({"Retry-After": "300"}, "Wait 5 minutes"), ({}, "Wait a while"),
+     ({"Retry-After": "soon"}, "Wait a while"), ({"Retry-After": "9" * 30}, "Wait a while")],
+)  # fmt: skip
+def test_how_long_to_wait_is_said_where_the_server_says_it(header, words):
+    with TavilyServer(status=429, body=b"{}", headers=header) as server, pytest.raises(WebSearchFailed) as failure:
+        search(server)
+    assert words in failure.value.remedy
+    assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize(
@@ -86,7 +135,7 @@ def test_nobody_there():
     with TavilyServer() as server:
         url = server.url
     with pytest.raises(WebSearchFailed, match="reached"):
-        TavilySearch("tvly-key", url).search("q", 3, Stop())
+        tavily(url).search("q", 3, Stop())
 
 
 def test_stop_does_not_wait_for_the_reply():
@@ -95,10 +144,10 @@ def test_stop_does_not_wait_for_the_reply():
         threading.Timer(0.1, stop.request).start()
         began = time.monotonic()
         with pytest.raises(Stopped):
-            TavilySearch("tvly-key", server.url).search("q", 3, stop)
+            tavily(server.url).search("q", 3, stop)
         assert time.monotonic() - began < 2
 
 
 def test_without_a_key_there_is_no_client_at_all():
     with pytest.raises(ValueError, match="key"):
-        TavilySearch("", "http://127.0.0.1:9")
+        TavilySearch("", "http://127.0.0.1:9", ListLedger(), bool)

@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from crag.errors import SourceRefused
+from crag.ledger import Ledger
 from crag.library.adding.archive import ARCHIVE_TYPES, Member, inside, members, outside
 from crag.library.adding.ingest import Incoming, check_size
 from crag.library.adding.reading import Bytes
@@ -78,6 +79,7 @@ class Intake:
     """Gets the bytes. Every method raises `SourceRefused`, and those that fetch `Stopped`."""
 
     settings: Settings
+    ledger: Ledger
 
     def upload(self, name: str, data: bytes, collection: str) -> Incoming:
         """Bytes handed over under a name, which is text to show and never a path."""
@@ -131,7 +133,7 @@ class Intake:
         from crag.library.web.fetch import fetch
 
         allow, limit = self.settings.allow_private_urls, self.settings.max_upload_bytes
-        return partial(fetch, allow=allow, limit_bytes=limit, stop=stop)
+        return partial(fetch, allow=allow, limit_bytes=limit, stop=stop, ledger=self.ledger)
 
     def can_get_again(self, source: Source) -> bool:
         """Whether the source has a place to be got from again; uploads come once.

@@ -13,6 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from crag.errors import SourceRefused
+from crag.ledger import Ledger
 from crag.library.web.addresses import Resolver, may_reach, resolve
 from crag.library.web.links import DEFAULT_PORTS, Link, into_own_network, read_link, service_port
 from crag.library.web.response import Fetched, describe_status, read_header, read_response
@@ -51,6 +52,7 @@ def fetch(
     allow: tuple[Network, ...] = (),
     limit_bytes: int,
     stop: Stop,
+    ledger: Ledger,
     extra_types: frozenset[str] = frozenset(),
     progress: Report | None = None,
     resolver: Resolver = resolve,
@@ -59,9 +61,10 @@ def fetch(
 ) -> Fetched:
     """What `url` holds, at most `limit_bytes` after decompression; networks in `allow` are reached besides the public.
 
+    Every request, each hop of a redirect too, is written down in `ledger` before it is sent.
     `extra_types` are content types to take besides those of documents; `trust` replaces the well-known certificate
     authorities. Raises `SourceRefused` (`blocked_url`, `http_error`, as `ErrorStatus` where the server gave one,
-    `unreachable`, `too_large`, `too_slow`, `unsupported`) and `Stopped`.
+    `unreachable`, `too_large`, `too_slow`, `unsupported`), `HomeFault` when it cannot be written down, and `Stopped`.
     """
     from crag.library.web.connection import Deadline
 
@@ -69,6 +72,7 @@ def fetch(
     link = read_link(url)
     for _ in range(MAX_REDIRECTS + 1):
         addresses = _addresses(link, allow, resolver, stop, deadline)
+        ledger.record(link.authority, "web page", link.url)
         with _get(link, addresses, stop, deadline, patience, trust) as response:
             if response.status not in _REDIRECTS:
                 return read_response(link.url, response, limit_bytes, extra_types, progress)

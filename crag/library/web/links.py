@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ipaddress
 import re
+import socket
 from dataclasses import dataclass
 
 from crag.errors import SourceRefused
+from crag.library.web.addresses import may_reach
+from crag.settings import Network
 
 MAX_LENGTH = 4096
 DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -63,6 +66,27 @@ def read_link(url: str, base: str | None = None) -> Link:
     if _VIDEO.search(host):
         raise SourceRefused("unsupported", "This is a video page, and videos cannot be read.", "Add its transcript.")
     return Link(str(parsed.copy_with(fragment=None)), parsed.scheme, host, port, parsed.raw_path)
+
+
+def leads_outside(url: str, allow: tuple[Network, ...]) -> bool:
+    """Whether an address that a stranger gave may be shown as a link: to the public web, or into `allow`.
+
+    Nothing is resolved: a name that leads inside all the same is noticed only by whoever fetches it.
+    """
+    try:
+        link = read_link(url)
+    except SourceRefused as refused:
+        return refused.code == "unsupported"  # a video, which cannot be read but watched
+    address = _literal_address(link.host)
+    return may_reach([address], link.port, allow) if address else not link.sounds_inside
+
+
+def _literal_address(host: str) -> str:
+    """The network address that a host is, in any of the spellings that browsers understand; empty for a name."""
+    try:
+        return str(ipaddress.ip_address(host)) if ":" in host else socket.inet_ntoa(socket.inet_aton(host.rstrip(".")))
+    except (OSError, ValueError):
+        return ""
 
 
 def into_own_network() -> SourceRefused:

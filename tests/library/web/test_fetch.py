@@ -17,6 +17,7 @@ from crag.library.web.fetch import Patience, fetch
 from crag.library.web.response import Fetched
 from crag.stopping import Stop
 from crag.types import Progress
+from tests.doubles.ledger import ListLedger
 from tests.doubles.web import CERTIFICATE, EXPIRED, Canary, WebServer, serving
 
 LOOPBACK = (ipaddress.ip_network("127.0.0.0/8"),)
@@ -32,7 +33,7 @@ def web() -> Iterator[WebServer]:
 
 
 def get(url: str, **options: object) -> Fetched:
-    settings = {"allow": LOOPBACK, "limit_bytes": LIMIT, "stop": Stop()} | options
+    settings = {"allow": LOOPBACK, "limit_bytes": LIMIT, "stop": Stop(), "ledger": ListLedger()} | options
     return fetch(url, **settings)
 
 

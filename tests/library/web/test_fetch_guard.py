@@ -13,6 +13,7 @@ from crag.library.web.addresses import may_reach
 from crag.library.web.fetch import Patience, fetch
 from crag.library.web.links import read_link
 from crag.stopping import Stop
+from tests.doubles.ledger import ListLedger
 from tests.doubles.web import Canary, WebServer, serving
 
 # The server that redirects is reached by this address alone, so that the canary beside it stays forbidden.
@@ -26,6 +27,8 @@ SERVICE_PORTS = (
     "22 23 25 53 110 139 143 445 465 631 873 993 1433 1521 2375 2379 3306 3389 5432 5672 5900 5984 6000 6379 6443 6667 "
     "8501 9042 9092 9200 10250 11211 11434 27017"
 )
+
+LEDGER = ListLedger()
 
 pytestmark = pytest.mark.allow_hosts(["127.0.0.1", "127.0.0.77"])
 
@@ -50,7 +53,7 @@ def web() -> Iterator[WebServer]:
 def code(url: str, resolver: Callable[[str, int], list[str]] | None = None) -> str:
     options = {"resolver": resolver} if resolver else {}
     with pytest.raises(SourceRefused) as caught:
-        fetch(url, allow=SERVER, limit_bytes=1000, stop=Stop(), **options)
+        fetch(url, allow=SERVER, limit_bytes=1000, stop=Stop(), ledger=LEDGER, **options)
     assert re.fullmatch(r"[A-Z][^_{}]+ [^_{}]+\.", caught.value.message)  # a sentence
     return caught.value.code
 
@@ -157,6 +160,7 @@ def test_service_ports_are_for_allowed_networks_only(port: int) -> None:
             f"http://pages.test:{port}/",
             limit_bytes=1000,
             stop=Stop(),
+            ledger=LEDGER,
             resolver=lambda host, port: ["93.184.215.14"],
             patience=Patience(total=0.5),
         )
@@ -199,7 +203,7 @@ def test_a_name_that_changes_its_mind_is_asked_once_and_its_first_answer_used(we
     answers = [["127.0.0.77"], ["127.0.0.1"]]
     web.page("/a", b"first")
     url = web.url("/a", host="pages.test")
-    got = fetch(url, allow=SERVER, limit_bytes=1000, stop=Stop(), resolver=lambda host, port: answers.pop(0))
+    got = fetch(url, allow=SERVER, limit_bytes=1000, stop=Stop(), ledger=LEDGER, resolver=lambda *_: answers.pop(0))
     assert (got.body, len(answers)) == (b"first", 1)
 
 
@@ -219,6 +223,7 @@ def test_videos_are_refused_in_words_before_any_name_is_asked_for(host: str) -> 
             f"https://{host}/watch?v=1",
             limit_bytes=1000,
             stop=Stop(),
+            ledger=LEDGER,
             resolver=lambda host, _: asked.append(host) or [],
         )
     assert asked == []
@@ -237,6 +242,7 @@ def test_a_redirect_to_a_video_is_refused_in_words(web: WebServer) -> None:
             allow=SERVER,
             limit_bytes=1000,
             stop=Stop(),
+            ledger=LEDGER,
             patience=Patience(total=2),
         )
 

@@ -16,6 +16,7 @@ from crag.library.web.fetch import fetch
 from crag.library.web.site import Found, SiteLimits, read_site
 from crag.stopping import Stop
 from crag.types import Progress
+from tests.doubles.ledger import ListLedger
 from tests.doubles.web import Handler, WebServer, serving
 
 LOOPBACK = (ipaddress.ip_network("127.0.0.1/32"),)
@@ -43,7 +44,8 @@ def visit(
     **options: object,
 ) -> Iterator[Found]:
     stop = stop or Stop()
-    get = partial(fetch, **({"allow": LOOPBACK, "limit_bytes": 200_000, "stop": stop} | options))
+    given = {"allow": LOOPBACK, "limit_bytes": 200_000, "stop": stop, "ledger": ListLedger()}
+    get = partial(fetch, **(given | options))
     return read_site(start, limits, get, stop, [].append if seen is None else seen.append)
 
 

@@ -13,6 +13,7 @@ from crag.library.web.addresses import Resolver, resolve
 from crag.library.web.fetch import fetch
 from crag.library.web.site import SiteLimits, read_site
 from crag.stopping import Stop
+from tests.doubles.ledger import ListLedger
 from tests.doubles.web import Canary, WebServer, serving
 
 # The site is reached by this address alone, so that the canary beside it, at the same port, stays forbidden.
@@ -40,7 +41,7 @@ def canary(web: WebServer) -> Iterator[Canary]:
 
 def visit(start: str, resolver: Resolver = resolve, **limits: object) -> dict[str, str]:
     """What became of each address: `read`, or the words of its refusal."""
-    get = partial(fetch, allow=SERVER, limit_bytes=100_000, stop=Stop(), resolver=resolver)
+    get = partial(fetch, allow=SERVER, limit_bytes=100_000, stop=Stop(), ledger=ListLedger(), resolver=resolver)
     pages = read_site(start, SiteLimits(**limits), get, Stop(), lambda _: None)
     results = ((page.url, page.result) for page in pages)
     return {url: result.message if isinstance(result, SourceRefused) else "read" for url, result in results}

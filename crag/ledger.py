@@ -1,0 +1,57 @@
+"""Everything that left the machine, written down before it is sent, so that nothing can leave unseen."""
+
+from __future__ import annotations
+
+import time
+
+from sqlalchemy import delete, func, insert, select
+
+from crag.database import Database
+from crag.database.tables import departures
+from crag.errors import HomeFault
+from crag.types import Departure, DepartureKind
+
+_LAST = 100
+
+
+class Ledger:
+    """The list of departures of one home. Safe to share between threads; several processes may write to it."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def record(self, host: str, kind: DepartureKind, what: str) -> None:
+        """Writes down, durably, what is about to go to `host`; send it only after this returns. Raises `HomeFault`.
+
+        `what` is for people: the query, the address, the question; never a key or a password.
+        """
+        readable = what.encode("utf-8", "replace").decode().replace("\x00", "")
+        row = {"at": time.time(), "host": host, "kind": kind, "what": readable}
+        try:
+            with self._database.write() as connection:
+                connection.execute(insert(departures).values(row))
+        except HomeFault as fault:
+            unsent = f"Nothing was sent, for it could not be written down first. {fault.message}"
+            raise HomeFault(unsent, fault.remedy) from fault
+
+    def entries(self, last: int = _LAST, kind: DepartureKind | None = None) -> list[Departure]:
+        """The `last` departures, of one kind or of all, newest first."""
+        columns = (departures.c.at, departures.c.host, departures.c.kind, departures.c.what)
+        query = select(*columns).order_by(departures.c.number.desc()).limit(last)
+        if kind:
+            query = query.where(departures.c.kind == kind)
+        with self._database.read() as connection:
+            return [Departure(*row) for row in connection.execute(query)]
+
+    def count_since(self, moment: float = 0.0, kind: DepartureKind | None = None) -> int:
+        """How many departures there were since `moment`, in seconds since the epoch."""
+        query = select(func.count()).select_from(departures).where(departures.c.at >= moment)
+        if kind:
+            query = query.where(departures.c.kind == kind)
+        with self._database.read() as connection:
+            return connection.scalar(query) or 0
+
+    def clear(self) -> int:
+        """Forgets everything; how many departures that were. Raises `HomeFault`."""
+        with self._database.write() as connection:
+            return connection.execute(delete(departures)).rowcount

@@ -1,0 +1,66 @@
+"""Tavily's failures in the user's words, whether its client raised them or a reply's status says them."""
+
+from __future__ import annotations
+
+from crag.errors import WebSearchFailed
+
+_LATER = "Try again later."
+_LONGEST_WAIT = 3600
+
+
+def refused(status: int, retry_after: str = "") -> WebSearchFailed:
+    """What a reply with this status means; `retry_after` is its header of that name (RFC 9110, section 10.2.3)."""
+    match status:
+        case 401:
+            return WebSearchFailed("Tavily refused the key.", "Check TAVILY_API_KEY.")
+        case 429:
+            return WebSearchFailed("Tavily's limit is reached for now.", f"Wait {_wait(retry_after)}, then ask again.")
+        case 403 | 432 | 433:
+            return WebSearchFailed("Tavily's plan or key does not allow this search.", "Look at your Tavily account.")
+        case 400:
+            return WebSearchFailed("Tavily did not accept the query.", "Ask in other words.")
+        case _ if status >= 300:
+            return WebSearchFailed("Tavily has a fault of its own.", _LATER)
+    return unreadable()
+
+
+def unreadable() -> WebSearchFailed:
+    """A reply that is not what was agreed."""
+    return WebSearchFailed("Tavily's reply could not be read.", _LATER)
+
+
+def too_slow() -> WebSearchFailed:
+    """No reply, or not all of it, before the deadline."""
+    return WebSearchFailed("Tavily did not answer in time.", _LATER)
+
+
+def translate(error: Exception, retry_after: str = "") -> WebSearchFailed:
+    """What the client or its HTTP library raised."""
+    import requests
+    from tavily import errors
+
+    match error:
+        case errors.InvalidAPIKeyError():
+            return refused(401)
+        case errors.UsageLimitExceededError():
+            return refused(429, retry_after)
+        case errors.ForbiddenError():
+            return refused(403)
+        case errors.BadRequestError():
+            return refused(400)
+        case errors.TimeoutError() | requests.Timeout():
+            return too_slow()
+        case requests.TooManyRedirects():
+            return WebSearchFailed("Tavily's address leads elsewhere and was not followed.", "Check CRAG_TAVILY_URL.")
+        case requests.HTTPError():
+            return refused(500)
+        case requests.ConnectionError():
+            return WebSearchFailed("Tavily cannot be reached.", "Check the connection, then try again.")
+    return unreadable()
+
+
+def _wait(retry_after: str) -> str:
+    seconds = int(retry_after) if retry_after.isascii() and retry_after.isdecimal() else 0
+    if not 0 < seconds <= _LONGEST_WAIT:
+        return "a while"
+    return f"{seconds} seconds" if seconds < 120 else f"{-(-seconds // 60)} minutes"

@@ -1,0 +1,101 @@
+"""How much of a month's searches is used: counted here, or as Tavily tells it when it is asked."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from crag.errors import WebSearchFailed
+from crag.ledger import Ledger
+from crag.websearch.faults import refused, translate, unreadable
+from crag.websearch.tavily import host_of
+
+FREE_CREDITS = 1_000  # a month, in Tavily's free plan; a basic search takes one
+_VALID_SECONDS = 3600.0
+_TIMEOUT_SECONDS = 10.0
+_USAGE = "How much of the account is used (with the key, nothing else)"
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """Credits used of `limit` (0: no limit). `plan` is Tavily's name for it, empty where the searches are our count."""
+
+    used: int
+    limit: int
+    plan: str = ""
+
+
+class SearchQuota:
+    """The meter of one account. Its own count holds every query of this calendar month that was sent from here."""
+
+    def __init__(self, key: str, base_url: str, ledger: Ledger) -> None:
+        self._key = key
+        self._base_url = base_url
+        self._ledger = ledger
+        self._told: tuple[float, Quota] | None = None
+
+    def now(self) -> Quota:
+        """Tavily's own figures and what was sent since, for an hour after it was asked; else the count of queries."""
+        if self._told and time.time() - self._told[0] < _VALID_SECONDS:
+            asked_at, quota = self._told
+            return replace(quota, used=quota.used + self._ledger.count_since(asked_at, "web search"))
+        return Quota(self._ledger.count_since(_month_began(), "web search"), FREE_CREDITS)
+
+    def ask(self) -> Quota:
+        """Asks Tavily (`GET /usage`), which is written down as everything that leaves.
+
+        Raises `WebSearchFailed`, also without a key, and `HomeFault`.
+        """
+        if not self._key:
+            raise WebSearchFailed("There is no Tavily key, so nothing was asked.", "Set TAVILY_API_KEY in `.env`.")
+        self._ledger.record(host_of(self._base_url), "account", _USAGE)
+        asked_at = time.time()
+        quota = read_usage(self._request())
+        self._told = asked_at, quota
+        return quota
+
+    def _request(self) -> Any:
+        import requests  # imported late, like all that only a search needs
+
+        with requests.Session() as session:
+            session.max_redirects = 0
+            try:
+                headers = {"Authorization": f"Bearer {self._key}"}
+                reply = session.get(f"{self._base_url}/usage", headers=headers, timeout=_TIMEOUT_SECONDS)
+                if reply.status_code != 200:
+                    raise refused(reply.status_code, reply.headers.get("Retry-After", ""))
+                return reply.json()
+            except requests.RequestException as error:
+                raise translate(error) from error
+
+
+def read_usage(said: Any) -> Quota:
+    """The figures of the key or of the account's plan, whichever has less left. Raises `WebSearchFailed`."""
+    key, account = (said.get(part) if isinstance(said, dict) else None for part in ("key", "account"))
+    plan = account.get("current_plan") if isinstance(account, dict) else None
+    name = plan.strip()[:60] if isinstance(plan, str) and plan.strip() else "Tavily"
+    quotas = [_quota(key, "", name), _quota(account, "plan_", name)]
+    known = [quota for quota in quotas if quota]
+    if not known:
+        raise unreadable()
+    return min(known, key=lambda quota: quota.limit - quota.used if quota.limit else math.inf)
+
+
+def _quota(figures: Any, prefix: str, plan: str) -> Quota | None:
+    if not isinstance(figures, dict):
+        return None
+    used, limit = (_number(figures.get(f"{prefix}{name}")) for name in ("usage", "limit"))
+    return None if used is None else Quota(used, limit or 0, plan)
+
+
+def _number(value: Any) -> int | None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return int(value) if is_number and math.isfinite(value) and value >= 0 else None
+
+
+def _month_began() -> float:
+    today = datetime.now(UTC).astimezone()
+    return today.replace(day=1, hour=0, minute=0, second=0, microsecond=0).timestamp()

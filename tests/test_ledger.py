@@ -1,0 +1,69 @@
+"""The ledger: what is written down is on disk before anything is sent, and what cannot be written is not sent."""
+
+import sqlite3
+import time
+
+import pytest
+
+from crag.database import Database
+from crag.errors import HomeFault
+from crag.ledger import Ledger
+
+
+@pytest.fixture
+def database(tmp_path):
+    opened = Database(tmp_path)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def ledger(database):
+    return Ledger(database)
+
+
+def test_what_is_recorded_is_there_for_any_other_process_at_once(ledger, tmp_path):
+    before = time.time()
+    ledger.record("api.tavily.com", "web search", "누가 이겼나요? 🏀")
+    with sqlite3.connect(tmp_path / "crag.sqlite") as other:
+        (row,) = other.execute("SELECT host, kind, what, at FROM departures").fetchall()
+    assert row[:3] == ("api.tavily.com", "web search", "누가 이겼나요? 🏀")
+    assert before <= row[3] <= time.time()
+
+
+def test_entries_come_newest_first_and_by_kind(ledger):
+    ledger.record("example.org", "web page", "https://example.org/1")
+    ledger.record("api.tavily.com", "web search", "cats")
+    ledger.record("example.org", "web page", "https://example.org/2")
+    assert [entry.what for entry in ledger.entries()] == ["https://example.org/2", "cats", "https://example.org/1"]
+    assert [entry.what for entry in ledger.entries(1)] == ["https://example.org/2"]
+    assert [entry.what for entry in ledger.entries(kind="web search")] == ["cats"]
+
+
+def test_departures_are_counted_from_a_moment_on(ledger):
+    ledger.record("api.tavily.com", "web search", "cats")
+    later = time.time() + 1
+    assert ledger.count_since() == ledger.count_since(kind="web search") == 1
+    assert ledger.count_since(later) == ledger.count_since(kind="web page") == 0
+
+
+def test_the_list_can_be_forgotten(ledger):
+    ledger.record("api.tavily.com", "web search", "cats")
+    ledger.record("api.tavily.com", "web search", "dogs")
+    assert ledger.clear() == 2
+    assert ledger.entries() == []
+
+
+def test_text_that_no_database_can_hold_is_recorded_as_far_as_it_can_be(ledger):
+    ledger.record("api.tavily.com", "web search", "a\x00b\ud800c")
+    assert ledger.entries()[0].what == "ab?c"
+
+
+def test_what_cannot_be_written_down_is_refused_in_words(ledger, database):
+    with database.write() as connection:
+        pages = connection.exec_driver_sql("PRAGMA page_count").scalar()
+    with database.read() as connection:  # the disk is full, as far as this connection can tell
+        connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(HomeFault, match=r"^Nothing was sent, .* The disk is full"):
+        ledger.record("api.tavily.com", "web search", "cats" * 10_000)
+    assert ledger.entries() == []

@@ -1,0 +1,88 @@
+"""The meter: our own count of a calendar month, and Tavily's figures for an hour after it was asked."""
+
+import json
+import time
+
+import pytest
+
+from crag.database import Database
+from crag.errors import WebSearchFailed
+from crag.ledger import Ledger
+from crag.websearch import quota as meter
+from crag.websearch.quota import Quota, SearchQuota, read_usage
+from tests.doubles.tavily import TavilyServer
+
+USAGE = {
+    "key": {"usage": 150, "limit": None, "search_usage": 100},
+    "account": {"current_plan": "Bootstrap", "plan_usage": 500, "plan_limit": 15000, "paygo_usage": 0},
+}
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    database = Database(tmp_path)
+    yield Ledger(database)
+    database.close()
+
+
+def test_without_asking_the_queries_of_this_month_are_counted(ledger, monkeypatch):
+    ledger.record("api.tavily.com", "web search", "cats")
+    ledger.record("example.org", "web page", "https://example.org/")
+    own = SearchQuota("", "https://api.tavily.com", ledger)
+    assert own.now() == Quota(1, 1000)
+    monkeypatch.setattr(meter, "_month_began", lambda: time.time() + 1)
+    assert own.now() == Quota(0, 1000)
+
+
+def test_the_month_begins_on_its_first_day_here():
+    began = time.localtime(meter._month_began())
+    assert (began.tm_mday, began.tm_hour, began.tm_min) == (1, 0, 0)
+    assert (began.tm_year, began.tm_mon) == time.localtime()[:2]
+
+
+def test_what_tavily_tells_counts_for_an_hour_with_what_is_sent_since(ledger, monkeypatch):
+    ledger.record("api.tavily.com", "web search", "before")
+    with TavilyServer(usage=USAGE) as server:
+        own = SearchQuota("tvly-secret", server.url, ledger)
+        assert own.ask() == Quota(500, 15000, "Bootstrap")
+        assert server.asked == [("/usage", "Bearer tvly-secret")]
+    assert [(row.kind, "secret" in row.what) for row in ledger.entries(1)] == [("account", False)]
+    ledger.record("api.tavily.com", "web search", "after")
+    assert own.now() == Quota(501, 15000, "Bootstrap")
+    later = time.time() + 3601
+    monkeypatch.setattr(meter.time, "time", lambda: later)
+    assert own.now() == Quota(2, 1000)
+
+
+def test_without_a_key_nothing_is_asked(ledger):
+    with TavilyServer(usage=USAGE) as server, pytest.raises(WebSearchFailed, match="no Tavily key"):
+        SearchQuota("", server.url, ledger).ask()
+    assert (server.asked, ledger.entries()) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "word"),
+    [(401, b"{}", "key"), (429, b"", "limit"), (500, b"<html>", "fault"), (302, b"", "fault"), (200, b"<html>", "read"),
+     (200, b"[1]", "read"), (200, b'{"key": null, "account": {"plan_usage": "many"}}', "read"),
+     (200, b'{"key": {"usage": NaN}}', "read")],
+)  # fmt: skip
+def test_a_reply_that_helps_nobody_is_told_in_words_after_one_request(ledger, status, body, word):
+    with TavilyServer(status=status, body=body) as server, pytest.raises(WebSearchFailed) as failure:
+        SearchQuota("tvly-secret", server.url, ledger).ask()
+    assert word in str(failure.value).lower()
+    assert "secret" not in str(failure.value)
+    assert len(server.asked) == 1
+
+
+def test_nobody_there(ledger):
+    with TavilyServer() as server:
+        url = server.url
+    with pytest.raises(WebSearchFailed, match="reached"):
+        SearchQuota("tvly-secret", url, ledger).ask()
+
+
+def test_the_limit_that_is_nearer_is_the_one_that_counts():
+    assert read_usage(
+        json.loads('{"key": {"usage": 9, "limit": 10}, "account": {"plan_usage": 5, "plan_limit": 99}}')
+    ) == (Quota(9, 10, "Tavily"))
+    assert read_usage({"key": {"usage": 7, "limit": None}}) == Quota(7, 0, "Tavily")
