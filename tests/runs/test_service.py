@@ -7,57 +7,17 @@ import time
 
 import pytest
 
-from crag.conversations import Conversations
 from crag.database import Database
 from crag.errors import BadRequest, ModelFault, NotFound
 from crag.events import RunEnded, TokensWritten
 from crag.runs import RunService, Trace
 from crag.runs.log import EventLog
 from crag.runs.records import RunRecords
-from crag.runs.worker import Equipment
 from crag.types import RunOptions
-from tests.doubles.engine import ListRetriever, QuotingWriter, TableGrader, engine, passage
+from tests.doubles.engine import QuotingWriter
+from tests.runs.conftest import House, wait
 
 OPTIONS = RunOptions()
-
-
-class House:
-    """A home with two good passages, and a run service over doubles."""
-
-    def __init__(self, home, writer=None, equip_fault=None):
-        self.database = Database(home)
-        self.conversations = Conversations(self.database)
-        self.writer = writer or QuotingWriter()
-        self.equip_fault = equip_fault
-        self.histories = []
-        self.runs = RunService(self.database, self.equip)
-
-    def equip(self, options):
-        if self.equip_fault:
-            raise self.equip_fault
-        played = engine(TableGrader({1: 0.9, 2: 0.8}), self.writer)
-        return Equipment(played, ListRetriever([passage(1), passage(2)]), "none", None, "Web search is off")
-
-    def close(self):
-        self.runs.close()
-        self.database.close()
-
-
-@pytest.fixture
-def house(tmp_path):
-    made = []
-
-    def make(**given):
-        made.append(House(tmp_path, **given))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.close()
-
-
-def wait(run) -> Trace:
-    return Trace().apply_all(event for _, event in run.follow(seconds=20))
 
 
 def test_question_and_answer_are_kept(house):

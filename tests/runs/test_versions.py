@@ -1,0 +1,229 @@
+"""Versions of an answer: overruled verdicts, other settings, a search for a sentence; the old ones stay."""
+
+import pytest
+
+from crag.errors import BadRequest, NotFound
+from crag.types import RunOptions
+from tests.doubles.engine import QuotingWriter
+from tests.runs.conftest import wait
+
+ASK = RunOptions(web="ask")
+
+
+def answered(home, options=RunOptions(), question="What holds?"):  # noqa: B008 — frozen
+    conversation = home.conversations.create()
+    run = home.runs.start(conversation.id, question, options)
+    return conversation, run, wait(run)
+
+
+def test_a_dropped_passage_is_not_answered_from(house):
+    home = house()
+    conversation, run, before = answered(home)
+    assert "fact1" in before.text
+    trace = wait(home.runs.overrule(run.id, {1: "drop"}))
+    assert "fact1" not in trace.text
+    assert "fact2" in trace.text
+    assert (trace.verdicts[1].word, trace.verdicts[1].ruling, trace.verdicts[1].score) == ("irrelevant", "drop", 0.9)
+    assert trace.action_reason.startswith("You dropped 1. ")
+    assert home.grader.graded == [1, 2], "nothing is graded again"
+    assert len(home.retriever.queries) == 1
+    shown = home.conversations.messages(conversation.id)
+    assert [message.text for message in shown] == ["What holds?", trace.text]
+
+
+def test_a_passage_that_a_person_wants_is_used_and_makes_the_action_correct(house):
+    home = house(scores={1: 0.1, 2: 0.0})
+    _, run, before = answered(home)
+    assert (before.action, before.outcome) == ("incorrect", "not_answered")
+    trace = wait(home.runs.overrule(run.id, {2: "use"}))
+    assert (trace.action, trace.outcome) == ("correct", "documents")
+    assert "fact2" in trace.text
+    assert "fact1" not in trace.text
+    assert trace.action_reason == "You use 1. 1 of 2 passages is relevant: your documents answer this."
+
+
+def test_both_answers_are_there_and_either_can_be_shown(house):
+    home = house()
+    conversation, first, before = answered(home)
+    second = home.runs.overrule(first.id, {1: "drop"})
+    after = wait(second)
+    versions = home.runs.versions(second.id)
+    assert [(one.number, one.run_id, one.state) for one in versions] == [(1, first.id, "done"), (2, second.id, "done")]
+    assert versions[1].change == after.change == "you dropped p. 1"
+    home.runs.show_version(first.id)
+    assert home.conversations.messages(conversation.id)[-1].text == before.text
+    assert home.conversations.messages(conversation.id)[-1].run_id == first.id
+    assert home.runs.versions(first.id) == versions
+
+
+def test_rulings_add_up_from_version_to_version(house):
+    home = house()
+    _, first, _ = answered(home)
+    second = home.runs.overrule(first.id, {1: "drop"})
+    wait(second)
+    trace = wait(home.runs.overrule(second.id, {2: "drop"}))
+    assert (trace.action, trace.outcome) == ("incorrect", "not_answered")
+    assert trace.action_reason == "You dropped 2. 0 of 2 passages are relevant: your documents do not answer this."
+    back = wait(home.runs.overrule(home.runs.versions(first.id)[-1].run_id, {1: "use"}))
+    assert back.verdicts[1].ruling == "use"
+    assert back.verdicts[2].ruling == "drop"
+
+
+def test_the_steps_that_were_kept_are_marked(house):
+    home = house()
+    _, run, _ = answered(home)
+    trace = wait(home.runs.overrule(run.id, {1: "drop"}))
+    assert [step.node for step in trace.steps if step.kept] == ["retrieve", "grade_documents"]
+    assert trace.trajectory == ["retrieve_documents", "grade_document_retrieval", "generate_answer"]
+    assert trace.parent == run.id
+
+
+def test_overruling_survives_the_process_that_graded(house):
+    home = house()
+    _, run, _ = answered(home)
+    home.close()
+    again = house()
+    trace = wait(again.runs.overrule(run.id, {1: "drop"}))
+    assert "fact1" not in trace.text
+    assert again.grader.graded == []
+
+
+def test_dropping_what_answered_may_lead_to_the_web_after_consent(house):
+    home = house(scores={1: 0.9, 2: 0.0, -1: 0.9})
+    _, run, before = answered(home, ASK)
+    assert before.action == "correct"
+    waiting = home.runs.overrule(run.id, {1: "drop"})
+    assert wait(waiting).state == "waiting"
+    assert home.web.queries == []
+    assert wait(home.runs.answer_consent(waiting.id, "finals")).outcome == "web"
+
+
+def test_what_the_web_held_is_used_again_and_nothing_is_sent_twice(house):
+    home = house(scores={1: 0.4, 2: 0.4, -1: 0.9})
+    _, run, before = answered(home, RunOptions(web="auto"))
+    assert before.outcome == "documents_and_web"
+    trace = wait(home.runs.overrule(run.id, {1: "drop"}))
+    assert "fact9" in trace.text
+    assert "fact1" not in trace.text
+    assert len(home.web.queries) == 1
+    assert trace.query_sent == ""
+    dropped = wait(home.runs.overrule(run.id, {-1: "drop"}))
+    assert "fact9" not in dropped.text
+    assert len(home.web.queries) == 1
+    sure = wait(home.runs.overrule(run.id, {1: "use"}))
+    assert (sure.action, sure.outcome) == ("correct", "documents"), "the web is not called for any more"
+
+
+def test_a_sentence_is_searched_for_only_after_consent_whatever_the_settings(house):
+    home = house(scores={1: 0.9, 2: 0.8, -1: 0.9})
+    _, run, _ = answered(home, RunOptions(web="auto"))
+    search = home.runs.search_for(run.id, "Bananas grow\non Jupiter.")
+    trace = wait(search)
+    assert (trace.waiting.query, trace.waiting.from_answer) == ("Bananas grow on Jupiter.", True)
+    assert home.web.queries == []
+    trace = wait(home.runs.answer_consent(search.id, "bananas Jupiter"))
+    assert trace.outcome == "documents_and_web"
+    assert home.web.queries == ["bananas Jupiter"]
+
+
+def test_a_second_search_stands_beside_the_first(house):
+    home = house(scores={1: 0.0, 2: 0.0, -1: 0.9, -2: 0.9})
+    _, run, _ = answered(home, RunOptions(web="auto"))
+    search = home.runs.search_for(run.id, "More of it.")
+    wait(search)
+    trace = wait(home.runs.answer_consent(search.id, "more"))
+    assert trace.found["web"] == (-1, -2)
+    assert {citation.passage_id for citation in trace.citations} == {-1, -2}
+
+
+def test_the_same_question_under_other_settings_is_a_version(house):
+    home = house()
+    conversation, first, _ = answered(home, question="First?")
+    wait(home.runs.start(conversation.id, "Second?", RunOptions()))
+    trace = wait(home.runs.ask_again(first.id, RunOptions(policy="any", k=1, refine=False)))
+    assert trace.change == "k 1, policy any, refinement off"
+    assert home.retriever.queries[-1] == "First?", "what came after the question is no history of it"
+    assert [message.text for message in home.conversations.messages(conversation.id)][0::2] == ["First?", "Second?"]
+    assert not any(step.kept for step in trace.steps)
+
+
+def test_the_history_of_a_version_is_what_came_before_its_question(house):
+    home = house()
+    conversation, _, _ = answered(home, question="First?")
+    second = home.runs.start(conversation.id, "Second?", RunOptions())
+    wait(second)
+    trace = wait(home.runs.ask_again(second.id, RunOptions()))
+    assert trace.condensed == "Second? (about First?)"
+    assert trace.change == "same settings"
+
+
+def test_a_version_without_a_conversation(house):
+    home = house()
+    run = home.runs.start(None, "What holds?", RunOptions())
+    wait(run)
+    trace = wait(home.runs.overrule(run.id, {2: "drop"}))
+    assert "fact2" not in trace.text
+
+
+@pytest.mark.parametrize("rulings", [{}, {99: "use"}, {1: "use", 99: "drop"}])
+def test_what_was_not_graded_cannot_be_overruled(house, rulings):
+    home = house()
+    _, run, _ = answered(home)
+    with pytest.raises(BadRequest, match="no verdict"):
+        home.runs.overrule(run.id, rulings)
+    assert len(home.runs.versions(run.id)) == 1
+
+
+def test_an_answer_that_is_still_written_has_no_versions_yet(house):
+    import threading
+
+    gate = threading.Event()
+    home = house(writer=QuotingWriter(gate=gate))
+    conversation = home.conversations.create()
+    run = home.runs.start(conversation.id, "What holds?", RunOptions())
+    with pytest.raises(BadRequest, match="still being written"):
+        home.runs.ask_again(run.id, RunOptions())
+    gate.set()
+    wait(run)
+
+
+def test_an_answer_from_before_there_were_checkpoints_says_so(house, tmp_path):
+    home = house()
+    _, run, _ = answered(home)
+    home.close()
+    (tmp_path / "checkpoints.sqlite").unlink()
+    again = house()
+    with pytest.raises(NotFound, match="no longer kept"):
+        again.runs.overrule(run.id, {1: "drop"})
+
+
+def test_a_damaged_file_of_checkpoints_is_set_aside(house, tmp_path):
+    home = house()
+    _, run, _ = answered(home)
+    home.close()
+    (tmp_path / "checkpoints.sqlite").write_bytes(b"something else " * 500)
+    again = house()
+    assert wait(again.runs.start(None, "What holds?", RunOptions())).state == "done"
+    assert (tmp_path / "checkpoints.damaged").exists()
+    assert again.runs.trace(run.id).text
+
+
+def test_what_is_deleted_leaves_nothing_in_the_checkpoints(house, tmp_path):
+    home = house()
+    conversation, run, _ = answered(home, question="Something private?")
+    home.runs.close()
+    assert b"private" in everything(tmp_path)
+    home = house()
+    home.runs.forget([run.id])
+    home.conversations.delete(conversation.id)
+    home.close()
+    assert run.id not in str(everything(tmp_path))
+
+
+def everything(home) -> bytes:
+    import sqlite3
+
+    connection = sqlite3.connect(home / "checkpoints.sqlite")
+    rows = [*connection.execute("SELECT * FROM checkpoints"), *connection.execute("SELECT * FROM writes")]
+    connection.close()
+    return repr(rows).encode()
