@@ -6,6 +6,7 @@ import importlib
 import threading
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -35,7 +36,7 @@ from crag.protocols import WebSearch
 from crag.runs import RunService
 from crag.runs.worker import Equipment
 from crag.settings import Settings, load_settings
-from crag.types import Check, RunOptions
+from crag.types import Check, RunOptions, Thresholds
 from crag.websearch import SearchQuota, TavilySearch
 
 EXAMPLE_URLS = (
@@ -48,6 +49,15 @@ AWAY = "{} runs on another machine: your question and the passages it needed wen
 NO_KEY = "There is no Tavily key"
 _REMEMBERED_SECONDS = 10.0
 _SLOW_ROOMS = ("crag.graph.build", "crag.models.embeddings", "crag.models.builtin.reader")
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """What grades, by name, and where its scores turn into words; `calibrated`: fitted to the collection."""
+
+    grader: str
+    thresholds: Thresholds
+    calibrated: bool
 
 
 class Application:
@@ -121,6 +131,12 @@ class Application:
             self.library.warm()
         self.library.space_work.begin()
 
+    def judging(self, options: RunOptions) -> Judging:
+        """What would grade under these options now. Raises `ModelFault`."""
+        equipment = self._equip(options)
+        grader = equipment.engine.grader
+        return Judging(grader.name, equipment.thresholds or grader.thresholds, equipment.calibrated)
+
     def rename_collection(self, name: str, new_name: str) -> str:
         """Renames it in the library and where conversations are kept to it. Raises `BadRequest`, `NotFound`."""
         new_name = self.library.rename_collection(name, new_name)
@@ -146,6 +162,7 @@ class Application:
             embedder=self.answering_embedder(),
             web=web,
             web_missing=missing,
+            thresholds=options.thresholds,
             notes=(AWAY.format(choice.label),) if away else (),
         )
 
