@@ -129,6 +129,7 @@ class Application:
             importlib.import_module(room)
         with suppress(ModelFault):
             self.library.warm()
+        self.runs.forget_deleted()
         self.library.space_work.begin()
 
     def judging(self, options: RunOptions) -> Judging:
@@ -142,6 +143,13 @@ class Application:
         new_name = self.library.rename_collection(name, new_name)
         self.conversations.follow_collection(name, new_name)
         return new_name
+
+    def delete_conversation(self, conversation_id: str) -> None:
+        """Deletes a conversation with all that was kept of it; what is being answered in it is stopped."""
+        if active := self.runs.active(conversation_id):
+            self.runs.stop(active.id)
+        self.conversations.delete(conversation_id)
+        self.runs.forget_deleted()
 
     def close(self) -> None:
         """Stops what runs and closes what is open."""

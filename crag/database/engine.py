@@ -15,6 +15,7 @@ from crag.database.migrations import migrate
 from crag.errors import HomeFault
 
 FILE_NAME = "crag.sqlite"
+CHECKPOINTS_NAME = "checkpoints.sqlite"  # beside it: the state of runs, as the graph keeps it
 _BUSY_SECONDS = 30
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from crag.database.engine import CHECKPOINTS_NAME
 from crag.errors import NotFound
 from crag.graph.state import State
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from crag.graph.build import Graph
 
-FILE_NAME = "checkpoints.sqlite"
 _BUSY_SECONDS = 30
 _KEPT_TYPES = ("Passage", "Verdict", "Strip", "Knowledge", "Turn")
 
@@ -28,7 +28,7 @@ class Checkpoints:
     """
 
     def __init__(self, home: Path) -> None:
-        self._path = home / FILE_NAME
+        self._path = home / CHECKPOINTS_NAME
         self._lock = threading.Lock()
         self._keeping = threading.RLock()  # what is kept of a run is never seen half replaced
         self._connection: sqlite3.Connection | None = None
@@ -64,6 +64,10 @@ class Checkpoints:
             self.forget([run_id])
             if state:
                 self.begin_graded(run_id, state)
+
+    def waits(self, run_id: str) -> bool:
+        """Whether a run waits for a person, and all that it needs to go on is there."""
+        return bool(self.graph.get_state(of_run(run_id)).interrupts)
 
     def forget(self, run_ids: Iterable[str]) -> None:
         """Deletes all that is kept of these runs."""

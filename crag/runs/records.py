@@ -127,6 +127,11 @@ class RunRecords:
             raise NotFound("This answer is no longer there.")
         return str(question)
 
+    def deleted(self, run_ids: set[str]) -> set[str]:
+        """Those of these runs that are no longer there."""
+        with self._database.read() as connection:
+            return run_ids - set(connection.execute(select(runs.c.id)).scalars())
+
     def running(self, conversation_id: str) -> str | None:
         """The id of the run that is answering in this conversation, or waits for a person, if any."""
         with self._database.read() as connection:

@@ -157,9 +157,9 @@ class RunService:
             self._keep(run_id, trace)
         return trace
 
-    def forget(self, run_ids: list[str]) -> None:
-        """Deletes what is kept beside the database of runs that were deleted there."""
-        self._checkpoints.forget(run_ids)
+    def forget_deleted(self) -> None:
+        """Deletes what is kept beside the database of runs that are no longer in it."""
+        self._checkpoints.forget(self._records.deleted(self._checkpoints.runs()))
 
     def close(self) -> None:
         """Stops every run, waits for them, and closes the log."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
-from crag.errors import CragError, HomeFault, Stopped
+from crag.errors import CragError, HomeFault, NotFound, Stopped
 from crag.events import ConsentAsked, EngineOpened, Event, Noted, RunEnded, RunStarted
 from crag.graph.state import Deps, State
 from crag.protocols import Engine, Retriever, WebSearch
@@ -109,6 +109,8 @@ class Worker:
         deps = self._prepare(task)
         if task.graded is not None:
             self._checkpoints.begin_graded(run.id, task.graded)
+        if task.answer is not None and not self._checkpoints.waits(run.id):
+            raise NotFound("What this question waited with is no longer kept.", "Ask it again.")
         begin: Any = task.start if task.answer is None else Command(resume=task.answer)
         asked: ConsentAsked | None = None
         for mode, told in self._checkpoints.graph.stream(

@@ -111,9 +111,7 @@ def _delete(conversation: Conversation) -> None:
     st.markdown(f"**{markdown.label(conversation.title)}** goes with its questions, answers and traces.")
     with st.container(horizontal=True):
         if st.button("Delete it", icon=":material/delete:"):
-            if active := application().runs.active(conversation.id):
-                application().runs.stop(active.id)
-            application().conversations.delete(conversation.id)
+            application().delete_conversation(conversation.id)
             state.open_conversation(None)
             _close()
             st.rerun()

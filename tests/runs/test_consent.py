@@ -121,3 +121,14 @@ def test_steps_before_the_question_ran_once(house):
     wait(home.runs.answer_consent(run.id, "finals"))
     started = [event.node for _, event in home.runs.attach(run.id).follow(seconds=0) if isinstance(event, NodeStarted)]
     assert started.count("retrieve") == started.count("grade_documents") == started.count("transform_query") == 1
+
+
+def test_a_run_that_cannot_go_on_says_so(house, tmp_path):
+    home = house(scores=NO_ANSWER)
+    _, run, _ = ask(home)
+    home.close()
+    (tmp_path / "checkpoints.sqlite").unlink()
+    again = house(scores=NO_ANSWER)
+    trace = wait(again.runs.answer_consent(run.id, "finals"))
+    assert (trace.state, trace.error) == ("failed", "What this question waited with is no longer kept.")
+    assert again.web.queries == []

@@ -210,14 +210,13 @@ def test_a_damaged_file_of_checkpoints_is_set_aside(house, tmp_path):
 
 def test_what_is_deleted_leaves_nothing_in_the_checkpoints(house, tmp_path):
     home = house()
-    conversation, run, _ = answered(home, question="Something private?")
-    home.runs.close()
-    assert b"private" in everything(tmp_path)
-    home = house()
-    home.runs.forget([run.id])
+    conversation, _, _ = answered(home, question="Something private?")
+    _, other, _ = answered(home)
     home.conversations.delete(conversation.id)
-    home.close()
-    assert run.id not in str(everything(tmp_path))
+    assert b"private" in everything(tmp_path)
+    home.runs.forget_deleted()
+    assert b"private" not in everything(tmp_path)
+    assert wait(home.runs.overrule(other.id, {1: "drop"})).state == "done"
 
 
 def everything(home) -> bytes:

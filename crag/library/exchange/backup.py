@@ -17,7 +17,7 @@ from pathlib import Path
 from sqlalchemy import ColumnElement, delete, select, update
 
 from crag.database import Database
-from crag.database.engine import FILE_NAME
+from crag.database.engine import CHECKPOINTS_NAME, FILE_NAME
 from crag.database.tables import jobs, runs, sources
 from crag.errors import HomeFault
 from crag.library.exchange.manifest import (
@@ -42,7 +42,9 @@ def write_backup(database: Database, destination: Path, report: Report, stop: St
     with staging_folder(destination) as work:
         report(Progress("Copying the database"))
         _keep_uploads(database.home, work / "incoming")
-        _copy_database(database.home / FILE_NAME, work / FILE_NAME, stop)
+        for name in (FILE_NAME, CHECKPOINTS_NAME):
+            if (database.home / name).exists():
+                _copy_database(database.home / name, work / name, stop)
         copy = Database(work)
         try:
             _disown(copy)
@@ -124,6 +126,8 @@ class _Filling:
         number = Store(self.copy).counts()[0]
         self.copy.close()  # which also puts what was written last into the file itself
         self._add(FILE_NAME, self.copy.home)
+        if (self.copy.home / CHECKPOINTS_NAME).exists():
+            self._add(CHECKPOINTS_NAME, self.copy.home)
         manifest = Manifest(time.time(), number, self.members, self.missing)
         self.archive.writestr(MANIFEST, manifest.encode())
         return manifest

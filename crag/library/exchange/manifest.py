@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from crag.database.engine import FILE_NAME
+from crag.database.engine import CHECKPOINTS_NAME, FILE_NAME
 from crag.database.migrations import VERSION as SCHEMA
 from crag.errors import BadRequest
 from crag.stopping import Stop
@@ -22,7 +22,10 @@ _FORMAT = "crag-backup"
 _VERSION = 1
 _LARGEST_MANIFEST = 256 * 1024 * 1024
 # The only names there are: what a hostile file calls its members can lead nowhere else.
-_NAME = re.compile(rf"{re.escape(FILE_NAME)}|originals/([0-9a-f]{{2}})/\1[0-9a-f]{{62}}|incoming/[0-9a-f]{{1,64}}")
+_NAME = re.compile(
+    rf"{re.escape(FILE_NAME)}|{re.escape(CHECKPOINTS_NAME)}"
+    r"|originals/([0-9a-f]{2})/\1[0-9a-f]{62}|incoming/[0-9a-f]{1,64}"
+)
 _PIECE = 1 << 20
 _DIGEST = re.compile("[0-9a-f]{64}")
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from sqlalchemy import func, inspect, select
 
 from crag.database import Database
-from crag.database.engine import FILE_NAME
+from crag.database.engine import CHECKPOINTS_NAME, FILE_NAME
 from crag.database.migrations import VERSION as SCHEMA
 from crag.database.tables import FULL_TEXT_INDEX, metadata, sources
 from crag.errors import BadRequest, HomeFault
@@ -36,6 +36,7 @@ from crag.progress import Report
 from crag.stopping import Stop
 from crag.types import Progress
 
+_STATE = ("checkpoints", "writes")
 _VIRTUAL = {statement.split()[3] for statement in FULL_TEXT_INDEX}  # CREATE VIRTUAL TABLE name …
 
 
@@ -147,8 +148,21 @@ def _check_database(home: Path, manifest: Manifest) -> None:
             if connection.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
                 raise damaged_backup("its database is not whole")
         _check_contents(home, manifest)
+        if CHECKPOINTS_NAME in manifest.members:
+            _check_checkpoints(home / CHECKPOINTS_NAME)
     except (sqlite3.Error, HomeFault) as error:
         raise damaged_backup("its database cannot be read") from error
+
+
+def _check_checkpoints(path: Path) -> None:
+    """Whole, with the tables of the graph's state and nothing else."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA trusted_schema = OFF")
+        objects = set(connection.execute("SELECT type, tbl_name FROM sqlite_master"))
+        if not objects <= {("table", name) for name in _STATE} | {("index", name) for name in _STATE}:
+            raise damaged_backup("the state of its runs is not of this application")
+        if connection.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
+            raise damaged_backup("the state of its runs is not whole")
 
 
 def _is_ours(kind: str, name: str, statement: str | None) -> bool:
