@@ -132,6 +132,12 @@ class RunRecords:
         with self._database.read() as connection:
             return run_ids - set(connection.execute(select(runs.c.id)).scalars())
 
+    def recent(self, limit: int) -> list[str]:
+        """The ids of at most `limit` runs that came to their end, the latest first."""
+        query = select(runs.c.id).where(runs.c.state == "done").order_by(runs.c.started_at.desc()).limit(limit)
+        with self._database.read() as connection:
+            return list(connection.execute(query).scalars())
+
     def running(self, conversation_id: str) -> str | None:
         """The id of the run that is answering in this conversation, or waits for a person, if any."""
         with self._database.read() as connection:

@@ -161,6 +161,10 @@ class RunService:
         """Deletes what is kept beside the database of runs that are no longer in it."""
         self._checkpoints.forget(self._records.deleted(self._checkpoints.runs()))
 
+    def recent(self, limit: int) -> list[str]:
+        """The ids of at most `limit` runs that came to their end, the latest first."""
+        return self._records.recent(limit)
+
     def close(self) -> None:
         """Stops every run, waits for them, and closes the log."""
         for run in list(self._live.values()):
