@@ -70,15 +70,15 @@ class Application:
         self.settings = settings
         self._builtin_embedder = DeferredEmbedder("builtin", settings)
         self.database = Database(settings.home)
-        embedders = InstalledEmbedders(settings)
+        self.ledger = Ledger(self.database)
+        embedders = InstalledEmbedders(settings, self.ledger)
         self.library = Library(
             self.database, embedders, count_passage_tokens, settings, counter_name=passage_counter_name()
         )
-        self.ledger = Ledger(self.database)
         self.jobs = IngestJobs(self.database, self.library)
         self.exchange = Exchange(self.database, self.library, count_passage_tokens)
         self.conversations = Conversations(self.database)
-        self.engines = Engines(settings, self.library, self._builtin_embedder)
+        self.engines = Engines(settings, self.library, self._builtin_embedder, self.ledger)
         self.search_quota = SearchQuota(settings.tavily_api_key, settings.tavily_url, self.ledger)
         self.runs = RunService(self.database, self._equip)
         self._choice_lock = threading.Lock()

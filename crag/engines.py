@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 
+from crag.ledger import Ledger
 from crag.library import Library
 from crag.models.choice import ModelChoice
 from crag.protocols import Embedder, Engine, Grader, TermStatistics
@@ -17,12 +18,13 @@ _REMEMBERED_SECONDS = 10.0
 class Engines:
     """Opens what answers, by name, and remembers it for a few seconds so that changes are noticed soon."""
 
-    def __init__(self, settings: Settings, library: Library, builtin_embedder: Embedder) -> None:
+    def __init__(self, settings: Settings, library: Library, builtin_embedder: Embedder, ledger: Ledger) -> None:
         from crag.grading.cache import GradeMemory
 
         self._settings = settings
         self._library = library
         self._embedder = builtin_embedder
+        self._ledger = ledger
         self._grades = GradeMemory()
         self._lock = threading.Lock()
         self._opened: dict[tuple[str, str], tuple[float, Engine]] = {}
@@ -48,7 +50,7 @@ class Engines:
 
         if name == "builtin":  # its coefficients hold for the built-in vectors only, whatever embeds the library
             return BuiltinGrader(self._embedder, statistics or self._library)
-        return ExplainedGrader(open_chat_model(name, self._settings))
+        return ExplainedGrader(open_chat_model(name, self._settings, self._ledger))
 
     def _cached_grader(self, name: str) -> Grader:
         """Verdicts of the built-in grader are not kept: they are cheap, and change with the words of the library."""
@@ -67,11 +69,11 @@ class Engines:
         return Engine(choice.name, choice.label, grader, refiner, BuiltinRewriter(), writer)
 
     def _model(self, choice: ModelChoice, grader_name: str) -> Engine:
-        from crag.grading.strips import ExplainedRefiner
+        from crag.grading.refining import ExplainedRefiner
         from crag.models.chat import open_chat_model
         from crag.models.writing import ModelRewriter, ModelWriter
 
-        model = open_chat_model(choice.name, self._settings)
+        model = open_chat_model(choice.name, self._settings, self._ledger)
         grader = self._cached_grader(grader_name)
         return Engine(
             choice.name, choice.label, grader, ExplainedRefiner(model), ModelRewriter(model), ModelWriter(model)

@@ -57,10 +57,14 @@ class Embedders(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One message to a chat model. Roles as in the OpenAI and Ollama chat formats."""
+    """One message to a chat model. Roles as in the OpenAI and Ollama chat formats.
+
+    `about` says what the request is for and what is asked, such as `answer: Who won?`; it is never sent.
+    """
 
     role: Literal["system", "user", "assistant"]
     text: str
+    about: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from crag.ledger import Ledger
 from crag.models import faults
 from crag.models.administration import find_model, model_facts
 from crag.models.client import LangChainChatModel, Schema, Traits
+from crag.models.departures import Route, ollama_route
 from crag.protocols import ChatModel, Prompt
 from crag.settings import Settings
 
@@ -25,19 +28,19 @@ _ALTERNATIVES = {"logprobs": True, "top_logprobs": 20}  # the most that OpenAI a
 _TELL_ALTERNATIVES = ("openai", "azure_openai", "deepseek")
 
 
-def open_chat_model(name: str, settings: Settings) -> ChatModel:
+def open_chat_model(name: str, settings: Settings, ledger: Ledger | None = None) -> ChatModel:
     """The model called `ollama:NAME` or, by LangChain's `init_chat_model`, any other `provider:model`.
 
     An Ollama server is asked at once for the model's digest and limits, so that a missing server or model is told
-    before any work begins. Raises `ModelFault`.
+    before any work begins. Raises `ModelFault`, and `ValueError` without a ledger for a model on another machine.
     """
     provider, colon, model = name.partition(":")
     if not colon or not provider or not model:
         raise faults.unknown_provider(name)
-    return _open_ollama(model, settings) if provider == "ollama" else _open_provider(provider, model)
+    return _open_ollama(model, settings, ledger) if provider == "ollama" else _open_provider(provider, model, ledger)
 
 
-def _open_ollama(model: str, settings: Settings) -> ChatModel:
+def _open_ollama(model: str, settings: Settings, ledger: Ledger | None) -> ChatModel:
     installed = find_model(settings, model)
     window = min(WINDOW, model_facts(settings, model).context_length or WINDOW)
     answer_limit = min(ANSWER_LIMIT, window // 2)
@@ -50,6 +53,7 @@ def _open_ollama(model: str, settings: Settings) -> ChatModel:
         marks_end=True,
         constrain=lambda prompts, schema: (prompts, {"format": schema}),
         translate=lambda error: faults.translate_ollama(error, model, settings),
+        route=ollama_route(installed, settings, ledger),
         one_token=_ALTERNATIVES | {"options": _options(window, 1)},
     )
     return LangChainChatModel(_chat_ollama(model, settings, window, answer_limit), traits)
@@ -82,7 +86,8 @@ def _server_parallelism() -> int:
     return (int(value) if value.isdecimal() else 0) or _DEFAULT_CONCURRENCY
 
 
-def _open_provider(provider: str, model: str) -> ChatModel:
+def _open_provider(provider: str, model: str, ledger: Ledger | None) -> ChatModel:
+    chat = _init_provider(provider, model)
     traits = Traits(
         name=f"{provider}:{model}",
         fingerprint=f"{provider}:{model}",
@@ -92,9 +97,10 @@ def _open_provider(provider: str, model: str) -> ChatModel:
         marks_end=False,
         constrain=_with_schema_in_words,
         translate=lambda error: faults.translate_provider(error, provider),
+        route=Route(model, provider, ledger),
         one_token=_ALTERNATIVES | {"max_tokens": 1} if provider in _TELL_ALTERNATIVES else {},
     )
-    return LangChainChatModel(_init_provider(provider, model), traits)
+    return LangChainChatModel(chat, traits)
 
 
 def _init_provider(provider: str, model: str) -> BaseChatModel:
@@ -120,4 +126,4 @@ def _with_schema_in_words(prompts: list[Prompt], schema: Schema) -> tuple[list[P
     """The schema as a last instruction: every provider understands that, whatever its own JSON mode is called."""
     words = f"Reply with one JSON object and nothing else. It must match this JSON schema:\n{json.dumps(schema)}"
     *before, last = prompts
-    return [*before, Prompt(last.role, f"{last.text}\n\n{words}")], {}
+    return [*before, replace(last, text=f"{last.text}\n\n{words}")], {}

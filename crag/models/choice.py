@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from crag.errors import ModelFault
+from crag.ledger import Ledger
 from crag.models.administration import PROBE_SECONDS, InstalledModel, installed_models, is_cloud_name
 from crag.models.faults import host_label
 from crag.models.nomic import nomic_present
@@ -70,8 +71,9 @@ def choose_embedder(settings: Settings) -> ModelChoice:
 class InstalledEmbedders:
     """The embedders of this machine and of the providers that were named, as the library asks for them."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, ledger: Ledger) -> None:
         self._settings = settings
+        self._ledger = ledger
 
     def wanted(self) -> WantedEmbedder:
         """See `Embedders`."""
@@ -81,7 +83,7 @@ class InstalledEmbedders:
         """See `Embedders`."""
         from crag.models.embeddings import open_embedder
 
-        return open_embedder(name, self._settings)
+        return open_embedder(name, self._settings, self._ledger)
 
 
 def available_embedders(settings: Settings) -> list[ModelChoice]:

@@ -9,6 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 
 from crag.errors import CragError, ModelFault, Stopped
+from crag.models.departures import Route
 from crag.models.following import follow
 from crag.models.logprobs import read_alternatives
 from crag.models.thinking import without_thinking
@@ -34,6 +35,7 @@ Constrain = Callable[[list[Prompt], Schema], tuple[list[Prompt], dict[str, Any]]
 class Traits:
     """What differs between providers. `marks_end`: each whole reply ends with a mark whose absence means cut off.
 
+    `route` is where prompts go: those that leave the machine are written down first.
     `one_token` are the options that ask for one token and its alternatives; empty where no such are known.
     """
 
@@ -45,6 +47,7 @@ class Traits:
     marks_end: bool
     constrain: Constrain
     translate: Callable[[Exception], ModelFault]
+    route: Route
     one_token: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -53,6 +56,7 @@ class LangChainChatModel:
 
     `Usage.finish_reason` is the provider's, with these of our own: `length` (the answer hit its limit), `incomplete`
     (the stream ended without its end mark), `truncated_prompt` (the server saw less of the prompt than was sent).
+    Every request to a model on another machine is written down first; where that fails, `HomeFault` is raised.
     """
 
     def __init__(self, chat: BaseChatModel, traits: Traits) -> None:
@@ -147,6 +151,7 @@ class LangChainChatModel:
 
     def _chunks(self, prompts: list[Prompt], stop: Stop, options: dict[str, Any]) -> Chunks:
         messages = [(prompt.role, prompt.text) for prompt in prompts]
+        self._traits.route.record_prompts(prompts)
         try:
             yield from follow(lambda: self._chat.stream(messages, **options), stop)
         except (CragError, Stopped):

@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from crag.errors import ModelFault
+from crag.ledger import Ledger
 from crag.models import faults
 from crag.models.administration import find_model, model_facts
+from crag.models.departures import Route, ollama_route
 from crag.protocols import Embedder, Vectors
 from crag.settings import Settings
 from crag.types import Space
@@ -26,8 +28,11 @@ _PREFIXES = {
 }
 
 
-def open_embedder(name: str, settings: Settings) -> Embedder:
-    """The embedder called `builtin`, `nomic`, `ollama:NAME` or `provider:NAME` of LangChain. Raises `ModelFault`."""
+def open_embedder(name: str, settings: Settings, ledger: Ledger | None = None) -> Embedder:
+    """The embedder called `builtin`, `nomic`, `ollama:NAME` or `provider:NAME` of LangChain.
+
+    Raises `ModelFault`, and `ValueError` without a ledger for one on another machine: what it is given is written down.
+    """
     provider, _, model = name.partition(":")
     if name == "builtin":
         return _open_builtin()
@@ -35,7 +40,7 @@ def open_embedder(name: str, settings: Settings) -> Embedder:
         return _open_nomic()
     if not model:
         raise _unknown_embedder(name)
-    return _open_ollama(model, settings) if provider == "ollama" else _open_provider(provider, model)
+    return _open_ollama(model, settings, ledger) if provider == "ollama" else _open_provider(provider, model, ledger)
 
 
 class CheckedEmbedder:
@@ -111,26 +116,34 @@ def _open_nomic() -> Embedder:
     )
 
 
-def _open_ollama(model: str, settings: Settings) -> Embedder:
+def _open_ollama(model: str, settings: Settings, ledger: Ledger | None) -> Embedder:
     from langchain_ollama import OllamaEmbeddings
 
     from crag.models.connections import client_options
 
     installed = find_model(settings, model)
+    route = ollama_route(installed, settings, ledger)
     embeddings = OllamaEmbeddings(model=model, base_url=settings.ollama_host, **client_options(settings))
     embed = _guarded(embeddings.embed_documents, lambda error: _ollama_fault(error, model, settings))
     before = next((prefixes for sign, prefixes in _PREFIXES.items() if sign in model), ("", ""))
-    dimension = model_facts(settings, model).embedding_length or _probe(embed)
+    dimension = model_facts(settings, model).embedding_length or _probe(route.recording_texts(embed))
     space = Space("ollama", model, installed.digest, dimension, *before)
-    return CheckedEmbedder(space, _prefixed(embed, space.document_prefix), _prefixed(embed, space.query_prefix))
-
-
-def _open_provider(provider: str, model: str) -> Embedder:
-    embeddings = _init_provider(provider, model)
-    embed = _guarded(embeddings.embed_documents, lambda error: faults.translate_provider(error, provider))
-    query = _guarded(
-        lambda texts: [embeddings.embed_query(texts[0])], lambda error: faults.translate_provider(error, provider)
+    return CheckedEmbedder(
+        space,
+        route.recording_texts(_prefixed(embed, space.document_prefix)),
+        route.recording_questions(_prefixed(embed, space.query_prefix)),
     )
+
+
+def _open_provider(provider: str, model: str, ledger: Ledger | None) -> Embedder:
+    embeddings = _init_provider(provider, model)
+    route = Route(model, provider, ledger)
+
+    def translate(error: Exception) -> ModelFault:
+        return faults.translate_provider(error, provider)
+
+    embed = route.recording_texts(_guarded(embeddings.embed_documents, translate))
+    query = route.recording_questions(_guarded(lambda texts: [embeddings.embed_query(texts[0])], translate))
     # Hosted models have no digest: their name is all that tells them apart.
     return CheckedEmbedder(Space(provider, model, model, _probe(embed)), embed, query)
 

@@ -24,6 +24,10 @@ def fill(template: str, **values: str) -> str:
 
 
 def compose(name: str, language: Language = "en", **values: str) -> tuple[Prompt, Prompt]:
-    """The system and the user message of a prompt file whose two parts are set apart by a line of `---`."""
+    """The system and the user message of a prompt file whose two parts are set apart by a line of `---`.
+
+    The value `question` also says what the request is about.
+    """
     system, _, user = load(name, language).partition("\n---\n")
-    return Prompt("system", fill(system.strip(), **values)), Prompt("user", fill(user.strip(), **values))
+    about = f"{name.partition('_')[0]}: {values['question']}" if "question" in values else ""
+    return Prompt("system", fill(system.strip(), **values)), Prompt("user", fill(user.strip(), **values), about)

@@ -19,6 +19,7 @@ from crag.models.logprobs import read_alternatives
 from crag.protocols import ChatModel, Prompt
 from crag.settings import Settings
 from crag.stopping import Stop
+from tests.doubles.ledger import ListLedger
 from tests.doubles.ollama import Say, ScriptedOllama
 
 ASK = [Prompt("system", "Yes or no?"), Prompt("user", "Is Paris the capital of France?")]
@@ -98,7 +99,7 @@ class Hosted(BaseChatModel):
 def hosted(monkeypatch: pytest.MonkeyPatch, name: str, refuses: bool = False) -> tuple[Hosted, ChatModel]:
     model = Hosted(refuses=refuses)
     monkeypatch.setattr(chat, "_init_provider", lambda provider, wanted: model)
-    return model, open_chat_model(name, Settings())
+    return model, open_chat_model(name, Settings(), ListLedger())
 
 
 def test_openai_is_asked_in_its_own_way(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,7 @@ from crag.models.chat import open_chat_model
 from crag.protocols import ChatModel, Prompt
 from crag.settings import Settings
 from crag.stopping import Stop
+from tests.doubles.ledger import ListLedger
 
 SCHEMA = {"type": "object", "properties": {"verdict": {"enum": ["yes", "no"]}}}
 
@@ -57,7 +58,7 @@ class HostedModel(BaseChatModel):
 def opened(monkeypatch: pytest.MonkeyPatch, *plays: Any) -> tuple[HostedModel, ChatModel]:
     hosted = HostedModel(plays=list(plays), saw=[])
     monkeypatch.setattr(chat, "_init_provider", lambda provider, model: hosted)
-    return hosted, open_chat_model("openai:gpt-4o-mini", Settings())
+    return hosted, open_chat_model("openai:gpt-4o-mini", Settings(), ListLedger())
 
 
 def refused(status: int) -> Exception:

@@ -1,0 +1,132 @@
+"""What goes to a model on another machine is written down before it is sent; what stays on this one is not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from langchain_core.embeddings import DeterministicFakeEmbedding
+
+from crag.errors import HomeFault
+from crag.models import departures, embeddings
+from crag.models.chat import open_chat_model
+from crag.models.embeddings import open_embedder
+from crag.models.writing import ModelRewriter, ModelWriter
+from crag.prompts import compose
+from crag.protocols import Prompt
+from crag.settings import Settings
+from crag.stopping import Stop
+from crag.types import Knowledge, Passage, RunOptions
+from tests.doubles.ledger import ListLedger
+from tests.doubles.ollama import NOMIC, Model, ScriptedOllama
+
+CLOUD = Model("gpt-oss:120b-cloud", digest="d" * 64, remote_host="https://ollama.com:443")
+RENAMED = Model("mine:latest", digest="e" * 64, remote_host="https://ollama.com:443")
+ASK = [Prompt("system", "Answer."), Prompt("user", "What is the capital of France?")]
+PASSAGE = Passage(1, "s1", "Brewing notes", "brewing.md", "The machine is descaled with citric acid.", "")
+
+
+@pytest.fixture
+def ledger() -> ListLedger:
+    return ListLedger()
+
+
+def test_a_model_on_this_machine_leaves_no_row(ollama: ScriptedOllama, settings: Settings, ledger: ListLedger) -> None:
+    open_chat_model("ollama:llama3.1:8b", settings, ledger).complete(ASK, Stop())
+    open_embedder("ollama:nomic-embed-text", settings, ledger).embed_query("capital")
+    assert ledger.entries == []
+
+
+@pytest.mark.parametrize("model", [CLOUD, RENAMED], ids=["by its name", "by what the server says"])
+def test_a_cloud_model_leaves_one_row_a_request(
+    ollama: ScriptedOllama, settings: Settings, ledger: ListLedger, model: Model
+) -> None:
+    ollama.models = [model]
+    name = model.name.removesuffix(":latest")
+    writer = ModelWriter(open_chat_model(f"ollama:{name}", settings, ledger))
+    question = "무엇으로 석회를 제거하나요? " * 30
+    list(writer.write(question, [Knowledge(1, PASSAGE, PASSAGE.text)], (), Stop()))
+    (row,) = ledger.entries
+    assert row[:2] == ("ollama.com:443", "model")
+    assert f"to {model.name}. answer: {question}" in row[2]
+    assert PASSAGE.text not in row[2], "documents are not copied"
+    sent = sum(len(message["content"]) for message in ollama.chats[0].body["messages"])
+    assert row[2].startswith(f"{sent:,} characters ")
+
+
+def test_each_role_says_what_it_is_for(ollama: ScriptedOllama, settings: Settings, ledger: ListLedger) -> None:
+    ollama.models = [CLOUD]
+    rewriter = ModelRewriter(open_chat_model(f"ollama:{CLOUD.name}", settings, ledger))
+    rewriter.rewrite("Who won?", RunOptions(rewrite="keywords"), Stop())
+    assert [what.partition(". ")[2] for _, _, what in ledger.entries] == ["rewrite: Who won?"]
+
+
+def test_a_prompt_that_does_not_say_what_it_is_about_is_written_down_whole(
+    ollama: ScriptedOllama, settings: Settings, ledger: ListLedger
+) -> None:
+    ollama.models = [CLOUD]
+    open_chat_model(f"ollama:{CLOUD.name}", settings, ledger).complete(ASK, Stop())
+    assert ledger.entries[0][2].endswith(ASK[1].text)
+
+
+def test_every_try_is_written_down(ollama: ScriptedOllama, settings: Settings, ledger: ListLedger) -> None:
+    ollama.models = [CLOUD]
+    model = open_chat_model(f"ollama:{CLOUD.name}", settings, ledger)
+    ollama.fail_next(1, 503, "server busy")
+    model.complete(ASK, Stop())
+    assert len(ledger.entries) == len(ollama.chats) == 2
+
+
+def test_an_ollama_on_another_machine_is_named_without_its_password(
+    ollama: ScriptedOllama, settings: Settings, ledger: ListLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(departures, "leaves_machine", lambda name, settings: True)  # as for any host but this one
+    away = replace(settings, ollama_host=settings.ollama_host.replace("//", "//user:secret@"))
+    open_chat_model("ollama:llama3.1:8b", away, ledger).complete(ASK, Stop())
+    embedder = open_embedder("ollama:nomic-embed-text", away, ledger)
+    embedder.embed_documents(["one", "three"])
+    embedder.embed_query("두 번째 질문?")
+    host = settings.ollama_host.removeprefix("http://")
+    assert [(where, kind) for where, kind, _ in ledger.entries] == [(host, "model")] + [(host, "embedding")] * 2
+    assert "2 texts of 8 characters" in ledger.entries[1][2]
+    assert ledger.entries[2][2].endswith("Question: 두 번째 질문?")
+    assert "secret" not in str(ledger.entries)
+
+
+def test_a_hosted_embedder_leaves_one_row_a_batch_and_the_question_in_full(
+    monkeypatch: pytest.MonkeyPatch, ledger: ListLedger
+) -> None:
+    monkeypatch.setattr(embeddings, "_init_provider", lambda provider, model: DeterministicFakeEmbedding(size=8))
+    embedder = open_embedder("openai:text-embedding-3-small", Settings(), ledger)
+    embedder.embed_documents(["a", "bc"])
+    embedder.embed_query("Who won?")
+    assert [what for _, _, what in ledger.entries] == [
+        "1 text of 9 characters to text-embedding-3-small",
+        "2 texts of 3 characters to text-embedding-3-small",
+        "To text-embedding-3-small. Question: Who won?",
+    ]
+
+
+def test_what_cannot_be_written_down_is_not_sent(ollama: ScriptedOllama, settings: Settings) -> None:
+    ollama.models = [CLOUD, replace(NOMIC, name="nomic-cloud")]
+    ledger = ListLedger(HomeFault("The disk is full."))
+    model = open_chat_model(f"ollama:{CLOUD.name}", settings, ledger)
+    embedder = open_embedder("ollama:nomic-cloud", settings, ledger)
+    with pytest.raises(HomeFault, match="full"):
+        model.complete(ASK, Stop())
+    with pytest.raises(HomeFault, match="full"):
+        embedder.embed_query("Who won?")
+    assert ollama.chats == []
+    assert not [asked for asked in ollama.requests if asked.path == "/api/embed"]
+
+
+def test_without_a_ledger_no_model_on_another_machine_is_opened(ollama: ScriptedOllama, settings: Settings) -> None:
+    ollama.models = [CLOUD]
+    with pytest.raises(ValueError, match="written down"):
+        open_chat_model(f"ollama:{CLOUD.name}", settings)
+
+
+def test_every_prompt_file_with_a_question_says_what_it_is_about() -> None:
+    for name in ("answer", "condense", "rewrite_keywords", "rewrite_question"):
+        _, user = compose(name, question="Who won?", knowledge="", history="")
+        assert user.about == f"{name.partition('_')[0]}: Who won?"
