@@ -21,7 +21,7 @@ from benchmarks.corpus import documents
 from benchmarks.tables import print_milliseconds
 from crag.assembly import Application, open_application
 from crag.grading.explained import ExplainedGrader
-from crag.grading.strips import ExplainedRefiner
+from crag.grading.refining import ExplainedRefiner
 from crag.library import Library, LibraryRetriever
 from crag.models.writing import ModelRewriter, ModelWriter
 from crag.protocols import Engine, FirstToken, Piece, Prompt, Reply

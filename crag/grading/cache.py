@@ -6,6 +6,7 @@ import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from crag.protocols import Grader
 from crag.stopping import Stop
@@ -67,7 +68,7 @@ class CachedGrader:
             return
         for position, grade in self._grader.grade(question, [passages[index] for index in missing], stop):
             if grade.score is not None:
-                self._cache.put(keys[missing[position]], grade)
+                self._cache.put(keys[missing[position]], replace(grade, usage=None))  # next time it costs nothing
             yield missing[position], grade
 
     def _key(self, question: str, passage: Passage) -> Key:

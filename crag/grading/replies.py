@@ -1,4 +1,4 @@
-"""How language models are asked for JSON and how their replies are read, for the grader and the refiner."""
+"""How language models are given passages and asked for JSON, and how their replies are read."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from crag.protocols import ChatModel, Prompt
+from crag.protocols import ChatModel, Prompt, Reply
 from crag.stopping import Stop
-from crag.types import Passage
+from crag.types import Passage, Usage
 
 T = TypeVar("T")
+_REMINDED = 500  # characters of an unreadable reply that the model is shown again
 
 
 def question_block(question: str) -> str:
@@ -23,7 +24,7 @@ def question_block(question: str) -> str:
 def passage_block(question: str, passage: Passage, text: str) -> str:
     """The passage between marks that it cannot close: their name is a digest of what stands between them."""
     over = " / ".join(part for part in (passage.title, passage.heading) if part)
-    mark = "passage-" + hashlib.sha256(f"{question}\x1f{over}\x1f{text}".encode()).hexdigest()[:16]
+    mark = "passage-" + hashlib.sha256(f"{question}\x1f{over}\x1f{text}".encode()).hexdigest()[:8]
     return f"<{mark}>\n{over}\n\n{text}\n</{mark}>"
 
 
@@ -33,15 +34,35 @@ def ask_twice(
     schema: dict[str, Any],
     read: Callable[[str], T | None],
     stop: Stop,
-) -> T | None:
-    """What `read` makes of the reply; when it makes nothing of it, the model is asked once more to keep to the form."""
-    reply = model.complete(prompts, stop, schema=schema).text
-    found = read(reply)
+) -> tuple[T | None, Usage]:
+    """What `read` makes of the reply; when it makes nothing of it, the model is asked once more to keep to the form.
+
+    With the tokens that both took. Raises `ModelFault`, `Stopped`.
+    """
+    reply = model.complete(prompts, stop, schema=schema)
+    found = read(reply.text)
     if found is not None:
-        return found
-    again = Prompt("user", f"That could not be read. Reply with one JSON object only, as in: {json.dumps(schema)}")
-    said = Prompt("assistant", reply.strip()[:500] or "-")
-    return read(model.complete([*prompts, said, again], stop, schema=schema).text)
+        return found, reply.usage
+    again = ask_again(model, prompts, reply.text, schema, stop)
+    return read(again.text), add_usage(reply.usage, again.usage)
+
+
+def ask_again(model: ChatModel, prompts: Sequence[Prompt], said: str, schema: dict[str, Any], stop: Stop) -> Reply:
+    """The reply to a request to keep to the form, after what was said before. Raises `ModelFault`, `Stopped`."""
+    request = f"That could not be read. Reply with one JSON object only, as in: {json.dumps(schema)}"
+    before = Prompt("assistant", said.strip()[:_REMINDED] or "-")
+    return model.complete([*prompts, before, Prompt("user", request)], stop, schema=schema)
+
+
+def add_usage(one: Usage, other: Usage) -> Usage:
+    """The tokens of two calls."""
+    return Usage(
+        _sum(one.prompt_tokens, other.prompt_tokens), _sum(one.answer_tokens, other.answer_tokens), other.finish_reason
+    )
+
+
+def _sum(one: int | None, other: int | None) -> int | None:
+    return None if one is None and other is None else (one or 0) + (other or 0)
 
 
 def without_thoughts(reply: str) -> str:

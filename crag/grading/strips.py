@@ -6,15 +6,9 @@ After CRAG (arXiv 2401.15884, section 4.4): the best five above a floor, in docu
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
-from crag.errors import ModelFault
-from crag.grading.parallel import in_parallel
-from crag.grading.replies import ask_twice, first_object, passage_block, question_block, without_thoughts
 from crag.language import is_heading, is_item, join, sentences
-from crag.prompts import load
-from crag.prompts.language import detect
-from crag.protocols import ChatModel, Embedder, Prompt, TermStatistics
+from crag.protocols import Embedder, TermStatistics
 from crag.questions import Question, read_question
 from crag.scoring import read_units, score_sentences
 from crag.stopping import Stop
@@ -25,11 +19,6 @@ FLOOR = 0.5
 _UNITS = 3
 _LIST_UNITS = 8
 _LENGTH = 560  # characters, about 80 English words
-_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {"keep": {"type": "array", "items": {"type": "integer"}}},
-    "required": ["keep"],
-}
 
 
 def cut(text: str) -> list[str]:
@@ -77,7 +66,7 @@ class BuiltinRefiner:
         for index, passage in enumerate(passages):
             stop.check()
             parts = cut(passage.text)
-            yield index, _kept_best(parts, self._scores(asked, passage, parts))
+            yield index, keep_best(parts, self._scores(asked, passage, parts))
 
     def _scores(self, asked: Question, passage: Passage, parts: Sequence[str]) -> list[float]:
         units = [sentences(part) for part in parts]
@@ -92,50 +81,9 @@ class BuiltinRefiner:
         return scores
 
 
-def _kept_best(parts: Sequence[str], scores: Sequence[float]) -> tuple[Strip, ...]:
-    order = sorted(range(len(parts)), key=lambda index: -scores[index])
-    kept = {index for index in order[:MOST_KEPT] if scores[index] >= FLOOR} | set(order[:1])
+def keep_best(parts: Sequence[str], scores: Sequence[float | None]) -> tuple[Strip, ...]:
+    """The strips with the best five above the floor kept, and the best one always; unknown scores are at the floor."""
+    known = [FLOOR if score is None else score for score in scores]
+    order = sorted(range(len(parts)), key=lambda index: -known[index])
+    kept = {index for index in order[:MOST_KEPT] if known[index] >= FLOOR} | set(order[:1])
     return tuple(Strip(part, scores[index], index in kept) for index, part in enumerate(parts))
-
-
-class ExplainedRefiner:
-    """Asks a language model which strips to keep, one call for each passage; an unreadable reply keeps them all."""
-
-    def __init__(self, model: ChatModel) -> None:
-        self._model = model
-
-    def refine(self, question: str, passages: Sequence[Passage], stop: Stop) -> Iterator[tuple[int, tuple[Strip, ...]]]:
-        """The strips of every passage as its reply comes. Raises `ModelFault` where the person must act, `Stopped`."""
-        if not passages:
-            return
-
-        def choose(index: int) -> tuple[Strip, ...]:
-            return self._choose(question, passages[index], stop)
-
-        yield from in_parallel(choose, len(passages), self._model.concurrency, stop)
-
-    def _choose(self, question: str, passage: Passage, stop: Stop) -> tuple[Strip, ...]:
-        parts = cut(passage.text)
-        if len(parts) < 2:
-            return tuple(Strip(part, None, kept=True) for part in parts)
-        numbered = "\n".join(f"[{number}] {part}" for number, part in enumerate(parts, start=1))
-        prompts = [
-            Prompt("system", load("refine", detect(question))),
-            Prompt("user", f"{question_block(question)}\n\n{passage_block(question, passage, numbered)}"),
-        ]
-        try:
-            keep = ask_twice(self._model, prompts, _SCHEMA, lambda reply: read_numbers(reply, len(parts)), stop)
-        except ModelFault as fault:
-            if fault.fault != "passing":
-                raise
-            keep = None
-        return tuple(Strip(part, None, keep is None or index in keep) for index, part in enumerate(parts, start=1))
-
-
-def read_numbers(reply: str, most: int) -> frozenset[int] | None:
-    """The strip numbers in a model's reply, from 1 to `most`; None when it names none that exist, unless it says so."""
-    found = (first_object(without_thoughts(reply)) or {}).get("keep")
-    if not isinstance(found, list):
-        return None
-    numbers = frozenset(n for n in found if isinstance(n, int) and not isinstance(n, bool) and 1 <= n <= most)
-    return numbers if numbers or not found else None

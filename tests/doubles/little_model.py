@@ -42,6 +42,8 @@ def answer_like_a_little_model(asked: Request) -> str:
     prompt = asked.prompt
     question = question_in(_KNOWLEDGE.sub("", _PASSAGE.sub("", prompt)))
     if asked.schema is not None:
+        if "1" in asked.schema.get("properties", {}):
+            return json.dumps(_points(question, prompt))
         return json.dumps(_filled(asked.schema, question, passage_in(prompt, question)))
     if asked.body.get("logprobs"):
         return "Yes" if _shares_words(question, passage_in(prompt, question)) else "No"
@@ -72,6 +74,12 @@ def embed_words(texts: list[str], dimension: int) -> list[list[float]]:
 def _shares_words(question: str, text: str) -> bool:
     wanted = set(terms(question))
     return len(wanted & set(terms(text))) * 2 >= max(1, len(wanted))
+
+
+def _points(question: str, prompt: str) -> dict[str, int]:
+    """Nine points for each numbered passage that shares words with the question."""
+    texts = [text for _, text in _PASSAGE.findall(prompt)]
+    return {str(number): 9 * _shares_words(question, text) for number, text in enumerate(texts, start=1)}
 
 
 def _filled(schema: dict[str, Any], question: str, passage: str) -> Any:

@@ -6,7 +6,8 @@ import time
 import pytest
 
 from crag.errors import ModelFault, Stopped
-from crag.grading.explained import UNREADABLE, ExplainedGrader, read_grade
+from crag.grading.explained import ExplainedGrader, read_grade
+from crag.grading.reasons import unreadable
 from crag.stopping import Stop
 from tests.doubles.scripted_model import ScriptedModel
 from tests.grading.passages import ENGLISH, passages
@@ -52,7 +53,7 @@ def test_a_second_unreadable_reply_leaves_the_passage_unknown() -> None:
     model = ScriptedModel(lambda _: "well, well")
     grader = ExplainedGrader(model)
     ((_, grade),) = grader.grade("q?", passages(ENGLISH[:1]), Stop())
-    assert (grade.score, grade.reason) == (None, UNREADABLE)
+    assert (grade.score, grade.reason) == (None, unreadable("en").reason)
     assert grader.thresholds.word(grade.score) == "unknown"
     assert len(model.asked) == 2
 

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from crag.errors import ModelFault
-from crag.grading.strips import MOST_KEPT, BuiltinRefiner, ExplainedRefiner, cut, read_numbers
+from crag.grading.refining import ExplainedRefiner, read_numbers
+from crag.grading.strips import MOST_KEPT, BuiltinRefiner, cut
 from crag.language import sentences
 from crag.protocols import Embedder
 from crag.scoring import CountedTerms

@@ -1,0 +1,67 @@
+"""The grader that asks a language model only about what the built-in grader is not sure of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from crag.protocols import Grader
+from crag.stopping import Stop
+from crag.types import Grade, Passage, Thresholds
+
+
+class CascadeGrader:
+    """`first` judges every passage, free of tokens; `second` those between the thresholds of `first`.
+
+    Scores are those of `second`: what `first` is sure of is moved to the same side of the thresholds there.
+    """
+
+    def __init__(self, first: Grader, second: Grader) -> None:
+        self._first = first
+        self._second = second
+
+    @property
+    def name(self) -> str:
+        """Such as `cascade:builtin:wordllama+score:ollama:llama3.1:8b@365c0bd3c000`."""
+        return f"cascade:{self._first.name}+{self._second.name}"
+
+    @property
+    def thresholds(self) -> Thresholds:
+        """Those of the second grader."""
+        return self._second.thresholds
+
+    def grade(self, question: str, passages: Sequence[Passage], stop: Stop) -> Iterator[tuple[int, Grade]]:
+        """First what is clear, then the rest as it is judged. Raises `ModelFault`, `Stopped`.
+
+        What the second grader cannot judge keeps the first one's verdict.
+        """
+        doubtful: dict[int, Grade] = {}
+        for index, grade in self._first.grade(question, passages, stop):
+            moved = replace(grade, score=_move(grade.score, self._first.thresholds, self.thresholds))
+            if self._first.thresholds.word(grade.score) in ("relevant", "irrelevant"):
+                yield index, moved
+            else:
+                doubtful[index] = moved
+        indexes = list(doubtful)
+        if not indexes:
+            return
+        for position, grade in self._second.grade(question, [passages[index] for index in indexes], stop):
+            index = indexes[position]
+            yield index, grade if grade.score is not None else replace(doubtful[index], usage=grade.usage)
+
+
+def _move(score: float | None, old: Thresholds, new: Thresholds) -> float | None:
+    """The score on a scale with other thresholds: linear between 0, the two thresholds, and 1."""
+    if score is None:
+        return None
+    if score >= old.upper:
+        return _stretch(score, (old.upper, 1.0), (new.upper, 1.0))
+    if score < old.lower:
+        return _stretch(score, (0.0, old.lower), (0.0, new.lower))
+    return _stretch(score, (old.lower, old.upper), (new.lower, new.upper))
+
+
+def _stretch(score: float, old: tuple[float, float], new: tuple[float, float]) -> float:
+    width = old[1] - old[0]
+    share = (score - old[0]) / width if width else 1.0
+    return new[0] + share * (new[1] - new[0])

@@ -1,0 +1,58 @@
+"""The grader that asks a language model about all passages in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from crag.errors import ModelFault
+from crag.grading.list_scores import Item, score_list
+from crag.grading.reasons import nearest_sentence, points, unjudged, unreadable
+from crag.prompts.language import detect
+from crag.protocols import ChatModel
+from crag.questions import read_question
+from crag.scoring import CountedTerms
+from crag.stopping import Stop
+from crag.types import Grade, Passage, Thresholds
+
+_THRESHOLDS = Thresholds(lower=0.3, upper=0.7)  # 7 points of 9 and more, fewer than 3
+
+
+class ListwiseGrader:
+    """Gives every passage points from 0 to 9, next to each other: one prompt, one short reply.
+
+    Its prompt is not the beginning of the answer's, though that would save reading the passages again: an answer's
+    prompt holds only what was judged of use, best first and without the strips that were struck out.
+    """
+
+    def __init__(self, model: ChatModel) -> None:
+        self._model = model
+
+    @property
+    def name(self) -> str:
+        """Such as `listwise:ollama:llama3.1:8b@365c0bd3c000`."""
+        return f"listwise:{self._model.fingerprint}"
+
+    @property
+    def thresholds(self) -> Thresholds:
+        """Seven points and more are relevant, two and fewer irrelevant."""
+        return _THRESHOLDS
+
+    def grade(self, question: str, passages: Sequence[Passage], stop: Stop) -> Iterator[tuple[int, Grade]]:
+        """All passages of a call when its reply is there. After a fault that may pass the others are unknown."""
+        if not passages:
+            return
+        asked = read_question(question, CountedTerms(passage.text for passage in passages))
+        language = detect(question)
+        left = set(range(len(passages)))
+        try:
+            items = [Item(passage, passage.text) for passage in passages]
+            for index, score, usage in score_list(self._model, question, items, stop):
+                left.discard(index)
+                if score is None:
+                    yield index, Grade(None, unreadable(language).reason, usage)
+                else:
+                    reason = points(score, language, nearest_sentence(asked, passages[index].text))
+                    yield index, Grade(score, reason, usage)
+        except ModelFault as fault:
+            for index in sorted(left):
+                yield index, unjudged(fault)

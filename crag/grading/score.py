@@ -1,0 +1,82 @@
+"""The grader that asks a language model for one token for each passage and reads how sure the model is of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from crag.errors import ModelFault
+from crag.grading.parallel import in_parallel
+from crag.grading.reasons import certainty, nearest_sentence, unjudged, unreadable
+from crag.grading.replies import add_usage, ask_again, passage_block, question_block
+from crag.grading.room import clip, room_for_text
+from crag.grading.verdict_words import read_score, yes_probability
+from crag.prompts import load
+from crag.prompts.language import detect
+from crag.protocols import ChatModel, Prompt
+from crag.questions import read_question
+from crag.scoring import CountedTerms
+from crag.stopping import Stop
+from crag.types import Grade, Passage, Thresholds, Usage
+
+_THRESHOLDS = Thresholds(lower=0.3, upper=0.7)  # until they are calibrated for a collection
+_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"verdict": {"type": "string", "enum": ["yes", "no"]}},
+    "required": ["verdict"],
+}
+
+
+class ScoreGrader:
+    """Asks `model` for yes or no of each passage, as many at a time as it serves: P(yes) / (P(yes) + P(no))."""
+
+    def __init__(self, model: ChatModel) -> None:
+        self._model = model
+
+    @property
+    def name(self) -> str:
+        """Such as `score:ollama:llama3.1:8b@365c0bd3c000`."""
+        return f"score:{self._model.fingerprint}"
+
+    @property
+    def thresholds(self) -> Thresholds:
+        """What the model is less than 70 % sure of, either way, is ambiguous."""
+        return _THRESHOLDS
+
+    def grade(self, question: str, passages: Sequence[Passage], stop: Stop) -> Iterator[tuple[int, Grade]]:
+        """Every passage as its token comes. A fault that may pass leaves its passage unknown; others raise."""
+        if not passages:
+            return
+        asked = read_question(question, CountedTerms(passage.text for passage in passages))
+        language = detect(question)
+
+        def judge(index: int) -> Grade:
+            passage = passages[index]
+            try:
+                score, usage = ask_yes_or_no(self._model, question, passage, passage.text, stop)
+            except ModelFault as fault:
+                return unjudged(fault)
+            if score is None:
+                return Grade(None, unreadable(language).reason, usage)
+            return Grade(score, certainty(score, language, nearest_sentence(asked, passage.text)), usage)
+
+        yield from in_parallel(judge, len(passages), self._model.concurrency, stop)
+
+
+def ask_yes_or_no(
+    model: ChatModel, question: str, passage: Passage, text: str, stop: Stop
+) -> tuple[float | None, Usage]:
+    """How likely `text` of the passage is to hold the answer, in 0..1, and the tokens it took to ask.
+
+    Instructions and question stand first, so that the server processes them once for all texts. A first token that is
+    neither yes nor no is asked about once more, then it is None. Raises `ModelFault`, `Stopped`.
+    """
+    system, asked = load("score", detect(question)), question_block(question)
+    text = clip(text, room_for_text(model, system, asked), model)
+    prompts = [Prompt("system", system), Prompt("user", f"{asked}\n\n{passage_block(question, passage, text)}")]
+    first = model.first_token(prompts, stop)
+    score = yes_probability(first)
+    if score is not None:
+        return score, first.usage
+    again = ask_again(model, prompts, first.text, _SCHEMA, stop)
+    return read_score(again.text), add_usage(first.usage, again.usage)
