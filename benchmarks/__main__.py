@@ -3,7 +3,7 @@
 import sys
 from importlib import import_module
 
-BENCHMARKS = ("question", "ingest", "search", "start")
+BENCHMARKS = ("question", "pipeline", "ingest", "search", "start")
 
 for name in sys.argv[1:] or BENCHMARKS:
     if name not in BENCHMARKS:

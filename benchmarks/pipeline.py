@@ -1,0 +1,190 @@
+"""One question, from being sent to its answer, against LangGraph's tutorial pipeline on the same scripted Ollama.
+
+`python -m benchmarks.pipeline [--posts FOLDER]`. The server takes the time of a real one: prompts 400 tokens/s, shared
+by its four slots or for each slot its own; replies 25 tokens/s (`tests/doubles/timed_ollama.py`). Each contender has a
+server of its own, warmed with one question, so that no prompt cache serves another's questions. The four tables are
+made at the same time, each in a process of its own, for nearly all of the time is waiting.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Protocol
+
+from benchmarks.asked import Material, Question, answer_by, invent, read_posts
+from benchmarks.tutorial import TutorialPipeline
+from crag.assembly import Application, open_application
+from crag.events import RunEnded, TokensWritten
+from crag.library import LibraryRetriever
+from crag.settings import Settings
+from crag.types import GraderKind, RunOptions
+from tests.doubles.timed_ollama import TimedOllama
+
+MODEL = "llama3.1:8b"
+GRADERS: tuple[GraderKind, ...] = ("explained",)
+RACES = [(k, shared) for k in (4, 10) for shared in (True, False)]
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Seconds until the first token of the answer and until its end, and the number of passages judged."""
+
+    first: float
+    end: float
+    verdicts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One question to one contender: how long it took, the requests it made, the prompt tokens they cost."""
+
+    timing: Timing
+    requests: int
+    processed: int
+
+
+class Contender(Protocol):
+    """Answers questions."""
+
+    def ask(self, question: str) -> Timing:
+        """Asks, and waits for the end of the answer."""
+        ...
+
+
+@dataclass
+class Tutorial:
+    """The tutorial's pipeline over the passages that our own search finds."""
+
+    pipeline: TutorialPipeline
+
+    def ask(self, question: str) -> Timing:
+        """As in `Contender`."""
+        began = time.perf_counter()
+        arrived = [time.perf_counter() - began for _ in self.pipeline.answer(question)]
+        return Timing(arrived[0], time.perf_counter() - began, len(self.pipeline.verdicts))
+
+
+@dataclass
+class Ours:
+    """The application, asked outside any conversation."""
+
+    application: Application
+    options: RunOptions
+
+    def ask(self, question: str) -> Timing:
+        """As in `Contender`. Ends the program when the run failed."""
+        began = time.perf_counter()
+        first = 0.0
+        run = self.application.runs.start(None, question, self.options)
+        for _, event in run.follow():
+            if isinstance(event, TokensWritten):
+                first = first or time.perf_counter() - began
+            if isinstance(event, RunEnded) and event.state != "done":
+                raise SystemExit(f"{event.error} {event.remedy}")
+        took = time.perf_counter() - began
+        return Timing(first, took, len(self.application.runs.trace(run.id).verdicts))
+
+
+def main(arguments: Sequence[str] = ()) -> None:
+    """Fills a library, then compares under both ways in which a server's slots get their speed."""
+    parser = argparse.ArgumentParser(description="Against the tutorial's pipeline")
+    parser.add_argument("--posts", type=Path, help="the folder of the tutorial's posts; else text is invented")
+    parser.add_argument("--graders", nargs="*", choices=GRADERS, default=GRADERS)
+    chosen = parser.parse_args(arguments)
+    material = read_posts(chosen.posts) if chosen.posts else invent()
+    with tempfile.TemporaryDirectory() as folder, ProcessPoolExecutor(len(RACES), get_context("spawn")) as processes:
+        _fill(Path(folder), material)
+        race = partial(_race, Path(folder), material.questions, chosen.graders)
+        for (k, shared), rows in zip(RACES, processes.map(race, *zip(*RACES, strict=True)), strict=True):
+            _print(f"k = {k}, prompts 400 tokens/s {'shared by 4 slots' if shared else 'for each of 4 slots'}", rows, k)
+
+
+def _fill(home: Path, material: Material) -> None:
+    application = open_application(Settings(home=home, chat_model="builtin", embedder="builtin"))
+    for name, data in material.documents:
+        if error := application.library.add_bytes(name, data).error:
+            raise SystemExit(error.message)
+    application.close()
+
+
+def _race(
+    home: Path, questions: Sequence[Question], graders: Sequence[GraderKind], k: int, shared: bool
+) -> dict[str, list[Measured]]:
+    """Every question to every contender in turn; the first question warms up and is not counted."""
+    with _contenders(home, questions, graders, k, shared) as contenders:
+        rows: dict[str, list[Measured]] = {name: [] for name in contenders}
+        for number, question in enumerate(questions):
+            for name, (contender, ollama) in contenders.items():
+                before = len(ollama.served)
+                timing = contender.ask(question.text)
+                served = ollama.served[before:]
+                if number:
+                    rows[name].append(Measured(timing, len(served), sum(request.processed for request in served)))
+    return rows
+
+
+@contextmanager
+def _contenders(
+    home: Path, questions: Sequence[Question], graders: Sequence[GraderKind], k: int, shared: bool
+) -> Iterator[dict[str, tuple[Contender, TimedOllama]]]:
+    """Each with a server of its own; the first is the baseline."""
+    with ExitStack() as opened:
+
+        def open_both() -> tuple[Application, TimedOllama]:
+            ollama = opened.enter_context(TimedOllama(shared=shared, script=partial(answer_by, questions)))
+            settings = Settings(home=home, chat_model=f"ollama:{MODEL}", embedder="builtin", ollama_host=ollama.url)
+            application = open_application(settings)
+            opened.callback(application.close)
+            return application, ollama
+
+        application, ollama = open_both()
+        pipeline = TutorialPipeline(MODEL, ollama.url, partial(_texts, LibraryRetriever(application.library), k))
+        contenders: dict[str, tuple[Contender, TimedOllama]] = {"tutorial": (Tutorial(pipeline), ollama)}
+        for grader, refine in product(graders, (True, False)):
+            application, ollama = open_both()
+            options = RunOptions(k=k, grader=grader, refine=refine)
+            contenders[f"{grader}, {'refined' if refine else 'not refined'}"] = Ours(application, options), ollama
+        yield contenders
+
+
+def _texts(retriever: LibraryRetriever, k: int, question: str) -> list[str]:
+    return [passage.text for passage in retriever.retrieve(question, RunOptions(k=k))]
+
+
+def _print(title: str, rows: dict[str, list[Measured]], k: int) -> None:
+    """Medians, and how many times faster each is than the first row."""
+    print(
+        f"\n{title}\n{'':24}{'first s':>9}{'ratio':>7}{'end s':>9}{'ratio':>7}{'requests':>10}{'tokens':>8}  verdicts"
+    )
+    baseline = next(iter(rows.values()))
+    first, end = _medians(baseline)
+    for name, measured in rows.items():
+        own_first, own_end = _medians(measured)
+        requests = statistics.median(one.requests for one in measured)
+        tokens = statistics.median(one.processed for one in measured)
+        every = "all" if all(one.timing.verdicts == k for one in measured) else "NOT ALL"
+        print(
+            f"{name:24}{own_first:>9.2f}{first / own_first:>7.2f}{own_end:>9.2f}{end / own_end:>7.2f}"
+            f"{requests:>10.0f}{tokens:>8.0f}  {every}"
+        )
+
+
+def _medians(measured: Sequence[Measured]) -> tuple[float, float]:
+    timings = [one.timing for one in measured]
+    return statistics.median(one.first for one in timings), statistics.median(one.end for one in timings)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
