@@ -88,25 +88,18 @@ def answer_by(questions: Sequence[Question], asked: Asked) -> Say:
     if isinstance(schema, dict):
         return Say(json.dumps(_filled(schema["properties"], question, asked.prompt)))
     if asked.body.get("logprobs"):
-        return (
-            Say("Yes", alternatives={"Yes": -0.02, "No": -4.0})
-            if holds
-            else Say("No", alternatives={"No": -0.02, "Yes": -4.0})
-        )
+        likely, other = ("Yes", "No") if holds else ("No", "Yes")
+        return Say(likely, alternatives={likely: -0.02, other: -4.0})
     return Say(_ANSWER)
 
 
 def _filled(properties: dict[str, Any], question: Question, prompt: str) -> dict[str, Any]:
-    """The object that a grader or refiner asks for: kept parts, points for each number, or a verdict with its reason."""
+    """What a grader or refiner asks for: kept parts, points for each number, or a verdict with its reason."""
     holding = {n for n, text in _PART.findall(prompt) if question.gold.lower() in text.lower()}
     if "keep" in properties:
         return {"keep": [int(n) for n in holding]}
     if "verdict" not in properties:
         return {n: 9 if n in holding else 1 for n in properties}
     holds = question.gold.lower() in prompt.lower()
-    said = {
-        "sentence": _SENTENCE if holds else "",
-        "reason": _YES if holds else _NO,
-        "verdict": "yes" if holds else "no",
-    }
-    return {name: said[name] for name in properties}
+    sentence, reason, verdict = (_SENTENCE, _YES, "yes") if holds else ("", _NO, "no")
+    return {name: {"sentence": sentence, "reason": reason, "verdict": verdict}[name] for name in properties}
