@@ -12,7 +12,7 @@ from pages.parts import markdown
 from pages.parts.resources import warm_up
 
 ICON = Path(__file__).parent / "pages" / "parts" / "icon.png"
-WIDE = {"Documents"}
+WIDE = {"Documents", "Compare"}
 
 _log = logging.getLogger(__name__)
 
@@ -35,6 +35,13 @@ def main() -> None:
                 icon=":material/manage_search:",
                 url_path="retrieval",
                 visibility="hidden",  # reached from Documents
+            ),
+            st.Page(
+                "pages/compare/page.py",
+                title="Compare",
+                icon=":material/compare_arrows:",
+                url_path="compare",
+                visibility="hidden",  # reached from an answer
             ),
             st.Page("pages/settings/page.py", title="Settings", icon=":material/tune:", url_path="settings"),
         ],

@@ -7,27 +7,23 @@ from dataclasses import replace
 import streamlit as st
 
 from crag.runs import Trace
-from crag.types import Citation, Message, RunOptions
-from pages.chat import state
-from pages.chat.questions import ask
+from crag.types import Citation
+from pages.chat import actions, consent, state, versions
+from pages.chat.questions import answer_again, search_for
 from pages.parts import markdown, setup, words
-from pages.parts.components import copy_button
-from pages.parts.resources import application, checks, models
+from pages.parts.resources import checks
 
 AVATAR = ":material/fact_check:"
-_AGAIN = "Same settings"
 _NEAREST = 4
+_SEARCHED = 3
 
 
-def draw(message: Message, trace: Trace, *, last: bool) -> None:
+def draw(run_id: str, trace: Trace, *, last: bool) -> None:
     """The content of an answer's message; the last one of a conversation has its actions."""
-    run_id = message.run_id or ""
     _headline(run_id, trace)
+    versions.draw(run_id)
     if trace.text:
-        bare = [item.sentence for item in trace.sentences if item.strength == "unsupported"]
-        known = {cited.n: cited for cited in trace.citations}
-        answered = trace.outcome != "not_answered"
-        st.markdown(markdown.answer(trace.text, known, run_id, bare if answered else ()), anchors=False)
+        draw_text(run_id, trace)
     _notes(trace)
     if trace.citations:
         _sources(run_id, trace)
@@ -36,8 +32,23 @@ def draw(message: Message, trace: Trace, *, last: bool) -> None:
     if trace.state == "failed":
         _failed_ways_out(run_id, trace)
     if last:
+        _without_source(run_id, trace)
         _engine_notice(run_id, trace)
-        _actions(run_id, trace)
+        actions.draw(run_id, trace)
+
+
+def draw_waiting(run_id: str, trace: Trace) -> None:
+    """The content of the message of an answer that waits for a person to decide about the web."""
+    _headline(run_id, trace)
+    versions.draw_earlier(run_id)
+    consent.draw(run_id, trace)
+
+
+def draw_text(run_id: str, trace: Trace) -> None:
+    """The answer itself, its citations as links, its sentences without support marked."""
+    known = {cited.n: cited for cited in trace.citations}
+    checked = () if trace.outcome == "not_answered" else trace.sentences
+    st.markdown(markdown.answer(trace.text, known, run_id, checked), anchors=False)
 
 
 def sentence_of_outcome(trace: Trace) -> str:
@@ -47,9 +58,14 @@ def sentence_of_outcome(trace: Trace) -> str:
     return f"Answer ready, {words.outcome_word(trace.outcome)}, {words.count(len(trace.citations), 'source')}"
 
 
+def headline(trace: Trace) -> str:
+    """Where the answer comes from, as a badge, and the facts beside it."""
+    return f"{_badge(trace)} {words.grey(' · '.join(_facts(trace)))}"
+
+
 def _headline(run_id: str, trace: Trace) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(f"{_badge(trace)} {words.grey(' · '.join(_facts(trace)))}", width="content")
+        st.markdown(headline(trace), width="content")
         st.button(
             "Trace",
             icon=":material/account_tree:",
@@ -70,14 +86,21 @@ def _badge(trace: Trace) -> str:
         return ":red-badge[:material/error: not answered]"
     if trace.state in {"stopped", "interrupted"}:
         return f":gray-badge[:material/stop_circle: {trace.state}]"
+    if trace.waiting and trace.waiting.from_answer:
+        return ":orange-badge[:material/link_off: no source]"
+    if trace.waiting and trace.action == "ambiguous":
+        return ":orange-badge[:material/contrast: partly in your documents]"
     return words.outcome_badge(trace.outcome or "not_answered")
 
 
 def _facts(trace: Trace) -> list[str]:
+    if trace.waiting and trace.waiting.from_answer:
+        return ["a sentence of the answer rests on nothing that was found"]
     facts = [f"retrieval {trace.action}"] if trace.action else []
     library, web = trace.found.get("library", ()), trace.found.get("web", ())
     used = {cited.passage_id for cited in trace.citations}
-    if trace.outcome == "not_answered" and library:
+    refused = trace.outcome == "not_answered" or (trace.waiting and trace.action == "incorrect")
+    if refused and library:
         nearest = f"none of the {len(library)} nearest passages answers" if len(library) > 1 else "it does not answer"
         facts.append(f"{nearest} this")
     elif used & set(web):
@@ -105,6 +128,28 @@ def _notes(trace: Trace) -> None:
         notes.append(f"{left_out} did not fit the window of {trace.prompt.window:,} tokens and were left out.")
     for note in notes:
         st.caption(f":material/info: {markdown.label(note)}")
+
+
+def _without_source(run_id: str, trace: Trace) -> None:
+    """Sentences that nothing carries can be looked up, one search each; said how, where no search is set up."""
+    bare = [one.sentence for one in trace.sentences if one.strength == "unsupported"]
+    if not bare or trace.outcome == "not_answered":
+        return
+    if not state.web_is_there():
+        count = words.count(len(bare), "sentence")
+        st.caption(f"{count} without a source. A web search could look for one: put TAVILY_API_KEY into .env.")
+        return
+    with st.container(gap="xsmall"):
+        for index, sentence in enumerate(bare[:_SEARCHED]):
+            which = "the sentence without a source" if len(bare) == 1 else f"“{markdown.label(sentence, 60)}”"
+            st.button(
+                f"Search the web for {which}",
+                icon=":material/travel_explore:",
+                type="tertiary",
+                key=f"look-{run_id}-{index}",
+                on_click=search_for,
+                args=(run_id, sentence),
+            )
 
 
 def _engine_notice(run_id: str, trace: Trace) -> None:
@@ -152,100 +197,33 @@ def _ways_out(run_id: str, trace: Trace) -> None:
                     args=(run_id, passage.id),
                 )
     with st.container(horizontal=True):
-        if trace.options.web == "off" and trace.wants_web and web_is_there():
+        if trace.wants_web and not trace.query_sent and state.web_is_there():
             st.button(
                 "Allow web search and try again",
                 icon=":material/public:",
                 key=f"web-{run_id}",
-                on_click=ask,
-                args=(trace.question, replace(trace.options, web="auto")),
+                on_click=answer_again,
+                args=(run_id, replace(trace.options, web="ask")),
             )
         if st.button("Add documents", icon=":material/folder_open:", key=f"add-{run_id}"):
             st.switch_page("pages/documents/page.py")
 
 
 def _failed_ways_out(run_id: str, trace: Trace) -> None:
-    question, options = trace.question, trace.options
+    options = trace.options
     with st.container(horizontal=True):
         st.button(
             "Try again",
             icon=":material/refresh:",
             key=f"retry-{run_id}",
-            on_click=ask,
-            args=(question, options),
+            on_click=answer_again,
+            args=(run_id, options),
         )
         if options.model != "builtin":
             st.button(
                 "Answer with the built-in engine",
                 icon=":material/memory:",
                 key=f"builtin-{run_id}",
-                on_click=ask,
-                args=(question, replace(options, model="builtin")),
+                on_click=answer_again,
+                args=(run_id, replace(options, model="builtin")),
             )
-
-
-def _actions(run_id: str, trace: Trace) -> None:
-    question, options = trace.question, trace.options
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.feedback("thumbs", key=f"thumbs-{run_id}", default=_given(run_id), on_change=_thumb, args=(run_id,))
-        if trace.text:
-            copy_button(trace.text, key=f"copy-{run_id}")
-        choices = again_choices(options)
-        st.menu_button(
-            "Again",
-            list(choices),
-            icon=":material/refresh:",
-            type="tertiary",
-            key=f"again-{run_id}",
-            on_click=_again_with,
-            args=(f"again-{run_id}", question, options),
-        )
-
-
-def again_choices(options: RunOptions) -> dict[str, RunOptions]:
-    """What `Again` offers, by the words of its menu: the same settings, another model, another policy."""
-    choices = {_AGAIN: options}
-    used = application().model_choice().name if options.model == "auto" else options.model
-    for model in models():
-        if model.name != used:
-            choices[f"With {markdown.label(model.label, 60)}"] = replace(options, model=model.name)
-    for policy, (name, meaning) in words.POLICIES.items():
-        if policy != options.policy:
-            choices[f"Policy {name} {words.grey(meaning)}"] = replace(options, policy=policy, preset="")
-    return choices
-
-
-def web_is_there() -> bool:
-    """Whether a web search is set up."""
-    return any(check.name == "Web search" and check.status == "ok" for check in checks())
-
-
-def _again_with(key: str, question: str, options: RunOptions) -> None:
-    ask(question, again_choices(options)[st.session_state[key]])
-
-
-def _given(run_id: str) -> int | None:
-    helpful = application().conversations.feedback(run_id)
-    return None if helpful is None else int(helpful)
-
-
-def _thumb(run_id: str) -> None:
-    value = st.session_state[f"thumbs-{run_id}"]
-    if value is None:
-        return
-    application().conversations.give_feedback(run_id, bool(value))
-    if value == 0:
-        st.session_state.asks_why = run_id
-
-
-def ask_why(run_id: str) -> None:
-    """A small dialog: what was wrong with the answer."""
-
-    def content() -> None:
-        reason = st.text_area("What was wrong?", height=90, max_chars=500, placeholder="It missed the second failure")
-        if st.button("Send", icon=":material/send:"):
-            application().conversations.give_feedback(run_id, helpful=False, reason=reason)
-            st.session_state.pop("asks_why", None)
-            st.rerun()
-
-    st.dialog("Thank you", on_dismiss=lambda: st.session_state.pop("asks_why", None))(content)()

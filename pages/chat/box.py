@@ -9,24 +9,26 @@ from streamlit.delta_generator import DeltaGenerator
 
 from crag.errors import CragError
 from crag.runs.run import Run
-from crag.types import PolicyName, RunOptions
+from crag.types import RunOptions, WebMode
 from pages.chat import state
-from pages.chat.answer import web_is_there
 from pages.chat.questions import BOX, stop, submitted
 from pages.parts import markdown, words
 from pages.parts.adding import UPLOAD_TYPES
 from pages.parts.resources import application, models
 
 _EVERYTHING = "All documents"
-_WEB = {
-    f"Off {words.grey('only your documents are used')}": "off",
-    f"On {words.grey('when the documents do not answer, the rewritten question goes to Tavily')}": "auto",
+_WEB_CHIP: dict[WebMode, tuple[str, str]] = {
+    "off": ("off", ":material/public_off:"),
+    "ask": ("ask", ":material/public:"),
+    "auto": ("on", ":material/public:"),
 }
-_K = (1, 20)
 
 
-def draw(active: Run | None) -> DeltaGenerator:
-    """Draw it at the bottom of the page; returns the row of the chips, where what is invisible takes no room."""
+def draw(active: Run | None, *, waits: bool) -> DeltaGenerator:
+    """Draw it at the bottom of the page; returns the row of the chips, where what is invisible takes no room.
+
+    `waits` says that the active run waits for a person: what is asked meanwhile is asked after it.
+    """
     options = state.options()
     with st.bottom:
         with st.container(horizontal=True, vertical_alignment="center", wrap=False):
@@ -46,7 +48,7 @@ def draw(active: Run | None) -> DeltaGenerator:
                     args=(active.id,),
                 )
         st.chat_input(
-            "Ask your documents",
+            "Decide about the web search first; a question sent now waits" if waits else "Ask your documents",
             key=BOX,
             accept_file="multiple",
             file_type=UPLOAD_TYPES,
@@ -118,11 +120,12 @@ def _only(source_ids: tuple[str, ...]) -> str:
 
 
 def _web_chip(options: RunOptions) -> None:
-    on = options.web != "off" and web_is_there()
+    word, icon = _WEB_CHIP[options.web if state.web_is_there() else "off"]
     st.menu_button(
-        f"Web: {'on' if on else 'off'}",
-        list(_WEB),
-        icon=":material/public:" if on else ":material/public_off:",
+        f"Web: {word}",
+        list(words.WEB_MODES),
+        format_func=lambda mode: f"{words.WEB_MODES[mode][0]} {words.grey(words.WEB_MODES[mode][1])}",
+        icon=icon,
         type="tertiary",
         wrap=False,
         key="chip_web",
@@ -131,8 +134,8 @@ def _web_chip(options: RunOptions) -> None:
 
 
 def _choose_web() -> None:
-    chosen = _WEB[st.session_state.chip_web]
-    if chosen != "off" and not web_is_there():
+    chosen: WebMode = st.session_state.chip_web
+    if chosen != "off" and not state.web_is_there():
         st.session_state.refused = "Web search is not set up: put TAVILY_API_KEY into .env and start again."
         return
     state.change_options(web=chosen)
@@ -147,44 +150,3 @@ def _options_chip(options: RunOptions) -> None:
         key="chip_options",
         on_click=lambda: st.session_state.update(options_open=True),
     )
-
-
-def draw_options() -> None:
-    """The drawer behind the last chip."""
-    st.dialog("This conversation", icon=":material/tune:", position="right", width=480, on_dismiss=close_options)(
-        _options_drawer
-    )()
-
-
-def close_options() -> None:
-    """The drawer was closed."""
-    st.session_state.pop("options_open", None)
-
-
-def _options_drawer() -> None:
-    options = state.options()
-    policies: list[PolicyName] = list(words.POLICIES)
-    st.radio(
-        "Policy",
-        policies,
-        index=policies.index(options.policy),
-        format_func=lambda name: words.POLICIES[name][0],
-        captions=[words.POLICIES[name][1] for name in policies],
-        key="option_policy",
-        on_change=lambda: state.change_options(policy=st.session_state.option_policy, preset=""),
-    )
-    st.slider(
-        "Passages to grade (k)",
-        *_K,
-        value=options.k,
-        key="option_k",
-        on_change=lambda: state.change_options(k=st.session_state.option_k, preset=""),
-    )
-    st.toggle(
-        "Refine knowledge",
-        value=options.refine,
-        help="Passages are cut into strips, and only the strips that help to answer are used.",
-        key="option_refine",
-        on_change=lambda: state.change_options(refine=st.session_state.option_refine, preset=""),
-    )
-    st.caption("These belong to this conversation and count from the next question on.")

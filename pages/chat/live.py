@@ -14,9 +14,9 @@ from streamlit.delta_generator import DeltaGenerator
 
 from crag.runs import Trace
 from crag.runs.run import Run
-from pages.chat import state
-from pages.parts import markdown, words
-from pages.parts.trace import TraceDrawing, progress
+from pages.chat import state, versions
+from pages.parts import markdown, steps, words
+from pages.parts.trace import TraceDrawing
 
 _SLICE = 0.4  # after half a second Streamlit would lay its own running sign over the header
 _FIRST_SLICE = 0.25
@@ -27,7 +27,7 @@ _FRAME = 1 / 15
 
 @dataclass(slots=True)
 class Followed:
-    """The trace of a run as far as this session has seen it."""
+    """The trace of a run as far as this session has seen it; once it waited for a person it goes on as another."""
 
     run_id: str
     number: int = 0
@@ -70,12 +70,14 @@ class _Slices:
             st.rerun()
         followed = _followed(self.run)
         followed.take(self.run, seconds=0)
-        _leave_when_ended(followed)
+        _leave_at_rest(followed)
         drawing = TraceDrawing(followed.trace, self.run.id, state.passage_opener(self.run.id))
         if self.trace_place is not None:
             with self.trace_place:
                 drawing.draw()
         status = st.markdown(_status(followed.trace))
+        if followed.trace.parent:
+            versions.draw_earlier(self.run.id)
         text = st.markdown(_text(followed), anchors=False) if followed.trace.text else st.skeleton(height=64)
         changed = self._follow(followed, drawing, status, text, until)
         if changed and not first:
@@ -89,7 +91,7 @@ class _Slices:
         while (began := time.monotonic()) < until:
             if not followed.take(self.run, seconds=_FRAME):
                 continue
-            _leave_when_ended(followed)
+            _leave_at_rest(followed)
             if followed.outline != outline:
                 return True
             status.markdown(_status(followed.trace))
@@ -107,7 +109,7 @@ def _followed(run: Run) -> Followed:
     return followed
 
 
-def _leave_when_ended(followed: Followed) -> None:
+def _leave_at_rest(followed: Followed) -> None:
     if followed.trace.state != "running":
         st.session_state.pop("followed", None)
         st.rerun()
@@ -116,7 +118,7 @@ def _leave_when_ended(followed: Followed) -> None:
 def _status(trace: Trace) -> str:
     if not trace.steps:
         return ":small[:shimmer[Getting ready]]"
-    return f":small[:shimmer[{words.DOING[trace.steps[-1].node]}]] {words.grey(progress(trace))}"
+    return f":small[:shimmer[{words.DOING[trace.steps[-1].node]}]] {words.grey(steps.progress(trace))}"
 
 
 def _text(followed: Followed) -> str:

@@ -6,8 +6,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from crag.runs.run import Run
-from crag.types import Conversation, Message
-from pages.chat import answer, box, conversations, live, questions, sidebar, start, state
+from crag.types import Conversation, Message, Ruling
+from pages.chat import actions, answer, box, conversations, live, options, questions, sidebar, start, state
 from pages.parts import markdown, setup, source
 from pages.parts.components import cited, page_glue
 from pages.parts.device import is_phone
@@ -19,19 +19,21 @@ def main() -> None:
     questions.ask_waiting()
     conversation = state.current()
     active = application().runs.active(conversation.id) if conversation else None
+    asks = active if active is not None and application().runs.trace(active.id).waiting else None
+    live_run = None if asks else active
     messages = _messages(conversation)
     if conversation:
         st.set_page_config(page_title=f"{conversation.title[:80]} · CRAG Chat")
-    trace_place = sidebar.draw(active, messages[-1].run_id if messages else None)
-    with box.draw(active):
+    trace_place = sidebar.draw(live_run, messages[-1].run_id if messages else None)
+    with box.draw(active, waits=asks is not None):
         page_glue(_status(messages, active), (messages[-1].run_id or "") if messages else "", _open_cited)
     questions.show_refusal()
     _draw_dialog()
-    live_place = _draw_messages(conversation, messages, active)
-    _draw_waiting()
-    if active is not None and live_place is not None:
+    live_place = _draw_messages(conversation, messages, live_run)
+    _draw_waiting(asks)
+    if live_run is not None and live_place is not None:
         with live_place:
-            live.draw(active, trace_place)
+            live.draw(live_run, trace_place)
 
 
 def _messages(conversation: Conversation | None) -> list[Message]:
@@ -42,7 +44,7 @@ def _messages(conversation: Conversation | None) -> list[Message]:
 
 
 def _draw_messages(
-    conversation: Conversation | None, messages: list[Message], active: Run | None
+    conversation: Conversation | None, messages: list[Message], live_run: Run | None
 ) -> DeltaGenerator | None:
     """Every message; returns the place of the one that is being written."""
     if conversation is None or not messages:
@@ -54,13 +56,21 @@ def _draw_messages(
     for message in messages:
         if message.role == "user":
             _draw_question(message.text)
-        elif active is not None and message.run_id == active.id:
+        elif live_run is not None and message.run_id == live_run.id:
             live_place = st.chat_message("assistant", avatar=answer.AVATAR)
         else:
             with st.chat_message("assistant", avatar=answer.AVATAR):
-                trace = application().runs.trace(message.run_id or "")
-                answer.draw(message, trace, last=message is messages[-1])
+                _draw_answer(message, last=message is messages[-1])
     return live_place
+
+
+def _draw_answer(message: Message, *, last: bool) -> None:
+    run_id = message.run_id or ""
+    trace = application().runs.trace(run_id)
+    if trace.waiting:
+        answer.draw_waiting(run_id, trace)
+    else:
+        answer.draw(run_id, trace, last=last)
 
 
 def _draw_question(text: str) -> None:
@@ -68,13 +78,17 @@ def _draw_question(text: str) -> None:
         st.markdown(markdown.paragraphs(text), anchors=False)
 
 
-def _draw_waiting() -> None:
-    """The question that was sent while another one is answered or while its files are read."""
+def _draw_waiting(asks: Run | None) -> None:
+    """The question that was sent while another one is answered, waits for a person, or while its files are read."""
     waiting = st.session_state.get("waiting")
     if waiting is None:
         return
     _draw_question(waiting)
-    reason = "its files are read first" if st.session_state.get("files_first") else "asked when this answer is done"
+    reason = "asked when this answer is done"
+    if asks is not None:
+        reason = "decide about the web search first"
+    elif st.session_state.get("files_first"):
+        reason = "its files are read first"
     st.caption(f":material/hourglass_empty: Waiting: {reason}.")
     st.fragment(_look_again, run_every=1.0)()
 
@@ -90,11 +104,13 @@ def _draw_dialog() -> None:
     if "editing" in remembered:
         conversations.draw_dialog()
     elif "asks_why" in remembered:
-        answer.ask_why(remembered.asks_why)
+        actions.ask_why(remembered.asks_why)
     elif "options_open" in remembered:
-        box.draw_options()
+        options.draw_options()
+    elif "comparing" in remembered:
+        options.draw_comparison()
     elif "source" in remembered:
-        source.open_drawer(remembered.source, state.close_source, _only)
+        source.open_drawer(remembered.source, source.Actions(state.close_source, _only, _overrule))
     elif "trace_open" in remembered and is_phone():
         _trace_drawer(remembered.trace_open)
     elif "mending" in remembered:
@@ -117,6 +133,11 @@ def _only(source_id: str) -> None:
     state.close_drawers()
 
 
+def _overrule(run_id: str, passage_id: int, ruling: Ruling) -> None:
+    questions.overrule(run_id, passage_id, ruling)
+    state.close_drawers()
+
+
 def _open_cited() -> None:
     if clicked := cited():
         run_id, number = clicked
@@ -133,7 +154,8 @@ def _show_earlier() -> None:
 
 def _status(messages: list[Message], active: Run | None) -> str:
     if active is not None:
-        return "Working on the answer"
+        waiting = application().runs.trace(active.id).waiting
+        return "Waiting for you: may this query go to the web?" if waiting else "Working on the answer"
     if not messages or not messages[-1].run_id:
         return ""
     return answer.sentence_of_outcome(application().runs.trace(messages[-1].run_id))

@@ -1,13 +1,15 @@
-"""Asking, asking again and stopping: what the question box and the buttons set in motion."""
+"""Asking, correcting, deciding about the web and stopping: what the question box and the buttons set in motion."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
 
 from crag.errors import CragError
-from crag.types import DEFAULT_COLLECTION, RunOptions
+from crag.runs.run import Run
+from crag.types import DEFAULT_COLLECTION, Ruling, RunOptions
 from pages.chat import state
 from pages.parts import markdown
 from pages.parts.resources import application
@@ -23,12 +25,43 @@ def ask(question: str, options: RunOptions | None = None) -> None:
     if application_.runs.active(conversation.id) or st.session_state.get("files_first"):
         st.session_state.waiting = question
         return
+    _begin(lambda: application_.runs.start(conversation.id, question, options or conversation.options))
+
+
+def answer_again(run_id: str, options: RunOptions) -> str | None:
+    """Make another version of an answer, under these options; returns its run."""
+    return _begin(lambda: application().runs.ask_again(run_id, options))
+
+
+def overrule(run_id: str, passage_id: int, ruling: Ruling) -> None:
+    """Make another version of an answer, with a person's word on a passage above the grader's."""
+    _begin(lambda: application().runs.overrule(run_id, {passage_id: ruling}))
+
+
+def search_for(run_id: str, sentence: str) -> None:
+    """Make another version of an answer, for which the web is asked about a sentence of it."""
+    _begin(lambda: application().runs.search_for(run_id, sentence))
+
+
+def decide_web(run_id: str, query: str | None) -> None:
+    """Let a run that waits send this query, or answer from the documents only."""
+    _begin(lambda: application().runs.answer_consent(run_id, query))
+
+
+def show_version(run_id: str) -> None:
+    """Make this version of an answer the one that its message shows."""
+    application().runs.show_version(run_id)
+    state.show_trace(run_id)
+
+
+def _begin(begin: Callable[[], Run]) -> str | None:
     try:
-        run = application_.runs.start(conversation.id, question, options or conversation.options)
+        run = begin()
     except CragError as error:
         st.session_state.refused = str(error)
-        return
+        return None
     state.show_trace(run.id)
+    return run.id
 
 
 def submitted() -> None:

@@ -11,7 +11,7 @@ import streamlit as st
 from crag.conversations import Conversations
 from crag.errors import NotFound
 from crag.types import Conversation, RunOptions
-from pages.parts.resources import application
+from pages.parts.resources import application, checks
 from pages.parts.source import SourceView
 
 TRACE, CONVERSATIONS = "Trace", "Conversations"
@@ -46,13 +46,23 @@ def open_conversation(conversation_id: str | None) -> None:
 def ask_only(source_ids: Sequence[str]) -> None:
     """Begin a new conversation whose questions are kept to these documents."""
     open_conversation(None)
-    st.session_state.new_options = RunOptions(source_ids=tuple(source_ids))
+    st.session_state.new_options = replace(new_options(), source_ids=tuple(source_ids))
 
 
 def options() -> RunOptions:
     """What the next question runs under."""
     conversation = current()
-    return conversation.options if conversation else st.session_state.get("new_options", RunOptions())
+    return conversation.options if conversation else st.session_state.get("new_options", new_options())
+
+
+def new_options() -> RunOptions:
+    """What a new conversation begins with: where a web search is set up, it is offered, and never made unasked."""
+    return RunOptions(web="ask" if web_is_there() else "off")
+
+
+def web_is_there() -> bool:
+    """Whether a web search is set up."""
+    return any(check.name == "Web search" and check.status == "ok" for check in checks())
 
 
 def change_options(**changes: Any) -> None:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
-from crag.types import Citation
+from crag.types import Citation, Strength, Support
 
 JOINER = "\u2060"
 _LABEL_LENGTH = 300
@@ -26,8 +26,10 @@ _CODE = re.compile(r"(```.*?(?:```|\Z)|`[^`\n]+`)", re.DOTALL)
 _CITATION = re.compile(r"\[(\d{1,3})\]")
 _DIRECTIVE = re.compile(rf"(\\*):(?={JOINER})")
 _END_OF_ROW = re.compile(r"\s*\|?$")
-_UNSUPPORTED = "\ue000"
-_UNSUPPORTED_BADGE = " :orange-badge[:material/link_off: no source]"
+_MARKS: dict[Strength, tuple[str, str]] = {  # a character that no text of others holds any more, and what it becomes
+    "unsupported": ("\ue000", " :orange-badge[:material/link_off: no source]"),
+    "weak": ("\ue001", " :gray-badge[:material/contrast: weak source]"),
+}
 _BREAKS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\](?=\\*[(\[:])"), rf"]{JOINER}"),  # links, images, references and their definitions
     (re.compile(r"<(?=[A-Za-z/!?])"), f"<{JOINER}"),  # HTML and <addresses>
@@ -79,16 +81,17 @@ def answer(
     text: str,
     citations: Mapping[int, Citation] | None = None,
     anchor: str = "",
-    unsupported: Collection[str] = (),
+    sentences: Sequence[Support] = (),
 ) -> str:
     """A model's Markdown: formatting stays, but no image, HTML, directive or formula, and no link but its citations.
 
-    `[n]` becomes a link to `#cite-<anchor>-<n>` for each n in `citations`. Sentences in `unsupported` get a badge.
+    `[n]` becomes a link to `#cite-<anchor>-<n>` for each n in `citations`. `sentences` that nothing carries, or only
+    weakly, get a badge.
     """
     marked = visible(text)
-    for sentence in unsupported:
-        in_row = _END_OF_ROW.sub(lambda end: f"{_UNSUPPORTED}{end.group()}", sentence, count=1)
-        marked = marked.replace(sentence, in_row, 1)
+    for one in sentences:
+        if one.strength in _MARKS:
+            marked = _mark(marked, visible(one.sentence), _MARKS[one.strength][0])
     known = citations or {}
 
     def link(match: re.Match[str]) -> str:
@@ -97,12 +100,25 @@ def answer(
 
     parts = _CODE.split(marked)
     drawn = [_calm(part) if index % 2 else _prose(part, link) for index, part in enumerate(parts)]
-    return "".join(drawn).replace(_UNSUPPORTED, _UNSUPPORTED_BADGE)
+    done = "".join(drawn)
+    for mark, badge in _MARKS.values():
+        done = done.replace(mark, badge)
+    return done
 
 
 def place(title: str, page: int | None) -> str:
     """Where a passage stands: its document and, where there are pages, the page."""
     return title if page is None else f"{title} · p. {page}"
+
+
+def _mark(text: str, sentence: str, mark: str) -> str:
+    """The text with a mark behind a sentence of it, however it was spaced; in a table before the end of the row."""
+    spaced = r"\s*".join(map(re.escape, sentence.split()))
+    found = re.search(spaced, text) if spaced else None
+    if found is None:
+        return text
+    in_row = _END_OF_ROW.sub(lambda end: f"{mark}{end.group()}", found.group(), count=1)
+    return text[: found.start()] + in_row + text[found.end() :]
 
 
 def _escape(line: str) -> str:

@@ -11,12 +11,16 @@ import streamlit as st
 
 from crag.errors import CragError
 from crag.runs import Trace
-from crag.types import Passage, Strip
-from pages.parts import markdown, words
+from crag.types import Passage, Ruling, Strip, Verdict
+from pages.parts import markdown, steps, words
 from pages.parts.device import is_phone
 from pages.parts.resources import application
 
 _CONTEXT_LENGTH = 6_000
+_RULINGS: dict[Ruling, tuple[str, str]] = {
+    "use": ("Use it", ":material/add:"),
+    "drop": ("Drop it", ":material/remove:"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +32,29 @@ class SourceView:
     quote: str = ""
 
 
-def open_drawer(view: SourceView, on_close: Callable[[], None], on_only: Callable[[str], None]) -> None:
-    """Draw the drawer over the page; `on_only` gets the source's id when the next questions shall stay within it."""
+@dataclass(frozen=True, slots=True)
+class Actions:
+    """What a person can do from the drawer.
+
+    `only` gets the source's id when the next questions shall stay within it; `overrule` the run, the passage and what
+    was decided of it.
+    """
+
+    close: Callable[[], None]
+    only: Callable[[str], None]
+    overrule: Callable[[str, int, Ruling], None]
+
+
+def open_drawer(view: SourceView, actions: Actions) -> None:
+    """Draw the drawer over the page."""
     trace = application().runs.trace(view.run_id)
     passage = trace.passages.get(view.passage_id)
     if passage is None:
         return
     icon = ":material/public:" if passage.origin == "web" else ":material/description:"
     title = markdown.label(passage.title, 120) or "Untitled"
-    dialog = st.dialog(title, width=720, position="right", icon=icon, on_dismiss=on_close)
-    dialog(_draw)(view, trace, passage, on_only)
+    dialog = st.dialog(title, width=720, position="right", icon=icon, on_dismiss=actions.close)
+    dialog(_draw)(view, trace, passage, actions)
 
 
 def open_passage(passage_id: int, on_close: Callable[[], None]) -> None:
@@ -53,18 +70,44 @@ def _draw_alone(passage: Passage | None) -> None:
         _draw_original(SourceView("", passage.id), passage, ())
 
 
-def _draw(view: SourceView, trace: Trace, passage: Passage, on_only: Callable[[str], None]) -> None:
+def _draw(view: SourceView, trace: Trace, passage: Passage, actions: Actions) -> None:
     verdict, cut = trace.verdicts.get(passage.id), trace.strips.get(passage.id, ())
-    reason = markdown.label(verdict.reason) if verdict else ""
-    st.markdown(f"{words.verdict_badge(verdict)} :small[{reason}]")
+    st.markdown(f"{words.verdict_badge(verdict)} :small[{_why(verdict, trace)}]")
     if passage.origin == "web":
         st.text(passage.location)  # as it is, to be read and copied
+    with st.container(horizontal=True, vertical_alignment="center"):
+        _rulings(view, trace, actions)
+        if passage.origin == "library" and st.button(
+            "Only this document", icon=":material/filter_alt:", type="tertiary"
+        ):
+            actions.only(passage.source_id)
+            st.rerun()
+    if passage.origin == "web":
         _text(view, passage, cut)
+    else:
+        _draw_original(view, passage, cut)
+
+
+def _why(verdict: Verdict | None, trace: Trace) -> str:
+    """The grader's reason; where a person overruled it, what the grader had said."""
+    if verdict is None:
+        return ""
+    reason = markdown.label(verdict.reason)
+    if verdict.ruling is None or trace.thresholds is None:
+        return reason
+    return f"The grader says {trace.thresholds.word(verdict.score)}. {reason}"
+
+
+def _rulings(view: SourceView, trace: Trace, actions: Actions) -> None:
+    """What a person can decide against the grader; each answers again, beside the answer that is there."""
+    verdict = trace.verdicts.get(view.passage_id)
+    if verdict is None or trace.state in ("running", "waiting"):
         return
-    if st.button("Only this document", icon=":material/filter_alt:", type="tertiary"):
-        on_only(passage.source_id)
-        st.rerun()
-    _draw_original(view, passage, cut)
+    for ruling, (word, icon) in _RULINGS.items():
+        useless = verdict.word == ("relevant" if ruling == "use" else "irrelevant")
+        if not useless and st.button(f"{word} and answer again", icon=icon, key=f"{ruling}-{view.passage_id}"):
+            actions.overrule(view.run_id, view.passage_id, ruling)
+            st.rerun()
 
 
 def _draw_original(view: SourceView, passage: Passage, cut: Sequence[Strip]) -> None:
@@ -155,11 +198,9 @@ def _text(view: SourceView, passage: Passage, cut: Sequence[Strip]) -> None:
         _context(before[-_CONTEXT_LENGTH:])
     if cut:
         for strip in cut:
-            text = markdown.label(strip.text, 2_000)
-            kept = f":green[:material/check:] {_marked(strip.text, view.quote)}"
-            st.markdown(kept if strip.kept else f":gray[:material/content_cut: ~~{text}~~]")
+            st.markdown(steps.strip_line(strip, view.quote))
     else:
-        st.markdown(_marked(passage.text, view.quote))
+        st.markdown(steps.marked(passage.text, view.quote))
     if after.strip():
         _context(after[:_CONTEXT_LENGTH])
 
@@ -168,10 +209,3 @@ def _context(text: str) -> None:
     """The text around the passage, paragraph by paragraph: a colour ends where a paragraph does."""
     for paragraph in re.split(r"\n\s*\n", text.strip()):
         st.markdown(f":gray[{markdown.paragraphs(paragraph)}]")
-
-
-def _marked(text: str, quote: str) -> str:
-    """The text with the deciding sentence on yellow."""
-    before, found, after = text.partition(quote) if quote else (text, "", "")
-    strong = f":yellow-background[{markdown.label(found, 2_000)}]" if found.strip() else ""
-    return " ".join(part for part in (markdown.paragraphs(before), strong, markdown.paragraphs(after)) if part)

@@ -5,7 +5,19 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from crag.events import Node
-from crag.types import Action, Outcome, PolicyName, Verdict, VerdictWord
+from crag.types import (
+    Action,
+    GraderKind,
+    Outcome,
+    PolicyName,
+    RewriteStyle,
+    Ruling,
+    RunOptions,
+    Verdict,
+    VerdictWord,
+    WebMode,
+)
+from pages.parts import markdown
 
 NODES: dict[Node, str] = {
     "condense_question": "Condense the question",
@@ -45,6 +57,24 @@ POLICIES: dict[PolicyName, tuple[str, str]] = {
     "none": ("Lenient", "the web only when no passage is relevant"),
     "off": ("No grading", "every passage is used, never the web"),
 }
+GRADERS: dict[GraderKind, tuple[str, str]] = {
+    "auto": ("Automatic", "fits the model that answers"),
+    "builtin": ("Built-in", "no model is asked: milliseconds for all passages"),
+    "score": ("One-token score", "one short call for each passage, one token each"),
+    "explained": ("Explained", "one call for each passage, with the reason in words: the slowest"),
+    "listwise": ("All in one call", "one call for all passages together"),
+    "cascade": ("Cascade", "built-in first, a model only for what it leaves open"),
+}
+REWRITES: dict[RewriteStyle, tuple[str, str]] = {
+    "question": ("Question", "a better question"),
+    "keywords": ("Keywords", "three at most, as in the paper"),
+    "none": ("None", "the question as you wrote it"),
+}
+WEB_MODES: dict[WebMode, tuple[str, str]] = {
+    "off": ("Off", "only your documents are used"),
+    "ask": ("Ask first", "you see and edit each query"),
+    "auto": ("On", "when the documents do not answer, the rewritten question goes to Tavily"),
+}
 KINDS = {
     "pdf": "PDF",
     "docx": "Word",
@@ -69,6 +99,10 @@ _VERDICTS: dict[VerdictWord, tuple[str, str]] = {
     "irrelevant": ("red", "cancel"),
     "unknown": ("gray", "help"),
 }
+_RULINGS: dict[Ruling, tuple[str, str, str]] = {
+    "use": ("green", "person_check", "you use it"),
+    "drop": ("red", "person_remove", "you dropped it"),
+}
 _ACTIONS: dict[Action | None, tuple[str, str, str]] = {
     "correct": ("green", "task_alt", "correct"),
     "ambiguous": ("orange", "contrast", "ambiguous"),
@@ -84,11 +118,14 @@ _OUTCOMES: dict[Outcome, tuple[str, str, str]] = {
 
 
 def verdict_badge(verdict: Verdict | None) -> str:
-    """Sign, word and number of a verdict."""
+    """Sign, word and number of a verdict; where a person overruled it their word, with the grader's number beside."""
     if verdict is None:
         return ":gray-badge[:material/pending: not graded]"
-    colour, icon = _VERDICTS[verdict.word]
     score = "" if verdict.score is None else f" {verdict.score:.2f}"
+    if verdict.ruling:
+        colour, icon, word = _RULINGS[verdict.ruling]
+        return f":{colour}-badge[:material/{icon}: {word}]{grey(score)}"
+    colour, icon = _VERDICTS[verdict.word]
     return f":{colour}-badge[:material/{icon}: {verdict.word}{score}]"
 
 
@@ -107,6 +144,15 @@ def outcome_badge(outcome: Outcome) -> str:
 def outcome_word(outcome: Outcome) -> str:
     """Where an answer comes from, in words alone."""
     return _OUTCOMES[outcome][2]
+
+
+def threshold_origin(options: RunOptions, *, calibrated: bool) -> str:
+    """Where the thresholds come from that turn scores into words; safe Markdown."""
+    if options.thresholds is not None:
+        return "set for this conversation"
+    if calibrated:
+        return f"calibrated for {markdown.label(options.collection, 40) or 'all documents'}"
+    return "the grader's own"
 
 
 def grey(text: str) -> str:

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from crag.types import RunOptions
-from pages.chat.answer import again_choices
+from pages.chat.actions import again_choices
 from pages.parts.resources import application
 from tests.doubles.little_model import answer_like_a_little_model
 from tests.doubles.ollama import Say, ScriptedOllama
@@ -56,8 +56,8 @@ def test_a_source_opens_in_the_drawer(chat, notes):
     ask(chat, QUESTION)
     next(button for button in chat.button if (button.key or "").startswith("source-")).click().run()
     assert not chat.exception
-    assert said(chat, ":material/content_cut: ~~")
-    assert said(chat, ":green[:material/check:]")
+    assert said(chat, ":gray-badge[:material/content_cut: struck out] :gray[~~")
+    assert said(chat, ":green-badge[:material/check: kept]")
     next(button for button in chat.button if button.label == "Only this document").click().run()
     assert "Only Brewing notes" in labels(chat)
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from crag.types import Citation
+from crag.types import Citation, Support
 from pages.parts import markdown
 from pages.parts.markdown import JOINER
 
@@ -116,12 +116,14 @@ def test_formatting_survives():
 
 
 def test_a_sentence_without_support_is_marked():
-    drawn = markdown.answer("It is so. It is not.", {}, "", ["It is so."])
-    assert drawn == "It is so. :orange-badge[:material/link_off: no source] It is not."
+    said = [Support("It is so.", "unsupported"), Support("It is not.", "weak"), Support("It may be.", "supported")]
+    drawn = markdown.answer("It is  so. It is not. It may be.", {}, "", said)
+    bare, weak = ":orange-badge[:material/link_off: no source]", ":gray-badge[:material/contrast: weak source]"
+    assert drawn == f"It is  so. {bare} It is not. {weak} It may be."
 
 
 def test_a_row_without_support_is_marked_inside_its_last_cell():
-    drawn = markdown.answer("| a | b |\n|---|---|\n| 1 | 2 |", {}, "", ["| 1 | 2 |"])
+    drawn = markdown.answer("| a | b |\n|---|---|\n| 1 | 2 |", {}, "", [Support("| 1 | 2 |", "unsupported")])
     assert drawn == "| a | b |\n|---|---|\n| 1 | 2 :orange-badge[:material/link_off: no source] |"
 
 

@@ -1,0 +1,60 @@
+"""The card that asks whether a query may leave the machine: a choice between equals, with the query to be edited."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from crag.protocols import QUERY_LIMIT
+from crag.runs import Trace
+from pages.chat import state
+from pages.chat.questions import decide_web
+from pages.parts import markdown
+from pages.parts.resources import application
+
+_LOOK_AGAIN_SECONDS = 1.5
+_FROM_QUESTION = "Written from your question, never from your documents."
+_FROM_ANSWER = "Made of a sentence of the answer, so it may hold words of your documents: read it before you send it."
+
+
+def draw(run_id: str, trace: Trace) -> None:
+    """The card of a run that waits."""
+    asked = trace.waiting
+    if asked is None:
+        return
+    key = f"query-{run_id}"
+    with st.container(border=True):
+        st.markdown("**Search the web for this?**")
+        st.text_area(
+            "Query for the web",
+            value=application().runs.draft(run_id),
+            max_chars=QUERY_LIMIT,
+            height=68,
+            key=key,
+            label_visibility="collapsed",
+            on_change=_keep_draft,
+            args=(run_id,),
+        )
+        origin = _FROM_ANSWER if asked.from_answer else _FROM_QUESTION
+        host = markdown.label(asked.host, 80)
+        st.caption(f":material/arrow_circle_up: Goes to {host}: this query and nothing else. {origin}")
+        with st.container(horizontal=True):
+            st.button("Search the web", icon=":material/public:", key=f"send-{run_id}", on_click=_send, args=(run_id,))
+            st.button("Answer from my documents only", key=f"keep-{run_id}", on_click=decide_web, args=(run_id, None))
+        st.checkbox("Do not ask again in this conversation", key=f"always-{run_id}")
+    st.fragment(_leave_when_decided, run_every=_LOOK_AGAIN_SECONDS)(run_id)
+
+
+def _keep_draft(run_id: str) -> None:
+    application().runs.keep_draft(run_id, st.session_state[f"query-{run_id}"])
+
+
+def _send(run_id: str) -> None:
+    if st.session_state.get(f"always-{run_id}"):
+        state.change_options(web="auto")
+    decide_web(run_id, st.session_state[f"query-{run_id}"])
+
+
+def _leave_when_decided(run_id: str) -> None:
+    """It may be decided in another tab, too."""
+    if application().runs.trace(run_id).waiting is None:
+        st.rerun()

@@ -1,0 +1,86 @@
+"""The versions of an answer: which one is shown, how it differs, and the way to the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from crag.types import Version
+from pages.chat.questions import show_version
+from pages.parts import markdown, words
+from pages.parts.resources import application
+
+COMPARE = "pages/compare/page.py"
+_FEW = 2
+
+
+def draw(run_id: str) -> None:
+    """One row under the head of an answer that has more than one version."""
+    versions = application().runs.versions(run_id)
+    if len(versions) < 2:
+        return
+    shown = next(version for version in versions if version.run_id == run_id)
+    others = [version for version in versions if version is not shown]
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.caption(f"{caption(shown, len(versions))}", width="content")
+        if len(others) < _FEW:
+            st.button(
+                f"Show version {others[0].number}",
+                icon=":material/history:",
+                type="tertiary",
+                key=f"version-{run_id}",
+                on_click=show_version,
+                args=(others[0].run_id,),
+            )
+        else:
+            _menu(run_id, others)
+        if st.button("Compare", icon=":material/compare_arrows:", type="tertiary", key=f"compare-{run_id}"):
+            open_comparison(*_pair(shown, versions))
+
+
+def draw_earlier(run_id: str) -> None:
+    """While a version is written: the one that was shown before, folded."""
+    versions = application().runs.versions(run_id)
+    earlier = next((version for version in reversed(versions) if version.run_id != run_id), None)
+    if earlier is None:
+        return
+    trace = application().runs.trace(earlier.run_id)
+    with st.expander(f"Version {earlier.number} {words.grey(_change(earlier))}", type="compact", key=f"old-{run_id}"):
+        known = {cited.n: cited for cited in trace.citations}
+        st.markdown(markdown.answer(trace.text, known, earlier.run_id, trace.sentences), anchors=False)
+
+
+def caption(version: Version, total: int) -> str:
+    """Which version of how many, and in what it differs."""
+    return f"Version {version.number} of {total} · {_change(version)}"
+
+
+def open_comparison(one: str, other: str) -> None:
+    """Go to the page where two runs stand side by side."""
+    st.switch_page(COMPARE, query_params={"a": one, "b": other})
+
+
+def _menu(run_id: str, others: Sequence[Version]) -> None:
+    """A version to show, where there are several others."""
+    key = f"version-{run_id}"
+    by_run = {version.run_id: version for version in others}
+    st.menu_button(
+        "Show version",
+        list(by_run),
+        format_func=lambda other: f"Version {by_run[other].number} {words.grey(_change(by_run[other]))}",
+        icon=":material/history:",
+        type="tertiary",
+        key=key,
+        on_click=lambda: show_version(st.session_state[key]),
+    )
+
+
+def _change(version: Version) -> str:
+    return markdown.label(version.change, 80)
+
+
+def _pair(shown: Version, versions: Sequence[Version]) -> tuple[str, str]:
+    """The shown version and the one before it, the earlier one first; the first two for the first one."""
+    later = max(shown.number, 2)
+    return versions[later - 2].run_id, versions[later - 1].run_id

@@ -1,0 +1,45 @@
+"""The two answers of a comparison, beside each other; below each other where there is no room."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from crag.runs import Trace
+from pages.chat import consent
+from pages.chat.answer import draw_text, headline
+from pages.parts import markdown, steps, words
+from pages.parts.resources import application
+
+
+def draw(run_ids: Sequence[str], traces: Sequence[Trace]) -> None:
+    """Each with its version, where it comes from, its text, its sources and its notes."""
+    for column, run_id, trace in zip(st.columns(2, gap="large"), run_ids, traces, strict=True):
+        with column:
+            _draw(run_id, trace)
+
+
+def _draw(run_id: str, trace: Trace) -> None:
+    versions = application().runs.versions(run_id)
+    own = next(version for version in versions if version.run_id == run_id)
+    st.header(f"Version {own.number} {words.grey(markdown.label(own.change, 80))}", anchor=False)
+    if trace.state == "running":
+        st.markdown(_doing(trace))
+    else:
+        st.markdown(headline(trace))
+    if trace.waiting:
+        consent.draw(run_id, trace)
+    elif trace.text:
+        draw_text(run_id, trace)
+    if trace.state == "failed":
+        st.markdown(f"**{markdown.label(trace.error)}** {markdown.answer(trace.remedy)}")
+    for cited in trace.citations:
+        st.caption(f":blue[**{cited.n}**] {markdown.label(markdown.place(cited.title, cited.page), 90)}")
+    for note in trace.notes:
+        st.caption(f":material/info: {markdown.label(note)}")
+
+
+def _doing(trace: Trace) -> str:
+    doing = words.DOING[trace.steps[-1].node] if trace.steps else "Getting ready"
+    return f":small[:shimmer[{doing}]] {words.grey(steps.progress(trace))}"

@@ -1,0 +1,59 @@
+"""Two answers side by side: one question under two settings, or two versions of one answer, and all that differs."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from crag.errors import NotFound
+from crag.runs import Trace
+from pages.compare import columns, tables
+from pages.parts import markdown
+from pages.parts.resources import application
+
+_CHAT = "pages/chat/page.py"
+_LOOK_AGAIN_SECONDS = 1.0
+_ON_ITS_WAY = ("running", "waiting")
+
+
+def main() -> None:
+    """Draw the page for the runs that the address names."""
+    run_ids = st.query_params.get("a", ""), st.query_params.get("b", "")
+    try:
+        traces = _traces(run_ids)
+    except NotFound:
+        _head("Compare")
+        st.caption("One of the two answers is no longer there. Choose *Compare* below an answer that has two versions.")
+        return
+    _head(traces[0].question)
+    unfinished = any(trace.state in _ON_ITS_WAY for trace in traces)
+    st.fragment(_draw, run_every=_LOOK_AGAIN_SECONDS if unfinished else None)(run_ids, unfinished)
+
+
+def _head(title: str) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.title(markdown.label(title, 160), anchor=False, width="content")
+        if st.button("Back to the chat", icon=":material/forum:", type="tertiary"):
+            st.switch_page(_CHAT)
+
+
+def _draw(run_ids: tuple[str, str], unfinished: bool) -> None:
+    """Both runs as they stand; drawn again while one of them is not done, and then once more for good."""
+    traces = _traces(run_ids)
+    if unfinished and not any(trace.state in _ON_ITS_WAY for trace in traces):
+        st.rerun()
+    columns.draw(run_ids, traces)
+    st.header("Settings", anchor=False)
+    tables.draw_settings(*traces)
+    st.header("Verdicts", anchor=False)
+    tables.draw_verdicts(*traces)
+    st.header("Time, tokens and the web", anchor=False)
+    tables.draw_costs(*traces)
+
+
+def _traces(run_ids: tuple[str, str]) -> tuple[Trace, Trace]:
+    """Raises `NotFound`."""
+    one, other = (application().runs.trace(run_id) for run_id in run_ids)
+    return one, other
+
+
+main()

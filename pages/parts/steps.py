@@ -1,0 +1,180 @@
+"""What each step of a trace is called, counts and holds, in words; the passages with their verdicts are the trace's."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from crag.runs import Step, Trace
+from crag.types import Passage, Strip
+from pages.parts import markdown, words
+
+_STRIP_LENGTH = 240
+
+
+def label(step: Step, trace: Trace) -> str:
+    """The name of a step, with its count and its time."""
+    if step.node == "decide":
+        return f"{words.NODES['decide']} {words.action_badge(trace.action) if trace.action_reason else ''}"
+    if step.state == "waiting":
+        return f"{words.NODES[step.node]} {words.grey('waiting for you')}"
+    facts = [_count(step, trace)]
+    if step.seconds is not None and step.node != "check_answer":
+        facts.append(words.duration(step.seconds))
+    return f"{words.NODES[step.node]} {words.grey(' · '.join(fact for fact in facts if fact))}"
+
+
+def progress(trace: Trace) -> str:
+    """How far the step that runs is, in a few words."""
+    step = trace.steps[-1] if trace.steps else None
+    if step is None:
+        return ""
+    found = trace.found.get("library", ())
+    match step.node:
+        case "grade_documents" if found:
+            return f"{sum(item in trace.verdicts for item in found)} of {len(found)}"
+        case "web_search" if trace.query_sent:
+            return f"for “{markdown.label(trace.query_sent, 80)}”"
+        case "generate" if trace.verdicts:
+            usable = sum(verdict.word != "irrelevant" for verdict in trace.verdicts.values())
+            return f"from {usable} of {words.count(len(trace.verdicts), 'passage')}"
+    return ""
+
+
+def draw(step: Step, trace: Trace) -> None:
+    """What an open step holds."""
+    match step.node:
+        case "decide":
+            _decision(trace)
+        case "generate":
+            _prompt(trace)
+        case "refine_knowledge":
+            _strips(trace)
+        case "check_answer":
+            _check(trace)
+        case "transform_query":
+            st.caption(f"“{markdown.label(trace.query)}”" if trace.query else "Written from your question alone.")
+        case "condense_question":
+            st.caption(f"“{markdown.label(trace.condensed)}”" if trace.condensed else "Reading what was said before.")
+        case "retrieve":
+            _retrieved(trace)
+
+
+def draw_sent(trace: Trace) -> None:
+    """What left the machine for the web search, or why nothing did."""
+    if trace.waiting:
+        st.caption(f"“{markdown.label(trace.waiting.query)}” has not been sent. Decide below the question.")
+    elif trace.query_sent:
+        st.caption(f"Sent to {markdown.label(trace.web_provider)}: “{markdown.label(trace.query_sent)}”")
+    elif "web" in trace.found:
+        st.caption("Found for an earlier version of this answer; nothing was sent now.")
+    if trace.web_skipped:
+        st.caption(markdown.label(trace.web_skipped))
+
+
+def strip_line(strip: Strip, quote: str = "", length: int = 2_000) -> str:
+    """A strip that was kept or struck out, told apart by sign, word and line; the deciding sentence on yellow."""
+    if not strip.kept:
+        return f":gray-badge[:material/content_cut: struck out] :gray[~~{markdown.label(strip.text, length)}~~]"
+    text = marked(strip.text, quote) if quote else markdown.label(strip.text, length)
+    return f":green-badge[:material/check: kept] {text}"
+
+
+def marked(text: str, quote: str) -> str:
+    """The text with the deciding sentence on yellow."""
+    before, found, after = text.partition(quote) if quote else (text, "", "")
+    strong = f":yellow-background[{markdown.label(found, 2_000)}]" if found.strip() else ""
+    return " ".join(part for part in (markdown.paragraphs(before), strong, markdown.paragraphs(after)) if part)
+
+
+def where(passage: Passage) -> str:
+    """Page and title of a passage; the page first, since the end is what gets cut."""
+    page = "" if passage.page is None else f"p. {passage.page} · "
+    return f"{page}{markdown.label(passage.title, 120)}"
+
+
+def total(trace: Trace) -> str:
+    """How long a run took, and how it ended."""
+    taken = words.duration(trace.seconds or 0.0)
+    return {"stopped": f"Stopped after {taken}", "failed": f"Failed after {taken}", "interrupted": "Interrupted"}.get(
+        trace.state, f"{taken} in all"
+    )
+
+
+def graded_by(trace: Trace) -> str:
+    """Who judged, and where its scores turn into words; empty where nothing was graded."""
+    held = trace.thresholds
+    if held is None or not trace.grader or not trace.verdicts:
+        return ""
+    return (
+        f"Graded by {markdown.label(trace.grader, 60)} · relevant from {held.upper:.2f}, "
+        f"irrelevant below {held.lower:.2f} · {words.threshold_origin(trace.options, calibrated=trace.calibrated)}"
+    )
+
+
+def _count(step: Step, trace: Trace) -> str:
+    found = trace.found.get("library", ())
+    match step.node:
+        case "retrieve" if "library" in trace.found:
+            return f"{len(found)} of {words.count(trace.searched, 'passage')}"
+        case "grade_documents":
+            return f"{sum(item in trace.verdicts for item in found)} of {len(found)}"
+        case "web_search" if "web" in trace.found:
+            return words.count(len(trace.found["web"]), "result")
+        case "refine_knowledge" if trace.strips:
+            strips = [strip for cut in trace.strips.values() for strip in cut]
+            return f"{sum(strip.kept for strip in strips)} of {words.count(len(strips), 'strip')} kept"
+        case "generate" if trace.prompt and (trace.pieces or trace.usage.answer_tokens):
+            return words.count(trace.usage.answer_tokens or trace.pieces, "token")
+        case "check_answer" if trace.sentences:
+            held = sum(sentence.strength != "unsupported" for sentence in trace.sentences)
+            return f"{held} of {words.count(len(trace.sentences), 'sentence')} supported"
+    return ""
+
+
+def _retrieved(trace: Trace) -> None:
+    if "library" not in trace.found:
+        st.caption("Looking for the nearest passages.")
+    elif trace.found["library"]:
+        st.caption(f"Nearest by meaning and by words, with {markdown.label(trace.embedder)}.")
+    else:
+        st.caption("Nothing was found.")
+
+
+def _decision(trace: Trace) -> None:
+    st.caption(markdown.label(trace.action_reason) or "Adding the verdicts up.")
+    if judged := graded_by(trace):
+        st.caption(judged)
+
+
+def _prompt(trace: Trace) -> None:
+    prompt = trace.prompt
+    if prompt is None:
+        st.caption("Putting the knowledge together.")
+    elif prompt.window == 0:
+        st.caption("Quoted from the passages; no language model is running.")
+    else:
+        left_out = "nothing left out" if not prompt.left_out else f"{words.count(prompt.left_out, 'strip')} left out"
+        counted = trace.usage.prompt_tokens
+        server = f". The server counted {counted:,}" if counted else ""
+        text = words.grey(f"Prompt {prompt.tokens:,} of {prompt.window:,} tokens, {left_out}{server}")
+        st.progress(min(1.0, prompt.tokens / prompt.window), text=text)
+
+
+def _strips(trace: Trace) -> None:
+    if not trace.strips:
+        st.caption("Nothing to cut." if trace.state != "running" else "Cutting the passages into strips.")
+    for passage_id, cut in trace.strips.items():
+        st.caption(where(trace.passages[passage_id]), wrap=False)
+        for strip in cut:
+            st.markdown(f":small[{strip_line(strip, length=_STRIP_LENGTH)}]")
+
+
+def _check(trace: Trace) -> None:
+    bare = [sentence for sentence in trace.sentences if sentence.strength == "unsupported"]
+    weak = [sentence for sentence in trace.sentences if sentence.strength == "weak"]
+    if not bare and not weak:
+        st.caption("Every sentence rests on its sources." if trace.sentences else "There was nothing to check.")
+    for sentence in bare:
+        st.caption(f":orange[:material/link_off: no source] {markdown.label(sentence.sentence)}")
+    for sentence in weak:
+        st.caption(f":material/contrast: weak source · {markdown.label(sentence.sentence)}")
