@@ -18,19 +18,20 @@ if TYPE_CHECKING:
     from crag.graph.build import Graph
 
 _BUSY_SECONDS = 30
+_GRADED = ("question", "history", "standalone_question", "passages", "verdicts", "rulings")
 _KEPT_TYPES = ("Passage", "Verdict", "Strip", "Knowledge", "Turn")
 
 
 class Checkpoints:
     """The compiled graph over its file; one thread of checkpoints for each run, under the run's id. Safe to share.
 
-    A killed process loses nothing; the file is not synced at every step, since the event log is, and tells the answer.
+    A run is written when it ends or waits: a step in between is of no use, since a run whose process died is not gone
+    on with, and the event log tells what it had come to.
     """
 
     def __init__(self, home: Path) -> None:
         self._path = home / CHECKPOINTS_NAME
         self._lock = threading.Lock()
-        self._keeping = threading.RLock()  # what is kept of a run is never seen half replaced
         self._connection: sqlite3.Connection | None = None
         self._graph: Graph | None = None
 
@@ -44,26 +45,14 @@ class Checkpoints:
 
     def graded(self, run_id: str) -> State:
         """The state of a run as it was when its passages had been graded. Raises `NotFound`."""
-        with self._keeping:
-            for snapshot in self.graph.get_state_history(of_run(run_id)):
-                if snapshot.next == ("decide",):
-                    return cast("State", snapshot.values)
-        raise NotFound("What this answer was made from is no longer kept.", "Ask the question again.")
+        values = self.graph.get_state(of_run(run_id)).values
+        if "passages" not in values:
+            raise NotFound("What this answer was made from is no longer kept.", "Ask the question again.")
+        return cast("State", {key: values[key] for key in _GRADED if key in values})
 
     def begin_graded(self, run_id: str, state: State) -> None:
         """Gives a run the state from which it goes on to decide."""
         self.graph.update_state(of_run(run_id), cast("dict[str, Any]", state), as_node="grade_documents")
-
-    def keep_graded(self, run_id: str) -> None:
-        """Of a run that ended, keeps only what a person can go on from."""
-        with self._keeping:
-            try:
-                state: State | None = self.graded(run_id)
-            except NotFound:
-                state = None
-            self.forget([run_id])
-            if state:
-                self.begin_graded(run_id, state)
 
     def waits(self, run_id: str) -> bool:
         """Whether a run waits for a person, and all that it needs to go on is there."""

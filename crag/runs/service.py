@@ -183,8 +183,6 @@ class RunService:
         if trace is not None:
             self._keep(run_id, trace)
         self._live.pop(run_id, None)
-        if trace is not None:
-            self._worker.tidy(run_id)
 
     def _fork(self, parent: str, trace: Trace, options: RunOptions, state: State, change: str) -> Run:
         begun = VersionBegun(parent, change, kept=True)

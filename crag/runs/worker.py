@@ -12,7 +12,7 @@ from typing import Any, cast
 from crag.errors import CragError, HomeFault, NotFound, Stopped
 from crag.events import ConsentAsked, EngineOpened, Event, Noted, RunEnded, RunStarted
 from crag.graph.state import Deps, State
-from crag.protocols import Engine, Retriever, WebSearch
+from crag.protocols import Engine, PageReader, Retriever, WebSearch
 from crag.runs.checkpoints import Checkpoints, of_run
 from crag.runs.log import EventLog
 from crag.runs.records import RunRecords
@@ -39,6 +39,7 @@ class Equipment:
     notes: tuple[str, ...] = ()
     thresholds: Thresholds | None = None
     calibrated: bool = False
+    pages: PageReader | None = None
 
 
 Equip = Callable[[RunOptions], Equipment]
@@ -114,7 +115,7 @@ class Worker:
         begin: Any = task.start if task.answer is None else Command(resume=task.answer)
         asked: ConsentAsked | None = None
         for mode, told in self._checkpoints.graph.stream(
-            begin, of_run(run.id), context=deps, stream_mode=["custom", "updates"], durability="sync"
+            begin, of_run(run.id), context=deps, stream_mode=["custom", "updates"], durability="exit"
         ):
             if mode == "custom":
                 run.record(cast("Event", told))
@@ -142,6 +143,7 @@ class Worker:
             elapsed=run.elapsed,
             web=equipment.web,
             web_missing=equipment.web_missing,
+            pages=equipment.pages,
         )
 
     @staticmethod
@@ -172,13 +174,6 @@ class Worker:
         trace.apply(ended)
         run.rest(ended)
         return trace
-
-    def tidy(self, run_id: str) -> None:
-        """Keeps of an ended run only the state that a person can go on from."""
-        try:
-            self._checkpoints.keep_graded(run_id)
-        except sqlite3.Error:
-            _log.exception("The state of a run could not be tidied")
 
 
 def _failed(run: LiveRun, error: CragError) -> RunEnded:
