@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 
+from crag.errors import BadRequest
 from crag.ledger import Ledger
 from crag.library import Library
 from crag.models.choice import ModelChoice
-from crag.protocols import Embedder, Engine, Grader, TermStatistics
+from crag.protocols import ChatModel, Embedder, Engine, Grader, Refiner, TermStatistics
 from crag.settings import Settings
-from crag.types import RunOptions
+from crag.types import GraderKind, RunOptions
 
+BUILTIN = "builtin"
+# A graded score for the price of the prompt, and every verdict is the model's own.
+AUTOMATIC: GraderKind = "score"
 _REMEMBERED_SECONDS = 10.0
 
 
@@ -27,54 +32,103 @@ class Engines:
         self._ledger = ledger
         self._grades = GradeMemory()
         self._lock = threading.Lock()
-        self._opened: dict[tuple[str, str], tuple[float, Engine]] = {}
+        self._opened: dict[tuple[str, GraderKind, str], tuple[float, Engine]] = {}
 
     def open(self, choice: ModelChoice, options: RunOptions) -> Engine:
-        """The engine of this choice, with the grader of the options. Raises `ModelFault` when one is not there."""
-        wanted = choice.name, options.grader_model or self._settings.grader_model or choice.name
+        """The engine of this choice, with the grader of the options. Raises `ModelFault`, `BadRequest`."""
+        kind, model = self.grading(choice.name, options)
         with self._lock:
-            opened_at, engine = self._opened.get(wanted, (0.0, None))
+            opened_at, engine = self._opened.get((choice.name, kind, model), (0.0, None))
             if engine is None or time.monotonic() - opened_at > _REMEMBERED_SECONDS:
-                engine = self._builtin(choice, wanted[1]) if choice.builtin else self._model(choice, wanted[1])
-                self._opened[wanted] = (time.monotonic(), engine)
+                engine = self._assemble(choice, kind, model)
+                self._opened[choice.name, kind, model] = (time.monotonic(), engine)
             return engine
 
-    def grader(self, name: str, statistics: TermStatistics | None = None) -> Grader:
-        """The grader alone: `builtin`, or the name of a chat model. Raises `ModelFault`.
+    def grading(self, answering: str, options: RunOptions) -> tuple[GraderKind, str]:
+        """How and by which model passages are graded when `answering` answers, nothing of it `auto`.
+
+        Raises `BadRequest` where the grader needs a language model and there is none.
+        """
+        return choose_grader(options.grader, options.grader_model, self._settings.grader_model, answering)
+
+    def grader(self, model: str, statistics: TermStatistics | None = None, kind: GraderKind = "auto") -> Grader:
+        """The grader alone, by `builtin` or the name of a chat model. Raises `ModelFault`, `BadRequest`.
 
         The built-in one weighs words by their rarity in the library, or by the `statistics` given.
         """
-        from crag.grading.builtin import BuiltinGrader
-        from crag.grading.explained import ExplainedGrader
-        from crag.models.chat import open_chat_model
+        kind, model = choose_grader(kind, model)
+        opened = None if kind == BUILTIN else self._chat_model(model)
+        return self._judges(kind, opened, statistics or self._library, lambda grader: grader)[0]
 
-        if name == "builtin":  # its coefficients hold for the built-in vectors only, whatever embeds the library
-            return BuiltinGrader(self._embedder, statistics or self._library)
-        return ExplainedGrader(open_chat_model(name, self._settings, self._ledger))
-
-    def _cached_grader(self, name: str) -> Grader:
-        """Verdicts of the built-in grader are not kept: they are cheap, and change with the words of the library."""
-        from crag.grading.cache import CachedGrader
-
-        return self.grader(name) if name == "builtin" else CachedGrader(self.grader(name), self._grades)
-
-    def _builtin(self, choice: ModelChoice, grader_name: str) -> Engine:
-        from crag.grading.strips import BuiltinRefiner
+    def _assemble(self, choice: ModelChoice, kind: GraderKind, model: str) -> Engine:
         from crag.models.builtin.reader import BuiltinWriter
         from crag.models.builtin.rewriter import BuiltinRewriter
-
-        grader = self._cached_grader(grader_name)
-        refiner = BuiltinRefiner(self._embedder, self._library)
-        writer = BuiltinWriter(self._embedder, self._library)
-        return Engine(choice.name, choice.label, grader, refiner, BuiltinRewriter(), writer)
-
-    def _model(self, choice: ModelChoice, grader_name: str) -> Engine:
-        from crag.grading.refining import ExplainedRefiner
-        from crag.models.chat import open_chat_model
         from crag.models.writing import ModelRewriter, ModelWriter
 
-        model = open_chat_model(choice.name, self._settings, self._ledger)
-        grader = self._cached_grader(grader_name)
-        return Engine(
-            choice.name, choice.label, grader, ExplainedRefiner(model), ModelRewriter(model), ModelWriter(model)
+        opened = {name: self._chat_model(name) for name in {choice.name, model} - {BUILTIN}}
+        grader, refiner = self._judges(kind, opened.get(model), self._library, self._remembered)
+        if choice.builtin:
+            writer = BuiltinWriter(self._embedder, self._library)
+            return Engine(choice.name, choice.label, grader, refiner, BuiltinRewriter(), writer)
+        answering = opened[choice.name]
+        return Engine(choice.name, choice.label, grader, refiner, ModelRewriter(answering), ModelWriter(answering))
+
+    def _judges(
+        self,
+        kind: GraderKind,
+        model: ChatModel | None,
+        statistics: TermStatistics,
+        remembered: Callable[[Grader], Grader],
+    ) -> tuple[Grader, Refiner]:
+        """The grader of a kind, and the refiner that scores strips in the same way (the built-in one in a cascade).
+
+        The built-in coefficients hold for the built-in vectors only, whatever embeds the library. Its verdicts are not
+        remembered: they are cheap, and change with the words of the library.
+        """
+        from crag.grading.builtin import BuiltinGrader
+        from crag.grading.cascade import CascadeGrader
+        from crag.grading.explained import ExplainedGrader
+        from crag.grading.listwise import ListwiseGrader
+        from crag.grading.refining import ExplainedRefiner, ListwiseRefiner, ScoreRefiner
+        from crag.grading.score import ScoreGrader
+        from crag.grading.strips import BuiltinRefiner
+
+        builtin = BuiltinGrader(self._embedder, statistics)
+        if model is None:
+            return builtin, BuiltinRefiner(self._embedder, statistics)
+        if kind == "cascade":
+            grader = CascadeGrader(builtin, remembered(ScoreGrader(model)))
+            return grader, BuiltinRefiner(self._embedder, statistics)
+        if kind == "listwise":
+            return remembered(ListwiseGrader(model)), ListwiseRefiner(model)
+        if kind == "explained":
+            return remembered(ExplainedGrader(model)), ExplainedRefiner(model)
+        return remembered(ScoreGrader(model)), ScoreRefiner(model)
+
+    def _remembered(self, grader: Grader) -> Grader:
+        from crag.grading.cache import CachedGrader
+
+        return CachedGrader(grader, self._grades)
+
+    def _chat_model(self, name: str) -> ChatModel:
+        from crag.models.chat import open_chat_model
+
+        return open_chat_model(name, self._settings, self._ledger)
+
+
+def choose_grader(kind: GraderKind, *models: str) -> tuple[GraderKind, str]:
+    """The grader, and its model: the first of `models` that is named and that such a grader can use.
+
+    Left to the application (`auto`), the built-in engine grades by itself and a language model as `AUTOMATIC` says.
+    Raises `BadRequest` where the grader needs a language model and none is named.
+    """
+    named = [model for model in models if model]
+    if kind == "builtin" or (kind == "auto" and named[0] == BUILTIN):
+        return "builtin", BUILTIN
+    model = next((name for name in named if name != BUILTIN), None)
+    if model is None:
+        raise BadRequest(
+            "This grader needs a language model, and the built-in engine is none.",
+            "Choose a model to grade with, or the built-in grader.",
         )
+    return (AUTOMATIC if kind == "auto" else kind), model

@@ -18,7 +18,7 @@ from crag.runs import Trace
 from crag.runs.run import Run
 from crag.stopping import Stop
 from crag.terminal import ask_consent, finish, print_json, say
-from crag.types import PolicyName, RunOptions, WebMode
+from crag.types import GraderKind, PolicyName, RunOptions, WebMode
 
 
 def register(command: AddCommand) -> None:
@@ -26,7 +26,8 @@ def register(command: AddCommand) -> None:
     _add_ask_arguments(command("ask", ask))
     grading = command("grade", grade)
     grading.add_argument("file", type=Path, metavar="FILE.jsonl")
-    grading.add_argument("--model", type=text, default="auto")
+    grading.add_argument("--model", type=text, default="auto", help="the model that grades")
+    grading.add_argument("--grader", choices=get_args(GraderKind), default="auto")
 
 
 def ask(application: Application, options: argparse.Namespace) -> int:
@@ -75,7 +76,7 @@ def grade(application: Application, options: argparse.Namespace) -> int:
     questions = read_pairs(options.file)
     name = application.model_choice().name if options.model == "auto" else options.model
     texts = (passage.text for rows in questions.values() for _, passage in rows)
-    grader = application.engines.grader(name, CountedTerms(texts))
+    grader = application.engines.grader(name, CountedTerms(texts), options.grader)
     grades: list[Any] = [None] * sum(len(rows) for rows in questions.values())
     for question, rows in questions.items():
         for index, given in grader.grade(question, [passage for _, passage in rows], Stop()):
@@ -86,7 +87,8 @@ def grade(application: Application, options: argparse.Namespace) -> int:
 
 def _run_options(options: argparse.Namespace) -> RunOptions:
     chosen = PRESETS.get(options.preset, RunOptions())
-    given = {"model": options.model, "k": options.k, "policy": options.policy, "web": options.web}
+    names = ("model", "k", "policy", "web", "grader", "grader_model")
+    given = {name: getattr(options, name) for name in names}
     changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if options.no_refine:
         changes["refine"] = False
@@ -97,6 +99,8 @@ def _add_ask_arguments(asking: argparse.ArgumentParser) -> None:
     asking.add_argument("question", type=text)
     asking.add_argument("-k", type=count, help="how many passages to retrieve (default: 4)")
     asking.add_argument("--model", type=text, help="auto, builtin, ollama:NAME or PROVIDER:NAME")
+    asking.add_argument("--grader", choices=get_args(GraderKind), help="how passages are judged (default: auto)")
+    asking.add_argument("--grader-model", type=text, help="what judges them (default: the model that answers)")
     asking.add_argument("--policy", choices=get_args(PolicyName))
     asking.add_argument("--web", choices=get_args(WebMode), help="default: off")
     asking.add_argument("--no-refine", action="store_true", help="give whole passages to the model, not strips")
