@@ -1,5 +1,8 @@
 """A run that waits for a person: what is asked, what is sent, what survives, and who may decide."""
 
+import subprocess
+import sys
+
 import pytest
 
 from crag.errors import BadRequest
@@ -132,3 +135,25 @@ def test_a_run_that_cannot_go_on_says_so(house, tmp_path):
     trace = wait(again.runs.answer_consent(run.id, "finals"))
     assert (trace.state, trace.error) == ("failed", "What this question waited with is no longer kept.")
     assert again.web.queries == []
+
+
+def test_a_killed_process_leaves_the_question_that_it_asked(house, tmp_path):
+    script = (
+        "import sys, threading, pathlib\n"
+        "from tests.runs.conftest import House, wait\n"
+        "from tests.runs.test_consent import ASK, NO_ANSWER\n"
+        "home = House(pathlib.Path(sys.argv[1]), scores=NO_ANSWER)\n"
+        "run = home.runs.start(home.conversations.create().id, 'Who won?', ASK)\n"
+        "print(run.id, wait(run).state, flush=True)\n"
+        "threading.Event().wait()\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    run_id, state = process.stdout.readline().split()
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    assert state == "waiting"
+    home = house(scores=NO_ANSWER)
+    assert home.runs.trace(run_id).waiting.query == "question of Who won?"
+    assert wait(home.runs.answer_consent(run_id, "finals")).outcome == "web"
+    assert home.grader.graded == [-1]
