@@ -32,7 +32,7 @@ from crag.models.choice import (
 )
 from crag.models.deferred import DeferredEmbedder
 from crag.models.tokens import count_passage_tokens, passage_counter_name
-from crag.protocols import WebSearch
+from crag.protocols import PageReader, WebSearch
 from crag.runs import RunService
 from crag.runs.worker import Equipment
 from crag.settings import Settings, load_settings
@@ -171,6 +171,7 @@ class Application:
             web=web,
             web_missing=missing,
             thresholds=options.thresholds,
+            pages=self._pages() if options.fetch_pages else None,
             notes=(AWAY.format(choice.label),) if away else (),
         )
 
@@ -181,6 +182,13 @@ class Application:
             return None, NO_KEY
         key, url = self.settings.tavily_api_key, self.settings.tavily_url
         return TavilySearch(key, url, self.ledger, partial(leads_outside, allow=self.settings.allow_private_urls)), ""
+
+    def _pages(self) -> PageReader:
+        from crag.library.adding.reading import GuardedReader
+        from crag.library.web.pages import WebPages
+
+        read = GuardedReader(count_passage_tokens, self.settings.max_upload_bytes)
+        return WebPages(read, self._builtin_embedder, self.library, self.settings, self.ledger)
 
 
 def open_application(settings: Settings | None = None, home: Path | None = None) -> Application:

@@ -245,6 +245,17 @@ class WebSearch(Protocol):
         ...
 
 
+class PageReader(Protocol):
+    """Reads the pages that a web search found. Every call leaves the machine."""
+
+    def read(self, question: str, found: Sequence[Passage], stop: Stop) -> tuple[list[Passage], int]:
+        """`found`, with the parts of its page nearest to the question instead of each excerpt; how many were unread.
+
+        What cannot be read keeps its excerpt. Raises `HomeFault`, `Stopped`.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Engine:
     """What answers: the roles a run needs, whoever plays them."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypedDict
 
-from crag.protocols import Engine, Retriever, WebSearch
+from crag.protocols import Engine, PageReader, Retriever, WebSearch
 from crag.stopping import Stop
 from crag.types import Knowledge, Passage, Ruling, RunOptions, Strip, Thresholds, Turn, Verdict
 
@@ -38,7 +38,8 @@ class Deps:
     """What the nodes work with.
 
     `thresholds` turn scores into words. `web` is None when it cannot be searched; `web_missing` then says why, in a
-    clause without its full stop. `elapsed` gives the seconds since the run began.
+    clause without its full stop. `pages` reads what the web search found, where that is wanted. `elapsed` gives the
+    seconds since the run began.
     """
 
     retriever: Retriever
@@ -49,6 +50,7 @@ class Deps:
     elapsed: Callable[[], float]
     web: WebSearch | None = None
     web_missing: str = ""
+    pages: PageReader | None = None
 
 
 def standalone(state: State) -> str:

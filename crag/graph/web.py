@@ -50,7 +50,7 @@ def web_search(state: State, runtime: Runtime[Deps]) -> State:
     _tell_again(held, state, runtime)
     if consent.query is None:
         return _skip(consent.reason, runtime) | {"search_web": bool(held)}
-    found = _search(web, consent.query, held, runtime)
+    found = _search(web, consent.query, state, runtime)
     verdicts = state.get("verdicts", {}) | grade(state, found, runtime)
     return {"query": consent.query, "web_passages": held + found, "verdicts": verdicts}
 
@@ -70,8 +70,9 @@ def _ask(state: State, deps: Deps) -> Consent:
     return Consent(answer["query"], answer["reason"])
 
 
-def _search(web: WebSearch, query: str, held: tuple[Passage, ...], runtime: Runtime[Deps]) -> tuple[Passage, ...]:
-    """What the web holds, numbered on from what is `held`; nothing when the search failed, which is told."""
+def _search(web: WebSearch, query: str, state: State, runtime: Runtime[Deps]) -> tuple[Passage, ...]:
+    """What the web holds, numbered on from what is held already; nothing when the search failed, which is told."""
+    held = tuple(state.get("web_passages", ()))
     deps, tell = runtime.context, runtime.stream_writer
     tell(WebQuerySent(query, web.name, web.host))
     try:
@@ -80,10 +81,23 @@ def _search(web: WebSearch, query: str, held: tuple[Passage, ...], runtime: Runt
         tell(WebSkipped(str(failure)))
         tell(Noted(f"{failure.message} Only {'what was found before was' if held else 'your documents were'} used."))
         return ()
+    results = _read_pages(standalone(state), results, runtime)
     found = (_joined(results),) if deps.options.join_web and results else results
     numbered = tuple(replace(passage, id=-len(held) - number) for number, passage in enumerate(found, start=1))
     tell(PassagesFound("web", held + numbered, len(results)))
     return numbered
+
+
+def _read_pages(question: str, results: list[Passage], runtime: Runtime[Deps]) -> list[Passage]:
+    """The results with the nearest parts of their pages, where a person wants them read."""
+    deps = runtime.context
+    if deps.pages is None or not results:
+        return results
+    read, unread = deps.pages.read(question, results, deps.stop)
+    if unread:
+        pages = "1 page" if unread == 1 else f"{unread} pages"
+        runtime.stream_writer(Noted(f"{pages} of the web could not be read; the short excerpt was used instead."))
+    return read
 
 
 def _tell_again(held: Sequence[Passage], state: State, runtime: Runtime[Deps]) -> None:

@@ -12,7 +12,7 @@ from langgraph.types import Command
 from crag.events import RunEnded, RunStarted
 from crag.graph.build import build_graph
 from crag.graph.state import Deps
-from crag.protocols import WebSearch
+from crag.protocols import PageReader, WebSearch
 from crag.runs.trace import Trace
 from crag.stopping import Stop
 from crag.types import Passage, RunOptions, Turn
@@ -30,6 +30,7 @@ class Bench:
     writer: QuotingWriter = field(default_factory=QuotingWriter)
     passages: list[Passage] | None = None
     consent: Any = None
+    pages: PageReader | None = None
     state: dict[str, Any] = field(default_factory=dict)
 
     def ask(self, question: str = "What holds?", history: tuple[Turn, ...] = ()) -> Trace:
@@ -38,7 +39,8 @@ class Bench:
         self.grader = TableGrader(self.scores)
         played = engine(self.grader, self.writer)
         self.rewriter = played.rewriter
-        deps = Deps(self.retriever, played, self.options, THRESHOLDS, Stop(), lambda: 0.0, self.web, self.web_missing)
+        given = (self.options, THRESHOLDS, Stop(), lambda: 0.0, self.web, self.web_missing, self.pages)
+        deps = Deps(self.retriever, played, *given)
         trace = Trace()
         trace.apply(RunStarted(question, self.options, 0.0))
         start = {"question": question, "history": history} | self.state

@@ -165,8 +165,12 @@ def _page(found: Found, collection: str, *_: object) -> Incoming:
     page = found.result
     if isinstance(page, SourceRefused):
         raise page
-    document = Bytes(_name_of(page.url_final), page.body, page.content_type, page.charset)
-    return Incoming(found.url, page.url_final, True, collection, document)
+    return Incoming(found.url, page.url_final, True, collection, document(page))
+
+
+def document(page: Fetched) -> Bytes:
+    """What an address held, under the name that its address gives it."""
+    return Bytes(_name_of(page.url_final), page.body, page.content_type, page.charset)
 
 
 def _unreadable(name: str) -> SourceRefused:

@@ -1,0 +1,135 @@
+"""Pages of a web search through the real fetcher, parser, splitter and scorer: what is nearest, limits, stop."""
+
+from __future__ import annotations
+
+import ipaddress
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from crag.errors import HomeFault, Stopped
+from crag.library.adding.reading import GuardedReader
+from crag.library.web.pages import WebPages
+from crag.models.embeddings import open_embedder
+from crag.scoring import CountedTerms
+from crag.settings import Settings
+from crag.stopping import Stop
+from crag.types import Passage
+from tests.doubles.ledger import ListLedger
+from tests.doubles.web import WebServer, serving
+
+LOOPBACK = (ipaddress.ip_network("127.0.0.1/32"),)
+QUESTION = "Who won the 2024 NBA finals?"
+ANSWER = "The Boston Celtics won the 2024 NBA finals against the Dallas Mavericks in five games."
+FILLER = "The weather in the valley was mild, and the river carried leaves of many colours to the lake. "
+
+
+def page(*paragraphs: str) -> bytes:
+    body = "".join(f"<p>{text}</p>" for text in paragraphs)
+    return f"<html><head><title>News</title></head><body><article>{body}</article></body></html>".encode()
+
+
+def found(url: str, number: int = -1) -> Passage:
+    text = "An excerpt of a page."
+    return Passage(number, "", "News", url, text, text, origin="web")
+
+
+@pytest.fixture
+def web() -> Iterator[WebServer]:
+    with serving() as server:
+        yield server
+
+
+@pytest.fixture
+def ledger() -> ListLedger:
+    return ListLedger()
+
+
+@pytest.fixture
+def reader(ledger: ListLedger, tmp_path: Path) -> WebPages:
+    return _reader(ledger, tmp_path)
+
+
+def _reader(ledger: ListLedger, home: Path, seconds: float = 10.0) -> WebPages:
+    read = GuardedReader(lambda text: len(text.split()), 1_000_000)
+    settings = Settings(home=home, allow_private_urls=LOOPBACK)
+    return WebPages(read, open_embedder("builtin", settings), CountedTerms(), settings, ledger, seconds)
+
+
+def test_the_parts_nearest_to_the_question_are_given_under_the_same_citation(
+    reader: WebPages, web: WebServer, ledger: ListLedger
+) -> None:
+    url = web.page("/finals", page(*[FILLER * 12] * 6, f"{ANSWER} {FILLER * 3}", *[FILLER * 12] * 6))
+    excerpt = found(url)
+    ([got], unread) = reader.read(QUESTION, [excerpt], Stop())
+    assert ANSWER in got.text
+    assert len(got.text.split()) < 2 * 260, "one part or two, not the page"
+    assert (got.id, got.title, got.location, got.origin, unread) == (-1, "News", url, "web", 0)
+    assert ledger.entries == [(f"127.0.0.1:{web.port}", "web page", url)]
+
+
+def test_an_excerpt_that_is_nearer_than_all_of_its_page_stays(reader: WebPages, web: WebServer) -> None:
+    url = web.page("/wall", page("Please switch JavaScript on and accept our cookies to go on reading."))
+    excerpt = Passage(-1, "", "News", url, ANSWER, ANSWER, origin="web")
+    assert reader.read(QUESTION, [excerpt], Stop()) == ([excerpt], 0)
+
+
+def test_what_cannot_be_read_keeps_its_excerpt_and_is_counted(
+    reader: WebPages, web: WebServer, ledger: ListLedger
+) -> None:
+    good = found(web.page("/good", page(ANSWER)), -1)
+    bad = [
+        found(web.url("/gone"), -2),
+        found(web.page("/film", b"x", content_type="video/mp4"), -3),
+        found("http://10.0.0.1/inside", -4),
+        found("https://youtu.be/x", -5),
+        found(web.redirect("/in", "http://10.0.0.1/"), -6),
+        found(web.page("/large", b"x" * 5_000_001, content_type="text/plain"), -7),
+    ]
+    linkless = found("", -8)
+    got, unread = reader.read(QUESTION, [good, *bad, linkless], Stop())
+    assert ANSWER in got[0].text
+    assert got[1:] == [*bad, linkless]
+    assert unread == len(bad)
+    assert not [host for host, _, _ in ledger.entries if host.startswith("10.")]
+
+
+def test_pages_are_read_at_the_same_time(reader: WebPages, web: WebServer) -> None:
+    meeting = threading.Barrier(3, timeout=8)
+
+    def script(handler: object) -> None:
+        meeting.wait()  # breaks unless all three are asked for at once
+        handler.reply(page(ANSWER))
+
+    web.scripts.update({f"/{number}": script for number in range(3)})
+    _, unread = reader.read(QUESTION, [found(web.url(f"/{n}"), -1 - n) for n in range(3)], Stop())
+    assert unread == 0
+
+
+def test_a_page_that_hangs_is_left_at_the_deadline_and_the_others_are_used(
+    ledger: ListLedger, web: WebServer, tmp_path: Path
+) -> None:
+    slow = found(web.drip("/slow", b"x", 0.05, b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"), -1)
+    good = found(web.page("/good", page(ANSWER)), -2)
+    got, unread = _reader(ledger, tmp_path, seconds=3.0).read(QUESTION, [slow, good], Stop())
+    assert (got[0], unread) == (slow, 1)
+    assert ANSWER in got[1].text
+
+
+def test_stop_is_heard_at_once(reader: WebPages, web: WebServer) -> None:
+    slow = found(web.drip("/slow", b"x", 0.05, b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"))
+    stop = Stop()
+    threading.Timer(0.3, stop.request).start()
+    began = time.monotonic()
+    with pytest.raises(Stopped):
+        reader.read(QUESTION, [slow], stop)
+    assert time.monotonic() - began < 5  # the deadline is ten seconds away
+
+
+def test_a_request_that_cannot_be_written_down_is_not_made(web: WebServer, tmp_path: Path) -> None:
+    with pytest.raises(HomeFault):
+        _reader(ListLedger(HomeFault("Full.")), tmp_path).read(QUESTION, [found(web.page("/a", page(ANSWER)))], Stop())
+    assert web.seen == []
