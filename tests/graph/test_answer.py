@@ -2,7 +2,8 @@
 
 import pytest
 
-from crag.graph.answer import check_sentences, cite, drop_invalid_citations, outcome
+from crag.graph.citations import cite, drop_invalid_citations
+from crag.graph.support import check_sentences, outcome
 from crag.types import Knowledge
 from tests.doubles.engine import passage
 

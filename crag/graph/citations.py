@@ -1,0 +1,83 @@
+"""The citations of an answer: which are real, to which sentence they belong, what of the source they quote."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from crag.language import is_row, sentences, terms
+from crag.types import Citation, Knowledge
+
+_CITATION = re.compile(r"\s?\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
+_LEADING = re.compile(rf"(?:{_CITATION.pattern})+\s*")
+
+
+def cited_numbers(text: str) -> list[int]:
+    """The numbers cited in a text, each once, in order of appearance."""
+    found = (int(number) for group in _CITATION.findall(text) for number in group.split(","))
+    return list(dict.fromkeys(found))
+
+
+def without_citations(text: str) -> str:
+    """The text alone."""
+    return _CITATION.sub("", text)
+
+
+def drop_invalid_citations(text: str, knowledge: Sequence[Knowledge]) -> str:
+    """The text without citations of what does not exist; `[1, 2]` becomes `[1] [2]`.
+
+    Numbers are not made anew, so they may skip: they were read while the answer streamed, and would jump under the
+    reader's eyes at its end; and they are the ranks under which the trace shows the same passages.
+    """
+    known = {item.n for item in knowledge}
+
+    def keep_known(match: re.Match[str]) -> str:
+        numbers = [int(number) for number in match.group(1).split(",")]
+        kept = " ".join(f"[{number}]" for number in numbers if number in known)
+        return f"{match.group(0)[: match.group(0).index('[')]}{kept}" if kept else ""
+
+    return _CITATION.sub(keep_known, text)
+
+
+def answer_sentences(text: str) -> list[str]:
+    """Sentences with the citations that follow their full stop, which splitting leaves at the start of the next."""
+    joined: list[str] = []
+    for sentence in sentences(text):
+        leading = _LEADING.match(sentence)
+        if joined and leading:
+            joined[-1] += f" {leading.group().strip()}"
+            sentence = sentence[leading.end() :]
+        if is_row(sentence) and not sentence.strip(" |:-"):  # dashes: the row above was the head, and claims nothing
+            del joined[-1:]
+        elif sentence.strip(" .。"):
+            joined.append(sentence)
+    return joined
+
+
+def cite(text: str, knowledge: Sequence[Knowledge]) -> tuple[Citation, ...]:
+    """The sources that the answer cites, by number; quoted is the sentence nearest to what cites it."""
+    citing = _citing_sentences(text)
+    return tuple(_citation(item, citing[item.n]) for item in knowledge if item.n in citing)
+
+
+def _citing_sentences(text: str) -> dict[int, str]:
+    citing: dict[int, str] = {}
+    for sentence in answer_sentences(text):
+        for n in cited_numbers(sentence):
+            citing[n] = f"{citing.get(n, '')} {sentence}"
+    return citing
+
+
+def _citation(item: Knowledge, citing: str) -> Citation:
+    wanted = set(terms(without_citations(citing)))
+    candidates = sentences(item.text) or [item.text]
+    quote = max(candidates, key=lambda sentence: _likeness(wanted, set(terms(sentence))))
+    passage = item.passage
+    return Citation(
+        item.n, passage.id, passage.source_id, passage.title, passage.location, passage.page, quote, passage.origin
+    )
+
+
+def _likeness(one: set[str], other: set[str]) -> float:
+    """Dice coefficient of two sets of terms."""
+    return 2 * len(one & other) / (len(one) + len(other)) if one and other else 0.0
