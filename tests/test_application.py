@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import time
+from typing import get_args
 
 import pytest
 
@@ -11,7 +12,7 @@ from crag.errors import HomeFault
 from crag.events import PassageGraded, TokensWritten
 from crag.runs import Trace
 from crag.settings import Settings
-from crag.types import RunOptions
+from crag.types import GraderKind, RunOptions
 from tests.doubles.ollama import LLAMA, NOMIC, Model, Say, ScriptedOllama, closed_address
 from tests.doubles.tavily import TavilyServer
 
@@ -88,6 +89,22 @@ def test_a_model_that_runs_elsewhere_is_named_as_such(opened):
         assert ask(application).notes == []
         (note,) = ask(application, model="ollama:gpt-oss:120b-cloud").notes
     assert "another machine" in note
+
+
+@pytest.mark.parametrize("grader", get_args(GraderKind))
+def test_each_request_to_a_model_elsewhere_is_in_the_ledger_with_the_question_and_no_documents(opened, grader):
+    cloud = Model("gpt-oss:120b-cloud", digest="d" * 64)
+    with ScriptedOllama(models=[LLAMA, cloud]) as ollama:
+        application = opened(ollama_host=ollama.url)
+        application.library.add_bytes("paper.md", PAPER.encode())
+        ask(application, grader=grader)
+        assert application.ledger.entries() == []
+        before = len(ollama.chats)
+        ask(application, model="ollama:gpt-oss:120b-cloud", grader=grader)
+        rows = application.ledger.entries()
+    assert len(rows) == len(ollama.chats) - before > 0
+    assert {(row.host, row.kind) for row in rows} == {("ollama.com", "model")}
+    assert all(QUESTION in row.what and "The trace is compiled" not in row.what for row in rows)
 
 
 def test_passages_are_graded_at_the_same_time_and_tokens_come_while_they_are_made(opened):

@@ -92,6 +92,8 @@ def _run_options(options: argparse.Namespace) -> RunOptions:
     changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if options.no_refine:
         changes["refine"] = False
+    if options.fetch_pages:
+        changes["fetch_pages"] = True
     return replace(chosen, **changes, collection=options.collection, preset=options.preset or "")
 
 
@@ -103,6 +105,7 @@ def _add_ask_arguments(asking: argparse.ArgumentParser) -> None:
     asking.add_argument("--grader-model", type=text, help="what judges them (default: the model that answers)")
     asking.add_argument("--policy", choices=get_args(PolicyName))
     asking.add_argument("--web", choices=get_args(WebMode), help="default: off")
+    asking.add_argument("--fetch-pages", action="store_true", help="read the pages that a web search found in full")
     asking.add_argument("--no-refine", action="store_true", help="give whole passages to the model, not strips")
     asking.add_argument("--collection", type=text, default="")
     asking.add_argument("--conversation", type=text, metavar="ID")

@@ -9,12 +9,12 @@ from typing import Any
 from crag.errors import ModelFault
 from crag.grading.parallel import in_parallel
 from crag.grading.reasons import find_sentence, quoted, shortened, unjudged, unreadable
-from crag.grading.replies import ask_twice, first_object, passage_block, question_block, without_thoughts
+from crag.grading.replies import ask_twice, first_object, judging, passage_block, question_block, without_thoughts
 from crag.grading.room import clip, room_for_text
 from crag.grading.verdict_words import read_score
 from crag.prompts import load
 from crag.prompts.language import detect
-from crag.protocols import ChatModel, Prompt
+from crag.protocols import ChatModel
 from crag.stopping import Stop
 from crag.types import Grade, Passage, Thresholds
 
@@ -59,7 +59,7 @@ class ExplainedGrader:
     def _judge(self, question: str, passage: Passage, stop: Stop) -> Grade:
         system, asked = load("grade", detect(question)), question_block(question)
         text = clip(passage.text, room_for_text(self._model, system, asked), self._model)
-        prompts = [Prompt("system", system), Prompt("user", f"{asked}\n\n{passage_block(question, passage, text)}")]
+        prompts = judging("grade", system, question, passage_block(question, passage, text))
         try:
             grade, usage = ask_twice(self._model, prompts, SCHEMA, lambda reply: read_grade(reply, text), stop)
         except ModelFault as fault:

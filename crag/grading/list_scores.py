@@ -12,11 +12,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from crag.grading.parallel import in_parallel
-from crag.grading.replies import add_usage, ask_again, first_object, passage_block, question_block, without_thoughts
+from crag.grading.replies import (
+    add_usage,
+    ask_again,
+    first_object,
+    judging,
+    passage_block,
+    without_thoughts,
+)
 from crag.grading.room import clip, room_for_text
 from crag.prompts import load
 from crag.prompts.language import detect
-from crag.protocols import ChatModel, Prompt
+from crag.protocols import ChatModel
 from crag.stopping import Stop
 from crag.types import Passage, Usage
 
@@ -69,10 +76,7 @@ def _batches(items: Sequence[Item], room: int, model: ChatModel) -> Iterator[lis
 
 def _score_batch(model: ChatModel, question: str, batch: Sequence[Item], stop: Stop) -> tuple[dict[int, float], Usage]:
     blocks = (f"[{n}]\n{passage_block(question, item.passage, item.text)}" for n, item in enumerate(batch, start=1))
-    prompts = [
-        Prompt("system", load("listwise", detect(question))),
-        Prompt("user", "\n\n".join([question_block(question), *blocks])),
-    ]
+    prompts = judging("grade", load("listwise", detect(question)), question, *blocks)
     numbers = range(1, len(batch) + 1)
     reply = model.complete(prompts, stop, schema=_schema(numbers))
     scores = read_points(reply.text, len(batch))

@@ -9,14 +9,14 @@ from crag.errors import ModelFault
 from crag.grading.list_scores import Item, score_list
 from crag.grading.parallel import in_parallel
 from crag.grading.reasons import raise_unless_passing
-from crag.grading.replies import ask_twice, first_object, passage_block, question_block, without_thoughts
+from crag.grading.replies import ask_twice, first_object, judging, passage_block, question_block, without_thoughts
 from crag.grading.room import clip, room_for_text
 from crag.grading.score import ask_yes_or_no
 from crag.grading.strips import cut, keep_best
 from crag.language import terms
 from crag.prompts import load
 from crag.prompts.language import detect
-from crag.protocols import ChatModel, Prompt
+from crag.protocols import ChatModel
 from crag.questions import read_question
 from crag.scoring import CountedTerms
 from crag.stopping import Stop
@@ -132,7 +132,7 @@ class ExplainedRefiner:
         system, asked = load("refine", detect(question)), question_block(question)
         numbered = "\n".join(f"[{number}] {part}" for number, part in enumerate(parts, start=1))
         numbered = clip(numbered, room_for_text(self._model, system, asked), self._model)
-        prompts = [Prompt("system", system), Prompt("user", f"{asked}\n\n{passage_block(question, passage, numbered)}")]
+        prompts = judging("refine", system, question, passage_block(question, passage, numbered))
         try:
             keep, _ = ask_twice(self._model, prompts, _SCHEMA, lambda reply: read_numbers(reply, len(parts)), stop)
         except ModelFault as fault:

@@ -28,6 +28,12 @@ def passage_block(question: str, passage: Passage, text: str) -> str:
     return f"<{mark}>\n{over}\n\n{text}\n</{mark}>"
 
 
+def judging(purpose: str, system: str, question: str, *blocks: str) -> list[Prompt]:
+    """The messages that ask about `blocks` of text; what they are for and the question are said beside them."""
+    text = "\n\n".join([question_block(question), *blocks])
+    return [Prompt("system", system), Prompt("user", text, about=f"{purpose}: {question}")]
+
+
 def ask_twice(
     model: ChatModel,
     prompts: Sequence[Prompt],

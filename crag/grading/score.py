@@ -8,12 +8,12 @@ from typing import Any
 from crag.errors import ModelFault
 from crag.grading.parallel import in_parallel
 from crag.grading.reasons import certainty, nearest_sentence, unjudged, unreadable
-from crag.grading.replies import add_usage, ask_again, passage_block, question_block
+from crag.grading.replies import add_usage, ask_again, judging, passage_block, question_block
 from crag.grading.room import clip, room_for_text
 from crag.grading.verdict_words import read_score, yes_probability
 from crag.prompts import load
 from crag.prompts.language import detect
-from crag.protocols import ChatModel, Prompt
+from crag.protocols import ChatModel
 from crag.questions import read_question
 from crag.scoring import CountedTerms
 from crag.stopping import Stop
@@ -73,7 +73,7 @@ def ask_yes_or_no(
     """
     system, asked = load("score", detect(question)), question_block(question)
     text = clip(text, room_for_text(model, system, asked), model)
-    prompts = [Prompt("system", system), Prompt("user", f"{asked}\n\n{passage_block(question, passage, text)}")]
+    prompts = judging("grade", system, question, passage_block(question, passage, text))
     first = model.first_token(prompts, stop)
     score = yes_probability(first)
     if score is not None:
