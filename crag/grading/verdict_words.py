@@ -18,6 +18,7 @@ _SCORES = {
 _YES = frozenset(word for word, score in _SCORES.items() if score == 1.0)
 _NO = frozenset(word for word, score in _SCORES.items() if score == 0.0)
 _KEYS = ("verdict", "score", "binary_score", "relevant", "relevance", "grade")
+_AROUND = " \n\"'*.,!。"
 # With less of the probability on yes and no together, the model was about to say something else.
 _LEAST_MASS = 0.1
 
@@ -45,7 +46,7 @@ def _mass(first: FirstToken, words: frozenset[str]) -> float:
 
 
 def _bare(token: str) -> str:
-    return re.sub(r"[\W\d_]+", "", token).lower()
+    return token.strip(_AROUND).lower()
 
 
 def _word_score(text: str) -> float | None:

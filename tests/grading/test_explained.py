@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import threading
 import time
 
@@ -9,6 +10,7 @@ from crag.errors import ModelFault, Stopped
 from crag.grading.explained import ExplainedGrader, read_grade
 from crag.grading.reasons import unreadable
 from crag.stopping import Stop
+from crag.types import Usage
 from tests.doubles.scripted_model import ScriptedModel
 from tests.grading.passages import ENGLISH, passages
 
@@ -131,3 +133,28 @@ def test_no_passages_mean_no_calls() -> None:
     model = ScriptedModel(lambda _: "yes")
     assert list(ExplainedGrader(model).grade("q?", [], Stop())) == []
     assert model.asked == []
+
+
+@pytest.mark.parametrize(
+    ("claimed", "quoted"),
+    [
+        ("It stands on the northern cape of the island.", True),
+        ("it stands on the northern cape of the  island", True),
+        ("stands on the northern cape", True),
+        ("It was painted blue by seven sailors in May.", False),
+        ("the", False),
+        ("", False),
+        (["a list"], False),
+    ],
+)
+def test_the_sentence_that_decides_is_shown_as_the_passage_has_it_or_not_at_all(claimed: object, quoted: bool) -> None:
+    reply = json.dumps({"sentence": claimed, "reason": "It tells where.", "verdict": "yes"})
+    ((_, grade),) = ExplainedGrader(ScriptedModel(lambda _: reply)).grade("q?", passages(ENGLISH[:1]), Stop())
+    sentence = ": “It stands on the northern cape of the island.”" if quoted else "."
+    assert grade.reason == f"It tells where{sentence}"
+
+
+def test_the_tokens_of_both_tries_are_counted() -> None:
+    model = ScriptedModel(lambda prompt: '{"verdict": "no"}' if "could not be read" in prompt else "hm")
+    ((_, grade),) = ExplainedGrader(model).grade("q?", passages(ENGLISH[:1]), Stop())
+    assert grade.usage == Usage(200, 2, "stop")

@@ -1,0 +1,95 @@
+"""What graders make of replies that keep to no form, over real HTTP: asked once more, then unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from crag.grading.explained import ExplainedGrader
+from crag.grading.listwise import ListwiseGrader
+from crag.grading.reasons import unreadable
+from crag.grading.score import ScoreGrader
+from crag.models.chat import open_chat_model
+from crag.protocols import ChatModel, Grader
+from crag.settings import Settings
+from crag.stopping import Stop
+from crag.types import Grade
+from tests.doubles.ollama import Say, ScriptedOllama
+from tests.grading.passages import ENGLISH, passages
+
+GRADERS: dict[str, tuple[Callable[[ChatModel], Grader], str]] = {
+    "score": (ScoreGrader, '{"verdict": "yes"}'),
+    "explained": (ExplainedGrader, '{"sentence": "", "reason": "It says so.", "verdict": "yes"}'),
+    "listwise": (ListwiseGrader, '{"1": 9}'),
+}
+REPLIES = {
+    "prose": "The passage could perhaps be of some use to whoever asks this.",
+    "another word": '{"score": "maybe"}',
+    "array": '["yes", "no"]',
+    "thought": "<think>Yes? The lighthouse is named, so yes",
+    "spaces": " " * 10_000,
+    "nothing": "",
+    "half a JSON": '{"verdict"',
+    "a list of lists": "[[[[[[",
+}
+
+
+@pytest.fixture
+def ollama() -> Iterator[ScriptedOllama]:
+    with ScriptedOllama() as server:
+        yield server
+
+
+def judge(ollama: ScriptedOllama, grader: str) -> Grade:
+    model = open_chat_model("ollama:llama3.1:8b", Settings(ollama_host=ollama.url))
+    question = "Who built the Halden lighthouse?"
+    ((_, grade),) = GRADERS[grader][0](model).grade(question, passages(ENGLISH[:1]), Stop())
+    return grade
+
+
+@pytest.mark.parametrize("reply", REPLIES.values(), ids=REPLIES)
+@pytest.mark.parametrize("grader", GRADERS)
+def test_after_one_more_try_the_verdict_is_unknown(ollama: ScriptedOllama, grader: str, reply: str) -> None:
+    ollama.script = lambda asked: Say(reply)
+    grade = judge(ollama, grader)
+    assert (grade.score, grade.reason) == (None, unreadable("en").reason)
+    assert len(ollama.chats) == 2
+    assert grade.usage is not None
+    assert grade.usage.prompt_tokens
+
+
+@pytest.mark.parametrize("reply", REPLIES.values(), ids=REPLIES)
+@pytest.mark.parametrize("grader", GRADERS)
+def test_the_second_try_counts(ollama: ScriptedOllama, grader: str, reply: str) -> None:
+    ollama.script = lambda asked: Say(GRADERS[grader][1] if "could not be read" in asked.prompt else reply)
+    assert judge(ollama, grader).score == 1.0
+    assert len(ollama.chats) == 2
+    assert ollama.chats[1].schema
+    assert len({chat.body["options"]["num_ctx"] for chat in ollama.chats}) == 1
+
+
+@pytest.mark.parametrize("grader", ["score", "explained"])
+def test_a_bare_yes_is_read(ollama: ScriptedOllama, grader: str) -> None:
+    ollama.script = lambda asked: Say("Yes.")
+    assert judge(ollama, grader).score == 1.0
+    assert len(ollama.chats) == 1
+
+
+def test_a_bare_yes_says_nothing_of_a_list(ollama: ScriptedOllama) -> None:
+    ollama.script = lambda asked: Say("Yes.")
+    assert judge(ollama, "listwise").score is None
+
+
+@pytest.mark.parametrize("grader", GRADERS)
+def test_a_thought_before_the_reply_is_left_out(ollama: ScriptedOllama, grader: str) -> None:
+    ollama.script = lambda asked: Say(f"<think>No, no, no.</think>{GRADERS[grader][1]}")
+    assert judge(ollama, grader).score == 1.0
+
+
+@pytest.mark.parametrize("grader", GRADERS)
+def test_a_server_that_stays_busy_leaves_it_unknown(ollama: ScriptedOllama, grader: str) -> None:
+    ollama.fail_next(3, 503)
+    grade = judge(ollama, grader)
+    assert grade.score is None
+    assert "busy" in grade.reason

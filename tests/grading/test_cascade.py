@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import pytest
+
+from crag.errors import ModelFault
+from crag.grading.cache import CachedGrader, GradeMemory
+from crag.grading.cascade import CascadeGrader
+from crag.grading.score import ScoreGrader
+from crag.stopping import Stop
+from crag.types import Grade, Thresholds
+from tests.doubles.engine import TableGrader, passage
+from tests.doubles.scripted_model import ScriptedModel
+
+CLEAR = Thresholds(lower=0.2, upper=0.8)
+
+
+def grade(first: TableGrader, second: TableGrader, *numbers: int) -> dict[int, Grade]:
+    return dict(CascadeGrader(first, second).grade("q?", [passage(number) for number in numbers], Stop()))
+
+
+def test_only_what_is_not_clear_is_passed_on() -> None:
+    first = TableGrader({1: 0.9, 2: 0.5, 3: 0.1, 4: None}, thresholds=CLEAR)
+    second = TableGrader({2: 0.95, 4: 0.4})
+    grades = grade(first, second, 1, 2, 3, 4)
+    assert second.graded == [2, 4]
+    assert sorted(grades) == [0, 1, 2, 3]
+    assert (grades[1].score, grades[3].score) == (0.95, 0.4)
+
+
+@pytest.mark.parametrize("score", [0.0, 0.1, 0.19999, 0.8, 0.9, 1.0])
+def test_what_is_clear_keeps_its_word_under_the_other_thresholds(score: float) -> None:
+    first, second = TableGrader({1: score}, thresholds=CLEAR), TableGrader({})
+    cascade = CascadeGrader(first, second)
+    assert cascade.thresholds == second.thresholds
+    assert cascade.thresholds.word(grade(first, second, 1)[0].score) == CLEAR.word(score)
+
+
+def test_an_order_of_scores_stays_one() -> None:
+    scores = {n: n / 20 for n in (1, 2, 3, 17, 18, 20)}
+    grades = grade(TableGrader(dict(scores), thresholds=CLEAR), TableGrader({}), *scores)
+    moved = [grades[index].score or 0.0 for index in range(len(scores))]
+    assert moved == sorted(moved)
+
+
+def test_what_the_model_cannot_judge_keeps_the_first_verdict() -> None:
+    grades = grade(TableGrader({1: 0.5}, thresholds=CLEAR), TableGrader({1: None}), 1)
+    assert TableGrader({}).thresholds.word(grades[0].score) == "ambiguous"
+    assert grades[0].reason == "Because of 1."
+
+
+def test_clear_passages_need_no_model() -> None:
+    def reply(_: str) -> str:
+        raise ModelFault("unreachable", "Nobody is there.")
+
+    model = ScriptedModel(reply)
+    cascade = CascadeGrader(TableGrader({1: 0.9}, thresholds=CLEAR), ScoreGrader(model))
+    assert len(dict(cascade.grade("q?", [passage(1), passage(2)], Stop()))) == 2
+    assert model.asked == []
+
+
+def test_only_the_models_verdicts_are_remembered() -> None:
+    first, model = TableGrader({1: 0.9, 2: 0.5}, thresholds=CLEAR), ScriptedModel(lambda _: "Yes")
+    cascade = CascadeGrader(first, CachedGrader(ScoreGrader(model), GradeMemory()))
+    for _ in range(2):
+        grades = dict(cascade.grade("q?", [passage(1), passage(2)], Stop()))
+    assert first.graded == [1, 2, 1, 2]
+    assert len(model.asked) == 1
+    assert grades[1].usage is None, "a verdict that is remembered costs nothing"
+    assert cascade.name == "cascade:table+score:scripted@1"

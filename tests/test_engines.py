@@ -1,0 +1,106 @@
+"""Which grader and which model grade, under every mixture of what answers and what was chosen."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any, get_args
+
+import pytest
+
+from crag.assembly import Application
+from crag.engines import choose_grader
+from crag.errors import BadRequest
+from crag.models.choice import ModelChoice
+from crag.settings import Settings
+from crag.stopping import Stop
+from crag.types import GraderKind, RunOptions
+from tests.doubles.engine import passage
+from tests.doubles.ollama import LLAMA, NOMIC, Model, ScriptedOllama
+
+BIG, SMALL = "ollama:llama3.1:8b", "ollama:llama3.2:1b"
+Opened = Callable[..., Application]
+
+
+@pytest.mark.parametrize(
+    ("kind", "models", "chosen"),
+    [
+        ("auto", ["builtin"], ("builtin", "builtin")),
+        ("auto", [BIG], ("score", BIG)),
+        ("auto", ["", SMALL, "builtin"], ("score", SMALL)),
+        ("auto", ["", "builtin", BIG], ("builtin", "builtin")),
+        ("builtin", [SMALL, "", BIG], ("builtin", "builtin")),
+        ("listwise", ["", "builtin", BIG], ("listwise", BIG)),
+        ("cascade", [SMALL, "", "builtin"], ("cascade", SMALL)),
+    ],
+)
+def test_the_first_model_that_can_grade_so_does(kind: GraderKind, models: list[str], chosen: tuple[str, str]) -> None:
+    assert choose_grader(kind, *models) == chosen
+
+
+def test_a_grader_that_needs_a_model_says_so() -> None:
+    with pytest.raises(BadRequest, match="needs a language model"):
+        choose_grader("score", "", "", "builtin")
+
+
+@pytest.fixture
+def ollama() -> Iterator[ScriptedOllama]:
+    with ScriptedOllama(models=[LLAMA, NOMIC, Model("llama3.2:1b", digest="c" * 64)]) as server:
+        yield server
+
+
+@pytest.fixture
+def application(ollama: ScriptedOllama, tmp_path: Any) -> Iterator[Application]:
+    opened = Application(Settings(home=tmp_path, ollama_host=ollama.url, embedder="builtin"))
+    yield opened
+    opened.close()
+
+
+@pytest.mark.parametrize("kind", get_args(GraderKind))
+@pytest.mark.parametrize("answering", ["builtin", BIG])
+def test_every_grader_works_beside_every_writer(
+    application: Application, ollama: ScriptedOllama, answering: str, kind: GraderKind
+) -> None:
+    options = RunOptions(grader=kind, grader_model=SMALL)
+    engine = application.engines.open(ModelChoice(answering, "A model"), options)
+    held = [passage(1, "Clara Moor built the lighthouse. " * 9), passage(2, "Bread rises because of yeast. " * 9)]
+    grades = dict(engine.grader.grade("Who built the lighthouse?", held, Stop()))
+    assert (grades[0].score or 0) > (grades[1].score or 0)
+    strips = dict(engine.refiner.refine("Who built the lighthouse?", held, Stop()))
+    assert all(any(strip.kept for strip in kept) for kept in strips.values())
+    assert {chat.body["model"] for chat in ollama.chats} <= {"llama3.2:1b"}
+    assert bool(ollama.chats) == (kind not in ("builtin", "cascade"))
+
+
+def test_a_grader_is_named_by_its_kind_and_the_exact_model(application: Application) -> None:
+    names = {kind: application.engines.grader(BIG, kind=kind).name for kind in get_args(GraderKind)}
+    assert names["auto"] == names["score"] == f"score:{BIG}@{'a' * 64}"
+    assert len(set(names.values())) == 5
+
+
+def test_verdicts_of_two_kinds_are_remembered_apart(application: Application, ollama: ScriptedOllama) -> None:
+    for kind in ("score", "listwise", "explained", "score", "listwise", "explained"):
+        engine = application.engines.open(ModelChoice(BIG, "A model"), RunOptions(grader=kind))
+        list(engine.grader.grade("Who built the lighthouse?", [passage(1)], Stop()))
+    assert len(ollama.chats) == 3
+
+
+def test_the_command_grades_with_the_grader_it_is_given(
+    ollama: ScriptedOllama, tmp_path: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from crag.cli import main
+
+    monkeypatch.setenv("OLLAMA_HOST", ollama.url)
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        {"question": "Who built the lighthouse?", "passage": text} for text in ("Clara built the lighthouse.", "No.")
+    ]
+    (tmp_path / "pairs.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
+    for kind in ("score", "explained", "listwise", "cascade", "builtin"):
+        code = main(["grade", "pairs.jsonl", "--grader", kind, "--model", BIG, "--home", str(tmp_path / "h"), "--json"])
+        grades = json.loads(capsys.readouterr().out)["grades"]
+        assert (code, [one["verdict"] for one in grades]) == (0, ["relevant", "irrelevant"]), kind
+    code = main(
+        ["grade", "pairs.jsonl", "--grader", "score", "--model", "builtin", "--home", str(tmp_path / "h"), "--json"]
+    )
+    assert (code, json.loads(capsys.readouterr().out)["error"]["code"]) == (1, "bad_request")
