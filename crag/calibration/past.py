@@ -1,0 +1,37 @@
+"""How questions that were asked before would have gone under other thresholds, from what their runs kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from crag.calibration.values import Past
+from crag.graph.policy import decide
+from crag.runs import RunService, Trace
+from crag.types import Thresholds, Verdict
+
+_LOOKED_AT = 200
+_SHOWN = 50
+
+
+def replay(runs: RunService, collection: str, grader: str, thresholds: Thresholds) -> list[Past]:
+    """At most 50 of the last 200 runs: those on this collection whose passages this grader judged, the latest first."""
+    found = (_replay(run_id, runs.trace(run_id), collection, grader, thresholds) for run_id in runs.recent(_LOOKED_AT))
+    return [past for past in found if past is not None][:_SHOWN]
+
+
+def _replay(run_id: str, trace: Trace, collection: str, grader: str, thresholds: Thresholds) -> Past | None:
+    if trace.grader != grader or trace.options.collection != collection or trace.action is None:
+        return None
+    verdicts = list(_judged_again(trace, thresholds))
+    best = max((verdict.score for verdict in verdicts if verdict.score is not None), default=None)
+    now = decide(trace.options.policy, verdicts, thresholds).action
+    return Past(run_id, trace.question, best, trace.action, now)
+
+
+def _judged_again(trace: Trace, thresholds: Thresholds) -> Iterator[Verdict]:
+    """The verdicts on passages of the library; what a person ruled stands."""
+    for passage_id in trace.found.get("library", ()):
+        if verdict := trace.verdicts.get(passage_id):
+            word = verdict.word if verdict.ruling else thresholds.word(verdict.score)
+            yield replace(verdict, word=word)

@@ -1,0 +1,91 @@
+"""The rows of calibration: thresholds that were kept, and the rulings of people that count as labels."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import asdict
+from typing import Any
+
+from sqlalchemy import Row, delete, select, update
+from sqlalchemy.dialects.sqlite import insert
+
+from crag.calibration.values import Calibration, Kept
+from crag.database import Database
+from crag.database.tables import calibrations, rulings
+from crag.types import Passage, Thresholds
+
+Label = tuple[Passage, bool]
+
+
+class CalibrationRows:
+    """Thresholds by collection and grader."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def save(self, collection: str, grader: str, thresholds: Thresholds, measured: Calibration | None) -> None:
+        """Keeps thresholds in place of earlier ones, with the measurement behind them."""
+        values = {
+            "lower": thresholds.lower,
+            "upper": thresholds.upper,
+            "made_at": time.time(),
+            "report": json.dumps({"scored": [asdict(one) for one in measured.scored]} if measured else {}),
+        }
+        row = insert(calibrations).values(collection=collection, grader=grader, **values)
+        with self._database.write() as connection:
+            connection.execute(row.on_conflict_do_update(index_elements=["collection", "grader"], set_=values))
+
+    def load(self, collection: str, grader: str) -> Thresholds | None:
+        """The thresholds kept for exactly this collection and grader."""
+        query = select(calibrations.c.lower, calibrations.c.upper).where(_is(collection, grader))
+        with self._database.read() as connection:
+            row = connection.execute(query).first()
+        return Thresholds(row.lower, row.upper) if row else None
+
+    def forget(self, collection: str, grader: str) -> bool:
+        """Whether there was something to forget."""
+        with self._database.write() as connection:
+            return connection.execute(delete(calibrations).where(_is(collection, grader))).rowcount > 0
+
+    def all(self) -> list[Kept]:
+        """Everything kept, the latest first."""
+        with self._database.read() as connection:
+            rows = connection.execute(select(calibrations).order_by(calibrations.c.made_at.desc())).all()
+        return [_kept(row) for row in rows]
+
+    def follow_collection(self, name: str, new_name: str) -> None:
+        """Keeps what belongs to a collection with it when it gets another name."""
+        with self._database.write() as connection:
+            for table in (calibrations, rulings):
+                connection.execute(update(table).where(table.c.collection == name).values(collection=new_name))
+
+    def forget_collection(self, name: str) -> None:
+        """Forgets the thresholds of a collection that is deleted."""
+        with self._database.write() as connection:
+            connection.execute(delete(calibrations).where(calibrations.c.collection == name))
+
+    def labels(self, collection: str) -> dict[str, list[Label]]:
+        """By question the passages that people ruled on, the last ruling on each, and whether they are to be used."""
+        query = select(rulings).order_by(rulings.c.number)
+        if collection:
+            query = query.where(rulings.c.collection == collection)
+        with self._database.read() as connection:
+            rows = {(row.question, row.text): row for row in connection.execute(query)}
+        labels: dict[str, list[Label]] = {}
+        for (question, _), row in rows.items():
+            labels.setdefault(question, []).append((_passage(row), row.ruling == "use"))
+        return labels
+
+
+def _is(collection: str, grader: str) -> Any:
+    return (calibrations.c.collection == collection) & (calibrations.c.grader == grader)
+
+
+def _kept(row: Row[Any]) -> Kept:
+    count = len(json.loads(row.report).get("scored", ()))
+    return Kept(row.collection, row.grader, Thresholds(row.lower, row.upper), row.made_at, count)
+
+
+def _passage(row: Row[Any]) -> Passage:
+    return Passage(row.passage_id, "", row.title, "", row.text, row.text)
