@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from crag.calibration import Calibrator, Measuring
 from crag.checks import answering_check, library_checks, setup_checks
 from crag.conversations import Conversations
 from crag.database import Database
@@ -32,7 +33,7 @@ from crag.models.choice import (
 )
 from crag.models.deferred import DeferredEmbedder
 from crag.models.tokens import count_passage_tokens, passage_counter_name
-from crag.protocols import PageReader, WebSearch
+from crag.protocols import ChatModel, PageReader, WebSearch
 from crag.runs import RunService
 from crag.runs.worker import Equipment
 from crag.settings import Settings, load_settings
@@ -81,6 +82,8 @@ class Application:
         self.engines = Engines(settings, self.library, self._builtin_embedder, self.ledger)
         self.search_quota = SearchQuota(settings.tavily_api_key, settings.tavily_url, self.ledger)
         self.runs = RunService(self.database, self._equip)
+        self.calibration = Calibrator(self.database, self._equip, self._question_model, self.runs)
+        self.measuring = Measuring()
         self._choice_lock = threading.Lock()
         self._choice: tuple[float, ModelChoice] | None = None
 
@@ -142,7 +145,14 @@ class Application:
         """Renames it in the library and where conversations are kept to it. Raises `BadRequest`, `NotFound`."""
         new_name = self.library.rename_collection(name, new_name)
         self.conversations.follow_collection(name, new_name)
+        self.calibration.follow_collection(name, new_name)
         return new_name
+
+    def delete_collection(self, name: str) -> int:
+        """Deletes it with its documents and its thresholds; how many documents. Raises `BadRequest`, `NotFound`."""
+        gone = self.library.delete_collection(name)
+        self.calibration.forget_collection(name)
+        return gone
 
     def delete_conversation(self, conversation_id: str) -> None:
         """Deletes a conversation with all that was kept of it; what is being answered in it is stopped."""
@@ -153,27 +163,39 @@ class Application:
 
     def close(self) -> None:
         """Stops what runs and closes what is open."""
+        self.measuring.close()
         self.runs.close()
         self.jobs.close()
         self.library.close()
         self.database.close()
 
     def _equip(self, options: RunOptions) -> Equipment:
-        choice = (
-            self.model_choice() if options.model == "auto" else ModelChoice(options.model, model_label(options.model))
-        )
+        choice = self._answering(options)
         web, missing = self._web(options)
         away = leaves_machine(choice.name, self.settings)
+        engine = self.engines.open(choice, options)
+        fitted = None if options.thresholds else self.calibration.load(options.collection, engine.grader.name)
         return Equipment(
-            engine=self.engines.open(choice, options),
+            engine=engine,
             retriever=LibraryRetriever(self.library),
             embedder=self.answering_embedder(),
             web=web,
             web_missing=missing,
-            thresholds=options.thresholds,
+            thresholds=options.thresholds or fitted,
+            calibrated=fitted is not None,
             pages=self._pages() if options.fetch_pages else None,
             notes=(AWAY.format(choice.label),) if away else (),
         )
+
+    def _answering(self, options: RunOptions) -> ModelChoice:
+        if options.model == "auto":
+            return self.model_choice()
+        return ModelChoice(options.model, model_label(options.model))
+
+    def _question_model(self, options: RunOptions) -> ChatModel | None:
+        """The chat model that answers under these options, None for the built-in engine. Raises `ModelFault`."""
+        choice = self._answering(options)
+        return None if choice.builtin else self.engines.chat_model(choice.name)
 
     def _web(self, options: RunOptions) -> tuple[WebSearch | None, str]:
         if options.web == "off":

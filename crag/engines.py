@@ -57,7 +57,7 @@ class Engines:
         The built-in one weighs words by their rarity in the library, or by the `statistics` given.
         """
         kind, model = choose_grader(kind, model)
-        opened = None if kind == BUILTIN else self._chat_model(model)
+        opened = None if kind == BUILTIN else self.chat_model(model)
         return self._judges(kind, opened, statistics or self._library, lambda grader: grader)[0]
 
     def _assemble(self, choice: ModelChoice, kind: GraderKind, model: str) -> Engine:
@@ -65,7 +65,7 @@ class Engines:
         from crag.models.builtin.rewriter import BuiltinRewriter
         from crag.models.writing import ModelRewriter, ModelWriter
 
-        opened = {name: self._chat_model(name) for name in {choice.name, model} - {BUILTIN}}
+        opened = {name: self.chat_model(name) for name in {choice.name, model} - {BUILTIN}}
         grader, refiner = self._judges(kind, opened.get(model), self._library, self._remembered)
         if choice.builtin:
             writer = BuiltinWriter(self._embedder, self._library)
@@ -110,7 +110,8 @@ class Engines:
 
         return CachedGrader(grader, self._grades)
 
-    def _chat_model(self, name: str) -> ChatModel:
+    def chat_model(self, name: str) -> ChatModel:
+        """The chat model of this name. Raises `ModelFault`."""
         from crag.models.chat import open_chat_model
 
         return open_chat_model(name, self._settings, self._ledger)

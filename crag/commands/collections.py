@@ -61,6 +61,6 @@ def delete(application: Application, options: argparse.Namespace) -> int:
             f"“{options.name}” holds {reports.amount(held, 'document')}; nothing was deleted.",
             "Move them, or add --with-documents to delete them, too.",
         )
-    application.library.delete_collection(options.name)
+    application.delete_collection(options.name)
     finish(options.json, {"deleted": options.name, "documents": held}, f"Deleted “{options.name}”.")
     return OK

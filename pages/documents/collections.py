@@ -123,7 +123,7 @@ def _delete(name: str) -> None:
     with st.container(horizontal=True):
         if st.button("Delete it", icon=":material/delete:"):
             try:
-                application().library.delete_collection(name)
+                application().delete_collection(name)
             except CragError as error:
                 st.markdown(f":red[{markdown.label(str(error))}]")
             else:
