@@ -1,0 +1,204 @@
+"""Everything that can go wrong with a web search, through the whole application over real HTTP.
+
+Each time the answer comes from the library with one honest note, nothing is asked twice, no key is kept or shown, and
+the next question is answered as ever.
+"""
+
+import ipaddress
+import json
+import threading
+import time
+from functools import partial
+
+import pytest
+
+from crag import reports
+from crag.assembly import open_application
+from crag.runs import Trace
+from crag.settings import Settings
+from crag.types import RunOptions
+from crag.websearch import TavilySearch
+from tests.doubles.ollama import closed_address
+from tests.doubles.tavily import TavilyServer
+from tests.doubles.web import serving
+
+KEY = "tvly-never-to-be-seen"
+NOTES = {
+    "traces.md": "After two failed recordings the fragment is blacklisted, which means it is never recorded again.",
+    "kitchen.md": "The espresso machine is descaled every six weeks with citric acid, and its tank is rinsed twice.",
+}
+QUESTION = "When is a fragment blacklisted?"
+ELSEWHERE = "Who won the 2024 NBA finals?"
+CELTICS = {
+    "title": "2024 NBA Finals",
+    "url": "https://example.org/finals",
+    "content": "The Boston Celtics won the 2024 NBA finals against the Dallas Mavericks.",
+}
+WEB = RunOptions(web="auto", policy="any")  # one passage that does not answer is enough to want the web
+
+
+@pytest.fixture(scope="module")
+def tavily():
+    with TavilyServer() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    return tmp_path_factory.mktemp("home")
+
+
+def opened(home, url, key=KEY):
+    loopback = (ipaddress.ip_network("127.0.0.1/32"),)
+    given = {"ollama_host": closed_address(), "embedder": "builtin", "allow_private_urls": loopback}
+    return open_application(Settings(home=home, tavily_api_key=key, tavily_url=url, **given))
+
+
+def add_notes(application):
+    for name, text in NOTES.items():
+        application.library.add_bytes(name, text.encode())
+
+
+@pytest.fixture(scope="module")
+def application(home, tavily):
+    made = opened(home, tavily.url)
+    add_notes(made)
+    yield made
+    made.close()
+
+
+@pytest.fixture(autouse=True)
+def _fresh_script(tavily):
+    fresh = TavilyServer()
+    for name in ("results", "status", "body", "headers", "delay", "requests"):
+        setattr(tavily, name, getattr(fresh, name))
+
+
+def ask(application, question=QUESTION, options=WEB) -> Trace:
+    return Trace().apply_all(event for _, event in application.runs.start(None, question, options).follow(seconds=30))
+
+
+def assert_answered_from_the_library(trace, word):
+    assert (trace.state, trace.outcome) == ("done", "documents")
+    assert "blacklisted" in trace.text
+    (note,) = trace.notes
+    assert word in note.lower()
+    assert note.endswith("Only your documents were used.")
+
+
+def assert_all_is_well(application, home, caplog):
+    """The next question is answered as ever, and the key is nowhere but in the settings."""
+    trace = ask(application, options=RunOptions())
+    assert (trace.state, trace.outcome, trace.notes) == ("done", "documents", [])
+    assert KEY not in caplog.text
+    assert not [path for path in home.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "headers", "word"),
+    [
+        (401, b'{"detail":{"error":"Unauthorized: missing or invalid API key."}}', {}, "key"),
+        (429, b"{}", {}, "limit"),
+        (429, b"{}", {"Retry-After": "1"}, "limit"),
+        (432, b"{}", {}, "plan"),
+        (433, b"{}", {}, "plan"),
+        (403, b"{}", {}, "plan"),
+        (400, b'{"detail":{"error":"Query is too long."}}', {}, "query"),
+        (500, b"<html><h1>502</h1></html>", {"Content-Type": "text/html"}, "fault"),
+        (200, b"<html>Sign in</html>", {}, "could not be read"),
+        (200, b'{"results": null}', {}, "could not be read"),
+        (204, b"", {}, "could not be read"),
+    ],
+)
+def test_a_failure_costs_one_request_and_one_note(application, home, tavily, caplog, status, body, headers, word):
+    before = application.ledger.count_since(kind="web search")
+    tavily.status, tavily.body, tavily.headers = status, body, headers
+    trace = ask(application)
+    assert_answered_from_the_library(trace, word)
+    assert len(tavily.requests) == 1
+    assert application.ledger.count_since(kind="web search") == before + 1
+    assert KEY not in json.dumps(reports.answer("r", trace))
+    assert_all_is_well(application, home, caplog)
+
+
+def test_without_a_key_nothing_is_sent(tmp_path, tavily):
+    keyless = opened(tmp_path, tavily.url, key="")
+    add_notes(keyless)
+    trace = ask(keyless)
+    assert (trace.state, trace.outcome, tavily.requests) == ("done", "documents", [])
+    assert trace.web_skipped == "There is no Tavily key, so the web was not searched."
+    assert keyless.ledger.entries() == []
+    keyless.close()
+
+
+def test_offline(tmp_path, caplog):
+    alone = opened(tmp_path, closed_address())
+    add_notes(alone)
+    assert_answered_from_the_library(ask(alone), "cannot be reached")
+    assert_all_is_well(alone, tmp_path, caplog)
+    alone.close()
+
+
+def test_a_server_that_hangs_is_left_when_time_is_up(application, home, tavily, caplog, monkeypatch):
+    monkeypatch.setattr("crag.assembly.TavilySearch", partial(TavilySearch, timeout=0.5))
+    tavily.delay = threading.Event()
+    assert_answered_from_the_library(ask(application), "in time")
+    tavily.delay.set()
+    assert len(tavily.requests) == 1
+    assert_all_is_well(application, home, caplog)
+
+
+def test_stop_does_not_wait_for_a_server_that_hangs(application, home, tavily, caplog):
+    tavily.delay = threading.Event()
+    run = application.runs.start(None, QUESTION, WEB)
+    next(event for _, event in run.follow(seconds=30) if event.type == "web_query_sent")
+    began = time.monotonic()
+    application.runs.stop(run.id)
+    trace = Trace().apply_all(event for _, event in run.follow(seconds=30))
+    assert trace.state == "stopped"
+    assert time.monotonic() - began < 8  # the search would give up after twenty seconds
+    tavily.delay.set()
+    assert_all_is_well(application, home, caplog)
+
+
+@pytest.mark.parametrize(
+    "results", [[], [None, 7, {}], [{"title": None, "url": None, "content": None, "score": None}]], ids=str
+)
+def test_nothing_that_can_be_used_is_not_a_failure(application, home, tavily, caplog, results):
+    tavily.results = results
+    trace = ask(application)
+    assert (trace.state, trace.outcome, trace.notes) == ("done", "documents", [])
+    assert_all_is_well(application, home, caplog)
+
+
+def test_inner_addresses_among_the_results_are_text_without_a_link(tmp_path, tavily):
+    urls = ["http://10.0.0.5/admin", "http://localhost:8501/", "http://127.0.0.2/", "file:///etc/passwd"]
+    tavily.results = [CELTICS | {"url": url} for url in urls] + [CELTICS]
+    fresh = opened(tmp_path, tavily.url)
+    trace = ask(fresh, ELSEWHERE, RunOptions(web="auto", web_results=5))
+    fresh.close()
+    assert (trace.state, trace.outcome) == ("done", "web")
+    assert {trace.passages[number].location for number in trace.found["web"]} == {"", CELTICS["url"]}
+    told = json.dumps(reports.answer("r", trace))
+    assert not [url for url in urls if url in told]
+
+
+def test_a_megabyte_of_content_is_cut_before_anything_reads_it(application, home, tavily, caplog):
+    tavily.results = [CELTICS | {"content": CELTICS["content"] + " filler" * 150_000}]
+    trace = ask(application, ELSEWHERE, RunOptions(web="auto"))
+    assert trace.state == "done"
+    assert [len(trace.passages[number].text) for number in trace.found["web"]] == [6_000]
+    assert_all_is_well(application, home, caplog)
+
+
+def test_full_pages_are_read_where_that_is_wanted_and_all_of_it_is_in_the_ledger(application, tavily):
+    body = f"<html><body><article><p>{CELTICS['content']} The series took five games.</p></article></body></html>"
+    with serving() as web:
+        good, gone = web.page("/finals", body.encode()), web.url("/gone")
+        tavily.results = [CELTICS | {"url": url, "content": "About basketball."} for url in (good, gone)]
+        trace = ask(application, ELSEWHERE, RunOptions(web="auto", fetch_pages=True))
+    texts = [trace.passages[number].text for number in trace.found["web"]]
+    assert "five games" in texts[0]
+    assert texts[1] == "About basketball."
+    assert "1 page of the web could not be read; the short excerpt was used instead." in trace.notes
+    assert {row.what for row in application.ledger.entries(3)} == {tavily.queries[0], good, gone}
