@@ -186,11 +186,15 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """What the writer may use of one passage: its citation number `n` (from 1) and the text that was kept."""
+    """What the writer may use of one passage: its citation number `n` (from 1) and the text that was kept.
+
+    `strips` are the kept strips that `text` is made of, in order; empty where the passage was not cut.
+    """
 
     n: int
     passage: Passage
     text: str
+    strips: tuple[Strip, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,11 +231,15 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens as counted by the model server; None where it did not say."""
+    """Tokens as counted by the model server; None where it did not say.
+
+    `prompt_cut`: its count is a sign that it read less of the prompt than was sent.
+    """
 
     prompt_tokens: int | None = None
     answer_tokens: int | None = None
     finish_reason: str | None = None
+    prompt_cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import wraps
 
 from langgraph.runtime import Runtime
@@ -111,18 +112,20 @@ def usable_passages(state: State) -> list[Passage]:
 
 def gather_knowledge(state: State, deps: Deps) -> tuple[Knowledge, ...]:
     """The numbered texts that the answer may rest on: kept strips, else the passage or its wider context."""
-    texts = ((passage, _kept_text(passage, state, deps)) for passage in usable_passages(state))
-    held = [(passage, text) for passage, text in texts if text]
+    usable = usable_passages(state)
+    held = [kept for kept in (_kept(passage, state, deps) for passage in usable) if kept.text]
     if not held:  # the refiner struck out everything of passages that the grader trusts: trust the grader
-        held = [(passage, passage.text) for passage in usable_passages(state)]
-    return tuple(Knowledge(n, passage, text) for n, (passage, text) in enumerate(held, start=1))
+        held = [Knowledge(0, passage, passage.text) for passage in usable]
+    return tuple(replace(kept, n=n) for n, kept in enumerate(held, start=1))
 
 
-def _kept_text(passage: Passage, state: State, deps: Deps) -> str:
+def _kept(passage: Passage, state: State, deps: Deps) -> Knowledge:
+    """What was kept of a passage, not yet numbered."""
     strips = state.get("strips", {}).get(passage.id)
-    if strips is not None:
-        return "\n".join(strip.text for strip in strips if strip.kept)
-    return passage.context if deps.options.parent_context else passage.text
+    if strips is None:
+        return Knowledge(0, passage, passage.context if deps.options.parent_context else passage.text)
+    kept = tuple(strip for strip in strips if strip.kept)
+    return Knowledge(0, passage, "\n".join(strip.text for strip in kept), kept)
 
 
 def grade(state: State, passages: Sequence[Passage], runtime: Runtime[Deps]) -> dict[int, Verdict]:

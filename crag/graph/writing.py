@@ -17,7 +17,6 @@ from crag.types import Knowledge, Usage
 FINISH_NOTES = {
     "length": "The model stopped at its length limit.",
     "incomplete": "The model's reply broke off before its end; what had come is kept.",
-    "truncated_prompt": "The model server seems to have cut the prompt: the answer may rest on less than is shown.",
 }
 
 
@@ -27,13 +26,14 @@ def generate(state: State, runtime: Runtime[Deps]) -> State:
     knowledge = gather_knowledge(state, runtime.context)
     if not knowledge:
         return _refuse(state, runtime)
-    text, usage = _write(state, knowledge, runtime)
+    text, usage, fit = _write(state, knowledge, runtime)
     text = drop_invalid_citations(text, knowledge).strip()
     if not text:
         return _refuse(state, runtime, note="The model returned nothing.")
     runtime.stream_writer(AnswerWritten(text, cite(text, knowledge), outcome(text, knowledge), usage))
-    if note := FINISH_NOTES.get(usage.finish_reason or ""):
-        runtime.stream_writer(Noted(note))
+    for note in (FINISH_NOTES.get(usage.finish_reason or "", ""), _cut_note(usage, fit)):
+        if note:
+            runtime.stream_writer(Noted(note))
     return {"answer": text, "knowledge": knowledge}
 
 
@@ -45,19 +45,30 @@ def check_answer(state: State, runtime: Runtime[Deps]) -> State:
     return {}
 
 
-def _write(state: State, knowledge: tuple[Knowledge, ...], runtime: Runtime[Deps]) -> tuple[str, Usage]:
+def _write(state: State, knowledge: tuple[Knowledge, ...], runtime: Runtime[Deps]) -> tuple[str, Usage, PromptFit]:
     deps = runtime.context
     pieces: list[str] = []
-    usage = Usage()
+    usage, fit = Usage(), PromptFit(0, 0, 0)
     for part in deps.engine.writer.write(standalone(state), knowledge, state.get("history", ()), deps.stop):
         if isinstance(part, PromptFit):
-            _tell_fit(part, runtime)
+            fit = part
+            _tell_fit(fit, runtime)
             continue
         if part.text:
             pieces.append(part.text)
             runtime.stream_writer(TokensWritten(part.text))
         usage = part.usage or usage
-    return "".join(pieces), usage
+    return "".join(pieces), usage, fit
+
+
+def _cut_note(usage: Usage, fit: PromptFit) -> str:
+    """What the server's own count says of a prompt that it seems not to have read whole."""
+    seen = usage.prompt_tokens
+    if not usage.prompt_cut or seen is None:
+        return ""
+    full = f"The prompt filled the model's window ({seen:,} of {fit.window:,} tokens), so it may have been cut"
+    read = f"The server read {seen:,} of about {fit.tokens:,} tokens of the prompt"
+    return f"{read if seen < fit.tokens else full}: the answer may rest on less than is shown."
 
 
 def _tell_fit(fit: PromptFit, runtime: Runtime[Deps]) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from crag.errors import CragError, ModelFault, Stopped
 from crag.models.departures import Route
+from crag.models.faults import question_too_long
 from crag.models.following import follow
 from crag.models.logprobs import read_alternatives
 from crag.models.thinking import without_thinking
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from langchain_core.messages import AIMessageChunk
 
 ATTEMPTS = 3
+# Of our count, which is an upper estimate, tokenizers make at least this share. cl100k makes 0.9 of English and Chinese
+# and 0.7 of Korean; larger vocabularies make less. A server that cuts keeps about half of its window (Ollama 0.30.11).
+LEAST_SHARE = 0.4
 _NEARLY_FULL = 0.95
 _SAME_AS_LENGTH = ("max_tokens", "MAX_TOKENS")
 
@@ -55,7 +59,7 @@ class LangChainChatModel:
     """The project's `ChatModel` over any LangChain chat model.
 
     `Usage.finish_reason` is the provider's, with these of our own: `length` (the answer hit its limit), `incomplete`
-    (the stream ended without its end mark), `truncated_prompt` (the server saw less of the prompt than was sent).
+    (the stream ended without its end mark). A prompt that no tokenizer could fit into the window is not sent.
     Every request to a model on another machine is written down first; where that fails, `HomeFault` is raised.
     """
 
@@ -118,17 +122,17 @@ class LangChainChatModel:
         options: dict[str, Any] = {}
         if schema is not None:
             prompts, options = self._traits.constrain(prompts, schema)
-        ending = _Ending()
+        ending = _Ending(prompts, self._traits)
         with closing(self._begun(prompts, stop, options)) as chunks:
             for text in without_thinking(ending.watch(chunks)):
                 yield Piece(text)
-        yield Piece("", ending.usage(prompts, self._traits))
+        yield Piece("", ending.usage())
 
     def _asked_for_one(self, prompts: list[Prompt], stop: Stop, options: dict[str, Any]) -> FirstToken:
-        ending = _Ending()
+        ending = _Ending(prompts, self._traits)
         with closing(self._begun(prompts, stop, options)) as chunks:
             text = "".join(without_thinking(ending.watch(chunks)))
-        return FirstToken(text, ending.alternatives, ending.usage(prompts, self._traits))
+        return FirstToken(text, ending.alternatives, ending.usage())
 
     def _begun(self, prompts: list[Prompt], stop: Stop, options: dict[str, Any]) -> Chunks:
         """The chunks of a reply. Passing faults are tried again, but only before the first chunk."""
@@ -161,13 +165,19 @@ class LangChainChatModel:
 
 
 class _Ending:
-    """Notes, while a reply passes by, what the provider says about its end."""
+    """Notes, while a reply passes by, what the provider says about its end. `ModelFault` for too long a prompt."""
 
-    def __init__(self) -> None:
+    def __init__(self, prompts: Sequence[Prompt], traits: Traits) -> None:
+        self._words = sum(len(prompt.text.split()) for prompt in prompts)
+        self._expected = sum(count_tokens(prompt.text) for prompt in prompts)
+        self._window = traits.window
+        self._marks_end = traits.marks_end
         self._said: dict[str, Any] = {}
         self._prompt_tokens: int | None = None
         self._answer_tokens: int | None = None
         self.alternatives: dict[str, float] = {}
+        if self._expected * LEAST_SHARE > self._window:
+            raise question_too_long(self._expected, self._window)
 
     def watch(self, chunks: Iterator[AIMessageChunk]) -> Iterator[str]:
         for chunk in chunks:
@@ -178,23 +188,22 @@ class _Ending:
                 self._answer_tokens = counted["output_tokens"] or self._answer_tokens
             yield str(chunk.text)
 
-    def usage(self, prompts: Sequence[Prompt], traits: Traits) -> Usage:
-        return Usage(self._prompt_tokens, self._answer_tokens, self._reason(prompts, traits))
+    def usage(self) -> Usage:
+        return Usage(self._prompt_tokens, self._answer_tokens, self._reason(), self._prompt_cut())
 
-    def _reason(self, prompts: Sequence[Prompt], traits: Traits) -> str | None:
+    def _reason(self) -> str | None:
         said = self._said
         reason = said.get("done_reason") or said.get("finish_reason") or said.get("stop_reason")
-        if traits.marks_end and not said.get("done"):
+        if self._marks_end and not said.get("done"):
             return "incomplete"
-        if self._prompt_tokens is not None and _was_truncated(self._prompt_tokens, prompts, traits.window):
-            return "truncated_prompt"
         return "length" if reason in _SAME_AS_LENGTH else reason
 
+    def _prompt_cut(self) -> bool:
+        """Whether the server read nearly its whole window, or fewer tokens than any tokenizer makes of the prompt.
 
-def _was_truncated(seen: int, prompts: Sequence[Prompt], window: int) -> bool:
-    """Whether the server saw less than was sent: nearly its whole window, or fewer tokens than there are words.
-
-    Every tokenizer makes at least one token of a word, so the second sign needs no knowledge of the model's own.
-    """
-    words = sum(len(prompt.text.split()) for prompt in prompts)
-    return seen >= _NEARLY_FULL * window or seen < words
+        Each word is a token at least; that says little of Chinese and Korean, where our count does.
+        """
+        seen = self._prompt_tokens
+        if seen is None:
+            return False
+        return seen >= _NEARLY_FULL * self._window or seen < max(self._words, LEAST_SHARE * self._expected)

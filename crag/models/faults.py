@@ -35,6 +35,15 @@ def missing_model(model: str) -> ModelFault:
     )
 
 
+def question_too_long(tokens: int, room: int) -> ModelFault:
+    """The question, which is never cut, does not fit; counts in tokens, by our own estimate."""
+    return ModelFault(
+        "question_too_long",
+        f"Your question is too long for this model: about {tokens:,} tokens, where {room:,} fit.",
+        "Shorten it, or add its text as a document and ask about that.",
+    )
+
+
 def bad_reply(server: str) -> ModelFault:
     """The reply is not what such a server sends."""
     return ModelFault(

@@ -1,4 +1,4 @@
-"""Fits an answer's prompt into the window: history goes first, then the lowest-ranked knowledge, never the question.
+"""Fits an answer's prompt into the window: history goes first, then the lowest-ranked strips, never the question.
 
 A server that gets too long a prompt cuts it from its start, silently, and with it the instructions.
 """
@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from crag.models.faults import question_too_long
 from crag.prompts import compose
 from crag.prompts.language import detect
 from crag.protocols import Prompt, PromptFit
-from crag.types import Knowledge, Turn
+from crag.types import Knowledge, Strip, Turn
 
 HISTORY_TURNS = 4
 # What the chat format adds around each message, generously.
@@ -22,6 +23,9 @@ _SHORTENING = 0.8
 # The numbers of an earlier answer name other sources than those of this one.
 _CITATION = re.compile(r"\s?\[\d+\]")
 _TAG = re.compile(r"<(?=/?knowledge\b)", re.IGNORECASE)
+_NUMBER = re.compile(r"^(\s*)\[(?=\d+\])", re.MULTILINE)
+
+Count = Callable[[str], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,34 +43,78 @@ def fit_prompt(
     *,
     window: int,
     answer_limit: int,
-    count_tokens: Callable[[str], int],
+    count_tokens: Count,
 ) -> FittedPrompt:
-    """The answer's prompt within `window - answer_limit` tokens, as far as leaving out can bring it there.
+    """The answer's prompt within `window - answer_limit` tokens. Raises `ModelFault` when the question alone is longer.
 
-    `knowledge` comes in the order of its rank. `left_out` counts the pieces of knowledge that were dropped or, when
-    only one is left, shortened.
+    `knowledge` comes in the order of its rank. `left_out` counts the strips that were dropped and, when only one is
+    left, whether it was shortened; a passage that was not cut into strips counts as one.
     """
-    kept, turns, shortened = list(knowledge), list(history[-HISTORY_TURNS:]), 0
+    room = window - answer_limit
+    kept, turns = _Kept(knowledge, count_tokens), list(history[-HISTORY_TURNS:])
     while True:
-        prompts = _messages(question, kept, turns)
+        prompts = _messages(question, kept.knowledge(), turns)
         tokens = sum(count_tokens(prompt.text) + _TOKENS_PER_MESSAGE for prompt in prompts)
-        if tokens <= window - answer_limit or not _give_way(kept, turns):
-            return FittedPrompt(prompts, PromptFit(tokens, window, len(knowledge) - len(kept) + shortened))
-        shortened = int(len(kept) == 1 and kept[0].text != knowledge[0].text)
+        if tokens <= room:
+            return FittedPrompt(prompts, PromptFit(tokens, window, kept.left_out))
+        if turns:
+            del turns[0]
+        elif not kept.give_way(tokens - room):
+            raise question_too_long(tokens, room)
 
 
-def _give_way(kept: list[Knowledge], turns: list[Turn]) -> bool:
-    """Drop the least important thing that is left; False when there is nothing more to drop."""
-    if turns:
-        del turns[0]
-    elif len(kept) > 1:
-        del kept[-1]
-    elif kept and len(kept[0].text) > _SHORTEST_CHARACTERS:
-        text = kept[0].text[: int(len(kept[0].text) * _SHORTENING)]
-        kept[0] = Knowledge(kept[0].n, kept[0].passage, text)
-    else:
-        return False
-    return True
+class _Kept:
+    """The knowledge that is still in the prompt, strip by strip."""
+
+    def __init__(self, knowledge: Sequence[Knowledge], count_tokens: Count) -> None:
+        self._knowledge = knowledge
+        self._count = count_tokens
+        self._strips = {item.n: list(item.strips or (Strip(item.text, None, kept=True),)) for item in knowledge}
+        self._lowest_first = self._ranked()
+        self._shortened = False
+        self.left_out = 0
+
+    def knowledge(self) -> list[Knowledge]:
+        """What is left, without the passages that lost every strip."""
+        return [
+            replace(item, text="\n".join(strip.text for strip in self._strips[item.n]))
+            for item in self._knowledge
+            if self._strips[item.n]
+        ]
+
+    def give_way(self, tokens: int) -> bool:
+        """Drop the lowest strips that make up about so many tokens; False when there is nothing more to drop."""
+        dropped = False
+        while tokens > 0 and len(self._lowest_first) > 1:
+            n, strip = self._lowest_first.pop(0)
+            self._strips[n].remove(strip)
+            self.left_out += 1
+            tokens -= self._count(strip.text)
+            dropped = True
+        return dropped or self._shorten_last()
+
+    def _ranked(self) -> list[tuple[int, Strip]]:
+        """The strips by score; those of equal score, or without one, by the rank of their passage, the last first.
+
+        A strip without a score stands where the best of the others do: nobody found it worse.
+        """
+        places = [(item.n, strip) for item in self._knowledge for strip in self._strips[item.n]]
+        ranked = sorted(enumerate(places), key=lambda place: (_score(place[1][1]), -place[0]))
+        return [place for _, place in ranked]
+
+    def _shorten_last(self) -> bool:
+        if not self._lowest_first or len(self._lowest_first[0][1].text) <= _SHORTEST_CHARACTERS:
+            return False
+        n, strip = self._lowest_first[0]
+        shorter = replace(strip, text=strip.text[: int(len(strip.text) * _SHORTENING)])
+        self._strips[n], self._lowest_first = [shorter], [(n, shorter)]
+        self.left_out += not self._shortened
+        self._shortened = True
+        return True
+
+
+def _score(strip: Strip) -> float:
+    return 1.0 if strip.score is None else strip.score
 
 
 def _messages(question: str, knowledge: Sequence[Knowledge], history: Sequence[Turn]) -> tuple[Prompt, ...]:
@@ -76,6 +124,7 @@ def _messages(question: str, knowledge: Sequence[Knowledge], history: Sequence[T
 
 
 def _numbered(item: Knowledge) -> str:
-    """One piece of knowledge under its number; it cannot close the frame it stands in."""
+    """One piece of knowledge under its number; it can neither close its frame nor pass as a piece of another number."""
     title = " ".join(item.passage.title.split())
-    return _TAG.sub("‹", f"[{item.n}] {title}\n{item.text.strip()}")
+    text = _NUMBER.sub(r"\1‹", item.text.strip())
+    return _TAG.sub("‹", f"[{item.n}] {title}\n{text}")

@@ -75,13 +75,17 @@ class MarkingRewriter:
 
 @dataclass
 class QuotingWriter:
-    """Quotes each text it is given with its number; `reply` says something else instead."""
+    """Quotes each text it is given with its number; `reply` says something else instead.
+
+    `seen` is the server's count of a prompt that it did not read whole.
+    """
 
     reply: Callable[[Sequence[Knowledge]], Sequence[str]] | None = None
     finish: str | None = "stop"
     fit: PromptFit = field(default_factory=lambda: PromptFit(10, 100, 0))
     given: list[Knowledge] = field(default_factory=list)
     gate: threading.Event | None = None
+    seen: int | None = None
 
     def write(
         self, question: str, knowledge: Sequence[Knowledge], history: Sequence[Turn], stop: Stop
@@ -95,7 +99,7 @@ class QuotingWriter:
             if number == 0 and self.gate:
                 while not self.gate.wait(0.01):
                     stop.check()
-        yield Piece("", Usage(10, len(pieces), self.finish))
+        yield Piece("", Usage(self.seen or 10, len(pieces), self.finish, prompt_cut=self.seen is not None))
 
 
 @dataclass

@@ -73,6 +73,10 @@ def test_only_kept_strips_reach_the_writer_in_document_order():
     bench = Bench({1: 0.9}, passages=[long])
     trace = bench.ask()
     assert bench.writer.given[0].text == "First fact.\nThird fact."
+    assert [(strip.text, strip.score) for strip in bench.writer.given[0].strips] == [
+        ("First fact.", 1.0),
+        ("Third fact.", 1.0),
+    ]
     assert [(strip.text, strip.kept) for strip in trace.strips[1]] == [
         ("First fact.", True),
         ("Struck out.", False),
@@ -172,11 +176,27 @@ def test_each_sentence_is_checked_against_what_it_cites():
 
 @pytest.mark.parametrize(
     ("finish", "note"),
-    [("length", "length limit"), ("incomplete", "broke off"), ("truncated_prompt", "cut the prompt")],
+    [("length", "length limit"), ("incomplete", "broke off")],
 )
 def test_an_answer_that_is_not_whole_says_so(finish, note):
     trace = Bench({1: 0.9}, writer=QuotingWriter(finish=finish)).ask()
     assert note in trace.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("seen", "note"),
+    [
+        (900, "The server read 900 of about 1,800 tokens of the prompt"),
+        (8100, "The prompt filled the model's window (8,100 of 8,192 tokens)"),
+    ],
+)
+def test_a_prompt_that_was_cut_is_told_with_its_figures_and_does_not_hide_the_limit(seen, note):
+    writer = QuotingWriter(fit=PromptFit(1800, 8192, 0), seen=seen, finish="length")
+    trace = Bench({1: 0.9}, writer=writer).ask()
+    assert trace.notes == [
+        "The model stopped at its length limit.",
+        f"{note}{', so it may have been cut' * (seen > 1800)}: the answer may rest on less than is shown.",
+    ]
 
 
 def test_what_did_not_fit_is_told():

@@ -11,6 +11,7 @@ import pytest
 
 from crag.errors import ModelFault, Stopped
 from crag.models.chat import open_chat_model
+from crag.models.tokens import count_tokens
 from crag.protocols import Piece, Prompt
 from crag.settings import Settings
 from crag.stopping import Stop
@@ -123,14 +124,55 @@ def test_the_servers_slots_are_used(
     [
         (Say("Paris is", end="no_done"), "incomplete"),
         (Say("Paris is", end="length"), "length"),
-        (Say("Paris.", prompt_tokens=8100), "truncated_prompt"),
-        (Say("Paris.", prompt_tokens=3), "truncated_prompt"),
     ],
 )
 def test_a_doubtful_end_can_be_told(ollama: ScriptedOllama, settings: Settings, reply: Say, reason: str) -> None:
     say(ollama, reply)
     whole = open_chat_model("ollama:llama3.1:8b", settings).complete(ASK, Stop())
     assert (whole.text, whole.usage.finish_reason) == (reply.text, reason)
+
+
+SENTENCES = {
+    "english": "The harbour was opened by an engineer in the spring of that year. ",
+    "korean": "한빛타워는 대전 엑스포를 위해 지어졌고 전망대에는 하루에 많은 사람이 방문한다. ",
+    "chinese": "登山者必須事先申請入山證，冬季山頂常有積雪。",
+}
+
+
+@pytest.mark.parametrize(
+    ("language", "share", "cut"),
+    [
+        ("english", 0.9, False),
+        ("english", 0.45, True),
+        ("korean", 1 / 1.4, False),
+        ("korean", 0.5, False),
+        ("korean", 0.5 / 1.4, True),
+        ("chinese", 1 / 1.1, False),
+        ("chinese", 0.3, True),
+    ],
+)
+def test_well_under_our_count_means_that_the_prompt_was_cut(
+    ollama: ScriptedOllama, settings: Settings, language: str, share: float, cut: bool
+) -> None:
+    """Our count is 1.4 times that of cl100k in Korean and more than that of larger vocabularies: no alarm for that."""
+    prompt = SENTENCES[language] * 20
+    say(ollama, Say("Paris.", prompt_tokens=round(share * count_tokens(prompt))))
+    told = open_chat_model("ollama:llama3.1:8b", settings).complete([Prompt("user", prompt)], Stop()).usage.prompt_cut
+    assert told == cut
+
+
+def test_a_full_window_means_it_too_and_hides_nothing_else(ollama: ScriptedOllama, settings: Settings) -> None:
+    say(ollama, Say("Paris is", prompt_tokens=8100, end="length"))
+    usage = open_chat_model("ollama:llama3.1:8b", settings).complete(ASK, Stop()).usage
+    assert (usage.prompt_cut, usage.finish_reason) == (True, "length")
+    say(ollama, Say("Paris.", prompt_tokens=21))
+    assert not open_chat_model("ollama:llama3.1:8b", settings).complete(ASK, Stop()).usage.prompt_cut
+
+
+def test_what_no_tokenizer_could_fit_into_the_window_is_not_sent(ollama: ScriptedOllama, settings: Settings) -> None:
+    with pytest.raises(ModelFault) as fault:
+        open_chat_model("ollama:llama3.1:8b", settings).complete([Prompt("user", "why so " * 12_300)], Stop())
+    assert (fault.value.code, ollama.chats) == ("question_too_long", [])
 
 
 @pytest.mark.parametrize(
