@@ -51,6 +51,11 @@ _KOREAN_ENDING = re.compile(
     "(?:이라는|라는|이라고|라고|에서는|에게서|으로는|에서|에게|으로|까지|부터|처럼|보다|이나|하고|인가요|인가|이었나|였나|입니까|"
     "했나요|했는가|하였는가|했나|하나요|하는가|한가|되었나|됐나|었나요|었는가|었나|았나|은|는|이|가|을|를|의|에|로|와|과|도|만)$"
 )
+# Without those that many nouns end in: 고양이, 제주도, 결과, 민주주의, 작가.
+_KOREAN_PARTICLE = re.compile(
+    "(?:이라는|라는|이라고|라고|에서는|에게서|으로는|에서|에게|으로|까지|부터|처럼|보다|인가요|인가|이었나|였나|입니까|했나요|했는가|하였는가|했나"
+    "|하나요|하는가|한가|되었나|됐나|었나요|었는가|었나|았나|은|는|을|를|에)$"
+)
 _CHINESE_QUESTION = re.compile(
     "[什甚][麼么]|[誰谁]|哪(?:一?[個个種种]|一|些|[裡里]|位|[兒儿]|年)?|[何][時时處处人]|[為为]何|如何|怎[麼么]?[樣样]?|多少"
     "|[幾几][個个]?|是否|[請请][問问]|[為为]什[麼么]|[的了嗎吗呢在是被與与和及於于為为個个有由也將将]"
@@ -121,6 +126,24 @@ def tokens(text: str) -> Iterator[tuple[int, str]]:
 def words(text: str) -> list[tuple[str, tuple[str, ...]]]:
     """The words of `text` that carry meaning, as written and in order, each with its terms."""
     return [(token, found) for token in _TOKEN.findall(text) if (found := _terms_of(token))]
+
+
+def key_words(text: str) -> list[tuple[str, tuple[str, ...]]]:
+    """As `words`, but as one would type them into a search, each with its terms.
+
+    Korean comes without its particles, Chinese in the runs between its question words and particles.
+    """
+    bare = (word for token in _TOKEN.findall(text) for word in _bare_words(token))
+    return [(word, found) for word in bare if (found := _terms_of(word))]
+
+
+def _bare_words(token: str) -> list[str]:
+    if _HANGUL_START.match(token):
+        shorter = _KOREAN_PARTICLE.sub("", token)
+        return [shorter if len(shorter) >= 2 and not _KOREAN_QUESTION.match(token) else token]
+    if _CJK.match(token):
+        return [run for run in _CHINESE_QUESTION.split(token) if run]
+    return [token]
 
 
 def _lines(text: str) -> list[str]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import unicodedata
+from collections import Counter
 from typing import Literal
 
-from crag.language import CHARACTERS, HANGUL
+from crag.language import CHARACTERS, HANGUL, tokens
 
 Language = Literal["en", "ko", "zh"]
 
@@ -22,3 +24,22 @@ def detect(text: str) -> Language:
     if len(_HANGUL.findall(text)) >= _SHARE * letters:
         return "ko"
     return "zh" if len(_CHARACTERS.findall(text)) >= _SHARE * letters else "en"
+
+
+def speaks_as(text: str, question: str) -> bool:
+    """Whether `text` is in the language of the question, as far as scripts tell.
+
+    Names that the question holds may stand alone: *GPT-4o, MMLU* is as good in Korean as in English.
+    """
+    scripts = _scripts(text)
+    if not scripts:
+        return True
+    if max(scripts, key=lambda script: scripts[script]) not in _scripts(question):
+        return False
+    asked = {token.lower() for _, token in tokens(question)}
+    return detect(text) == detect(question) or all(token.lower() in asked for _, token in tokens(text))
+
+
+def _scripts(text: str) -> Counter[str]:
+    """How many letters there are of each script, by the first word of their Unicode names: LATIN, HANGUL, CJK."""
+    return Counter(unicodedata.name(letter, "?").split()[0] for letter in text if letter.isalpha())

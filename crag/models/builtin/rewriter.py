@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from crag.language import words
+from crag.language import cjk, key_words
 from crag.protocols import QUERY_LIMIT, Rewriter
 from crag.stopping import Stop
 from crag.types import RunOptions, Turn
+
+KeyWord = tuple[str, tuple[str, ...]]  # as written, with its terms
 
 _FEW_WORDS = 2
 _BORROWED = 6
@@ -16,7 +18,8 @@ _KEYWORDS = 3
 _POINTING = re.compile(
     r"\b(?:it|its|they|them|their|theirs|he|him|his|she|her|hers|this|that|these|those|there|former|latter|ones?|both)\b"
     r"|^(?:and|but|so|or|then|also|why|how so|how come|what about|how about)\b(?:\W*\w+){0,4}\W*$"
-    r"|그것|그거|이것|이거|거기|그는|그녀|그들|그럼|그러면|그리고|它|他|她|其|這|这|那",
+    r"|그것|그거|그건|그게|이것|이거|이건|이게|거기|여기|그는|그녀|그들|그의|그럼|그러면|그리고|(?:^|\s)[그이저]\s"
+    r"|它|(?<![吉其])他|她|其(?![他她它實实餘余])|這|这|那",
     re.IGNORECASE,
 )
 _FILLER = re.compile(
@@ -25,7 +28,9 @@ _FILLER = re.compile(
     r"|(?:please )?tell me\s+(?:about\s+)?|i(?: would|'d)? (?:like|want) to know\s+|do you know\s+|i wonder\s+)?"
     r"(?:if you know\s+)?"
     r"|[\s,]*(?:please|thanks|thank you)[\s.!?]*$"
-    r"|^(?:[请請][问問]|[请請]告[诉訴]我)[，,\s]*"
+    r"|^(?:[你您]好[，,！!\s]*)?(?:[请請][问問]|(?:[请請]|能不能|可以)?告[诉訴]我|我想知道)[，,\s]*"
+    r"|[，,\s]*(?:[谢謝]{2})[。！!\s]*$"
+    r"|^(?:안녕하세요[\s,.!]*)?혹시\s+|^안녕하세요[\s,.!]*"
     r"|\s*(?:알려 ?줘|알려 ?주세요|말해 ?줘|설명해 ?줘|설명해 ?주세요)[.!?\s]*$",
     re.IGNORECASE,
 )
@@ -37,8 +42,9 @@ class BuiltinRewriter(Rewriter):
     def condense(self, question: str, history: Sequence[Turn], stop: Stop) -> str:
         """The question, with the key words of the earlier ones behind it where it points back or says too little."""
         stop.check()
-        own = {part for _, parts in words(question) for part in parts}
-        stands = len(words(question)) >= _FEW_WORDS and not _POINTING.search(question)
+        asked = key_words(question)
+        own = {part for _, parts in asked for part in parts}
+        stands = _says_enough(asked) and not _POINTING.search(question)
         if stands or len(question) >= QUERY_LIMIT:
             return question
         borrowed = [word for word, parts in _earlier(history) if not own.issuperset(parts)][:_BORROWED]
@@ -52,28 +58,33 @@ class BuiltinRewriter(Rewriter):
         cleaned = " ".join(_FILLER.sub("", question).split()) or question
         if options.rewrite == "question":
             return _fit(cleaned)
-        return _fit(" ".join(_keywords(cleaned)) or cleaned)
+        return _fit(" ".join(strongest_words(cleaned)) or cleaned)
 
 
-def _earlier(history: Sequence[Turn]) -> list[tuple[str, tuple[str, ...]]]:
+def _says_enough(found: Sequence[KeyWord]) -> bool:
+    """Whether a question has two key words; a Chinese word has two characters, and no space around it."""
+    return sum(-(-len(word) // 2) if cjk(word) else 1 for word, _ in found) >= _FEW_WORDS
+
+
+def _earlier(history: Sequence[Turn]) -> list[KeyWord]:
     """The key words of the last question that said enough, with those of the ones after it."""
-    found: list[tuple[str, tuple[str, ...]]] = []
+    found: list[KeyWord] = []
     for turn in reversed(history):
         if turn.role == "user":
-            found = words(turn.text) + found
-            if len(found) >= _FEW_WORDS:
+            found = key_words(turn.text) + found
+            if _says_enough(found):
                 break
     unique = {parts: word for word, parts in found}
     return [(word, parts) for parts, word in unique.items()]
 
 
-def _keywords(question: str) -> list[str]:
-    """The three strongest key words in their order: names and numbers first, then long words. Names stay whole."""
+def strongest_words(question: str) -> list[str]:
+    """The three strongest key words of a question in their order: names, kept whole, and numbers, then long words."""
     phrases = re.findall(r"[A-Z][\w’'-]*(?: (?:of |the )?[A-Z][\w’'-]*)+", question.partition(" ")[2])
     rest = question
     for phrase in phrases:
         rest = rest.replace(phrase, " ")
-    candidates = phrases + [word for word, _ in words(rest)]
+    candidates = phrases + [word for word, _ in key_words(rest)]
     unique = list(dict.fromkeys(candidates))
     strongest = sorted(unique, key=lambda word: (not (word[0].isupper() or word[0].isdigit()), -len(word)))[:_KEYWORDS]
     return sorted(strongest, key=question.find)
