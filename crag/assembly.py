@@ -119,7 +119,7 @@ class Application:
 
     def checks(self) -> list[Check]:
         """The set-up checklist, each line with what mends it."""
-        return setup_checks(self.settings, self.model_choice(), self.embedder_choice())
+        return setup_checks(self.settings, self.model_choice(), self.embedder_choice(), self.search_quota.now())
 
     def diagnose(self) -> list[Check]:
         """The set-up checklist, whether what is to answer can, and the state of the library."""

@@ -15,13 +15,14 @@ from crag.models.faults import host_label
 from crag.models.nomic import nomic_present
 from crag.settings import Settings
 from crag.types import Check
+from crag.websearch import Quota
 
 _LOW_DISK_BYTES = 2_000_000_000
 
 
-def setup_checks(settings: Settings, model: ModelChoice, embedder: ModelChoice) -> list[Check]:
+def setup_checks(settings: Settings, model: ModelChoice, embedder: ModelChoice, searches: Quota) -> list[Check]:
     """One line each for the built-in engine, Llama 3 on Ollama, Nomic embeddings and web search."""
-    return [_builtin(model), _ollama(settings, model), _nomic(embedder), _web(settings)]
+    return [_builtin(model), _ollama(settings, model), _nomic(embedder), _web(settings, searches)]
 
 
 def library_checks(library: Library, settings: Settings) -> list[Check]:
@@ -114,7 +115,9 @@ def _nomic(embedder: ModelChoice) -> Check:
     return Check("Nomic embeddings", "warn", "274 MB once, then offline", fix)
 
 
-def _web(settings: Settings) -> Check:
+def _web(settings: Settings, searches: Quota) -> Check:
     if settings.tavily_api_key:
-        return Check("Web search", "ok", "Tavily key present; searched only when you switch it on")
+        limit = f" of {searches.limit:,}" if searches.limit else ""
+        used = f"{searches.used:,}{limit} searches used this month"
+        return Check("Web search", "ok", f"Tavily key present; searched only when you switch it on; {used}")
     return Check("Web search", "warn", "no Tavily key, so nothing is ever sent", "Set TAVILY_API_KEY in `.env`.")

@@ -429,3 +429,15 @@ def test_the_ledger_tells_what_left_and_that_nothing_did(crag, monkeypatch):
     code, text = crag("ledger", "--last", "1", json_output=False)
     assert (code, text.count("web search to 127.0.0.1"), "1 older ones: --last 2" in text) == (0, 1, True)
     assert crag("ledger", "--last", "0")[0] == 2
+
+
+def test_doctor_tells_how_many_searches_this_month_took(crag, monkeypatch):
+    def web_search():
+        return next(check for check in crag("doctor")[1]["checks"] if check["name"] == "Web search")
+
+    assert "nothing is ever sent" in web_search()["detail"]
+    monkeypatch.setenv("TAVILY_API_KEY", "tvly-secret")
+    with TavilyServer(results=[CELTICS]) as tavily:
+        monkeypatch.setenv("CRAG_TAVILY_URL", tavily.url)
+        crag("ask", ELSEWHERE, "--web", "auto")
+        assert web_search()["detail"].endswith("; 1 of 1,000 searches used this month")
