@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.parts import setup, words
 from pages.parts.resources import application
-from pages.settings import backup, embeddings, rows
+from pages.settings import backup, embeddings, privacy, rows
 
 
 def main() -> None:
@@ -18,11 +18,13 @@ def main() -> None:
     _models()
     embeddings.draw()
     _web()
+    privacy.draw()
     _library()
     backup.draw()
     st.header("Set-up", anchor=False)
     setup.draw()
     setup.draw_dialog()
+    privacy.draw_dialog()
 
 
 def _models() -> None:

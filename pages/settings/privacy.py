@@ -1,0 +1,158 @@
+"""What left this machine: the meter of web searches, the list of departures, and the ways to take or to forget it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import time
+from datetime import UTC, datetime
+from typing import Any
+
+import streamlit as st
+
+from crag.errors import CragError
+from crag.types import Departure
+from pages.parts import markdown, words
+from pages.parts.resources import application
+
+_SHOWN = 200
+_EXPORTED = 1_000_000
+_ROW_HEIGHT = 35
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet would calculate (OWASP, “CSV injection”)
+_FORGETTING = "forgetting_departures"
+
+
+def draw() -> None:
+    """The section on the page."""
+    st.header("Privacy", anchor=False)
+    with st.container(border=True):
+        st.markdown(
+            "What leaves this machine is written down here before it is sent. "
+            + words.grey("What models on this machine are given stays here, and is not in the list.")
+        )
+        if application().settings.tavily_api_key:
+            _meter()
+        _departures()
+
+
+def draw_dialog() -> None:
+    """The question before the list is forgotten, when that was chosen."""
+    if st.session_state.get(_FORGETTING):
+        st.dialog("Forget this list?", icon=":material/delete:", on_dismiss=_close)(_confirm)()
+
+
+def _meter() -> None:
+    quota = application().search_quota.now()
+    if quota.plan:
+        limit = f"of {quota.limit:,} credits" if quota.limit else "credits"
+        told = f"{quota.used:,} {limit} used, as Tavily told within the last hour ({markdown.label(quota.plan, 60)})"
+    else:
+        told = f"{words.count(quota.used, 'search', 'searches')} this month of {quota.limit:,} in Tavily's free plan"
+        told += words.grey(", as counted here: only Tavily knows your plan and what else used the key")
+    st.progress(min(1.0, quota.used / quota.limit) if quota.limit else 0.0, text=told)
+    if st.button("Ask Tavily", icon=":material/sync:", type="tertiary"):
+        try:
+            application().search_quota.ask()
+        except CragError as error:
+            st.warning(markdown.label(str(error)))
+        else:
+            st.rerun()
+
+
+def _departures() -> None:
+    ledger = application().ledger
+    count = ledger.count_since()
+    if not count:
+        st.caption("Nothing has left this machine.")
+        return
+    entries = ledger.entries(_SHOWN)
+    chosen = _table(entries)
+    if chosen is not None:
+        st.caption(f"{_moment(chosen)} · {chosen.kind} to {markdown.label(chosen.host, 100)}")
+        st.code(markdown.visible(chosen.what), language=None, wrap_lines=True)
+    more = f"The last {_SHOWN} of {count:,}. " if count > _SHOWN else ""
+    st.caption(f"{more}Choose a row to read all of it.")
+    with st.container(horizontal=True):
+        st.download_button(
+            "Export as CSV",
+            lambda: as_csv(ledger.entries(_EXPORTED)),
+            file_name=f"crag-departures-{time.strftime('%Y-%m-%d')}.csv",
+            mime="text/csv",
+            icon=":material/download:",
+            on_click="ignore",
+        )
+        st.button("Forget this list", icon=":material/delete:", on_click=_ask)
+
+
+def _table(entries: list[Departure]) -> Departure | None:
+    """The rows; the one that is chosen."""
+    # A selection is kept by row number: with new departures above it would mean another than was chosen.
+    newest = entries[0]
+    state: Any = st.dataframe(
+        {
+            "When": [_moment(entry) for entry in entries],
+            "Kind": [entry.kind for entry in entries],
+            "Where to": [markdown.visible(entry.host) for entry in entries],
+            "What": [" ".join(markdown.visible(entry.what).split()) for entry in entries],
+        },
+        key=f"departures-{newest.at}-{len(entries)}",
+        hide_index=True,
+        on_select="rerun",
+        selection_mode="single-row",
+        height=min(len(entries), 8) * _ROW_HEIGHT + _ROW_HEIGHT + 3,
+        alt=f"Table of {words.count(len(entries), 'departure')}",
+        column_config={
+            "When": st.column_config.TextColumn(width=150),
+            "Kind": st.column_config.TextColumn(width=100),
+            "Where to": st.column_config.TextColumn(width=150),
+        },
+    )
+    rows = state.selection.rows
+    return entries[rows[0]] if rows and rows[0] < len(entries) else None
+
+
+def as_csv(entries: list[Departure]) -> bytes:
+    """The list as a spreadsheet opens it: UTF-8 with its mark, and nothing in it that would be calculated."""
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(["when", "kind", "where to", "what"])
+    for entry in entries:
+        cells = (_moment(entry), entry.kind, entry.host, entry.what)
+        writer.writerow([f"'{cell}" if cell.startswith(_FORMULA) else cell for cell in cells])
+    return text.getvalue().encode("utf-8-sig")
+
+
+def _moment(entry: Departure) -> str:
+    return f"{datetime.fromtimestamp(entry.at, UTC).astimezone():%Y-%m-%d %H:%M:%S}"
+
+
+def _ask() -> None:
+    st.session_state[_FORGETTING] = True
+
+
+def _close() -> None:
+    st.session_state.pop(_FORGETTING, None)
+
+
+def _confirm() -> None:
+    count = application().ledger.count_since()
+    st.markdown(f"{words.count(count, 'entry', 'entries')} will be gone for good.")
+    if application().settings.tavily_api_key:
+        st.caption("The count of this month's searches begins at 0 again, whatever Tavily counts.")
+    st.caption("It does not undo what was sent: those who got it may keep it.")
+    with st.container(horizontal=True):
+        if st.button("Forget", type="primary"):
+            _forget()
+        if st.button("Cancel"):
+            _close()
+            st.rerun()
+
+
+def _forget() -> None:
+    try:
+        application().ledger.clear()
+    except CragError as error:
+        st.warning(markdown.label(str(error)))
+        return
+    _close()
+    st.rerun()
