@@ -105,7 +105,7 @@ class RunService:
         query = " ".join(sentence.split())[:QUERY_LIMIT]
         state = ruled(self._checkpoints.graded(run_id), trace, {}) | State(extra_query=query)
         options = replace(trace.options, web="ask")
-        return self._fork(run_id, trace, options, state, "the web was searched for a sentence without a source")
+        return self._fork(run_id, trace, options, state, "web search for a sentence without a source")
 
     def ask_again(self, run_id: str, options: RunOptions) -> Run:
         """A new version of an answer to the same question, from the beginning. Raises `BadRequest`, `NotFound`."""

@@ -10,7 +10,7 @@ from crag.runs import Trace
 from crag.types import Citation
 from pages.chat import actions, consent, state, versions
 from pages.chat.questions import answer_again, search_for
-from pages.parts import markdown, setup, words
+from pages.parts import markdown, setup, steps, words
 from pages.parts.resources import checks
 
 AVATAR = ":material/fact_check:"
@@ -20,8 +20,9 @@ _SEARCHED = 3
 
 def draw(run_id: str, trace: Trace, *, last: bool) -> None:
     """The content of an answer's message; the last one of a conversation has its actions."""
-    _headline(run_id, trace)
-    versions.draw(run_id)
+    with st.container(gap=None):
+        _headline(run_id, trace)
+        versions.draw(run_id)
     if trace.text:
         draw_text(run_id, trace)
     _notes(trace)
@@ -126,6 +127,9 @@ def _notes(trace: Trace) -> None:
     if trace.prompt and trace.prompt.left_out and not any("left out" in note for note in notes):
         left_out = words.count(trace.prompt.left_out, "strip")
         notes.append(f"{left_out} did not fit the window of {trace.prompt.window:,} tokens and were left out.")
+    if trace.prompt and steps.counts_disagree(trace):
+        counts = f"{trace.prompt.tokens:,} tokens, the server counted {trace.usage.prompt_tokens or 0:,}"
+        st.caption(f":orange[:material/warning:] The prompt has {counts}: the answer may rest on less than is shown.")
     for note in notes:
         st.caption(f":material/info: {markdown.label(note)}")
 

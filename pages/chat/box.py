@@ -48,7 +48,7 @@ def draw(active: Run | None, *, waits: bool) -> DeltaGenerator:
                     args=(active.id,),
                 )
         st.chat_input(
-            "Decide about the web search first; a question sent now waits" if waits else "Ask your documents",
+            "Decide about the web search first" if waits else "Ask your documents",
             key=BOX,
             accept_file="multiple",
             file_type=UPLOAD_TYPES,

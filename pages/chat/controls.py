@@ -39,8 +39,8 @@ class Controls:
             self._grader_model()
             self._thresholds()
         rewrite = words.REWRITES[self.options.rewrite][0].lower()
-        with st.expander(f"Web search {words.grey(f'query: {rewrite}')}", type="compact", key=self._key("web_search")):
-            self._choose("rewrite", "Query for the web", words.REWRITES)
+        with st.expander(f"Query for the web {words.grey(rewrite)}", type="compact", key=self._key("query")):
+            self._choose("rewrite", "Rewritten as", words.REWRITES)
             self._switch("fetch_pages", "Read whole pages", "The pages that were found are fetched, not only quoted.")
 
     def _choose(self, name: str, title: str, known: dict[Any, tuple[str, str]]) -> None:
@@ -101,7 +101,7 @@ class Controls:
             on_change=self._set_thresholds,
         )
         origin = words.threshold_origin(self.options, calibrated=judging.calibrated)
-        st.caption(f"Thresholds of {markdown.label(judging.grader, 60)}, {origin}.")
+        st.caption(f"Thresholds of the grader *{words.grader_label(judging.grader)}*, {origin}.")
         if self.options.thresholds is not None:
             st.button(
                 "Back to automatic thresholds",

@@ -65,12 +65,13 @@ class _Slices:
 
     def draw(self) -> None:
         first, self.first = self.first, False
-        until = time.monotonic() + min(self.seconds, _FIRST_SLICE if first else _SLICE)
         if self.seconds and state.drawer_is_open():  # a passage was clicked: only the whole page can open a drawer
             st.rerun()
         followed = _followed(self.run)
+        unseen = followed.number == 0
         followed.take(self.run, seconds=0)
         _leave_at_rest(followed)
+        until = time.monotonic() + min(self.seconds, _first_slice(followed, unseen) if first else _SLICE)
         drawing = TraceDrawing(followed.trace, self.run.id, state.passage_opener(self.run.id))
         if self.trace_place is not None:
             with self.trace_place:
@@ -100,6 +101,12 @@ class _Slices:
                 text.markdown(_text(followed), anchors=False)
             time.sleep(max(0.0, _FRAME - (time.monotonic() - began)))
         return False
+
+
+def _first_slice(followed: Followed, unseen: bool) -> float:
+    """None for what takes the place of something else, a decided card or an older version: that goes with the script."""
+    replaces = followed.trace.parent or followed.trace.steps
+    return 0.0 if unseen and replaces else _FIRST_SLICE
 
 
 def _followed(run: Run) -> Followed:

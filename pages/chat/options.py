@@ -58,8 +58,8 @@ def _comparison_drawer(run_id: str, first: RunOptions) -> None:
     second: RunOptions = st.session_state.get("compared_options", first)
     st.caption("The same question is answered once more. What you choose here counts for that answer alone.")
     _model(second, _change_second)
-    Controls(second, _change_second, "compared").draw()
     _web(second, _change_second)
+    Controls(second, _change_second, "compared").draw()
     if st.button("Answer and compare", icon=":material/compare_arrows:", disabled=second == first):
         other = answer_again(run_id, second)
         _close_comparison()

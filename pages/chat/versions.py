@@ -40,11 +40,13 @@ def draw(run_id: str) -> None:
 
 
 def draw_earlier(run_id: str) -> None:
-    """While a version is written: the one that was shown before, folded."""
+    """While a version is written: which one it is, and folded the one that was shown before."""
     versions = application().runs.versions(run_id)
-    earlier = next((version for version in reversed(versions) if version.run_id != run_id), None)
-    if earlier is None:
+    if len(versions) < 2:
         return
+    own = next(version for version in versions if version.run_id == run_id)
+    earlier = next(version for version in reversed(versions) if version is not own)
+    st.caption(caption(own, len(versions)))
     trace = application().runs.trace(earlier.run_id)
     with st.expander(f"Version {earlier.number} {words.grey(_change(earlier))}", type="compact", key=f"old-{run_id}"):
         known = {cited.n: cited for cited in trace.citations}

@@ -7,23 +7,21 @@ from collections.abc import Sequence
 import streamlit as st
 
 from crag.runs import Trace
+from crag.types import Version
 from pages.chat import consent
 from pages.chat.answer import draw_text, headline
 from pages.parts import markdown, steps, words
-from pages.parts.resources import application
 
 
-def draw(run_ids: Sequence[str], traces: Sequence[Trace]) -> None:
+def draw(versions: Sequence[Version], traces: Sequence[Trace]) -> None:
     """Each with its version, where it comes from, its text, its sources and its notes."""
-    for column, run_id, trace in zip(st.columns(2, gap="large"), run_ids, traces, strict=True):
+    for column, version, trace in zip(st.columns(2, gap="large"), versions, traces, strict=True):
         with column:
-            _draw(run_id, trace)
+            st.header(f"Version {version.number} {words.grey(markdown.label(version.change, 80))}", anchor=False)
+            _draw(version.run_id, trace)
 
 
 def _draw(run_id: str, trace: Trace) -> None:
-    versions = application().runs.versions(run_id)
-    own = next(version for version in versions if version.run_id == run_id)
-    st.header(f"Version {own.number} {words.grey(markdown.label(own.change, 80))}", anchor=False)
     if trace.state == "running":
         st.markdown(_doing(trace))
     else:

@@ -6,6 +6,7 @@ import streamlit as st
 
 from crag.errors import NotFound
 from crag.runs import Trace
+from crag.types import Version
 from pages.compare import columns, tables
 from pages.parts import markdown
 from pages.parts.resources import application
@@ -41,13 +42,23 @@ def _draw(run_ids: tuple[str, str], unfinished: bool) -> None:
     traces = _traces(run_ids)
     if unfinished and not any(trace.state in _ON_ITS_WAY for trace in traces):
         st.rerun()
-    columns.draw(run_ids, traces)
-    st.header("Settings", anchor=False)
-    tables.draw_settings(*traces)
-    st.header("Verdicts", anchor=False)
-    tables.draw_verdicts(*traces)
-    st.header("Time, tokens and the web", anchor=False)
-    tables.draw_costs(*traces)
+    versions = [_version(run_id) for run_id in run_ids]
+    columns.draw(versions, traces)
+    names = f"Version {versions[0].number}", f"Version {versions[1].number}"
+    left, right = st.columns(2, gap="large")
+    with left:
+        st.header("Settings", anchor=False)
+        tables.draw_settings(names, *traces)
+        st.header("Verdicts", anchor=False)
+        tables.draw_verdicts(names, *traces)
+    with right:
+        st.header("Time, tokens and the web", anchor=False)
+        tables.draw_costs(names, *traces)
+
+
+def _version(run_id: str) -> Version:
+    """Raises `NotFound`."""
+    return next(version for version in application().runs.versions(run_id) if version.run_id == run_id)
 
 
 def _traces(run_ids: tuple[str, str]) -> tuple[Trace, Trace]:

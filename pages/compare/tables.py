@@ -12,13 +12,14 @@ from crag.types import Passage
 from pages.parts import markdown, steps, words
 
 Row = tuple[str, str, str]
+Names = tuple[str, str]
 _NONE = ":gray[–]"
 _DIFFERS = ":small[:blue[differs]]"
 _SETTINGS: dict[str, Callable[[Trace], str]] = {
     "Model": lambda trace: markdown.label(trace.model, 60),
     "Policy": lambda trace: words.POLICIES[trace.options.policy][0],
     "Passages graded (k)": lambda trace: str(trace.options.k),
-    "Grader": lambda trace: markdown.label(trace.grader, 60),
+    "Grader": lambda trace: words.grader_label(trace.grader),
     "Thresholds": lambda trace: _thresholds(trace),
     "Refine knowledge": lambda trace: "on" if trace.options.refine else "off",
     "Web search": lambda trace: words.WEB_MODES[trace.options.web][0],
@@ -27,62 +28,58 @@ _SETTINGS: dict[str, Callable[[Trace], str]] = {
     "Documents": lambda trace: markdown.label(trace.options.collection, 60) or "All documents",
     "What you decided": lambda trace: _rulings(trace),
 }
+_COSTS: dict[str, Callable[[Trace], str]] = {
+    "**In all**": lambda trace: "" if trace.seconds is None else f"**{words.duration(trace.seconds)}**",
+    "Prompt tokens": lambda trace: _prompt_tokens(trace),
+    "Answer tokens": lambda trace: _number(trace.usage.answer_tokens),
+    "Web searches": lambda trace: "1, for 1 credit" if trace.query_sent else "none",
+}
 
 
-def draw_settings(one: Trace, other: Trace) -> None:
+def draw_settings(names: Names, one: Trace, other: Trace) -> None:
     """Those that differ; the others folded."""
     rows = [(name, value(one), value(other)) for name, value in _SETTINGS.items()]
     different = [(f"**{name}**", left, right) for name, left, right in rows if left != right]
     if different:
-        _table("Setting", different)
+        _table(("Setting", *names), different)
     else:
         st.caption("Both ran under the same settings.")
     with st.expander(f"The same in both {words.grey(f'{len(rows) - len(different)}')}", type="compact", key="same"):
-        _table("Setting", [row for row in rows if row[1] == row[2]])
+        _table(("Setting", *names), [row for row in rows if row[1] == row[2]])
 
 
-def draw_verdicts(one: Trace, other: Trace) -> None:
+def draw_verdicts(names: Names, one: Trace, other: Trace) -> None:
     """Every passage that either of them found, with both verdicts, and what the verdicts add up to."""
     found = {_identity(passage): passage for trace in (other, one) for passage in trace.passages.values()}
-    if not found:
-        st.caption("No passages yet.")
-        return
-    rows = [
-        _compared(steps.where(passage), one, other, lambda trace, key=key: _verdict(trace, key))
-        for key, passage in found.items()
-    ]
+    rows = [_compared(steps.where(passage), _verdict(one, key), _verdict(other, key)) for key, passage in found.items()]
     rows.sort(key=lambda row: _DIFFERS not in row[0])
-    _table("Passage", [*rows, _compared("**Action**", one, other, lambda trace: words.action_badge(trace.action))])
-    for name, trace in (("First", one), ("Second", other)):
+    action = _compared("**Action**", words.action_badge(one.action), words.action_badge(other.action))
+    _table(("Passage", *names), [*rows, action])
+    for name, trace in zip(names, (one, other), strict=True):
         if trace.action_reason:
             st.caption(f"{name}: {markdown.label(trace.action_reason)}")
 
 
-def draw_costs(one: Trace, other: Trace) -> None:
+def draw_costs(names: Names, one: Trace, other: Trace) -> None:
     """Seconds for each step and in all, tokens, and what went to the web."""
     nodes = [node for node in words.NODES if one.step(node) or other.step(node)]
-    rows = [(words.NODES[node], *(_seconds(trace, node) for trace in (one, other))) for node in nodes]
-    facts: dict[str, Callable[[Trace], str]] = {
-        "**In all**": lambda trace: "" if trace.seconds is None else f"**{words.duration(trace.seconds)}**",
-        "Prompt tokens": lambda trace: _prompt_tokens(trace),
-        "Answer tokens": lambda trace: _number(trace.usage.answer_tokens),
-        "Sent to the web": lambda trace: f"“{markdown.label(trace.query_sent, 80)}”" if trace.query_sent else "nothing",
-        "Web searches": lambda trace: "1, a credit of Tavily's" if trace.query_sent else "0",
-    }
-    _table("Step", [*rows, *((name, fact(one), fact(other)) for name, fact in facts.items())])
+    steps_taken = [(words.NODES[node], _seconds(one, node), _seconds(other, node)) for node in nodes]
+    facts = [(name, value(one), value(other)) for name, value in _COSTS.items()]
+    _table(("Step", *names), [*steps_taken, *facts])
+    for name, trace in zip(names, (one, other), strict=True):
+        if trace.query_sent:
+            st.caption(f"{name} sent to {markdown.label(trace.web_provider)}: “{markdown.label(trace.query_sent)}”")
     if one.parent or other.parent:
-        st.caption(
-            "Where a version went on from an earlier one, the times of the steps before *Decide* are that one's."
-        )
+        st.caption("Steps before *Decide* that a version took over from an earlier one show the times of that one.")
 
 
-def _table(first: str, rows: Iterable[Row]) -> None:
-    lines = (f"| {' | '.join(cell or _NONE for cell in row)} |" for row in rows)
-    st.markdown("\n".join([f"| {first} | First | Second |", "|:--|:--|:--|", *lines]))
+def _table(head: Row, rows: Iterable[Row]) -> None:
+    lines = (f"| {' | '.join(cell or _NONE for cell in row)} |" for row in (head, *rows))
+    first, *rest = lines
+    st.markdown("\n".join([first, "|:--|:--|:--|", *rest]))
 
 
-def _compared(name: str, one: Trace, other: Trace, value: Callable[[Trace], str]) -> Row:
-    left, right = value(one), value(other)
+def _compared(name: str, left: str, right: str) -> Row:
     return (name if left == right else f"{name} {_DIFFERS}", left, right)
 
 

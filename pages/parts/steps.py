@@ -62,7 +62,7 @@ def draw(step: Step, trace: Trace) -> None:
 def draw_sent(trace: Trace) -> None:
     """What left the machine for the web search, or why nothing did."""
     if trace.waiting:
-        st.caption(f"“{markdown.label(trace.waiting.query)}” has not been sent. Decide below the question.")
+        st.caption(f"“{markdown.label(trace.waiting.query)}” has not been sent.")
     elif trace.query_sent:
         st.caption(f"Sent to {markdown.label(trace.web_provider)}: “{markdown.label(trace.query_sent)}”")
     elif "web" in trace.found:
@@ -100,13 +100,20 @@ def total(trace: Trace) -> str:
     )
 
 
+def counts_disagree(trace: Trace) -> bool:
+    """Whether the server counted more of the prompt than was counted here, or seems to have cut it."""
+    if trace.prompt is None or not trace.prompt.window:
+        return False
+    return trace.usage.finish_reason == "truncated_prompt" or (trace.usage.prompt_tokens or 0) > trace.prompt.tokens
+
+
 def graded_by(trace: Trace) -> str:
     """Who judged, and where its scores turn into words; empty where nothing was graded."""
     held = trace.thresholds
     if held is None or not trace.grader or not trace.verdicts:
         return ""
     return (
-        f"Graded by {markdown.label(trace.grader, 60)} · relevant from {held.upper:.2f}, "
+        f"Graded by: {words.grader_label(trace.grader)} · relevant from {held.upper:.2f}, "
         f"irrelevant below {held.lower:.2f} · {words.threshold_origin(trace.options, calibrated=trace.calibrated)}"
     )
 
@@ -154,10 +161,11 @@ def _prompt(trace: Trace) -> None:
         st.caption("Quoted from the passages; no language model is running.")
     else:
         left_out = "nothing left out" if not prompt.left_out else f"{words.count(prompt.left_out, 'strip')} left out"
-        counted = trace.usage.prompt_tokens
-        server = f". The server counted {counted:,}" if counted else ""
-        text = words.grey(f"Prompt {prompt.tokens:,} of {prompt.window:,} tokens, {left_out}{server}")
+        text = words.grey(f"Prompt {prompt.tokens:,} of {prompt.window:,} tokens, {left_out}")
         st.progress(min(1.0, prompt.tokens / prompt.window), text=text)
+        if counted := trace.usage.prompt_tokens:
+            sign = ":orange[:material/warning:] " if counts_disagree(trace) else ""
+            st.caption(f"{sign}The server counted {counted:,}.")
 
 
 def _strips(trace: Trace) -> None:

@@ -146,10 +146,21 @@ def outcome_word(outcome: Outcome) -> str:
     return _OUTCOMES[outcome][2]
 
 
+def grader_label(name: str) -> str:
+    """A grader as people call it, with its model: *One-token score, llama3.1:8b*; safe Markdown."""
+    kind, _, rest = name.partition(":")
+    if kind not in GRADERS:
+        return markdown.label(name, 60)
+    last = rest.rpartition("+")[2]  # of a cascade, what is asked where the built-in one leaves it open
+    model = last.partition("@")[0].rpartition("ollama:")[2]
+    shown = "" if kind == "builtin" else markdown.label(model, 60)
+    return f"{GRADERS[kind][0]}, {shown}" if shown else GRADERS[kind][0]
+
+
 def threshold_origin(options: RunOptions, *, calibrated: bool) -> str:
     """Where the thresholds come from that turn scores into words; safe Markdown."""
     if options.thresholds is not None:
-        return "set for this conversation"
+        return "set by you"
     if calibrated:
         return f"calibrated for {markdown.label(options.collection, 40) or 'all documents'}"
     return "the grader's own"
