@@ -14,6 +14,8 @@ Json = dict[str, Any]
 
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
+IN_DOUBT = {"unsupported": "No source", "weak": "Only partly in its source"}
+
 MOVED = {
     "moved": "moved",
     "merged": "was there already; one copy is left",
@@ -131,11 +133,12 @@ def answer(run_id: str, trace: Trace) -> Json:
 
 
 def sources_text(trace: Trace) -> str:
-    """The sources below an answer, or the nearest passages below a refusal; then its notes."""
+    """The sources of an answer and its sentences in doubt, or the nearest passages below a refusal; then its notes."""
     lines = [
         f"[{cited.n}] {_place(cited.title, cited.page)}" + (f"  {cited.location}" if cited.origin == "web" else "")
         for cited in trace.citations
     ]
+    lines += [f"{IN_DOUBT[one.strength]}: {one.sentence}" for one in trace.sentences if one.strength in IN_DOUBT]
     if trace.outcome == "not_answered":
         nearest = [trace.passages[number] for number in trace.found.get("library", ())]
         lines = [f"Nearest: {_place(passage.title, passage.page)}" for passage in nearest]
