@@ -104,7 +104,7 @@ class _Slices:
 
 
 def _first_slice(followed: Followed, unseen: bool) -> float:
-    """None for what takes the place of something else, a decided card or an older version: that goes with the script."""
+    """None for what takes the place of a decided card or an older version: that goes when the script ends."""
     replaces = followed.trace.parent or followed.trace.steps
     return 0.0 if unseen and replaces else _FIRST_SLICE
 
