@@ -172,7 +172,6 @@ class Application:
     def _equip(self, options: RunOptions) -> Equipment:
         choice = self._answering(options)
         web, missing = self._web(options)
-        away = leaves_machine(choice.name, self.settings)
         engine = self.engines.open(choice, options)
         fitted = None if options.thresholds else self.calibration.load(options.collection, engine.grader.name)
         return Equipment(
@@ -184,8 +183,13 @@ class Application:
             thresholds=options.thresholds or fitted,
             calibrated=fitted is not None,
             pages=self._pages() if options.fetch_pages else None,
-            notes=(AWAY.format(choice.label),) if away else (),
+            notes=self._away_notes(choice, options),
         )
+
+    def _away_notes(self, choice: ModelChoice, options: RunOptions) -> tuple[str, ...]:
+        """What answers and what grades on another machine."""
+        names = dict.fromkeys((choice.name, self.engines.grading(choice.name, options)[1]))
+        return tuple(AWAY.format(model_label(name)) for name in names if leaves_machine(name, self.settings))
 
     def _answering(self, options: RunOptions) -> ModelChoice:
         if options.model == "auto":

@@ -88,7 +88,9 @@ def test_a_model_that_runs_elsewhere_is_named_as_such(opened):
         application.library.add_bytes("paper.md", PAPER.encode())
         assert ask(application).notes == []
         (note,) = ask(application, model="ollama:gpt-oss:120b-cloud").notes
+        (of_grader,) = ask(application, model="builtin", grader_model="ollama:gpt-oss:120b-cloud").notes
     assert "another machine" in note
+    assert note == of_grader
 
 
 @pytest.mark.parametrize("grader", get_args(GraderKind))
