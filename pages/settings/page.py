@@ -51,7 +51,7 @@ def _web() -> None:
         rows.text(
             "Tavily",
             "TAVILY_API_KEY",
-            "Only the rewritten question is ever sent, and only where a conversation allows it."
+            "Only the query is ever sent there, and only where a conversation allows it."
             if there
             else "There is no key, so nothing is ever sent.",
             "Key present" if there else "Off",

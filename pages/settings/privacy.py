@@ -69,7 +69,7 @@ def _departures() -> None:
     chosen = _table(entries)
     if chosen is not None:
         st.caption(f"{_moment(chosen)} · {chosen.kind} to {markdown.label(chosen.host, 100)}")
-        st.code(markdown.visible(chosen.what), language=None, wrap_lines=True)
+        st.text(markdown.visible(chosen.what))
     more = f"The last {_SHOWN} of {count:,}. " if count > _SHOWN else ""
     st.caption(f"{more}Choose a row to read all of it.")
     with st.container(horizontal=True):
@@ -91,9 +91,9 @@ def _table(entries: list[Departure]) -> Departure | None:
     state: Any = st.dataframe(
         {
             "When": [_moment(entry) for entry in entries],
-            "Kind": [entry.kind for entry in entries],
-            "Where to": [markdown.visible(entry.host) for entry in entries],
             "What": [" ".join(markdown.visible(entry.what).split()) for entry in entries],
+            "Where to": [markdown.visible(entry.host) for entry in entries],
+            "Kind": [entry.kind for entry in entries],
         },
         key=f"departures-{newest.at}-{len(entries)}",
         hide_index=True,
@@ -102,9 +102,10 @@ def _table(entries: list[Departure]) -> Departure | None:
         height=min(len(entries), 8) * _ROW_HEIGHT + _ROW_HEIGHT + 3,
         alt=f"Table of {words.count(len(entries), 'departure')}",
         column_config={
-            "When": st.column_config.TextColumn(width=150),
-            "Kind": st.column_config.TextColumn(width=100),
-            "Where to": st.column_config.TextColumn(width=150),
+            "When": st.column_config.TextColumn(width=145),
+            "What": st.column_config.TextColumn(width=260),
+            "Where to": st.column_config.TextColumn(width=130),
+            "Kind": st.column_config.TextColumn(width=95),
         },
     )
     rows = state.selection.rows
