@@ -1,0 +1,108 @@
+"""The two distributions in one picture: answered questions above the line, those without an answer below it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from crag.calibration.values import Scored
+from crag.types import Thresholds
+
+_BINS = 20
+_HEIGHT = 260
+_KINDS = {True: "answered", False: "not answered"}
+_COLOURS = ["#1d9a63", "#cf3f52"]  # 3:1 at least on either theme's background
+_RULE = "#7b8696"
+_SHARE = {"field": "share", "type": "quantitative", "title": "share of its kind"}
+
+
+def draw(scored: Sequence[Scored], thresholds: Thresholds) -> None:
+    """Draw it with both thresholds as rules."""
+    st.vega_lite_chart(_spec(_bars(scored), thresholds), alt=_alt(thresholds), width="stretch")
+
+
+def _bars(scored: Sequence[Scored]) -> list[dict[str, Any]]:
+    """The share of either kind within each twentieth of the scores; below 0 for those without an answer."""
+    bars = []
+    for answerable, name in _KINDS.items():
+        scores = [one.score for one in scored if one.answerable is answerable]
+        counts = [0] * _BINS
+        for score in scores:
+            counts[min(_BINS - 1, int(score * _BINS))] += 1
+        for at, count in enumerate(counts):
+            share = count / len(scores) if scores else 0.0
+            signed = share if answerable else -share
+            bars.append({"from": at / _BINS, "to": (at + 1) / _BINS, "share": signed, "questions": count, "kind": name})
+    return bars
+
+
+def _spec(bars: list[dict[str, Any]], thresholds: Thresholds) -> dict[str, Any]:
+    score = {"title": "best score of a question's passages", "scale": {"domain": [0, 1]}}
+    names = [*_KINDS.values()]
+    return {
+        "height": _HEIGHT,
+        "layer": [
+            {
+                "data": {"values": bars},
+                "mark": {"type": "bar", "binSpacing": 1},
+                "encoding": {
+                    "x": {"field": "from", "type": "quantitative", "bin": {"binned": True, "step": 1 / _BINS}, **score},
+                    "x2": {"field": "to"},
+                    "y": {**_SHARE, "axis": {"labelExpr": "format(abs(datum.value), '.0%')"}},
+                    "color": {
+                        "field": "kind",
+                        "type": "nominal",
+                        "scale": {"domain": names, "range": _COLOURS},
+                        "legend": {"title": None, "orient": "top"},
+                    },
+                    "tooltip": [{"field": "kind"}, {"field": "questions"}, {"field": "from", "title": "score from"}],
+                },
+            },
+            *_rules(thresholds),
+        ],
+    }
+
+
+def _rules(thresholds: Thresholds) -> list[dict[str, Any]]:
+    """Both thresholds, each with its words on the side that it decides on."""
+    rules = [
+        {"at": thresholds.lower, "words": f"irrelevant below {thresholds.lower:g}"},
+        {"at": thresholds.upper, "words": f"relevant from {thresholds.upper:g}"},
+    ]
+    x = {"field": "at", "type": "quantitative"}
+    line = {
+        "data": {"values": rules},
+        "mark": {"type": "rule", "color": _RULE, "strokeWidth": 2, "strokeDash": [5, 3]},
+        "encoding": {"x": x},
+    }
+    return [line, *(_words(rule, top=at == 1) for at, rule in enumerate(rules))]
+
+
+def _words(rule: dict[str, Any], *, top: bool) -> dict[str, Any]:
+    """The words of a rule: they stand on the side of it where there is room."""
+    left = rule["at"] > 0.5
+    return {
+        "data": {"values": [rule]},
+        "mark": {
+            "type": "text",
+            "align": "right" if left else "left",
+            "dx": -6 if left else 6,
+            "baseline": "top" if top else "bottom",
+            "color": _RULE,
+            "fontSize": 13,
+        },
+        "encoding": {
+            "x": {"field": "at", "type": "quantitative"},
+            "y": {"value": 4 if top else _HEIGHT - 4},
+            "text": {"field": "words"},
+        },
+    }
+
+
+def _alt(thresholds: Thresholds) -> str:
+    return (
+        "Bars of how often each score was given to answered and to unanswered questions;"
+        f" rules at {thresholds.lower:g} and {thresholds.upper:g}"
+    )

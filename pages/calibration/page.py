@@ -1,0 +1,96 @@
+"""Calibrate: where a grader's scores tell answers from none, measured on a collection, and what to judge by."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from crag.calibration import Plan
+from crag.types import GraderKind, RunOptions
+from pages.calibration import measured, use
+from pages.parts import markdown, words
+from pages.parts.resources import application
+
+_EVERYTHING = "All documents"
+_DOCUMENTS = "pages/documents/page.py"
+_AGAIN_SECONDS = 1.0
+_LEGEND = {
+    "Answered": "questions made from passages of the collection",
+    "Not answered": "the same with their document hidden, with a fact of another passage, or from other collections",
+    "Yours": "passages that you overruled count, too",
+    "Relevant": "from the upper threshold on: your documents answer",
+    "Irrelevant": "below the lower one: they do not, and the answer says so",
+}
+
+
+def main() -> None:
+    """Draw the page."""
+    _legend()
+    _head()
+    if not application().library.size():
+        st.caption("The library is empty: add documents first, then measure here how well they are judged.")
+        return
+    options = _choose()
+    busy = application().measuring.progress is not None
+    st.fragment(_measure, run_every=_AGAIN_SECONDS if busy else None)(options, busy)
+    if result := application().measuring.result:
+        st.fragment(measured.draw)(result)
+    use.draw()
+
+
+def _legend() -> None:
+    """What is measured, in the sidebar."""
+    with st.sidebar, st.container(gap="xsmall"):
+        st.markdown("**How it is measured**")
+        for name, meaning in _LEGEND.items():
+            st.markdown(f":small[{name} {words.grey(meaning)}]")
+
+
+def _head() -> None:
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.title("Calibrate", anchor=False, width="content")
+        if st.button("Documents", icon=":material/folder_open:", type="tertiary"):
+            st.switch_page(_DOCUMENTS)
+    st.caption(
+        "A grader's scores turn into verdicts at two thresholds. Here you see what it scores where your documents hold"
+        " the answer and where they do not, and choose where the thresholds lie. Nothing changes until you use them."
+    )
+
+
+def _choose() -> RunOptions:
+    """What is to be measured: the collection and the grader."""
+    names = [collection.name for collection in application().library.collections() if collection.passages]
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        collection = st.selectbox("Collection", [_EVERYTHING, *names], key="calibration_collection", width=300)
+        kinds: list[GraderKind] = [*words.GRADERS]
+        grader = st.selectbox(
+            "Grader", kinds, format_func=lambda kind: words.GRADERS[kind][0], key="calibration_grader", width=220
+        )
+    return RunOptions(collection="" if collection == _EVERYTHING else collection, grader=grader)
+
+
+def _measure(options: RunOptions, was_busy: bool) -> None:
+    """The button, or how far the measurement is; drawn anew every second while it lasts."""
+    measuring = application().measuring
+    progress = measuring.progress
+    if was_busy != (progress is not None):
+        st.rerun()
+    if progress is None:
+        if st.button("Measure", icon=":material/straighten:", key="measure"):
+            _begin(options)
+        if measuring.fault:
+            st.markdown(f":orange[:material/info:] {markdown.label(measuring.fault)}")
+        return
+    share = min(1.0, progress.done / progress.total) if progress.total else 0.0
+    counted = f" {progress.done:,} of {progress.total:,}" if progress.total else ""
+    with st.container(horizontal=True, vertical_alignment="center", wrap=False):
+        st.progress(share, text=words.grey(markdown.label(f"{progress.stage}{counted}")))
+        st.button("Stop", icon=":material/stop:", key="stop-measuring", on_click=measuring.cancel)
+
+
+def _begin(options: RunOptions) -> None:
+    calibration = application().calibration
+    application().measuring.begin(lambda report, stop: calibration.run(options, Plan(), report, stop))
+    st.rerun()
+
+
+main()

@@ -1,0 +1,110 @@
+"""From scores to thresholds: the rule, its precision, and what is refused."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from crag.calibration.proposal import GRID, measure, propose, separation
+from crag.calibration.values import Scored
+from crag.types import Thresholds
+
+OWN = Thresholds(0.3, 0.7)
+
+
+def scored(answered, unanswered):
+    return [
+        *(Scored(f"a{n}", "given", True, score) for n, score in enumerate(answered)),
+        *(Scored(f"u{n}", "given", False, score) for n, score in enumerate(unanswered)),
+    ]
+
+
+def drawn(seed, low, high, count):
+    chance = random.Random(seed)
+    return [chance.uniform(low, high) for _ in range(count)]
+
+
+def test_what_is_clearly_apart_is_parted():
+    thresholds = propose(scored(drawn(1, 0.8, 1, 50), drawn(2, 0, 0.2, 50)), OWN).thresholds
+    assert thresholds is not None
+    assert 0.2 <= thresholds.lower <= thresholds.upper <= 0.8
+
+
+def test_thresholds_stay_near_the_graders_own_where_others_are_no_better():
+    both = scored(drawn(1, 0.8, 1, 50), drawn(2, 0, 0.2, 50))
+    assert propose(both, OWN).thresholds == Thresholds(0.5, 0.5)
+    assert propose(both, Thresholds(0.2, 0.4)).thresholds == Thresholds(0.3, 0.3)
+
+
+def test_the_rule_holds_where_the_kinds_overlap():
+    both = scored(drawn(1, 0.3, 1, 200), drawn(2, 0, 0.8, 200))
+    thresholds = propose(both, OWN).thresholds
+    assert thresholds is not None
+    figures = measure(both, thresholds)
+    assert figures.correct.value is not None
+    assert figures.correct.value >= 0.8
+    assert figures.answerable.shares["incorrect"] <= 0.1
+    higher = next(step for step in GRID if step > thresholds.lower)
+    assert measure(both, Thresholds(higher, 1.0)).answerable.shares["incorrect"] > 0.1
+
+
+def test_precision_does_not_depend_on_how_many_of_each_kind_were_tried():
+    few = scored(drawn(1, 0.3, 1, 100), [0.1, 0.5, 0.75] * 10)
+    many = scored(drawn(1, 0.3, 1, 100), [0.1, 0.5, 0.75] * 100)
+    thresholds = Thresholds(0.4, 0.7)
+    assert measure(few, thresholds).correct.value == pytest.approx(measure(many, thresholds).correct.value)
+    assert measure(few, thresholds).correct.n < measure(many, thresholds).correct.n
+
+
+def test_the_interval_holds_the_value_and_narrows_with_more_questions():
+    few = measure(scored(drawn(1, 0.3, 1, 25), drawn(2, 0, 0.8, 25)), OWN).correct
+    many = measure(scored(drawn(1, 0.3, 1, 900), drawn(2, 0, 0.8, 900)), OWN).correct
+    for share in (few, many):
+        assert share.value is not None
+        assert share.low <= share.value <= share.high
+    assert many.high - many.low < few.high - few.low
+
+
+@pytest.mark.parametrize(
+    ("answered", "unanswered", "words"),
+    [
+        ([0.9] * 5, [0.1] * 5, "at least 20"),
+        ([0.9] * 50, [], "0 without one"),
+        ([0.5] * 30, [0.5] * 30, "the same score"),
+        ([0.2] * 30, [0.8] * 30, "does not tell them apart"),
+    ],
+)
+def test_what_tells_nothing_is_refused_in_words(answered, unanswered, words):
+    proposal = propose(scored(answered, unanswered), OWN)
+    assert proposal.thresholds is None
+    assert words in " ".join(proposal.remarks)
+
+
+def test_a_precision_that_cannot_be_had_is_said():
+    proposal = propose(scored(drawn(1, 0.2, 1, 200), drawn(2, 0.1, 0.95, 200)), OWN)
+    assert proposal.thresholds is not None
+    assert "80% precise" in proposal.remarks[0]
+
+
+def test_grades_of_three_steps_are_parted_between_the_steps():
+    both = scored([1.0] * 40 + [0.5] * 10, [0.0] * 40 + [0.5] * 10)
+    thresholds = propose(both, Thresholds(0.25, 0.75)).thresholds
+    assert thresholds is not None
+    assert thresholds.word(1.0) == "relevant"
+    assert thresholds.word(0.0) == "irrelevant"
+
+
+def test_scores_crowded_at_the_end_can_still_be_parted():
+    both = scored([0.9996] * 50, [0.9970] * 50)
+    thresholds = propose(both, OWN).thresholds
+    assert thresholds is not None
+    assert thresholds.word(0.9996) == "relevant"
+    assert thresholds.word(0.9970) == "irrelevant"
+
+
+def test_nothing_has_figures_without_shares():
+    figures = measure([], OWN)
+    assert (figures.answerable.n, figures.correct.value) == (0, None)
+    assert separation([]) is None
+    assert separation(scored([0.9], [0.1])) == 1.0
