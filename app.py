@@ -43,6 +43,13 @@ def main() -> None:
                 url_path="compare",
                 visibility="hidden",  # reached from an answer
             ),
+            st.Page(
+                "pages/calibration/page.py",
+                title="Calibrate",
+                icon=":material/straighten:",
+                url_path="calibration",
+                visibility="hidden",  # reached from Documents
+            ),
             st.Page("pages/settings/page.py", title="Settings", icon=":material/tune:", url_path="settings"),
         ],
         position="top",

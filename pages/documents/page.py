@@ -43,6 +43,8 @@ def _head() -> None:
             with st.container(horizontal=True, width="content"):
                 if st.button("Try retrieval", icon=":material/manage_search:"):
                     st.switch_page("pages/retrieval/page.py")
+                if st.button("Calibrate", icon=":material/straighten:"):
+                    st.switch_page("pages/calibration/page.py")
                 st.button("Refresh all", icon=":material/sync:", on_click=dialogs.ask, args=(refresh.REFRESH,))
 
 
