@@ -1,9 +1,10 @@
 """How far each sentence of an answer is carried by the strips it rests on, judged in code by their words.
 
 A sentence is *supported* when most of its words, inflected or in another order, stand close together in what it cites,
-every figure and name stands there too, none stands in the place of another one, and neither side negates the other.
-Otherwise it is *weak* (some of it is there) or *unsupported*. A sentence in another language than its source cannot be
-compared by words: it is weak where it cites something, never supported.
+every figure and name stands there too, none stands in the place of another one, neither side negates the other, and
+what it rests on is no instruction to whoever answers. Otherwise it is *weak* (some of it is there) or *unsupported*. A
+sentence in another language than its source cannot be compared by words: it is weak where it cites something, never
+supported.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import replace
 from crag.graph.citations import answer_sentences, cited_numbers, without_citations
 from crag.graph.claims import contradicts, names, opening, subjects
 from crag.graph.figures import allowed_figures, figures, months
+from crag.graph.instructions import instructs
 from crag.graph.readings import Alike, Source, Statement, Unit, read_source, read_statement
 from crag.graph.talk import claims_something, is_yes_or_no
 from crag.types import Knowledge, Outcome, Strength, Support
@@ -75,7 +77,8 @@ def _strength(stated: Statement, sources: Sequence[Source]) -> Strength:
     strength: Strength = "supported" if coverage >= _SUPPORTED else "weak"
     if contradicts(stated.text, nearest.text):
         return _WORSE[strength]
-    return "weak" if _invents(stated, sources) or _exchanges(stated, nearest) else strength
+    doubtful = instructs(nearest.text) or _invents(stated, sources) or _exchanges(stated, nearest)
+    return "weak" if doubtful else strength
 
 
 def _foreign(stated: Statement, source: Source) -> bool:
