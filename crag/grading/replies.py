@@ -13,6 +13,8 @@ from crag.stopping import Stop
 from crag.types import Passage, Usage
 
 T = TypeVar("T")
+_MARK = "passage"
+_LIKE_A_MARK = re.compile(r"<[\s/]*passage", re.IGNORECASE)
 _REMINDED = 500  # characters of an unreadable reply that the model is shown again
 
 
@@ -22,10 +24,18 @@ def question_block(question: str) -> str:
 
 
 def passage_block(question: str, passage: Passage, text: str) -> str:
-    """The passage between marks that it cannot close: their name is a digest of what stands between them."""
+    """The passage between marks that it cannot close.
+
+    They are short, for they are paid for with every passage. Where a text has something like them, their name gets a
+    digest of what stands between them.
+    """
     over = " / ".join(part for part in (passage.title, passage.heading) if part)
-    mark = "passage-" + hashlib.sha256(f"{question}\x1f{over}\x1f{text}".encode()).hexdigest()[:8]
-    return f"<{mark}>\n{over}\n\n{text}\n</{mark}>"
+    held = f"{over}\n\n{text}"
+    mark = _MARK
+    if _LIKE_A_MARK.search(held):
+        digest = hashlib.sha256(f"{question}\x1f{held}".encode("utf-8", "surrogatepass")).hexdigest()
+        mark = next(name for length in range(8, 64) if (name := f"{_MARK}-{digest[:length]}") not in held)
+    return f"<{mark}>\n{held}\n</{mark}>"
 
 
 def judging(purpose: str, system: str, question: str, *blocks: str) -> list[Prompt]:

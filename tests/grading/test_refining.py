@@ -25,7 +25,7 @@ REFINERS: list[Callable[[ChatModel], Refiner]] = [ScoreRefiner, ListwiseRefiner]
 
 def judge(prompt: str) -> str:
     """Yes, or nine points, for each text that names the builder."""
-    blocks = re.findall(r"<(passage-\w+)>(.*?)</\1>", prompt, re.DOTALL)
+    blocks = re.findall(r"<(passage[\w-]*)>(.*?)</\1>", prompt, re.DOTALL)
     found = ["Clara Moor" in text for _, text in blocks]
     if "points" in prompt:
         return json.dumps({str(number): 9 * named for number, named in enumerate(found, start=1)})
