@@ -43,7 +43,8 @@ def _reason(policy: PolicyName, action: Action, verdicts: Sequence[Verdict], thr
     said = _said(verdicts)
     own = [verdict for verdict in verdicts if verdict.ruling is None]
     relevant = sum(verdict.word == "relevant" for verdict in verdicts)
-    count = f"{relevant} of {len(verdicts)} passages {'is' if relevant == 1 else 'are'} relevant"
+    passages = "passage" if len(verdicts) == 1 else "passages"
+    count = f"{relevant} of {len(verdicts)} {passages} {'is' if 1 in (relevant, len(verdicts)) else 'are'} relevant"
     if said and (action == "incorrect" or (action == "correct" and not any(one.word == "relevant" for one in own))):
         return f"{said}{count}: your documents {'answer' if action == 'correct' else 'do not answer'} this."
     best = max((verdict.score for verdict in own if verdict.score is not None), default=None)
