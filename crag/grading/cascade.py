@@ -1,4 +1,4 @@
-"""The grader that asks a language model only about what the built-in grader is not sure of."""
+"""The grader that asks a language model only about what the built-in grader does not reject."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from crag.types import Grade, Passage, Thresholds
 
 
 class CascadeGrader:
-    """`first` judges every passage, free of tokens; `second` those between the thresholds of `first`.
+    """`first` judges every passage, free of tokens; `second` all but those that `first` rejects.
 
-    Scores are those of `second`: what `first` is sure of is moved to the same side of the thresholds there.
+    The built-in grader is right to reject nearly always, and to accept two times in three: so whatever is to be used
+    has the model's word. Scores are those of `second`: what `first` rejects stays below the lower threshold there.
     """
 
     def __init__(self, first: Grader, second: Grader) -> None:
@@ -31,23 +32,23 @@ class CascadeGrader:
         return self._second.thresholds
 
     def grade(self, question: str, passages: Sequence[Passage], stop: Stop) -> Iterator[tuple[int, Grade]]:
-        """First what is clear, then the rest as it is judged. Raises `ModelFault`, `Stopped`.
+        """First what is rejected, then the rest as it is judged. Raises `ModelFault`, `Stopped`.
 
         What the second grader cannot judge keeps the first one's verdict.
         """
-        doubtful: dict[int, Grade] = {}
+        held: dict[int, Grade] = {}
         for index, grade in self._first.grade(question, passages, stop):
             moved = replace(grade, score=_move(grade.score, self._first.thresholds, self.thresholds))
-            if self._first.thresholds.word(grade.score) in ("relevant", "irrelevant"):
+            if self._first.thresholds.word(grade.score) == "irrelevant":
                 yield index, moved
             else:
-                doubtful[index] = moved
-        indexes = list(doubtful)
+                held[index] = moved
+        indexes = list(held)
         if not indexes:
             return
         for position, grade in self._second.grade(question, [passages[index] for index in indexes], stop):
             index = indexes[position]
-            yield index, grade if grade.score is not None else replace(doubtful[index], usage=grade.usage)
+            yield index, grade if grade.score is not None else replace(held[index], usage=grade.usage)
 
 
 def _move(score: float | None, old: Thresholds, new: Thresholds) -> float | None:

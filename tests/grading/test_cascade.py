@@ -18,18 +18,18 @@ def grade(first: TableGrader, second: TableGrader, *numbers: int) -> dict[int, G
     return dict(CascadeGrader(first, second).grade("q?", [passage(number) for number in numbers], Stop()))
 
 
-def test_only_what_is_not_clear_is_passed_on() -> None:
+def test_all_that_is_not_rejected_is_passed_on() -> None:
     first = TableGrader({1: 0.9, 2: 0.5, 3: 0.1, 4: None}, thresholds=CLEAR)
-    second = TableGrader({2: 0.95, 4: 0.4})
+    second = TableGrader({1: 0.2, 2: 0.95, 4: 0.4})
     grades = grade(first, second, 1, 2, 3, 4)
-    assert second.graded == [2, 4]
+    assert second.graded == [1, 2, 4]
     assert sorted(grades) == [0, 1, 2, 3]
-    assert (grades[1].score, grades[3].score) == (0.95, 0.4)
+    assert [grades[index].score for index in (0, 1, 3)] == [0.2, 0.95, 0.4]
 
 
-@pytest.mark.parametrize("score", [0.0, 0.1, 0.19999, 0.8, 0.9, 1.0])
-def test_what_is_clear_keeps_its_word_under_the_other_thresholds(score: float) -> None:
-    first, second = TableGrader({1: score}, thresholds=CLEAR), TableGrader({})
+@pytest.mark.parametrize("score", [0.0, 0.1, 0.19999, 0.2, 0.5, 0.79999, 0.8, 0.9, 1.0])
+def test_the_first_verdict_keeps_its_word_under_the_other_thresholds(score: float) -> None:
+    first, second = TableGrader({1: score}, thresholds=CLEAR), TableGrader({1: None})
     cascade = CascadeGrader(first, second)
     assert cascade.thresholds == second.thresholds
     assert cascade.thresholds.word(grade(first, second, 1)[0].score) == CLEAR.word(score)
@@ -37,7 +37,7 @@ def test_what_is_clear_keeps_its_word_under_the_other_thresholds(score: float) -
 
 def test_an_order_of_scores_stays_one() -> None:
     scores = {n: n / 20 for n in (1, 2, 3, 17, 18, 20)}
-    grades = grade(TableGrader(dict(scores), thresholds=CLEAR), TableGrader({}), *scores)
+    grades = grade(TableGrader(dict(scores), thresholds=CLEAR), TableGrader(dict.fromkeys(scores)), *scores)
     moved = [grades[index].score or 0.0 for index in range(len(scores))]
     assert moved == sorted(moved)
 
@@ -48,18 +48,18 @@ def test_what_the_model_cannot_judge_keeps_the_first_verdict() -> None:
     assert grades[0].reason == "Because of 1."
 
 
-def test_clear_passages_need_no_model() -> None:
+def test_rejected_passages_need_no_model() -> None:
     def reply(_: str) -> str:
         raise ModelFault("unreachable", "Nobody is there.")
 
     model = ScriptedModel(reply)
-    cascade = CascadeGrader(TableGrader({1: 0.9}, thresholds=CLEAR), ScoreGrader(model))
+    cascade = CascadeGrader(TableGrader({1: 0.1}, thresholds=CLEAR), ScoreGrader(model))
     assert len(dict(cascade.grade("q?", [passage(1), passage(2)], Stop()))) == 2
     assert model.asked == []
 
 
 def test_only_the_models_verdicts_are_remembered() -> None:
-    first, model = TableGrader({1: 0.9, 2: 0.5}, thresholds=CLEAR), ScriptedModel(lambda _: "Yes")
+    first, model = TableGrader({1: 0.1, 2: 0.5}, thresholds=CLEAR), ScriptedModel(lambda _: "Yes")
     cascade = CascadeGrader(first, CachedGrader(ScoreGrader(model), GradeMemory()))
     for _ in range(2):
         grades = dict(cascade.grade("q?", [passage(1), passage(2)], Stop()))
