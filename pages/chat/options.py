@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -33,8 +32,7 @@ def close_options() -> None:
 
 def _options_drawer() -> None:
     Controls(state.options(), state.change_options, "option").draw()
-    if Path(_CALIBRATION).is_file():
-        st.page_link(_CALIBRATION, label="Calibrate thresholds on your documents", icon=":material/straighten:")
+    st.page_link(_CALIBRATION, label="Calibrate thresholds on your documents", icon=":material/straighten:")
     st.caption("These belong to this conversation and count from the next question on.")
 
 

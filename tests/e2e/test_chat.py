@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
 from tests.doubles.little_model import answer_like_a_little_model
 from tests.doubles.ollama import Asked, Say, ScriptedOllama
-from tests.doubles.tavily import TavilyServer
 from tests.e2e.browser import ask, badge, open_page, settled, upload
 from tests.e2e.conftest import NOTES, QUESTION
-from tests.served import served
 
-FINALS = "The Boston Celtics won the 2024 NBA Finals. They beat the Dallas Mavericks four games to one."
 LONG = " ".join(["The machine is descaled every six weeks [1]."] + [f"Word {number}." for number in range(200)])
 
 
@@ -132,33 +128,3 @@ def test_hostile_model_output_reaches_nobody(page: Page, app_on_ollama: str, oll
     assert links
     assert all(link.startswith("#cite-") for link in links)
     assert answer.get_by_test_id("stMarkdownContainer").locator("img").count() == 0
-
-
-def test_the_web_answers_when_it_may_and_the_query_is_shown(page: Page, tmp_path: Path):
-    results = [
-        {"title": "2024 NBA Finals", "url": "https://en.example.org/finals", "score": 0.9, "content": FINALS},
-        {
-            "title": "Tickets",
-            "url": "https://tickets.example.org/",
-            "score": 0.2,
-            "content": "Tickets cost 400 dollars.",
-        },
-    ]
-    settings = {"OLLAMA_HOST": "127.0.0.1:9", "TAVILY_API_KEY": "tvly-test"}
-    with (
-        TavilyServer(results=results) as tavily,
-        served(tmp_path / "home", **settings, CRAG_TAVILY_URL=tavily.url) as app,
-    ):
-        open_page(page, app)
-        upload(page, "brewing.md", NOTES.encode())
-        ask(page, "Who won the 2024 NBA Finals?")
-        expect(badge(page, "not in your documents")).to_be_visible()
-        assert tavily.requests == []
-        page.get_by_role("button", name="Allow web search and try again").locator("visible=true").click()
-        expect(badge(page, "from the web")).to_be_visible()
-        answer = page.get_by_test_id("stChatMessage").last
-        expect(answer).to_contain_text("Boston Celtics")
-        expect(answer).to_contain_text("Sent to Tavily")
-        assert len(tavily.queries) == 1
-        answer.locator('a[href^="#cite-"]').first.click()
-        expect(page.get_by_role("dialog")).to_contain_text("https://en.example.org/finals")

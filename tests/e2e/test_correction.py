@@ -1,0 +1,106 @@
+"""Correcting in a real browser: letting a query go to the web, overruling a verdict, comparing two settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.doubles.tavily import TavilyServer
+from tests.e2e.browser import ask, badge, open_page, settled, upload
+from tests.e2e.conftest import NOTES, QUESTION
+from tests.served import served
+
+RESULTS = [
+    {
+        "title": "2024 NBA Finals",
+        "url": "https://en.example.org/finals",
+        "score": 0.9,
+        "content": "The Boston Celtics won the 2024 NBA Finals. They beat the Dallas Mavericks four games to one.",
+    },
+    {
+        "title": "Tickets",
+        "url": "https://tickets.example.org/",
+        "score": 0.2,
+        "content": "Tickets cost 400 dollars.",
+    },
+]
+FIRST_DRAFT, EDITED = "Who won the 2024 NBA Finals?", "2024 NBA Finals winner"
+
+
+@pytest.fixture
+def tavily() -> Iterator[TavilyServer]:
+    with TavilyServer(results=RESULTS) as server:
+        yield server
+
+
+def button(page: Page | Locator, name: str) -> Locator:
+    return page.get_by_role("button", name=name).locator("visible=true").first
+
+
+def test_a_query_goes_to_the_web_as_it_was_edited_even_after_a_restart(page: Page, tavily: TavilyServer, tmp_path):
+    settings = {"OLLAMA_HOST": "127.0.0.1:9", "TAVILY_API_KEY": "tvly-test", "CRAG_TAVILY_URL": tavily.url}
+    query = page.get_by_label("Query for the web")
+    with served(tmp_path / "home", **settings) as app:
+        open_page(page, app)
+        upload(page, "brewing.md", NOTES.encode())
+        ask(page, FIRST_DRAFT)
+        expect(query).to_have_value(FIRST_DRAFT)
+        expect(badge(page, "not in your documents")).to_be_visible()
+        expect(page.get_by_test_id("stSidebar")).to_contain_text("waiting for you")
+        query.fill(EDITED)
+        query.blur()
+        settled(page)
+        page.reload()
+        expect(query).to_have_value(EDITED)
+        conversation = page.url.partition("?")[2]
+    with served(tmp_path / "home", **settings) as app:
+        open_page(page, f"{app}/?{conversation}")
+        expect(query).to_have_value(EDITED)
+        assert tavily.requests == []
+        button(page, "Search the web").click()
+        expect(badge(page, "from the web")).to_be_visible(timeout=60_000)  # the new process opens its models first
+        answer = page.get_by_test_id("stChatMessage").last
+        expect(answer).to_contain_text("Boston Celtics")
+        expect(answer).to_contain_text(f"Sent to Tavily: “{EDITED}”")
+        assert tavily.queries == [EDITED]
+        answer.locator('a[href^="#cite-"]').first.click()
+        expect(page.get_by_role("dialog")).to_contain_text("https://en.example.org/finals")
+        page.keyboard.press("Escape")
+
+        ask(page, "Who won the 2022 World Cup?")
+        button(page, "Answer from my documents only").click()
+        expect(answer).to_contain_text("Your documents do not answer this.")
+        expect(answer).to_contain_text("Nearest:")
+        assert tavily.queries == [EDITED]
+
+
+def test_a_verdict_is_overruled_and_two_answers_are_compared(page: Page, app: str):
+    open_page(page, app)
+    upload(page, "brewing.md", NOTES.encode())
+    ask(page, QUESTION)
+    expect(badge(page, "from your documents")).to_be_visible()
+    page.locator('a[href^="#cite-"]').first.click()
+    button(page.get_by_role("dialog"), "Drop it and answer again").click()
+    answer = page.get_by_test_id("stChatMessage").last
+    expect(answer).to_contain_text("Version 2 of 2 · you dropped")
+    expect(answer).to_contain_text("Your documents do not answer this.")
+    expect(page.get_by_test_id("stSidebar")).to_contain_text("you dropped it")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    button(answer, "Show version 1").click()
+    expect(answer).to_contain_text("six weeks")
+
+    button(answer, "Again").click()
+    page.get_by_role("menuitem", name="Compare with other settings").click()
+    drawer = page.get_by_role("dialog")
+    drawer.get_by_text("No grading").click()
+    settled(page)
+    button(drawer, "Answer and compare").click()
+    main = page.get_by_test_id("stMain")
+    expect(main.get_by_role("heading", name="Version 3")).to_be_visible()
+    expect(main.get_by_role("row", name="Policy Paper")).to_contain_text("No grading")
+    expect(main.get_by_text("six weeks")).to_have_count(2)
+    expect(main.locator(".stMarkdownBadge", has_text="not graded")).to_be_visible()
+    button(page, "Back to the chat").click()
+    expect(answer).to_contain_text("Version 3 of 3")
