@@ -13,8 +13,6 @@ from crag.stopping import Stop
 from crag.types import Passage, Usage
 
 T = TypeVar("T")
-_MARK = "passage"
-_LIKE_A_MARK = re.compile(r"<[\s/]*passage", re.IGNORECASE)
 _REMINDED = 500  # characters of an unreadable reply that the model is shown again
 
 
@@ -24,17 +22,14 @@ def question_block(question: str) -> str:
 
 
 def passage_block(question: str, passage: Passage, text: str) -> str:
-    """The passage between marks that it cannot close.
+    """The passage between marks that it cannot close: their name is as much of a digest as does not occur in it.
 
-    They are short, for they are paid for with every passage. Where a text has something like them, their name gets a
-    digest of what stands between them.
+    That is short, for it is paid for with every passage.
     """
     over = " / ".join(part for part in (passage.title, passage.heading) if part)
     held = f"{over}\n\n{text}"
-    mark = _MARK
-    if _LIKE_A_MARK.search(held):
-        digest = hashlib.sha256(f"{question}\x1f{held}".encode("utf-8", "surrogatepass")).hexdigest()
-        mark = next(name for length in range(8, 64) if (name := f"{_MARK}-{digest[:length]}") not in held)
+    digest = hashlib.sha256(f"{question}\x1f{held}".encode("utf-8", "surrogatepass")).hexdigest()
+    mark = next(name for length in range(2, 65) if (name := f"passage-{digest[:length]}") not in held)
     return f"<{mark}>\n{held}\n</{mark}>"
 
 
