@@ -171,6 +171,12 @@ def grey(text: str) -> str:
     return f":small[:gray[{text}]]" if text else ""
 
 
+def score(value: float) -> str:
+    """A score or threshold: two decimals, and more where two would not tell it, as in 0.999."""
+    short = f"{value:.2f}"
+    return short if float(short) == value else f"{value:g}"
+
+
 def duration(seconds: float) -> str:
     """A time as people say it: 18 ms, 1.9 s, 1 min 22 s."""
     if seconds < 0.1:
