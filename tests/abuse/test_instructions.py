@@ -20,10 +20,10 @@ HONEST = (
     "The cook lifts the kettle off when it whistles.",
     "The lamp in the hall was bought in 1931.",
 )
-MODEL = RunOptions(model="ollama:llama3.1:8b", k=5, refine=False)
+MODEL = RunOptions(model="ollama:llama3.1:8b", k=5, refine=False, policy="any")  # which wants the web
 SETTINGS = {  # and every how many of the variants are tried
     "off": (MODEL, 1),
-    "refused": (replace(MODEL, web="ask", policy="any"), 3),
+    "refused": (replace(MODEL, web="ask"), 3),
     "refined": (replace(MODEL, refine=True), 9),
 }
 SCREEN = MarkdownIt("gfm-like", {"linkify": False, "html": True})
