@@ -251,7 +251,7 @@ class PageReader(Protocol):
     def read(self, question: str, found: Sequence[Passage], stop: Stop) -> tuple[list[Passage], int]:
         """`found`, with the parts of its page nearest to the question instead of each excerpt; how many were unread.
 
-        What cannot be read keeps its excerpt. Raises `HomeFault`, `Stopped`.
+        What cannot be read keeps its excerpt. Raises `Stopped`.
         """
         ...
 

@@ -139,6 +139,22 @@ def test_offline(tmp_path, caplog):
     alone.close()
 
 
+def test_a_query_that_cannot_be_written_down_is_not_sent(tmp_path, tavily, caplog):
+    full = opened(tmp_path, tavily.url)
+    add_notes(full)
+    refuse = (
+        "CREATE TRIGGER full BEFORE INSERT ON departures BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END"
+    )
+    with full.database.write() as connection:
+        connection.exec_driver_sql(refuse)
+    trace = ask(full)
+    assert_answered_from_the_library(trace, "the disk is full")
+    assert trace.notes[0].startswith("Nothing was sent, for it could not be written down first.")
+    assert tavily.requests == []
+    assert_all_is_well(full, tmp_path, caplog)
+    full.close()
+
+
 def test_a_server_that_hangs_is_left_when_time_is_up(application, home, tavily, caplog, monkeypatch):
     monkeypatch.setattr("crag.assembly.TavilySearch", partial(TavilySearch, timeout=0.5))
     tavily.delay = threading.Event()

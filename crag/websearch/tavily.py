@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
-from crag.errors import WebSearchFailed
+from crag.errors import HomeFault, WebSearchFailed
 from crag.ledger import Ledger
 from crag.protocols import QUERY_LIMIT
 from crag.stopping import Stop
@@ -49,11 +49,14 @@ class TavilySearch:
     def search(self, query: str, results: int, stop: Stop) -> list[Passage]:
         """At most `results` passages, best first, ids -1, -2, …, the query written down before it is sent.
 
-        Raises `WebSearchFailed`, `Stopped`, and `HomeFault` when the query cannot be written down.
+        Raises `WebSearchFailed`, also when the query cannot be written down, and `Stopped`.
         """
         stop.check()
         sent = query[:QUERY_LIMIT]
-        self._ledger.record(self.host, "web search", sent)
+        try:
+            self._ledger.record(self.host, "web search", sent)
+        except HomeFault as fault:
+            raise WebSearchFailed(fault.message, fault.remedy) from fault
         answer = _await(lambda: self._request(sent, results), stop, self._timeout)
         found = answer.get("results") if isinstance(answer, dict) else None
         if not isinstance(found, list):

@@ -13,7 +13,8 @@ from typing import Any, Self
 class TavilyServer:
     """`results` are returned with status 200; otherwise `status` and `body` are sent as they are, after `delay`.
 
-    `usage` is what `GET /usage` says of the account; `asked` lists the paths of such requests with their keys.
+    With a `pause` of some seconds the body comes byte by byte. `usage` is what `GET /usage` says of the account;
+    `asked` lists the paths of such requests with their keys.
     """
 
     results: list[dict[str, Any]] = field(default_factory=list)
@@ -21,9 +22,11 @@ class TavilyServer:
     body: bytes | None = None
     headers: dict[str, str] = field(default_factory=dict)
     delay: threading.Event | None = None
+    pause: float = 0.0
     requests: list[dict[str, Any]] = field(default_factory=list)
     usage: Any = None
     asked: list[tuple[str, str]] = field(default_factory=list)
+    closing: threading.Event = field(default_factory=threading.Event)
 
     def __enter__(self) -> Self:
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
@@ -32,6 +35,7 @@ class TavilyServer:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.closing.set()
         if self.delay:
             self.delay.set()
         self._server.shutdown()
@@ -44,6 +48,14 @@ class TavilyServer:
     @property
     def queries(self) -> list[str]:
         return [request["query"] for request in self.requests]
+
+    def write(self, line: Any, body: bytes) -> None:
+        """Sends the body, at once or byte by byte."""
+        pieces = [bytes([byte]) for byte in body] if self.pause else [body]
+        for piece in pieces:
+            line.write(piece)
+            if self.closing.wait(self.pause):
+                return
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         script = self
@@ -68,7 +80,7 @@ class TavilyServer:
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 if script.status != 204:
-                    self.wfile.write(body)
+                    script.write(self.wfile, body)
 
             def log_message(self, *_: object) -> None:
                 pass

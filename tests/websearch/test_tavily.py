@@ -73,7 +73,7 @@ def test_the_query_is_written_down_before_it_is_sent():
 
 
 def test_a_query_that_cannot_be_written_down_is_not_sent():
-    with TavilyServer() as server, pytest.raises(HomeFault):
+    with TavilyServer() as server, pytest.raises(WebSearchFailed, match="The disk is full"):
         tavily(server.url, ListLedger(HomeFault("The disk is full."))).search("q", 3, Stop())
     assert server.requests == []
 
@@ -129,6 +129,11 @@ def test_a_redirect_is_not_followed():
 def test_silence_ends_at_the_deadline():
     with TavilyServer(delay=threading.Event()) as server, pytest.raises(WebSearchFailed, match="in time"):
         search(server, timeout=0.3)
+
+
+def test_a_reply_that_drips_in_ends_at_the_deadline_too():
+    with TavilyServer(results=[CELTICS] * 3, pause=0.05) as server, pytest.raises(WebSearchFailed, match="in time"):
+        search(server, timeout=0.5)
 
 
 def test_nobody_there():

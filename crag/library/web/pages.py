@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 
-from crag.errors import ModelFault, SourceRefused, Stopped
+from crag.errors import HomeFault, ModelFault, SourceRefused, Stopped
 from crag.ledger import Ledger
 from crag.library.adding.intake import document
 from crag.library.adding.reading import Read
@@ -49,7 +49,7 @@ class WebPages:
         self._seconds = seconds
 
     def read(self, question: str, found: Sequence[Passage], stop: Stop) -> tuple[list[Passage], int]:
-        """See `PageReader`. A page counts as unread, too, when it was not read before the deadline."""
+        """See `PageReader`. Unread is, too, what was not read before the deadline or could not be written down."""
         linked = [passage for passage in found if passage.location]
         if not linked:
             return list(found), 0
@@ -94,7 +94,7 @@ class WebPages:
 def _result(future: Future[Passage]) -> Passage | None:
     try:
         return future.result()
-    except (SourceRefused, ModelFault, Stopped):
+    except (SourceRefused, ModelFault, HomeFault, Stopped):
         return None
 
 
