@@ -9,9 +9,10 @@ import streamlit as st
 
 from crag.calibration.values import Scored
 from crag.types import Thresholds
+from pages.parts import words
 
 _BINS = 20
-_HEIGHT = 260
+_HEIGHT = 320
 _KINDS = {True: "answered", False: "not answered"}
 _COLOURS = ["#1d9a63", "#cf3f52"]  # 3:1 at least on either theme's background
 _RULE = "#7b8696"
@@ -20,7 +21,7 @@ _SHARE = {"field": "share", "type": "quantitative", "title": "share of its kind"
 
 def draw(scored: Sequence[Scored], thresholds: Thresholds) -> None:
     """Draw it with both thresholds as rules."""
-    st.vega_lite_chart(_spec(_bars(scored), thresholds), alt=_alt(thresholds), width="stretch")
+    st.vega_lite_chart(_spec(_bars(scored), thresholds), alt=_alt(thresholds), width="stretch", height=_HEIGHT)
 
 
 def _bars(scored: Sequence[Scored]) -> list[dict[str, Any]]:
@@ -42,7 +43,6 @@ def _spec(bars: list[dict[str, Any]], thresholds: Thresholds) -> dict[str, Any]:
     score = {"title": "best score of a question's passages", "scale": {"domain": [0, 1]}}
     names = [*_KINDS.values()]
     return {
-        "height": _HEIGHT,
         "layer": [
             {
                 "data": {"values": bars},
@@ -68,8 +68,8 @@ def _spec(bars: list[dict[str, Any]], thresholds: Thresholds) -> dict[str, Any]:
 def _rules(thresholds: Thresholds) -> list[dict[str, Any]]:
     """Both thresholds, each with its words on the side that it decides on."""
     rules = [
-        {"at": thresholds.lower, "words": f"irrelevant below {thresholds.lower:g}"},
-        {"at": thresholds.upper, "words": f"relevant from {thresholds.upper:g}"},
+        {"at": thresholds.lower, "words": f"irrelevant below {words.score(thresholds.lower)}"},
+        {"at": thresholds.upper, "words": f"relevant from {words.score(thresholds.upper)}"},
     ]
     x = {"field": "at", "type": "quantitative"}
     line = {
@@ -77,10 +77,10 @@ def _rules(thresholds: Thresholds) -> list[dict[str, Any]]:
         "mark": {"type": "rule", "color": _RULE, "strokeWidth": 2, "strokeDash": [5, 3]},
         "encoding": {"x": x},
     }
-    return [line, *(_words(rule, top=at == 1) for at, rule in enumerate(rules))]
+    return [line, *(_words_of(rule, top=at == 1) for at, rule in enumerate(rules))]
 
 
-def _words(rule: dict[str, Any], *, top: bool) -> dict[str, Any]:
+def _words_of(rule: dict[str, Any], *, top: bool) -> dict[str, Any]:
     """The words of a rule: they stand on the side of it where there is room."""
     left = rule["at"] > 0.5
     return {
@@ -89,13 +89,14 @@ def _words(rule: dict[str, Any], *, top: bool) -> dict[str, Any]:
             "type": "text",
             "align": "right" if left else "left",
             "dx": -6 if left else 6,
+            "dy": 4 if top else -4,
             "baseline": "top" if top else "bottom",
             "color": _RULE,
             "fontSize": 13,
         },
         "encoding": {
             "x": {"field": "at", "type": "quantitative"},
-            "y": {"value": 4 if top else _HEIGHT - 4},
+            "y": {"value": 0 if top else "height"},
             "text": {"field": "words"},
         },
     }
@@ -104,5 +105,5 @@ def _words(rule: dict[str, Any], *, top: bool) -> dict[str, Any]:
 def _alt(thresholds: Thresholds) -> str:
     return (
         "Bars of how often each score was given to answered and to unanswered questions;"
-        f" rules at {thresholds.lower:g} and {thresholds.upper:g}"
+        f" rules at {words.score(thresholds.lower)} and {words.score(thresholds.upper)}"
     )

@@ -51,17 +51,17 @@ def _move(measured: Calibration) -> Thresholds:
         "Irrelevant below, relevant from",
         GRID,
         value=(_on_grid(start.lower), _on_grid(start.upper)),
-        format_func=lambda value: f"{value:g}",
+        format_func=words.score,
         key=f"thresholds-{measured.made_at}",
     )
-    proposed = "Proposed" if measured.proposal.thresholds else "The grader's own"
-    st.caption(
-        f"{proposed}: {start.lower:g} and {start.upper:g}. The grader's own: {measured.own.lower:g} and"
-        f" {measured.own.upper:g}. Between them a passage is *ambiguous*."
-        if measured.proposal.thresholds
-        else f"{proposed}: {start.lower:g} and {start.upper:g}."
-    )
+    own = f"The grader's own: {_both(measured.own)}."
+    proposed = f"Proposed: {_both(start)}. " if measured.proposal.thresholds else ""
+    st.caption(f"{proposed}{own} Between the two a passage is *ambiguous*.")
     return Thresholds(lower, upper)
+
+
+def _both(thresholds: Thresholds) -> str:
+    return f"{words.score(thresholds.lower)} and {words.score(thresholds.upper)}"
 
 
 def _on_grid(value: float) -> float:
@@ -71,8 +71,8 @@ def _on_grid(value: float) -> float:
 def _precision(figures: Figures, thresholds: Thresholds) -> None:
     correct, refused = _share(figures.correct), _share(figures.incorrect)
     st.markdown(
-        f":green[:material/check_circle:] Of what reaches **{thresholds.upper:g}**, {correct} is answered.  \n"
-        f":red[:material/cancel:] Of what stays below **{thresholds.lower:g}**, {refused} is not."
+        f":green[:material/check_circle:] From **{words.score(thresholds.upper)}** on, {correct} is answered.  \n"
+        f":red[:material/cancel:] Below **{words.score(thresholds.lower)}**, {refused} is not."
     )
 
 
@@ -86,8 +86,8 @@ def _table(figures: Figures) -> str:
     """What becomes of either kind of question."""
     return "\n".join(
         [
-            "| | correct | ambiguous | refused | n |",
-            "|---|--:|--:|--:|--:|",
+            "| | correct | ambiguous | refused |",
+            "|---|--:|--:|--:|",
             _row("Answered", figures.answerable),
             _row("Not answered", figures.unanswerable),
         ]
@@ -96,7 +96,7 @@ def _table(figures: Figures) -> str:
 
 def _row(name: str, outcomes: Outcomes) -> str:
     shares = " | ".join(f"{outcomes.shares[action]:.1%}" for action in ("correct", "ambiguous", "incorrect"))
-    return f"| {name} | {shares} | {outcomes.n:,} |"
+    return f"| {name} {words.grey(f'{outcomes.n:,}')} | {shares} |"
 
 
 def _keep(measured: Calibration, thresholds: Thresholds) -> None:
@@ -127,14 +127,23 @@ def _past(past: Sequence[Past]) -> None:
     would = f"{words.count(changed, 'question')} would" if changed else "None would"
     st.caption(f"{would} go another way, of the last {len(past):,} that this grader judged here.")
     rows = sorted(past, key=lambda one: not one.changes)
-    st.dataframe(_rows(rows), hide_index=True, alt="Past questions, their action then and now", key="past-questions")
+    st.dataframe(
+        _rows(rows),
+        hide_index=True,
+        alt="Past questions, their action then and now",
+        key="past-questions",
+        column_config={
+            "Question": st.column_config.TextColumn(width=300),
+            "Score": st.column_config.NumberColumn(format="%.2f"),
+        },
+    )
 
 
 def _rows(past: Sequence[Past]) -> dict[str, list[Any]]:
     return {
         "Question": [markdown.visible(one.question) for one in past],
-        "Best score": [one.best for one in past],
+        "Score": [one.best for one in past],
         "Then": [one.then or "" for one in past],
         "Now": [one.now or "" for one in past],
-        "Changes": [one.changes for one in past],
+        "": ["changes" if one.changes else "" for one in past],
     }

@@ -5,6 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from crag.calibration import Plan
+from crag.calibration.calibrator import MOST_PROBES
+from crag.calibration.proposal import LEAST
 from crag.types import GraderKind, RunOptions
 from pages.calibration import measured, use
 from pages.parts import markdown, words
@@ -29,9 +31,9 @@ def main() -> None:
     if not application().library.size():
         st.caption("The library is empty: add documents first, then measure here how well they are judged.")
         return
-    options = _choose()
+    options, plan = _choose()
     busy = application().measuring.progress is not None
-    st.fragment(_measure, run_every=_AGAIN_SECONDS if busy else None)(options, busy)
+    st.fragment(_measure, run_every=_AGAIN_SECONDS if busy else None)(options, plan, busy)
     if result := application().measuring.result:
         st.fragment(measured.draw)(result)
     use.draw()
@@ -56,19 +58,23 @@ def _head() -> None:
     )
 
 
-def _choose() -> RunOptions:
-    """What is to be measured: the collection and the grader."""
+def _choose() -> tuple[RunOptions, Plan]:
+    """What is to be measured: the collection, the grader, and by how many questions."""
     names = [collection.name for collection in application().library.collections() if collection.passages]
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        collection = st.selectbox("Collection", [_EVERYTHING, *names], key="calibration_collection", width=300)
+        collection = st.selectbox("Collection", [_EVERYTHING, *names], key="calibration_collection", width=260)
         kinds: list[GraderKind] = [*words.GRADERS]
         grader = st.selectbox(
-            "Grader", kinds, format_func=lambda kind: words.GRADERS[kind][0], key="calibration_grader", width=220
+            "Grader", kinds, format_func=lambda kind: words.GRADERS[kind][0], key="calibration_grader", width=180
         )
-    return RunOptions(collection="" if collection == _EVERYTHING else collection, grader=grader)
+        count = st.number_input(
+            "Questions of either kind", LEAST, MOST_PROBES, None, placeholder="Automatic", key="probes", width=190
+        )
+    within = "" if collection == _EVERYTHING else collection
+    return RunOptions(collection=within, grader=grader), Plan(count=int(count or 0))
 
 
-def _measure(options: RunOptions, was_busy: bool) -> None:
+def _measure(options: RunOptions, plan: Plan, was_busy: bool) -> None:
     """The button, or how far the measurement is; drawn anew every second while it lasts."""
     measuring = application().measuring
     progress = measuring.progress
@@ -76,7 +82,7 @@ def _measure(options: RunOptions, was_busy: bool) -> None:
         st.rerun()
     if progress is None:
         if st.button("Measure", icon=":material/straighten:", key="measure"):
-            _begin(options)
+            _begin(options, plan)
         if measuring.fault:
             st.markdown(f":orange[:material/info:] {markdown.label(measuring.fault)}")
         return
@@ -87,9 +93,9 @@ def _measure(options: RunOptions, was_busy: bool) -> None:
         st.button("Stop", icon=":material/stop:", key="stop-measuring", on_click=measuring.cancel)
 
 
-def _begin(options: RunOptions) -> None:
+def _begin(options: RunOptions, plan: Plan) -> None:
     calibration = application().calibration
-    application().measuring.begin(lambda report, stop: calibration.run(options, Plan(), report, stop))
+    application().measuring.begin(lambda report, stop: calibration.run(options, plan, report, stop))
     st.rerun()
 
 

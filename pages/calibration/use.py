@@ -22,7 +22,7 @@ def draw() -> None:
 
 def _row(one: Kept) -> None:
     where = markdown.label(one.collection, 80) if one.collection else "All documents"
-    facts = f"{one.thresholds.lower:g} and {one.thresholds.upper:g} · {words.day(one.made_at)}"
+    facts = f"{words.score(one.thresholds.lower)} and {words.score(one.thresholds.upper)} · {words.day(one.made_at)}"
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.markdown(f"{where} · {words.grader_label(one.grader)} {words.grey(facts)}", width="content")
         st.button(
@@ -30,6 +30,10 @@ def _row(one: Kept) -> None:
             icon=":material/undo:",
             type="tertiary",
             key=f"forget-{one.collection}-{one.grader}",
-            on_click=application().calibration.forget,
-            args=(one.collection, one.grader),
+            on_click=_forget,
+            args=(one,),
         )
+
+
+def _forget(one: Kept) -> None:
+    application().calibration.forget(one.collection, one.grader)

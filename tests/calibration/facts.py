@@ -24,8 +24,8 @@ def add_facts(library: Library, collection: str = "Documents", towns: int = 40) 
         year, people = 1700 + chance.randrange(250), 1000 + chance.randrange(90_000)
         text = (
             f"The {thing} of {town} was opened in {year} by the {maker} Edward {town}son after a long quarrel. "
-            f"It cost {chance.randrange(100, 900)} silver crowns and was paid for by a tax on salted fish. "
-            f"Today {people} people live around the {thing}, most of them descended from immigrant glass workers. "
+            f"{town} paid {chance.randrange(100, 900)} silver crowns for it from a tax on salted fish. "
+            f"Today {people} people live near the {thing} of {town}, descended from immigrant glass workers. "
             f"Every {_SEASONS[number % 4]} the citizens of {town} hold a boat race there."
         )
         result = library.add_bytes(f"{town}.txt", text.encode(), collection=collection)

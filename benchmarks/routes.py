@@ -1,0 +1,148 @@
+"""What becomes of questions that a library answers and of such that it does not, with thresholds calibrated and not.
+
+Takes the path of a folder with `squad_a` (corpus.jsonl, questions.jsonl with `answerable`):
+`python -m benchmarks.routes FOLDER`. The paragraphs are added as text files; the questions are parted in two halves,
+alike in kind. Thresholds are calibrated on one half, and by questions that are made from the paragraphs alone; the
+other half is what they are tried on. The web is off, so what the documents do not answer is refused: the action is
+*incorrect*. The unanswerable questions of SQuAD 2.0 were written to look answerable by people who saw the paragraph.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.grader_data import read_lines
+from crag.assembly import Application, open_application
+from crag.calibration import Plan
+from crag.calibration.proposal import measure, separation
+from crag.calibration.values import Calibration, Given, Outcomes, Scored
+from crag.settings import Settings
+from crag.types import Outcome, RunOptions, Thresholds
+
+CURVE = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+OPTIONS = RunOptions(model="builtin")
+SEEDS = (0, 1, 2)  # of the questions that are made: how much hangs on which paragraphs were drawn
+_SPLIT = 0
+
+
+def main(folder: Path) -> None:
+    """Prints the proposals, what they do to the other half, the curve, and the outcomes of whole runs."""
+    rows = read_lines(folder / "squad_a" / "questions.jsonl")
+    calibrated_on, tried_on = halves(rows)
+    with tempfile.TemporaryDirectory() as home:
+        application = open_application(Settings(home=Path(home), chat_model="builtin", embedder="builtin"))
+        try:
+            _fill(application, folder / "squad_a")
+            real = _calibrate(application, Plan(_given(calibrated_on)))
+            tried = _calibrate(application, Plan(_given(tried_on)))
+            made = [_calibrate(application, Plan(seed=seed)) for seed in SEEDS]
+            candidates = {"uncalibrated": real.own, "by the other half": _proposed("by the other half", real)}
+            candidates |= {
+                f"by made questions, {seed}": _proposed(f"by made questions, {seed}", one)
+                for seed, one in zip(SEEDS, made, strict=True)
+            }
+            _print_separation(real, tried, made)
+            _print_actions(tried.scored, candidates)
+            _print_curve(tried.scored, made[0].scored)
+            _print_runs(application, tried_on, candidates)
+        finally:
+            application.close()
+
+
+def halves(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The rows parted at random into two halves, each with half of the answerable ones."""
+    chance = random.Random(_SPLIT)
+    first: list[dict[str, Any]] = []
+    second: list[dict[str, Any]] = []
+    for answerable in (True, False):
+        of_kind = [row for row in rows if row["answerable"] is answerable]
+        chance.shuffle(of_kind)
+        middle = len(of_kind) // 2
+        first += of_kind[:middle]
+        second += of_kind[middle:]
+    return first, second
+
+
+def _fill(application: Application, folder: Path) -> None:
+    for row in read_lines(folder / "corpus.jsonl"):
+        result = application.library.add_bytes(f"{row['title']} {row['id']}.txt", row["text"].encode())
+        if result.error:
+            raise SystemExit(result.error.message)
+
+
+def _given(rows: Sequence[dict[str, Any]]) -> list[Given]:
+    return [Given(row["question"], row["answerable"]) for row in rows]
+
+
+def _calibrate(application: Application, plan: Plan) -> Calibration:
+    return application.calibration.run(OPTIONS, plan)
+
+
+def _proposed(name: str, measured: Calibration) -> Thresholds:
+    for remark in measured.proposal.remarks:
+        print(f"{name}: {remark}")
+    if measured.proposal.thresholds is None:
+        raise SystemExit(f"{name}: nothing was proposed.")
+    return measured.proposal.thresholds
+
+
+def _print_separation(real: Calibration, tried: Calibration, made: Sequence[Calibration]) -> None:
+    sets = {"half calibrated on": real, "half tried on": tried}
+    sets |= {f"made questions, {seed}": one for seed, one in zip(SEEDS, made, strict=True)}
+    print(f"\n{'':28}{'answered':>10}{'not':>8}{'AUC':>8}")
+    for name, one in sets.items():
+        answered = sum(scored.answerable for scored in one.scored)
+        print(f"{name:28}{answered:>10}{len(one.scored) - answered:>8}{separation(one.scored) or 0:>8.3f}")
+
+
+def _print_actions(scored: Sequence[Scored], candidates: dict[str, Thresholds]) -> None:
+    print("\nActions on the half tried on: answerable | unanswerable, each correct / ambiguous / refused; precisions")
+    for name, thresholds in candidates.items():
+        figures = measure(scored, thresholds)
+        print(
+            f"{name:24}{thresholds.lower:>6g}{thresholds.upper:>6g}  {_shares(figures.answerable)} |"
+            f" {_shares(figures.unanswerable)}  correct {figures.correct.value or 0:.3f},"
+            f" refused {figures.incorrect.value or 0:.3f}"
+        )
+
+
+def _shares(outcomes: Outcomes) -> str:
+    return " / ".join(f"{outcomes.shares[action]:.3f}" for action in ("correct", "ambiguous", "incorrect"))
+
+
+def _print_curve(tried: Sequence[Scored], made: Sequence[Scored]) -> None:
+    print(
+        "\nBy lower threshold: answerable not refused, unanswerable refused; of the half tried on and of made questions"
+    )
+    for at in CURVE:
+        cells = []
+        for scored in (tried, made):
+            figures = measure(scored, Thresholds(at, at))
+            kept = 1 - figures.answerable.shares["incorrect"]
+            cells.append(f"{kept:>8.3f}{figures.unanswerable.shares['incorrect']:>8.3f}")
+        print(f"{at:>6g}{'   '.join(cells)}")
+
+
+def _print_runs(application: Application, rows: Sequence[dict[str, Any]], candidates: dict[str, Thresholds]) -> None:
+    """Whole runs of the half tried on: by their outcome, which may be *not answered* after other actions, too."""
+    print("\nOutcomes of whole runs: answerable answered from the documents, unanswerable not answered")
+    for name in ("uncalibrated", "by the other half", f"by made questions, {SEEDS[0]}"):
+        outcomes = [(row["answerable"], _outcome(application, row["question"], candidates[name])) for row in rows]
+        answered = [outcome == "documents" for answerable, outcome in outcomes if answerable]
+        refused = [outcome == "not_answered" for answerable, outcome in outcomes if not answerable]
+        print(f"{name:24}{sum(answered) / len(answered):>8.3f}{sum(refused) / len(refused):>8.3f}")
+
+
+def _outcome(application: Application, question: str, thresholds: Thresholds) -> Outcome | None:
+    run = application.runs.start(None, question, RunOptions(model="builtin", thresholds=thresholds))
+    list(run.follow())
+    return application.runs.trace(run.id).outcome
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

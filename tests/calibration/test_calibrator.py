@@ -1,0 +1,176 @@
+"""Calibrations of a home: measured, kept, followed and forgotten, and what runs make of them."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from sqlalchemy import insert
+
+from crag.assembly import Application, open_application
+from crag.calibration import Plan
+from crag.calibration.given import read_given
+from crag.calibration.values import Given
+from crag.database.tables import rulings
+from crag.errors import BadRequest, Stopped
+from crag.settings import Settings
+from crag.stopping import Stop
+from crag.types import Progress, RunOptions, Thresholds
+from tests.calibration.facts import add_facts
+
+OPTIONS = RunOptions(model="builtin")
+BRIDGE = "When was the bridge of Alder opened?"
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    """A home with forty towns in the collection *Towns*, to be copied."""
+    folder = tmp_path_factory.mktemp("towns") / "home"
+    application = open_towns(folder)
+    add_facts(application.library, "Towns")
+    application.close()
+    return folder
+
+
+@pytest.fixture
+def home(filled, tmp_path):
+    """The application on a copy of it."""
+    shutil.copytree(filled, tmp_path / "home")
+    application = open_towns(tmp_path / "home")
+    yield application
+    application.close()
+
+
+def open_towns(folder: Path) -> Application:
+    return open_application(Settings(home=folder, chat_model="builtin", embedder="builtin"))
+
+
+def ruling(home: Application, number: int, text: str, given: str, collection: str = "Towns") -> None:
+    with home.database.write() as connection:
+        connection.execute(
+            insert(rulings).values(
+                run_id=f"run {number}", question=BRIDGE, passage_id=number, title="Alder", text=text,
+                collection=collection, grader="another", score=None, ruling=given, given_at=0.0,
+            )
+        )  # fmt: skip
+
+
+def test_a_collection_is_measured_by_questions_made_of_it(home):
+    told: list[Progress] = []
+    measured = home.calibration.run(OPTIONS, Plan(count=30), told.append)
+    assert {one.kind for one in measured.scored} == {"passage", "hidden", "swapped"}
+    assert len(measured.scored) == 60
+    assert measured.proposal.thresholds is not None
+    assert told[-1].done == 59
+    again = home.calibration.run(OPTIONS, Plan(count=30))
+    assert again.scored == measured.scored
+
+
+def test_questions_of_a_person_take_the_place_of_made_ones(home):
+    given = [Given(BRIDGE, True), Given("Who won the chess world cup?", False)]
+    scored = home.calibration.run(OPTIONS, Plan(given)).scored
+    assert [(one.kind, one.answerable) for one in scored] == [("given", True), ("given", False)]
+    assert scored[0].score > scored[1].score
+
+
+def test_the_last_ruling_on_a_passage_counts_as_a_label(home):
+    ruling(home, 1, "The bridge of Alder was opened in 1799.", "use")
+    ruling(home, 2, "Alder has no bridge.", "use")
+    ruling(home, 3, "Alder has no bridge.", "drop")
+    ruling(home, 4, "Elsewhere.", "use", collection="Other")
+    scored = home.calibration.run(replace(OPTIONS, collection="Towns"), Plan([Given(BRIDGE, True)])).scored
+    labels = [one.answerable for one in scored if one.kind == "ruling"]
+    assert sorted(labels) == [False, True]
+
+
+def test_nothing_to_measure_on_is_said(home):
+    home.library.create_collection("Void")
+    with pytest.raises(BadRequest, match="no documents"):
+        home.calibration.run(replace(OPTIONS, collection="Void"))
+
+
+def test_it_stops_when_asked(home):
+    stop = Stop()
+    with pytest.raises(Stopped):
+        home.calibration.run(OPTIONS, Plan(count=30), lambda _: stop.request(), stop)
+
+
+def keep(home, collection, thresholds):
+    grader = home.judging(OPTIONS).grader
+    measured = home.calibration.run(replace(OPTIONS, collection=collection), Plan([Given(BRIDGE, True)]))
+    home.calibration.save(measured, thresholds)
+    return grader
+
+
+def test_runs_judge_by_what_was_kept_for_their_collection(home):
+    own = home.judging(OPTIONS).thresholds
+    keep(home, "Towns", Thresholds(0.11, 0.22))
+    within = home.judging(replace(OPTIONS, collection="Towns"))
+    assert (within.thresholds, within.calibrated) == (Thresholds(0.11, 0.22), True)
+    assert home.judging(OPTIONS).thresholds == own
+    keep(home, "", Thresholds(0.33, 0.44))
+    assert home.judging(OPTIONS).thresholds == Thresholds(0.33, 0.44)
+    chosen = replace(OPTIONS, collection="Towns", thresholds=Thresholds(0.5, 0.5))
+    assert (home.judging(chosen).thresholds, home.judging(chosen).calibrated) == (Thresholds(0.5, 0.5), False)
+
+
+def test_other_collections_do_not_take_those_of_the_whole_library(home):
+    keep(home, "", Thresholds(0.33, 0.44))
+    assert not home.judging(replace(OPTIONS, collection="Towns")).calibrated
+
+
+def test_thresholds_follow_a_renamed_collection_and_go_with_a_deleted_one(home):
+    grader = keep(home, "Towns", Thresholds(0.11, 0.22))
+    ruling(home, 1, "The bridge of Alder was opened in 1799.", "use")
+    home.rename_collection("Towns", "Places")
+    assert home.calibration.load("Towns", grader) is None
+    assert home.calibration.load("Places", grader) == Thresholds(0.11, 0.22)
+    assert home.calibration._rows.labels("Places")
+    home.delete_collection("Places")
+    assert home.calibration.all() == []
+
+
+def test_forgetting_goes_back_to_the_graders_own(home):
+    grader = keep(home, "", Thresholds(0.33, 0.44))
+    assert [(one.thresholds, one.n) for one in home.calibration.all()] == [(Thresholds(0.33, 0.44), 1)]
+    assert home.calibration.forget("", grader)
+    assert not home.calibration.forget("", grader)
+    assert not home.judging(OPTIONS).calibrated
+
+
+@pytest.mark.parametrize("thresholds", [Thresholds(0.8, 0.2), Thresholds(-1.0, 0.2), Thresholds(0.1, 2.0), None])
+def test_thresholds_that_cannot_be_are_refused(home, thresholds):
+    measured = home.calibration.run(OPTIONS, Plan([Given(BRIDGE, True)]))
+    with pytest.raises(BadRequest):
+        home.calibration.save(measured, thresholds)
+    assert home.calibration.all() == []
+
+
+def test_past_questions_are_decided_anew(home):
+    for collection in ("", "Towns"):
+        list(home.runs.start(None, BRIDGE, replace(OPTIONS, collection=collection)).follow())
+    grader = home.judging(OPTIONS).grader
+    past = home.calibration.past("Towns", grader, Thresholds(1.0, 1.0))
+    assert [(one.question, one.now, one.changes) for one in past] == [
+        (BRIDGE, "incorrect", past[0].then != "incorrect")
+    ]
+    best = past[0].best or 0.0
+    assert home.calibration.past("Towns", grader, Thresholds(0.0, best))[0].now == "correct"
+    assert home.calibration.past("Towns", "another grader", Thresholds(0.0, best)) == []
+
+
+@pytest.mark.parametrize(
+    "line", ["no", "[]", "{}", '{"question": "", "answerable": true}', '{"question": "Q?", "answerable": "yes"}']
+)
+def test_a_line_that_cannot_be_read_is_named(tmp_path, line):
+    file = tmp_path / "questions.jsonl"
+    file.write_text(f'{{"question": "Q?", "answerable": true, "answers": ["A"]}}\n\n{line}\n', encoding="utf-8")
+    with pytest.raises(BadRequest, match="Line 3"):
+        read_given(file)
+
+
+def test_a_file_that_is_not_there_is_said(tmp_path):
+    with pytest.raises(BadRequest, match="cannot be read"):
+        read_given(tmp_path / "none.jsonl")

@@ -1,0 +1,47 @@
+"""Calibrating in a real browser: measuring goes on through a reload, thresholds move, are used, and are given up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from crag.assembly import open_application
+from crag.settings import Settings
+from tests.calibration.facts import add_facts
+from tests.e2e.browser import open_page, settled
+from tests.served import served
+
+
+@pytest.fixture
+def towns(tmp_path: Path) -> Path:
+    """A home with a little library."""
+    application = open_application(Settings(home=tmp_path / "home", chat_model="builtin", embedder="builtin"))
+    add_facts(application.library)
+    application.close()
+    return tmp_path / "home"
+
+
+def test_thresholds_are_measured_moved_used_and_given_up(page: Page, towns: Path):
+    with served(towns, OLLAMA_HOST="127.0.0.1:9") as app:
+        open_page(page, f"{app}/documents")
+        page.get_by_role("button", name="Calibrate").locator("visible=true").click()
+        expect(page.get_by_role("heading", name="Calibrate")).to_be_visible()
+        page.get_by_role("button", name="Measure").locator("visible=true").click()
+        page.reload()
+        expect(page.get_by_role("heading", name="Scores")).to_be_visible(timeout=120_000)
+        chart = page.get_by_test_id("stVegaLiteChart")
+        expect(chart).to_be_visible()
+        settled(page)
+        before = page.get_by_test_id("stMain").locator("table").first.inner_text()
+        upper = page.get_by_role("slider").last
+        upper.focus()
+        for _ in range(12):
+            upper.press("ArrowRight")
+        settled(page)
+        expect(page.get_by_test_id("stMain").locator("table").first).not_to_have_text(before)
+        page.get_by_role("button", name="Use these thresholds").locator("visible=true").click()
+        expect(page.get_by_role("heading", name="In use")).to_be_visible()
+        page.get_by_role("button", name="Back to the grader's own").locator("visible=true").click()
+        expect(page.get_by_role("heading", name="In use")).to_have_count(0)
