@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
@@ -34,12 +34,12 @@ class Controls:
         )
         self._switch("refine", "Refine knowledge", "Passages are cut into strips; only those that help are used.")
         grader = words.GRADERS[self.options.grader][0]
-        with st.expander(f"Grading {words.grey(grader)}", type="compact", key=self._key("grading")):
+        with st.expander(f"Grading: {grader.lower()}", type="compact", key=self._key("grading")):
             self._choose("grader", "Grader", words.GRADERS)
             self._grader_model()
             self._thresholds()
         rewrite = words.REWRITES[self.options.rewrite][0].lower()
-        with st.expander(f"Query for the web {words.grey(rewrite)}", type="compact", key=self._key("query")):
+        with st.expander(f"Query for the web: {rewrite}", type="compact", key=self._key("query")):
             self._choose("rewrite", "Rewritten as", words.REWRITES)
             self._switch("fetch_pages", "Read whole pages", "The pages that were found are fetched, not only quoted.")
 
@@ -88,14 +88,14 @@ class Controls:
         try:
             judging = application().judging(self.options)
         except CragError as error:
-            st.caption(f"Thresholds: {markdown.label(error.message)}")
+            st.caption(f":material/info: {markdown.label(str(error))}")
             return
         held, key = judging.thresholds, self._key("thresholds")
+        st.session_state[key] = held.lower, held.upper  # they change with the grader, too
         st.slider(
             "Irrelevant below · relevant from",
             0.0,
             1.0,
-            value=(held.lower, held.upper),
             step=0.01,
             key=key,
             on_change=self._set_thresholds,
@@ -108,7 +108,8 @@ class Controls:
                 icon=":material/undo:",
                 type="tertiary",
                 key=self._key("automatic"),
-                on_click=self._reset_thresholds,
+                on_click=self.change,
+                kwargs={"thresholds": None},
             )
 
     def _key(self, name: str) -> str:
@@ -120,8 +121,3 @@ class Controls:
     def _set_thresholds(self) -> None:
         lower, upper = st.session_state[self._key("thresholds")]
         self.change(thresholds=Thresholds(lower, upper), preset="")
-
-    def _reset_thresholds(self) -> None:
-        self.change(thresholds=None, preset="")
-        automatic = application().judging(replace(self.options, thresholds=None)).thresholds
-        st.session_state[self._key("thresholds")] = (automatic.lower, automatic.upper)

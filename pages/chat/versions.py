@@ -48,7 +48,7 @@ def draw_earlier(run_id: str) -> None:
     earlier = next(version for version in reversed(versions) if version is not own)
     st.caption(caption(own, len(versions)))
     trace = application().runs.trace(earlier.run_id)
-    with st.expander(f"Version {earlier.number} {words.grey(_change(earlier))}", type="compact", key=f"old-{run_id}"):
+    with st.expander(f"Version {earlier.number}: {_change(earlier)}", type="compact", key=f"old-{run_id}"):
         known = {cited.n: cited for cited in trace.citations}
         st.markdown(markdown.answer(trace.text, known, earlier.run_id, trace.sentences), anchors=False)
 

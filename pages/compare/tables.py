@@ -44,7 +44,7 @@ def draw_settings(names: Names, one: Trace, other: Trace) -> None:
         _table(("Setting", *names), different)
     else:
         st.caption("Both ran under the same settings.")
-    with st.expander(f"The same in both {words.grey(f'{len(rows) - len(different)}')}", type="compact", key="same"):
+    with st.expander(f"The same in both: {len(rows) - len(different)}", type="compact", key="same"):
         _table(("Setting", *names), [row for row in rows if row[1] == row[2]])
 
 
