@@ -100,7 +100,7 @@ def test_a_verdict_is_overruled_and_two_answers_are_compared(page: Page, app: st
     main = page.get_by_test_id("stMain")
     expect(main.get_by_role("heading", name="Version 3")).to_be_visible()
     expect(main.get_by_role("row", name="Policy Paper")).to_contain_text("No grading")
-    expect(main.get_by_text("six weeks")).to_have_count(2)
+    expect(main.get_by_text("six weeks")).to_have_count(2, timeout=60_000)
     expect(main.locator(".stMarkdownBadge", has_text="not graded")).to_be_visible()
     button(page, "Back to the chat").click()
     expect(answer).to_contain_text("Version 3 of 3")
