@@ -77,7 +77,7 @@ def decide(state: State, runtime: Runtime[Deps]) -> State:
     verdicts = state.get("verdicts", {})
     own = [verdicts[passage.id] for passage in state["passages"] if passage.id in verdicts]
     decision = decide_action(deps.options.policy, own, deps.thresholds)
-    wanted = decision.wants_web or bool(state.get("extra_query"))
+    wanted = decision.wants_web or bool(state.get("extra_query")) or _wants_of_web(state)
     runtime.stream_writer(ActionDecided(decision.action, decision.reason, wanted))
     there = deps.web is not None or bool(state.get("web_passages"))
     if wanted and not there:
@@ -91,12 +91,26 @@ def decide(state: State, runtime: Runtime[Deps]) -> State:
 def refine_knowledge(state: State, runtime: Runtime[Deps]) -> State:
     """Cuts the usable passages into strips and keeps those that help (arXiv 2401.15884, section 4.4)."""
     deps = runtime.context
-    usable = usable_passages(state)
     strips: dict[int, tuple[Strip, ...]] = {}
-    for index, cut in deps.engine.refiner.refine(standalone(state), usable, deps.stop):
-        strips[usable[index].id] = cut
-        runtime.stream_writer(StripsScored(usable[index].id, cut))
+    for question, passages in _by_question(state).items():
+        for index, cut in deps.engine.refiner.refine(question, passages, deps.stop):
+            strips[passages[index].id] = cut
+            runtime.stream_writer(StripsScored(passages[index].id, cut))
     return {"strips": strips}
+
+
+def _by_question(state: State) -> dict[str, list[Passage]]:
+    """The usable passages by what they are to answer: the question, or what was sought beside it."""
+    groups: dict[str, list[Passage]] = {}
+    for passage in usable_passages(state):
+        groups.setdefault(state.get("sought", {}).get(passage.id, standalone(state)), []).append(passage)
+    return groups
+
+
+def _wants_of_web(state: State) -> bool:
+    """Whether a person wants a passage used that the web held."""
+    rulings = state.get("rulings", {})
+    return any(rulings.get(passage.id) == "use" for passage in state.get("web_passages", ()))
 
 
 def usable_passages(state: State) -> list[Passage]:
@@ -125,15 +139,20 @@ def _kept(passage: Passage, state: State, deps: Deps) -> Knowledge:
     if strips is None:
         return Knowledge(0, passage, passage.context if deps.options.parent_context else passage.text)
     kept = tuple(strip for strip in strips if strip.kept)
+    if not kept and state.get("rulings", {}).get(passage.id) == "use":  # a person knows better than the refiner, too
+        return Knowledge(0, passage, passage.text)
     return Knowledge(0, passage, "\n".join(strip.text for strip in kept), kept)
 
 
-def grade(state: State, passages: Sequence[Passage], runtime: Runtime[Deps]) -> dict[int, Verdict]:
-    """The verdict on each passage, told as soon as it is known; what a person decided stands above the grader."""
+def grade(state: State, passages: Sequence[Passage], runtime: Runtime[Deps], sought: str = "") -> dict[int, Verdict]:
+    """The verdict on each passage, told as soon as it is known; what a person decided stands above the grader.
+
+    Passages are to answer the question, or what was `sought` with them.
+    """
     deps = runtime.context
     rulings = state.get("rulings", {})
     verdicts: dict[int, Verdict] = {}
-    for index, given in deps.engine.grader.grade(standalone(state), passages, deps.stop):
+    for index, given in deps.engine.grader.grade(sought or standalone(state), passages, deps.stop):
         passage_id = passages[index].id
         verdict = Verdict(passage_id, deps.thresholds.word(given.score), given.score, given.reason)
         verdicts[passage_id] = verdict.ruled(rulings[passage_id]) if passage_id in rulings else verdict

@@ -15,7 +15,8 @@ class State(TypedDict, total=False):
     """The working memory of one run; each node returns only the keys it changes.
 
     `rulings` are what a person decided of passages, by id. `extra_query` is a query that a person asked for beside what
-    the verdicts call for. `web_passages` may be there from the start: found for an earlier version of the answer.
+    the verdicts call for, `sought` what was sought with it, by the ids of the passages found. `web_passages` may be
+    there from the start: found for an earlier version of the answer.
     """
 
     question: str
@@ -28,6 +29,7 @@ class State(TypedDict, total=False):
     search_web: bool
     query: str
     extra_query: str
+    sought: dict[int, str]
     strips: dict[int, tuple[Strip, ...]]
     knowledge: tuple[Knowledge, ...]
     answer: str

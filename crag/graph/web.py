@@ -51,8 +51,10 @@ def web_search(state: State, runtime: Runtime[Deps]) -> State:
     if consent.query is None:
         return _skip(consent.reason, runtime) | {"search_web": bool(held)}
     found = _search(web, consent.query, state, runtime)
-    verdicts = state.get("verdicts", {}) | grade(state, found, runtime)
-    return {"query": consent.query, "web_passages": held + found, "verdicts": verdicts}
+    sought = consent.query if state.get("extra_query") else ""
+    verdicts = state.get("verdicts", {}) | grade(state, found, runtime, sought)
+    searched = State(query=consent.query, web_passages=held + found, verdicts=verdicts)
+    return searched | State(sought={passage.id: sought for passage in found}) if sought else searched
 
 
 def _skip(reason: str, runtime: Runtime[Deps]) -> State:

@@ -44,11 +44,13 @@ class TableGrader:
     name: str = "table"
     thresholds: Thresholds = THRESHOLDS
     graded: list[int] = field(default_factory=list)
+    questions: dict[int, str] = field(default_factory=dict)
 
     def grade(self, question: str, passages: Sequence[Passage], stop: Stop) -> Iterator[tuple[int, Grade]]:
         for index, item in enumerate(passages):
             stop.check()
             self.graded.append(item.id)
+            self.questions[item.id] = question
             yield index, Grade(self.scores.get(item.id, 0.0), f"Because of {item.id}.")
 
 

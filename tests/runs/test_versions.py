@@ -126,6 +126,28 @@ def test_a_sentence_is_searched_for_only_after_consent_whatever_the_settings(hou
     assert home.web.queries == ["bananas Jupiter"]
 
 
+def test_what_was_found_for_a_sentence_is_judged_by_what_was_sought(house):
+    home = house(scores={1: 0.9, 2: 0.8, -1: 0.9})
+    _, run, _ = answered(home)
+    search = home.runs.search_for(run.id, "Bananas grow on Jupiter.")
+    wait(search)
+    wait(home.runs.answer_consent(search.id, "bananas Jupiter"))
+    assert home.grader.questions == {1: "What holds?", 2: "What holds?", -1: "bananas Jupiter"}
+
+
+def test_a_passage_of_the_web_that_a_person_wants_is_used_though_the_documents_answer(house):
+    home = house(scores={1: 0.9, 2: 0.8, -1: 0.0})
+    _, run, _ = answered(home)
+    search = home.runs.search_for(run.id, "Bananas grow on Jupiter.")
+    wait(search)
+    searched = wait(home.runs.answer_consent(search.id, "bananas Jupiter"))
+    assert "fact9" not in searched.text
+    wanted = wait(home.runs.overrule(search.id, {-1: "use"}))
+    assert "fact9" in wanted.text
+    assert wanted.outcome == "documents_and_web"
+    assert len(home.web.queries) == 1
+
+
 def test_a_second_search_stands_beside_the_first(house):
     home = house(scores={1: 0.0, 2: 0.0, -1: 0.9, -2: 0.9})
     _, run, _ = answered(home, RunOptions(web="auto"))
