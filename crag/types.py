@@ -152,7 +152,7 @@ class Thresholds:
 class Grade:
     """What a grader says of one passage: a score in 0..1, or None when it could not be judged, and why.
 
-    `usage` are the tokens it took, where a model was asked for this passage alone.
+    `usage` are the tokens it took where a model was asked; those of a call for several passages stand with one of them.
     """
 
     score: float | None
