@@ -15,7 +15,7 @@ _BINS = 20
 _HEIGHT = 320
 _KINDS = {True: "answered", False: "not answered"}
 _COLOURS = ["#1d9a63", "#cf3f52"]  # 3:1 at least on either theme's background
-_RULE = "#7b8696"
+_RULE = "#717d8d"  # read on either background
 _SHARE = {"field": "share", "type": "quantitative", "title": "share of its kind"}
 
 

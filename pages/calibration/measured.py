@@ -70,9 +70,10 @@ def _on_grid(value: float) -> float:
 
 def _precision(figures: Figures, thresholds: Thresholds) -> None:
     correct, refused = _share(figures.correct), _share(figures.incorrect)
+    upper, lower = words.score(thresholds.upper), words.score(thresholds.lower)
     st.markdown(
-        f":green[:material/check_circle:] From **{words.score(thresholds.upper)}** on, {correct} is answered.  \n"
-        f":red[:material/cancel:] Below **{words.score(thresholds.lower)}**, {refused} is not."
+        f":green[:material/check_circle:] From **{upper}** on, {correct} of the questions are answered.  \n"
+        f":red[:material/cancel:] Below **{lower}**, {refused} of them are not."
     )
 
 

@@ -2,49 +2,22 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from sqlalchemy import insert
 
-from crag.assembly import Application, open_application
+from crag.assembly import Application
 from crag.calibration import Plan
 from crag.calibration.given import read_given
 from crag.calibration.values import Given
 from crag.database.tables import rulings
 from crag.errors import BadRequest, Stopped
-from crag.settings import Settings
 from crag.stopping import Stop
 from crag.types import Progress, RunOptions, Thresholds
-from tests.calibration.facts import add_facts
 
 OPTIONS = RunOptions(model="builtin")
 BRIDGE = "When was the bridge of Alder opened?"
-
-
-@pytest.fixture(scope="module")
-def filled(tmp_path_factory):
-    """A home with forty towns in the collection *Towns*, to be copied."""
-    folder = tmp_path_factory.mktemp("towns") / "home"
-    application = open_towns(folder)
-    add_facts(application.library, "Towns")
-    application.close()
-    return folder
-
-
-@pytest.fixture
-def home(filled, tmp_path):
-    """The application on a copy of it."""
-    shutil.copytree(filled, tmp_path / "home")
-    application = open_towns(tmp_path / "home")
-    yield application
-    application.close()
-
-
-def open_towns(folder: Path) -> Application:
-    return open_application(Settings(home=folder, chat_model="builtin", embedder="builtin"))
 
 
 def ruling(home: Application, number: int, text: str, given: str, collection: str = "Towns") -> None:

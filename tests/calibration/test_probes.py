@@ -142,7 +142,10 @@ def test_a_model_writes_both_questions_where_there_is_one(library):
 @pytest.mark.parametrize(
     "reply", ["", "no", "[]", "{}", '{"answered": "Q?"}', '{"answered": "Q?", "unanswered": "Q?"}', "{" * 5000]
 )
-def test_a_reply_without_questions_falls_back_on_the_rules(library, reply):
+def test_a_reply_without_questions_is_none(reply):
     assert read_questions(reply) is None
-    probes = list(maker(library, writer=QuestionWriter(Writing(reply))).make("", 3, Stop()))
+
+
+def test_where_a_model_writes_none_the_rules_do(library):
+    probes = list(maker(library, writer=QuestionWriter(Writing("no"))).make("", 3, Stop()))
     assert len(probes) == 6
