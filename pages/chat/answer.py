@@ -10,12 +10,13 @@ from crag.runs import Trace
 from crag.types import Citation
 from pages.chat import actions, consent, state, versions
 from pages.chat.questions import answer_again, search_for
-from pages.parts import markdown, setup, steps, words
+from pages.parts import markdown, setup, words
 from pages.parts.resources import checks
 
 AVATAR = ":material/fact_check:"
 _NEAREST = 4
 _SEARCHED = 3
+_ALARM = "may rest on less than is shown"
 
 
 def draw(run_id: str, trace: Trace, *, last: bool) -> None:
@@ -127,11 +128,9 @@ def _notes(trace: Trace) -> None:
     if trace.prompt and trace.prompt.left_out and not any("left out" in note for note in notes):
         left_out = words.count(trace.prompt.left_out, "strip")
         notes.append(f"{left_out} did not fit the window of {trace.prompt.window:,} tokens and were left out.")
-    if trace.prompt and steps.counts_disagree(trace):
-        counts = f"{trace.prompt.tokens:,} tokens, the server counted {trace.usage.prompt_tokens or 0:,}"
-        st.caption(f":orange[:material/warning:] The prompt has {counts}: the answer may rest on less than is shown.")
     for note in notes:
-        st.caption(f":material/info: {markdown.label(note)}")
+        sign = ":orange[:material/warning:]" if trace.usage.prompt_cut and _ALARM in note else ":material/info:"
+        st.caption(f"{sign} {markdown.label(note)}")
 
 
 def _without_source(run_id: str, trace: Trace) -> None:

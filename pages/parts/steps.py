@@ -100,13 +100,6 @@ def total(trace: Trace) -> str:
     )
 
 
-def counts_disagree(trace: Trace) -> bool:
-    """Whether the server counted more of the prompt than was counted here, or seems to have cut it."""
-    if trace.prompt is None or not trace.prompt.window:
-        return False
-    return trace.usage.finish_reason == "truncated_prompt" or (trace.usage.prompt_tokens or 0) > trace.prompt.tokens
-
-
 def graded_by(trace: Trace) -> str:
     """Who judged, and where its scores turn into words; empty where nothing was graded."""
     held = trace.thresholds
@@ -164,7 +157,7 @@ def _prompt(trace: Trace) -> None:
         text = words.grey(f"Prompt {prompt.tokens:,} of {prompt.window:,} tokens, {left_out}")
         st.progress(min(1.0, prompt.tokens / prompt.window), text=text)
         if counted := trace.usage.prompt_tokens:
-            sign = ":orange[:material/warning:] " if counts_disagree(trace) else ""
+            sign = ":orange[:material/warning:] " if trace.usage.prompt_cut else ""
             st.caption(f"{sign}The server counted {counted:,}.")
 
 

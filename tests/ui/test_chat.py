@@ -125,7 +125,7 @@ def test_an_empty_question_is_refused_in_words(chat, notes):
     chat.run()
     chat.chat_input[0].set_value("\u200b\x00").run()
     assert not chat.exception
-    assert not chat.chat_message or said(chat, "not")
+    until(chat, lambda: not chat.chat_message or said(chat, "not in your documents"))
 
 
 def test_options_belong_to_the_conversation(chat, notes, services):

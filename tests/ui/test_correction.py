@@ -227,7 +227,7 @@ def test_sentences_without_a_source_are_marked_and_can_be_looked_up(chat, tavily
 
 def test_a_prompt_that_the_server_cut_raises_an_alarm(chat, notes, monkeypatch):
     def script(asked):
-        return Say(answer_like_a_little_model(asked), prompt_tokens=900 if asked.schema is None else None)
+        return Say(answer_like_a_little_model(asked), prompt_tokens=20 if asked.schema is None else None)
 
     with ScriptedOllama(script=script) as ollama:
         monkeypatch.setenv("OLLAMA_HOST", ollama.url)
@@ -235,5 +235,5 @@ def test_a_prompt_that_the_server_cut_raises_an_alarm(chat, notes, monkeypatch):
         application.clear()
         chat.run()
         ask(chat, QUESTION)
-    assert said(chat, "the server counted 900: the answer may rest on less than is shown.")
-    assert said(chat, ":orange[:material/warning:] The server counted 900.")
+    assert said(chat, ":orange[:material/warning:] The server read 20 of about")
+    assert said(chat, ":orange[:material/warning:] The server counted 20.")
