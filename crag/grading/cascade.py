@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from crag.prompts.language import detect
 from crag.protocols import Grader
 from crag.stopping import Stop
 from crag.types import Grade, Passage, Thresholds
@@ -13,8 +14,9 @@ from crag.types import Grade, Passage, Thresholds
 class CascadeGrader:
     """`first` judges every passage, free of tokens; `second` all but those that `first` rejects.
 
-    The built-in grader is right to reject nearly always, and to accept two times in three: so whatever is to be used
-    has the model's word. Scores are those of `second`: what `first` rejects stays below the lower threshold there.
+    The built-in grader is right nearly always where it rejects, and two times in three where it accepts: so
+    whatever is to be used has the model's word. In another language than the question's, its word does not count.
+    Scores are those of `second`: what `first` rejects stays below the lower threshold there.
     """
 
     def __init__(self, first: Grader, second: Grader) -> None:
@@ -39,7 +41,7 @@ class CascadeGrader:
         held: dict[int, Grade] = {}
         for index, grade in self._first.grade(question, passages, stop):
             moved = replace(grade, score=_move(grade.score, self._first.thresholds, self.thresholds))
-            if self._first.thresholds.word(grade.score) == "irrelevant":
+            if self._rejects(question, passages[index], grade):
                 yield index, moved
             else:
                 held[index] = moved
@@ -49,6 +51,10 @@ class CascadeGrader:
         for position, grade in self._second.grade(question, [passages[index] for index in indexes], stop):
             index = indexes[position]
             yield index, grade if grade.score is not None else replace(held[index], usage=grade.usage)
+
+    def _rejects(self, question: str, passage: Passage, grade: Grade) -> bool:
+        rejected = self._first.thresholds.word(grade.score) == "irrelevant"
+        return rejected and detect(passage.text) == detect(question)
 
 
 def _move(score: float | None, old: Thresholds, new: Thresholds) -> float | None:

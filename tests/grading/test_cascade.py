@@ -19,12 +19,20 @@ def grade(first: TableGrader, second: TableGrader, *numbers: int) -> dict[int, G
 
 
 def test_all_that_is_not_rejected_is_passed_on() -> None:
-    first = TableGrader({1: 0.9, 2: 0.5, 3: 0.1, 4: None}, thresholds=CLEAR)
-    second = TableGrader({1: 0.2, 2: 0.95, 4: 0.4})
-    grades = grade(first, second, 1, 2, 3, 4)
-    assert second.graded == [1, 2, 4]
-    assert sorted(grades) == [0, 1, 2, 3]
-    assert [grades[index].score for index in (0, 1, 3)] == [0.2, 0.95, 0.4]
+    first = TableGrader({1: 0.9, 2: 0.5, 3: 0.1, 4: None, 5: 0.2}, thresholds=CLEAR)
+    second = TableGrader({1: 0.2, 2: 0.95, 4: 0.4, 5: 0.8})
+    grades = grade(first, second, 1, 2, 3, 4, 5)
+    assert second.graded == [1, 2, 4, 5]
+    assert sorted(grades) == [0, 1, 2, 3, 4]
+    assert [grades[index].score for index in (0, 1, 3, 4)] == [0.2, 0.95, 0.4, 0.8]
+
+
+def test_a_passage_in_another_language_is_never_rejected_by_words() -> None:
+    second = TableGrader({1: 0.9})
+    cascade = CascadeGrader(TableGrader({1: 0.0, 2: 0.0}, thresholds=CLEAR), second)
+    held = [passage(1, "The lighthouse was built by Clara Moor."), passage(2, "등대는 섬의 북쪽에 있다.")]
+    grades = dict(cascade.grade("등대는 누가 지었나요?", held, Stop()))
+    assert (second.graded, grades[0].score, grades[1].score) == ([1], 0.9, 0.0)
 
 
 @pytest.mark.parametrize("score", [0.0, 0.1, 0.19999, 0.2, 0.5, 0.79999, 0.8, 0.9, 1.0])
