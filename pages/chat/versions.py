@@ -48,14 +48,16 @@ def draw_earlier(run_id: str) -> None:
     earlier = next(version for version in reversed(versions) if version is not own)
     st.caption(caption(own, len(versions)))
     trace = application().runs.trace(earlier.run_id)
-    with st.expander(f"Version {earlier.number}: {_change(earlier)}", type="compact", key=f"old-{run_id}"):
+    with st.expander(
+        f"Version {earlier.number}: {words.version_change(earlier.change)}", type="compact", key=f"old-{run_id}"
+    ):
         known = {cited.n: cited for cited in trace.citations}
         st.markdown(markdown.answer(trace.text, known, earlier.run_id, trace.sentences), anchors=False)
 
 
 def caption(version: Version, total: int) -> str:
     """Which version of how many, and in what it differs."""
-    return f"Version {version.number} of {total} · {_change(version)}"
+    return f"Version {version.number} of {total} · {words.version_change(version.change)}"
 
 
 def open_comparison(one: str, other: str) -> None:
@@ -70,16 +72,14 @@ def _menu(run_id: str, others: Sequence[Version]) -> None:
     st.menu_button(
         "Show version",
         list(by_run),
-        format_func=lambda other: f"Version {by_run[other].number} {words.grey(_change(by_run[other]))}",
+        format_func=lambda other: (
+            f"Version {by_run[other].number} {words.grey(words.version_change(by_run[other].change))}"
+        ),
         icon=":material/history:",
         type="tertiary",
         key=key,
         on_click=lambda: show_version(st.session_state[key]),
     )
-
-
-def _change(version: Version) -> str:
-    return markdown.label(version.change, 80)
 
 
 def _pair(shown: Version, versions: Sequence[Version]) -> tuple[str, str]:

@@ -17,7 +17,7 @@ def draw(versions: Sequence[Version], traces: Sequence[Trace]) -> None:
     """Each with its version, where it comes from, its text, its sources and its notes."""
     for column, version, trace in zip(st.columns(2, gap="large"), versions, traces, strict=True):
         with column:
-            st.header(f"Version {version.number} {words.grey(markdown.label(version.change, 80))}", anchor=False)
+            st.header(f"Version {version.number} {words.grey(words.version_change(version.change))}", anchor=False)
             _draw(version.run_id, trace)
 
 

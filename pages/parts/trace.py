@@ -50,7 +50,7 @@ class TraceDrawing:
         unknown = "Getting ready" if trace.state == "running" else "This run ended before its first step."
         st.caption(markdown.label(trace.question) or unknown, wrap=False)
         if trace.change:
-            st.caption(f":material/history: {markdown.label(trace.change)}", wrap=False)
+            st.caption(f":material/history: {words.version_change(trace.change)}", wrap=False)
         with st.container(gap="xxsmall"):
             for index, step in enumerate(trace.steps):
                 self._step(index, step)

@@ -65,6 +65,9 @@ GRADERS: dict[GraderKind, tuple[str, str]] = {
     "listwise": ("All in one call", "one call for all passages together"),
     "cascade": ("Cascade", "built-in first, a model only for what it leaves open"),
 }
+_CHANGES = {f"policy {name}": f"policy {shown}" for name, (shown, _) in POLICIES.items()} | {
+    f"grader {kind}": f"grader {shown}" for kind, (shown, _) in GRADERS.items()
+}
 REWRITES: dict[RewriteStyle, tuple[str, str]] = {
     "question": ("Question", "a better question"),
     "keywords": ("Keywords", "three at most, as in the paper"),
@@ -144,6 +147,11 @@ def outcome_badge(outcome: Outcome) -> str:
 def outcome_word(outcome: Outcome) -> str:
     """Where an answer comes from, in words alone."""
     return _OUTCOMES[outcome][2]
+
+
+def version_change(change: str) -> str:
+    """In what a version differs, with the names that policies and graders have on screen; safe Markdown."""
+    return markdown.label(", ".join(_CHANGES.get(part, part) for part in change.split(", ")), 80)
 
 
 def grader_label(name: str) -> str:
