@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from crag.language import join
 from crag.protocols import Embedder, TermStatistics
 from crag.questions import Kind, Question, fitting, read_question
-from crag.scoring import Reading, best_window, read_text, score_passages, thresholds
+from crag.scoring import Reading, best_window, fingerprint, read_text, score_passages, thresholds
 from crag.stopping import Stop
 from crag.types import Grade, Passage, Thresholds
 
@@ -26,8 +26,8 @@ class BuiltinGrader:
 
     @property
     def name(self) -> str:
-        """Such as `builtin:wordllama`."""
-        return f"builtin:{self._embedder.space.model}"
+        """Such as `builtin:wordllama@1f0a93c2`: vectors and coefficients."""
+        return f"builtin:{self._embedder.space.model}@{fingerprint()}"
 
     @property
     def thresholds(self) -> Thresholds:

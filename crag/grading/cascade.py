@@ -25,7 +25,7 @@ class CascadeGrader:
 
     @property
     def name(self) -> str:
-        """Such as `cascade:builtin:wordllama+score:ollama:llama3.1:8b@365c0bd3c000`."""
+        """Such as `cascade:builtin:wordllama@1f0a93c2+score:ollama:llama3.1:8b@365c0bd3c000`."""
         return f"cascade:{self._first.name}+{self._second.name}"
 
     @property
