@@ -74,3 +74,8 @@ class Asked:
         """The JSON schema that the reply must match, if one was sent."""
         wanted = self.body.get("format")
         return wanted if isinstance(wanted, dict) else None
+
+    @property
+    def writes(self) -> bool:
+        """Whether free text is asked for: no value of a schema, and more than one token."""
+        return self.schema is None and self.body.get("options", {}).get("num_predict") != 1

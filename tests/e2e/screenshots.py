@@ -23,8 +23,7 @@ UNANSWERED = "Who won the 2024 NBA finals?"
 
 def slow(asked: Asked) -> Say:
     """The little model, at the pace of a real one."""
-    written = asked.schema is None and asked.body.get("stream", True)
-    return Say(answer_like_a_little_model(asked), first_token_after=0.4, per_token=0.12 if written else 0)
+    return Say(answer_like_a_little_model(asked), first_token_after=0.4, per_token=0.12 if asked.writes else 0)
 
 
 def main(files: list[Path]) -> None:

@@ -18,7 +18,7 @@ def slowly(text: str, per_token: float = 0.05):
     """The little model, except that its answer is this text, token by token."""
 
     def script(asked: Asked) -> Say:
-        if asked.schema is None and asked.body.get("stream", True):
+        if asked.writes:
             return Say(text, per_token=per_token)
         return Say(answer_like_a_little_model(asked))
 
@@ -91,7 +91,7 @@ def test_a_reload_in_mid_answer_goes_on(page: Page, app_on_ollama: str, ollama: 
     expect(answer).to_contain_text("Word 3.")
     expect(answer).to_contain_text("Word 199.", timeout=30_000)
     expect(badge(page, "from your documents")).to_be_visible()
-    assert len([asked for asked in ollama.chats if asked.schema is None and asked.body.get("stream")]) == 1
+    assert len([asked for asked in ollama.chats if asked.writes]) == 1
 
 
 def test_a_question_sent_meanwhile_waits_its_turn(page: Page, app_on_ollama: str, ollama: ScriptedOllama):

@@ -210,7 +210,7 @@ def test_sentences_without_a_source_are_marked_and_can_be_looked_up(chat, tavily
     answer = "The machine is descaled every six weeks [1]. The moon is made of green cheese from Gouda."
 
     def script(asked):
-        return Say(answer if asked.schema is None and asked.body.get("stream") else answer_like_a_little_model(asked))
+        return Say(answer if asked.writes else answer_like_a_little_model(asked))
 
     with ScriptedOllama(script=script) as ollama:
         monkeypatch.setenv("OLLAMA_HOST", ollama.url)
@@ -228,7 +228,7 @@ def test_sentences_without_a_source_are_marked_and_can_be_looked_up(chat, tavily
 
 def test_a_prompt_that_the_server_cut_raises_an_alarm(chat, notes, monkeypatch):
     def script(asked):
-        return Say(answer_like_a_little_model(asked), prompt_tokens=20 if asked.schema is None else None)
+        return Say(answer_like_a_little_model(asked), prompt_tokens=20 if asked.writes else None)
 
     with ScriptedOllama(script=script) as ollama:
         monkeypatch.setenv("OLLAMA_HOST", ollama.url)
