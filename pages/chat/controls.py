@@ -103,14 +103,17 @@ class Controls:
         origin = words.threshold_origin(self.options, calibrated=judging.calibrated)
         st.caption(f"Thresholds of the grader *{words.grader_label(judging.grader)}*, {origin}.")
         if self.options.thresholds is not None:
-            st.button(
-                "Back to automatic thresholds",
-                icon=":material/undo:",
-                type="tertiary",
-                key=self._key("automatic"),
-                on_click=self.change,
-                kwargs={"thresholds": None},
-            )
+            self._back_to_automatic()
+
+    def _back_to_automatic(self) -> None:
+        st.button(
+            "Back to automatic thresholds",
+            icon=":material/undo:",
+            type="tertiary",
+            key=self._key("automatic"),
+            on_click=self.change,
+            kwargs={"thresholds": None},
+        )
 
     def _key(self, name: str) -> str:
         return f"{self.prefix}_{name}"
