@@ -14,6 +14,7 @@ from crag.graph.state import State
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
+    from langgraph.checkpoint.sqlite import SqliteSaver
 
     from crag.graph.build import Graph
 
@@ -32,13 +33,18 @@ class Checkpoints:
     def __init__(self, home: Path) -> None:
         self._path = home / CHECKPOINTS_NAME
         self._lock = threading.Lock()
-        self._connection: sqlite3.Connection | None = None
         self._graph: Graph | None = None
+        self._closed = False
 
     @property
     def graph(self) -> Graph:
-        """The graph, opened when first asked for: LangGraph is slow to import."""
+        """The graph, opened when first asked for: LangGraph is slow to import.
+
+        Raises `sqlite3.ProgrammingError` once it was closed.
+        """
         with self._lock:
+            if self._closed:
+                raise sqlite3.ProgrammingError("The file of checkpoints was closed.")
             if self._graph is None:
                 self._graph = self._open()
             return self._graph
@@ -60,22 +66,26 @@ class Checkpoints:
 
     def forget(self, run_ids: Iterable[str]) -> None:
         """Deletes all that is kept of these runs."""
-        saver = cast("Any", self.graph.checkpointer)
         for run_id in run_ids:
-            saver.delete_thread(run_id)
+            self._saver.delete_thread(run_id)
 
     def runs(self) -> set[str]:
         """The runs that something is kept of."""
-        saver = cast("Any", self.graph.checkpointer)
-        with saver.cursor(transaction=False) as cursor:
+        with self._saver.cursor(transaction=False) as cursor:
             return {row[0] for row in cursor.execute("SELECT DISTINCT thread_id FROM checkpoints")}
 
     def close(self) -> None:
-        """Closes the file."""
+        """Closes the file, once nobody is in the middle of using it."""
         with self._lock:
-            if self._connection is not None:
-                self._connection.close()
-            self._connection = self._graph = None
+            if self._graph is not None and not self._closed:
+                saver = cast("SqliteSaver", self._graph.checkpointer)
+                with saver.lock:
+                    saver.conn.close()
+            self._closed = True
+
+    @property
+    def _saver(self) -> SqliteSaver:
+        return cast("SqliteSaver", self.graph.checkpointer)
 
     def _open(self) -> Graph:
         from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
@@ -83,9 +93,8 @@ class Checkpoints:
 
         from crag.graph.build import build_graph
 
-        self._connection = self._connect()
         kept = [("crag.types", name) for name in _KEPT_TYPES]
-        saver = SqliteSaver(self._connection, serde=JsonPlusSerializer(allowed_msgpack_modules=kept))
+        saver = SqliteSaver(self._connect(), serde=JsonPlusSerializer(allowed_msgpack_modules=kept))
         saver.setup()
         return build_graph(saver)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 import uuid
 from collections import OrderedDict
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 
 from crag.database import Database
@@ -159,7 +161,8 @@ class RunService:
 
     def forget_deleted(self) -> None:
         """Deletes what is kept beside the database of runs that are no longer in it."""
-        self._checkpoints.forget(self._records.deleted(self._checkpoints.runs()))
+        with suppress(sqlite3.ProgrammingError):  # closed meanwhile: the next start sees to it
+            self._checkpoints.forget(self._records.deleted(self._checkpoints.runs()))
 
     def recent(self, limit: int) -> list[str]:
         """The ids of at most `limit` runs that came to their end, the latest first."""

@@ -248,3 +248,12 @@ def everything(home) -> bytes:
     rows = [*connection.execute("SELECT * FROM checkpoints"), *connection.execute("SELECT * FROM writes")]
     connection.close()
     return repr(rows).encode()
+
+
+def test_closing_while_another_thread_tidies_harms_nobody(house):
+    home = house()
+    _, run, _ = answered(home)
+    home.runs.close()
+    home.runs.forget_deleted()
+    again = house()
+    assert wait(again.runs.overrule(run.id, {1: "drop"})).state == "done"
