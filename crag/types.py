@@ -115,6 +115,11 @@ class Passage:
     score: float = 0.0
     also_in: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        """What was kept with the state of a run comes back with lists."""
+        if not isinstance(self.also_in, tuple):
+            object.__setattr__(self, "also_in", tuple(self.also_in))
+
 
 @dataclass(frozen=True, slots=True)
 class Hit:

@@ -54,7 +54,8 @@ def web_search(state: State, runtime: Runtime[Deps]) -> State:
     sought = consent.query if state.get("extra_query") else ""
     verdicts = state.get("verdicts", {}) | grade(state, found, runtime, sought)
     searched = State(query=consent.query, web_passages=held + found, verdicts=verdicts)
-    return searched | State(sought={passage.id: sought for passage in found}) if sought else searched
+    every = state.get("sought", {}) | {passage.id: sought for passage in found}
+    return searched | State(sought=every) if sought else searched
 
 
 def _skip(reason: str, runtime: Runtime[Deps]) -> State:

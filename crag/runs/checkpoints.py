@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from crag.graph.build import Graph
 
 _BUSY_SECONDS = 30
-_GRADED = ("question", "history", "standalone_question", "passages", "verdicts", "rulings")
+_GRADED = ("question", "history", "standalone_question", "passages", "verdicts", "rulings", "sought")
 _KEPT_TYPES = ("Passage", "Verdict", "Strip", "Knowledge", "Turn")
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from crag.errors import BadRequest, NotFound
 from crag.types import RunOptions
-from tests.doubles.engine import QuotingWriter
+from tests.doubles.engine import QuotingWriter, passage
 from tests.runs.conftest import wait
 
 ASK = RunOptions(web="ask")
@@ -257,3 +257,11 @@ def test_closing_while_another_thread_tidies_harms_nobody(house):
     home.runs.forget_deleted()
     again = house()
     assert wait(again.runs.overrule(run.id, {1: "drop"})).state == "done"
+
+
+def test_passages_come_back_from_the_disk_as_they_were(house):
+    home = house()
+    home.retriever.passages = [passage(1, also_in=("Copy.pdf",)), passage(2)]
+    _, run, before = answered(home)
+    trace = wait(home.runs.overrule(run.id, {2: "drop"}))
+    assert trace.passages == before.passages
