@@ -17,7 +17,7 @@ from typing import Any
 
 from benchmarks.grader_data import read_lines
 from crag.assembly import Application, open_application
-from crag.graph.answer import cited_numbers
+from crag.graph.checking.citations import cited_numbers
 from crag.runs import Trace
 from crag.settings import Settings
 from crag.types import RunOptions

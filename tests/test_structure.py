@@ -1,6 +1,8 @@
 """The house rules that a reader of one file cannot see: which room may import which, and what never appears."""
 
 import ast
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,7 @@ MAY_IMPORT = {
 BEHIND_THE_SCREEN = {"langgraph", "langchain", "langchain_core", "langchain_ollama", "faiss", "ollama", "sqlalchemy"}
 CRAG = sorted((ROOT / "crag").rglob("*.py"))
 PAGES = [ROOT / "app.py", *sorted((ROOT / "pages").rglob("*.py"))]
+BENCHMARKS = sorted((ROOT / "benchmarks").rglob("*.py"))
 
 
 def imports(file: Path) -> set[str]:
@@ -56,6 +59,20 @@ def test_imports_run_one_way(file):
 @pytest.mark.parametrize("file", PAGES, ids=lambda file: str(file.relative_to(ROOT)))
 def test_pages_draw_and_nothing_else(file):
     assert not BEHIND_THE_SCREEN & {module.split(".")[0] for module in imports(file)}
+
+
+@pytest.mark.parametrize("file", BENCHMARKS, ids=lambda file: str(file.relative_to(ROOT)))
+def test_what_benchmarks_import_is_there(file):
+    """They run seldom, so that nobody notices when something was moved."""
+    assert [name for name in imports(file) if name.startswith("crag.") and not exists(name)] == []
+
+
+def exists(name: str) -> bool:
+    """Whether this is a module, or something in one."""
+    module, _, inside = name.rpartition(".")
+    if find_spec(module) is None:
+        return False
+    return hasattr(import_module(module), inside) or find_spec(name) is not None
 
 
 @pytest.mark.parametrize(

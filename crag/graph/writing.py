@@ -5,10 +5,10 @@ from __future__ import annotations
 from langgraph.runtime import Runtime
 
 from crag.events import AnswerChecked, AnswerWritten, Event, Noted, PromptBuilt, TokensWritten
-from crag.graph.citations import cite, drop_invalid_citations
+from crag.graph.checking.citations import cite, drop_invalid_citations
+from crag.graph.checking.support import check_sentences, outcome
 from crag.graph.nodes import gather_knowledge, node
 from crag.graph.state import Deps, State, standalone
-from crag.graph.support import check_sentences, outcome
 from crag.prompts import fill, load
 from crag.prompts.language import detect
 from crag.protocols import PromptFit

@@ -2,8 +2,8 @@
 
 import pytest
 
-from crag.graph.citations import cite, drop_invalid_citations
-from crag.graph.support import check_sentences, outcome
+from crag.graph.checking.citations import cite, drop_invalid_citations
+from crag.graph.checking.support import check_sentences, outcome
 from crag.types import Knowledge
 from tests.doubles.engine import passage
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from crag.graph.figures import MONTH_NAMES
+from crag.graph.checking.figures import MONTH_NAMES
 from crag.language import CHARACTERS, HANGUL, terms
 from crag.prompts.language import Language, detect
 from crag.questions import names_in

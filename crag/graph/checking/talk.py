@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from crag.graph.citations import without_citations
+from crag.graph.checking.citations import without_citations
 from crag.language import words
 
 _HEADING_WORDS = 4

@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from crag.graph.citations import answer_sentences, cited_numbers, without_citations
-from crag.graph.claims import contradicts, names, opening, subjects
-from crag.graph.figures import allowed_figures, figures, months
-from crag.graph.instructions import instructs
-from crag.graph.readings import Alike, Source, Statement, Unit, read_source, read_statement
-from crag.graph.talk import claims_something, is_yes_or_no
+from crag.graph.checking.citations import answer_sentences, cited_numbers, without_citations
+from crag.graph.checking.claims import contradicts, names, opening, subjects
+from crag.graph.checking.figures import allowed_figures, figures, months
+from crag.graph.checking.instructions import instructs
+from crag.graph.checking.readings import Alike, Source, Statement, Unit, read_source, read_statement
+from crag.graph.checking.talk import claims_something, is_yes_or_no
 from crag.types import Knowledge, Outcome, Strength, Support
 
 _SUPPORTED = 0.6

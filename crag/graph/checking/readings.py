@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from crag.graph.claims import language
-from crag.graph.figures import allowed_figures, plain_figures
+from crag.graph.checking.claims import language
+from crag.graph.checking.figures import allowed_figures, plain_figures
 from crag.language import cjk, sentences, terms, words
 from crag.prompts.language import Language
 from crag.types import Knowledge
