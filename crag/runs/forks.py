@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any, cast
 
 from crag.events import Event, NodeStarted, PassageGraded
 from crag.graph.state import State
 from crag.runs.trace import Trace
-from crag.types import Ruling, RunOptions, Verdict
+from crag.types import Ruling, RunOptions, Thresholds, Verdict
 
 _NAMES = {"use": "you used", "drop": "you dropped"}
 _OPTION_NAMES = {
@@ -20,11 +20,16 @@ _OPTION_NAMES = {
     "refine": "refinement",
     "rewrite": "rewriting",
     "web_results": "web results",
+    "join_web": "web results as one passage",
+    "parent_context": "wider context",
     "grader": "grader",
     "grader_model": "grader model",
+    "thresholds": "thresholds",
     "fetch_pages": "whole pages",
     "collection": "collection",
+    "source_ids": "documents",
 }
+_LEFT_OPEN = {"grader_model": "automatic", "thresholds": "automatic", "collection": "all", "source_ids": "all"}
 
 
 def ruled(graded: State, trace: Trace, rulings: Mapping[int, Ruling]) -> State:
@@ -56,16 +61,26 @@ def words_of_rulings(trace: Trace, rulings: Mapping[int, Ruling]) -> str:
 
 
 def changed(before: RunOptions, after: RunOptions) -> str:
-    """In what two settings differ, such as “policy any, k 6”."""
-    old, new = asdict(before), asdict(after)
-    words = [f"{name} {_value(new[key])}" for key, name in _OPTION_NAMES.items() if old[key] != new[key]]
+    """In what two settings differ, such as “policy any, k 6”; a preset is but a name for others."""
+    words = [
+        f"{shown} {_value(name, getattr(after, name))}"
+        for name, shown in _OPTION_NAMES.items()
+        if getattr(before, name) != getattr(after, name)
+    ]
     return ", ".join(words) or "same settings"
 
 
-def _value(value: Any) -> str:
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    return str(value) or "automatic"
+def _value(name: str, value: Any) -> str:
+    match value:
+        case bool():
+            return "on" if value else "off"
+        case None | "" | ():
+            return _LEFT_OPEN[name]
+        case Thresholds():
+            return f"{value.lower:g} and {value.upper:g}"
+        case tuple():
+            return str(len(value))
+    return str(value)
 
 
 def _place(trace: Trace, passage_id: int) -> str:

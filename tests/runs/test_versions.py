@@ -1,9 +1,12 @@
 """Versions of an answer: overruled verdicts, other settings, a search for a sentence; the old ones stay."""
 
+from dataclasses import fields, replace
+
 import pytest
 
 from crag.errors import BadRequest, NotFound
-from crag.types import RunOptions
+from crag.runs.forks import changed
+from crag.types import RunOptions, Thresholds
 from tests.doubles.engine import QuotingWriter, passage
 from tests.runs.conftest import wait
 
@@ -14,6 +17,41 @@ def answered(home, options=RunOptions(), question="What holds?"):  # noqa: B008 
     conversation = home.conversations.create()
     run = home.runs.start(conversation.id, question, options)
     return conversation, run, wait(run)
+
+
+OTHER = RunOptions(
+    model="builtin",
+    k=6,
+    policy="any",
+    web="auto",
+    refine=False,
+    rewrite="keywords",
+    web_results=5,
+    join_web=True,
+    parent_context=True,
+    grader="cascade",
+    grader_model="ollama:llama3.1",
+    thresholds=Thresholds(0.3, 0.75),
+    fetch_pages=True,
+    collection="Papers",
+    source_ids=("a", "b"),
+    preset="paper",
+)
+
+
+@pytest.mark.parametrize("name", [field.name for field in fields(RunOptions)])
+def test_every_setting_that_differs_is_named_by_a_version(name):
+    other = replace(RunOptions(), **{name: getattr(OTHER, name)})
+    assert getattr(RunOptions(), name) != getattr(OTHER, name)
+    differs = changed(RunOptions(), other) != "same settings"
+    assert differs == (name != "preset"), "a preset is but a name for the others"
+
+
+def test_settings_are_told_in_words():
+    before, after = RunOptions(), RunOptions(thresholds=Thresholds(0.3, 0.75), source_ids=("a", "b"))
+    assert changed(before, after) == "thresholds 0.3 and 0.75, documents 2"
+    assert changed(after, before) == "thresholds automatic, documents all"
+    assert changed(RunOptions(collection="Papers"), before) == "collection all"
 
 
 def test_a_dropped_passage_is_not_answered_from(house):
