@@ -13,26 +13,30 @@ from typing import Any
 import numpy as np
 import wordllama
 
+from crag.features import Reading, measure_passages, measure_sentences, read_text, read_units
 from crag.language import terms
 from crag.questions import Question, read_question
-from crag.scoring import CountedTerms, Reading, measure_passage, measure_sentences, read_text
+from crag.scoring import CountedTerms
 
-FOUND = 10  # passages that are retrieved for each question
+FOUND = 4  # passages that are retrieved for each question, and judged together
 
 
-@dataclass
+@dataclass(frozen=True, slots=True)
 class Row:
-    """One (question, text) pair. `right` is what it is fitted to; `says` also counts another text with the answer.
+    """One (question, text) pair of a data set. `right` is what it is fitted to.
 
-    `held` says whether the library held the topic of the question.
+    `says` is also true of another text with the answer.
+    `foreign` is true for a question in Chinese or Korean; `held` says whether the library held its topic.
     """
 
-    group: str
+    source: str
+    question: str
+    foreign: bool
     features: list[float]
     right: bool
-    says: bool
-    held: bool
-    answerable: bool
+    held: bool = True
+    answerable: bool = True
+    says: bool = False
 
 
 class Corpus:
@@ -95,7 +99,10 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 
 
 def passage_rows(corpus: Corpus, name: str) -> Iterator[Row]:
-    """Retrieved passages of every question: once with its topic in the library, once without."""
+    """Retrieved passages of every question: once with its topic in the library, once without.
+
+    Right is the passage that the question was asked of; rows of one question follow each other.
+    """
     titles = {p["id"]: p["title"] for p in corpus.passages}
     whole = corpus.statistics()
     without = {title: corpus.statistics(title) for title in corpus.by_title}
@@ -104,17 +111,50 @@ def passage_rows(corpus: Corpus, name: str) -> Iterator[Row]:
         title = titles[asked["passage_id"]]
         for held, statistics in ((True, whole), (False, without[title])):
             question = read_question(asked["question"], statistics)
-            for index, cosine in corpus.retrieve(question, vector, "" if held else title):
-                passage = corpus.passages[index]
-                right = asked["answerable"] and passage["id"] == asked["passage_id"]
-                says = right or (held and holds(passage["text"], asked["answers"]))
-                features = measure_passage(question, corpus.readings[index], cosine, corpus.nearest(index, vector))
-                yield Row(f"{name}-{number}", features, right, says, held, asked["answerable"])
+            found = corpus.retrieve(question, vector, "" if held else title)
+            features = measure_passages(
+                question,
+                [corpus.readings[index] for index, _ in found],
+                [cosine for _, cosine in found],
+                [corpus.nearest(index, vector) for index, _ in found],
+            )
+            for (index, _), measured in zip(found, features, strict=True):
+                right = asked["answerable"] and corpus.passages[index]["id"] == asked["passage_id"]
+                says = right or (held and holds(corpus.passages[index]["text"], asked["answers"]))
+                yield Row(name, f"{name} {number}", question.foreign, measured, right, held, asked["answerable"], says)
 
 
 def holds(text: str, answers: list[str]) -> bool:
     """Whether another passage says the answer too; short answers such as a number may stand anywhere."""
     return any(len(answer) >= (4 if answer.isascii() else 3) and answer in text for answer in answers)
+
+
+def graded_rows(path: Path) -> Iterator[Row]:
+    """The rows of a file of (question, passage, relevant): the passages of one question are judged together.
+
+    Once more with the passages of another question, far off in the file: a question about something absent.
+    """
+    rows = read_lines(path)
+    statistics = CountedTerms(row["passage"] for row in rows)
+    asked: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
+    for row in rows:
+        asked[f"{row['source'].split('/')[0]} {row['lang']}", row["question"]].append(row)
+    for number, ((source, text), given) in enumerate(asked.items()):
+        question = read_question(text, statistics)
+        yield from _judged(source, question, given, held=True)
+        of_source = [other for (name, _), other in asked.items() if name == source]
+        yield from _judged(source, question, of_source[(number + len(of_source) // 2) % len(of_source)], held=False)
+
+
+def _judged(source: str, question: Question, given: list[dict[str, Any]], *, held: bool) -> Iterator[Row]:
+    """Passages judged together; not `held`: they are those of another question, and none is right."""
+    readings = [read_text(row["passage"]) for row in given]
+    nearest = [max(sentence_cosines(question, reading), default=0.0) for reading in readings]
+    wholes = sentence_cosines(question, read_units(row["passage"] for row in given))
+    features = measure_passages(question, readings, wholes, nearest)
+    for row, measured in zip(given, features, strict=True):
+        right = held and row["relevant"]
+        yield Row(source, f"{source} {question.text}", question.foreign, measured, right, held, answerable=held)
 
 
 def sentence_rows(corpus: Corpus, name: str) -> Iterator[Row]:
@@ -128,7 +168,7 @@ def sentence_rows(corpus: Corpus, name: str) -> Iterator[Row]:
             continue
         question = read_question(asked["question"], statistics)
         yield from (
-            Row(f"{name}-{number}", features, right, right, True, True)
+            Row(name, f"{name} {number}", question.foreign, features, right)
             for features, right in zip(
                 measure_sentences(question, reading, sentence_cosines(question, reading)), held, strict=True
             )

@@ -1,11 +1,12 @@
-"""Fits the coefficients of the built-in scorer: `python -m benchmarks.train_grader FOLDER [--write]`.
+"""Fits the built-in scorer and says how well it does: `python -m benchmarks.train_grader FOLDER [--write]`.
 
-Reads `squad_a`, `korquad_a` and `drcd_a` (corpus.jsonl, questions.jsonl), retrieves ten passages for each question and
-learns to tell the right one from the others, and the sentence that holds the answer from its neighbours. A second round
-asks every question of a library without its topic, where nothing answers it. `grading_a.jsonl` is only reported on.
+Passages: `squad_a`, `korquad_a` and `drcd_a` (corpus.jsonl, questions.jsonl), where four passages are retrieved for
+each question, once from the whole library and once from it without the topic, and the right one is to be told from the
+others; and `grading_a.jsonl`, pairs judged by whether the passage holds the answer. Every set weighs the same, and in
+it right and wrong; small ones weigh less. Sentences: the one that holds the answer against its neighbours.
 
-The folder is none of the project's: its sets are samples of SQuAD 2.0 (CC BY-SA 4.0), KorQuAD, DRCD (CC BY-SA 3.0), and
-for the report RGB (CC BY-NC-SA 4.0). Nothing of them is kept but the coefficients in `crag/scoring_weights.json`.
+The folder is none of the project's: its sets are samples of SQuAD 2.0 (CC BY-SA 4.0), KorQuAD, DRCD (CC BY-SA 3.0), RGB
+(CC BY-NC-SA 4.0), ARES and Korean ones. Nothing of them is kept but the numbers in `crag/scoring_weights.json`.
 """
 
 from __future__ import annotations
@@ -13,132 +14,194 @@ from __future__ import annotations
 import argparse
 import json
 import math
-from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupKFold, cross_val_predict
 
-from benchmarks.grader_data import FOUND, Corpus, Row, embed, passage_rows, read_lines, sentence_rows
-from crag.questions import read_question
-from crag.scoring import FEATURES, WEIGHTS, CountedTerms, measure_passage, probability, read_text
+from benchmarks.boosting import SEED, Floats, fit_trees, written
+from benchmarks.grader_data import FOUND, Corpus, Row, graded_rows, passage_rows, sentence_rows
+from crag.features import FEATURES, OF_OTHERS
+from crag.scoring import WEIGHTS
 
-SETS = {"words": ("squad_a",), "characters": ("korquad_a", "drcd_a")}
-SEED = 0
+SETS = ("squad_a", "korquad_a", "drcd_a")
+SCRIPTS = {"words": False, "characters": True}
+FOLDS = 5
+FULL_WEIGHT = 200  # rows from which on a set weighs as much as any other
+ALONE = 0.5  # weight of the same rows judged one by one
 LOWER, UPPER = 0.3, 0.7  # where the thresholds lie on the scale that is shown
-Floats = NDArray[np.float64]
+LEAST_BETWEEN = 0.15
+COLUMNS = ("n", "commoner", "accuracy", "AUC", "alone: acc.", "alone: AUC")
+PRECISE = 0.8
+FLAT = 0.01  # costs that differ by less are the same
+EASY = 0.1
+FREE = ("mean_candidates", "mean_terms")  # neither good nor bad: how the others are to be read
 
 
-def fit(rows: list[Row]) -> tuple[list[float], Floats]:
-    """Bias and slopes, and the scores of the rows when fitted without their question (five folds)."""
-    features = np.array([row.features for row in rows])
+def balance(rows: list[Row]) -> Floats:
+    """A weight for each row, so that no set drowns another, and right and wrong weigh the same; 1 on average.
+
+    Among the wrong ones of a graded set, those of another question's passages weigh a tenth: they are easily told.
+    """
+    source = np.array([row.source for row in rows])
     right = np.array([row.right for row in rows])
-    groups = np.array([row.group for row in rows])
-    model = LogisticRegression(C=10.0, max_iter=2000, class_weight="balanced", random_state=SEED)
-    crossed = cross_val_predict(model, features, right, groups=groups, cv=GroupKFold(5), method="predict_proba")[:, 1]
-    model.fit(features, right)
-    return [round(float(value), 4) for value in (model.intercept_[0], *model.coef_[0])], crossed
+    easy = np.array([not row.held and row.source not in SETS for row in rows])
+    weights = np.zeros(len(rows))
+    for name in set(source):
+        of_set = source == name
+        of_full = min(1.0, of_set.sum() / FULL_WEIGHT)
+        for side, share in ((right, 1.0), (~right & ~easy, 1.0 - EASY), (easy, EASY)):
+            weights[of_set & side] = of_full * share / max(1, (of_set & side).sum())
+    balanced: Floats = weights * len(rows) / weights.sum()
+    return balanced
+
+
+def fit_passages(rows: list[Row], chosen: Any) -> Any:
+    """Boosted trees over the chosen rows, each as judged among others and as judged alone."""
+    picked = [row for row, take in zip(rows, chosen, strict=True) if take]
+    features = np.array([row.features for row in picked])
+    alone = features.copy()
+    alone[:, -OF_OTHERS:] = 0.0
+    right = np.array([row.right for row in picked])
+    weights = balance(picked)
+    directions = [int(name not in FREE) for name in FEATURES["passage"]]
+    return fit_trees(
+        np.concatenate([features, alone]),
+        np.concatenate([right, right]),
+        np.concatenate([weights, ALONE * weights]),
+        directions,
+    )
+
+
+def cross_validate(rows: list[Row]) -> tuple[Floats, Floats]:
+    """Scores of every row by trees that saw nothing of its question: among others, and alone."""
+    features = np.array([row.features for row in rows])
+    alone = features.copy()
+    alone[:, -OF_OTHERS:] = 0.0
+    scores, scores_alone = np.zeros(len(rows)), np.zeros(len(rows))
+    groups = [row.question for row in rows]
+    for _, held_out in GroupKFold(FOLDS, shuffle=True, random_state=SEED).split(features, groups=groups):
+        chosen = np.ones(len(rows), dtype=bool)
+        chosen[held_out] = False
+        model = fit_passages(rows, chosen)
+        scores[held_out] = model.predict_proba(features[held_out])[:, 1]
+        scores_alone[held_out] = model.predict_proba(alone[held_out])[:, 1]
+    return scores, scores_alone
 
 
 def choose_thresholds(rows: list[Row], scores: Floats) -> tuple[float, float]:
-    """(lower, upper) from scores crossed by question, among the four nearest passages, as a run retrieves them.
+    """(lower, upper) from the cross-validated scores of what retrieval found.
 
-    Upper: four of five passages at or above it say the answer, for questions that the library answers.
-    Lower: the refused share of answered questions plus the share of absent topics not refused is smallest.
+    Lower: the least at which the refused share of answered questions plus the share of absent topics not refused is
+    as good as smallest. Upper: of the passages at or above it, for questions that the library answers, four of five
+    say the answer.
     """
-    nearest = np.tile(np.arange(FOUND) < 4, len(rows) // FOUND)
-    says = np.array([row.says for row in rows])
-    known = np.array([row.held and row.answerable for row in rows]) & nearest
     grid = np.arange(0.05, 0.99, 0.01)
-    precise = [t for t in grid if says[known & (scores >= t)].mean() >= 0.8]
-    best = scores.reshape(-1, FOUND)[:, :4].max(axis=1)
-    held, absent = known.reshape(-1, FOUND)[:, 0], ~np.array([row.held for row in rows[::FOUND]])
-    costs = [np.mean(best[held] < t) + np.mean(best[absent] >= t) for t in grid]
-    return round(float(grid[int(np.argmin(costs))]), 2), round(float(precise[0]), 2)
+    retrieved = np.array([row.source in SETS for row in rows])
+    held, answerable, says = (
+        np.array(c)[retrieved] for c in zip(*((r.held, r.answerable, r.says) for r in rows), strict=True)
+    )
+    found = scores[retrieved]
+    best, known = found.reshape(-1, FOUND).max(axis=1), held & answerable
+    costs = [np.mean(best[known[::FOUND]] < t) + np.mean(best[~held[::FOUND]] >= t) for t in grid]
+    precise = [t for t in grid if says[known & (found >= t)].mean() >= PRECISE]
+    lower = next(t for t, cost in zip(grid, costs, strict=True) if cost <= min(costs) + FLAT)
+    return float(lower), float(next(t for t in precise if t > lower + LEAST_BETWEEN))
 
 
-def rescale(weights: list[float], scores: Floats, bounds: tuple[float, float]) -> tuple[list[float], Floats]:
-    """Weights and scores stretched in log-odds, so that `bounds` come to lie at `LOWER` and `UPPER`."""
+def scale(bounds: tuple[float, float]) -> tuple[float, float]:
+    """(stretch, shift) of log-odds that bring `bounds` to `LOWER` and `UPPER`."""
     lower, upper, new_lower, new_upper = (math.log(p / (1 - p)) for p in (*bounds, LOWER, UPPER))
     stretch = (new_upper - new_lower) / (upper - lower)
-    shift = new_lower - stretch * lower
-    bias, *slopes = (stretch * weight for weight in weights)
-    odds = stretch * np.log(scores / (1 - scores)) + shift
-    return [round(value, 4) for value in (bias + shift, *slopes)], 1 / (1 + np.exp(-odds))
+    return stretch, new_lower - stretch * lower
 
 
-def report(name: str, rows: list[Row], scores: Floats, lower: float, upper: float) -> None:
-    """Prints how the scores of one script do, passage by passage and question by question."""
+def rescaled(scores: Floats, stretch: float, shift: float) -> Floats:
+    """The scores with log-odds stretched and shifted."""
+    odds: Floats = stretch * np.log(scores / (1 - scores)) + shift
+    return 1 / (1 + np.exp(-odds))
+
+
+def fit_sentences(rows: list[Row]) -> tuple[list[float], float]:
+    """Bias and slopes, and the cross-validated AUC."""
+    features = np.array([row.features for row in rows])
+    right = np.array([row.right for row in rows])
+    groups = np.array([row.question for row in rows])
+    model = LogisticRegression(C=10.0, max_iter=2000, class_weight="balanced", random_state=SEED)
+    crossed = cross_val_predict(model, features, right, groups=groups, cv=GroupKFold(FOLDS), method="predict_proba")
+    model.fit(features, right)
+    weights = [round(float(value), 4) for value in (model.intercept_[0], *model.coef_[0])]
+    return weights, float(roc_auc_score(right, crossed[:, 1]))
+
+
+def report(rows: list[Row], scores: Floats, alone: Floats) -> None:
+    """Prints the cross-validated table by source."""
+    print(f"{'cross-validated by question':30}" + "".join(f"{name:>12}" for name in COLUMNS))
+    sources = np.array([row.source for row in rows])
     right = np.array([row.right for row in rows])
     held = np.array([row.held for row in rows])
-    best = scores.reshape(-1, FOUND)[:, :4].max(axis=1)
-    groups = {
-        "answered here": [row.held and row.answerable for row in rows[::FOUND]],
-        "not answered, same topic": [row.held and not row.answerable for row in rows[::FOUND]],
-        "topic not in the library": [not row.held for row in rows[::FOUND]],
-    }
-    print(f"{name}: AUC {roc_auc_score(right[held], scores[held]):.3f}, thresholds {lower} and {upper}, "
-          f"recall above {(scores[right] >= lower).mean():.3f} and {(scores[right] >= upper).mean():.3f}")  # fmt: skip
-    for label, chosen in groups.items():
-        if any(chosen):
-            of = best[np.array(chosen)]
-            print(f"  {label}: correct {np.mean(of >= upper):.3f}, refused {np.mean(of < lower):.3f} (n={len(of)})")
+    for name in dict.fromkeys(sources):
+        of = (sources == name) & held
+        common = max(right[of].mean(), 1 - right[of].mean())
+        columns = [
+            figure
+            for given in (scores, alone)
+            for figure in (np.mean((given[of] >= 0.5) == right[of]), roc_auc_score(right[of], given[of]))
+        ]
+        print(f"{name:30}{of.sum():>12}" + "".join(f"{value:>12.3f}" for value in (common, *columns)))
 
 
-def report_grading(path: Path) -> None:
-    """Prints accuracy and AUC on rows that were never trained on, by source; each question's passages are a library."""
-    rows = read_lines(path)
-    statistics = {row["lang"]: CountedTerms(r["passage"] for r in rows if r["lang"] == row["lang"]) for row in rows}
-    found: dict[str, list[tuple[bool, float]]] = defaultdict(list)
-    for row in rows:
-        question = read_question(row["question"], statistics[row["lang"]])
-        reading = read_text(row["passage"])
-        vectors = embed([row["question"], row["passage"], *reading.sentences])
-        cosine, *inner = (float(value) for value in vectors[1:] @ vectors[0])
-        features = measure_passage(question, reading, cosine, max(inner))
-        found[row["source"].split("/")[0] + "/" + row["lang"]].append(
-            (row["relevant"], probability("passage", question, features))
-        )
-    for source, pairs in found.items():
-        right, scores = (np.array(column) for column in zip(*pairs, strict=True))
-        print(f"  {source}: n={len(pairs)} AUC {roc_auc_score(right, scores):.3f} "
-              f"accuracy {np.mean((scores >= 0.5) == right):.3f}, always the commoner "
-              f"{max(right.mean(), 1 - right.mean()):.3f}")  # fmt: skip
+def report_routes(rows: list[Row], scores: Floats) -> None:
+    """Prints for what share of the questions the best of the retrieved passages is relevant or irrelevant."""
+    retrieved = [index for index, row in enumerate(rows) if row.source in SETS]
+    firsts = [rows[index] for index in retrieved[::FOUND]]
+    best = scores[retrieved].reshape(-1, FOUND).max(axis=1)
+    print(f"\n{'routes at ' + f'{LOWER} and {UPPER}':46}{'n':>6}{'correct':>10}{'ambiguous':>10}{'refused':>10}")
+    for name in SETS:
+        for label, held, answerable in (
+            ("answered here", True, True),
+            ("not answered, same topic", True, False),
+            ("topic not in the library", False, None),
+        ):
+            chosen = np.array(
+                [r.source == name and r.held == held and answerable in (None, r.answerable) for r in firsts]
+            )
+            if chosen.any():
+                correct, refused = (best[chosen] >= UPPER).mean(), (best[chosen] < LOWER).mean()
+                shares = "".join(f"{share:>10.3f}" for share in (correct, 1 - correct - refused, refused))
+                print(f"{f'{name}: {label}':46}{chosen.sum():>6}{shares}")
 
 
 def main() -> None:
     """Fits both scripts, prints the report and, with --write, replaces the data file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--write", action="store_true", help="replace the coefficients of the application")
+    parser.add_argument("--write", action="store_true", help="replace the numbers of the application")
     arguments = parser.parse_args()
-    data: dict[str, Any] = {
-        "features": FEATURES,
-        "thresholds": {"lower": LOWER, "upper": UPPER},
-        "models": {"passage": {}, "sentence": {}},
-    }
-    for script, names in SETS.items():
-        corpora = {name: Corpus(arguments.folder / name) for name in names}
-        rows = [row for name, corpus in corpora.items() for row in passage_rows(corpus, name)]
-        data["models"]["passage"][script], scores = fit(rows)
-        print(
-            f"passages, {script}: thresholds {choose_thresholds(rows, scores)} before both scripts are put on one scale"
-        )
-        data["models"]["passage"][script], scores = rescale(
-            data["models"]["passage"][script], scores, choose_thresholds(rows, scores)
-        )
-        report(f"passages, {script}", rows, scores, LOWER, UPPER)
-        lines = [row for name, corpus in corpora.items() for row in sentence_rows(corpus, name)]
-        data["models"]["sentence"][script], scores = fit(lines)
-        print(f"sentences, {script}: AUC {roc_auc_score([row.right for row in lines], scores):.3f} (n={len(lines)})")
+    corpora = {name: Corpus(arguments.folder / name) for name in SETS}
+    rows = list(graded_rows(arguments.folder / "grading_a.jsonl"))
+    rows += [row for name, corpus in corpora.items() for row in passage_rows(corpus, name)]
+    sentences = [row for name, corpus in corpora.items() for row in sentence_rows(corpus, name)]
+    data: dict[str, Any] = {"features": FEATURES, "thresholds": {"lower": LOWER, "upper": UPPER}}
+    data |= {"passage": {}, "sentence": {}}
+    scores, alone = np.zeros(len(rows)), np.zeros(len(rows))
+    for script, foreign in SCRIPTS.items():
+        chosen = np.array([row.foreign == foreign for row in rows])
+        of_script = [row for row in rows if row.foreign == foreign]
+        crossed = cross_validate(of_script)
+        bounds = choose_thresholds(of_script, crossed[0])
+        stretch, shift = scale(bounds)
+        scores[chosen], alone[chosen] = (rescaled(given, stretch, shift) for given in crossed)
+        data["passage"][script] = written(fit_passages(of_script, np.ones(len(of_script), dtype=bool)), stretch, shift)
+        data["sentence"][script], auc = fit_sentences([row for row in sentences if row.foreign == foreign])
+        print(f"{script}: thresholds {bounds[0]:.2f} and {bounds[1]:.2f} before scaling; sentences: AUC {auc:.3f}")
+    report(rows, scores, alone)
+    report_routes(rows, scores)
     if arguments.write:
-        WEIGHTS.write_text(json.dumps(data, indent=1) + "\n", "utf-8")
-    print("held-out grading, with the coefficients in use:")
-    report_grading(arguments.folder / "grading_a.jsonl")
+        WEIGHTS.write_text(json.dumps(data) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from crag.language import cjk, is_row, terms, words
+from crag.language import cjk, terms, words
 from crag.protocols import TermStatistics
 
 Kind = Literal["person", "time", "number", "place", "list", "explanation", "other"]
@@ -22,7 +22,8 @@ _SCAFFOLD = frozenset(terms(_PLURALS))
 _ASKING: dict[Kind, str] = {
     "list": rf"\b(?:what|which|list|name|give)\b.{{0,24}}\b(?:{_PLURALS})\b|\b(?:what|which) are\b"
     r"|종류|유형|단계|가지|哪些|哪幾|哪几",
-    "time": r"\bwhen\b|\b(?:what|which) (?:year|date|day|month|century|time|decade)\b|언제|몇 ?년|년도"
+    "time": r"\bwhen\b(?! (?:is|are|does|do|can|may|must|should) (?:an?|one|you|we|i)\b)"  # a condition, not a date
+    r"|\b(?:what|which) (?:year|date|day|month|century|time|decade)\b|언제|몇 ?년|년도"
     r"|[何幾几]時|[何几]时|哪一?年|時候|时候|[幾几]年|世紀|世纪",
     "number": r"\bhow (?:many|much|old|long|far|tall|large|big|high|often|cold|hot)\b"
     r"|\bwhat (?:percent\w*|number|amount|population)\b|몇|얼마|多少|[幾几]",
@@ -31,26 +32,26 @@ _ASKING: dict[Kind, str] = {
     "explanation": r"\bwhy\b|\bhow (?:does|do|did|is|are|was|were|can|to)\b|\b(?:explain|describe)\b"
     r"|왜|어떻게|[為为]什|[為为]何|如何|怎",
 }
-_KINDS = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in _ASKING.items()}
-_TIME = re.compile(
-    r"\b(?:1\d{3}|20\d\d)s?\b|\b(?:january|february|march|april|may|june|july|august|september|october|november"
-    r"|december)\b|centur|\d ?[年月日년월일]|世[紀纪]|세기",
-    re.IGNORECASE,
-)
-_NUMBER = re.compile(
-    r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|hundred|thousand|million|billion|half"
-    r"|third)\b|[一二三四五六七八九十百千萬万兩两]",
-    re.IGNORECASE,
-)
+_NOUNS: dict[Kind, str] = {  # what names the kind of thing without an asking word: "Super Bowl 2021 location"
+    "time": r"\bdate\b|[時时][间間]|日期",
+    "place": r"\blocation\b|在哪|地[点點]|哪[個个]?(?:城市|[国國]家|地方)|[举舉][办辦][地国國]",
+    "number": r"\b(?:revenue|price|cost|population|percentage|rate|score)\b|增[长長速]|[销銷]量|票房|[营營]收|GDP"
+    r"|(?:[数數]|率|量)\s*[?？]?$",
+    "person": r"\b(?:winner|director|actor|actress|author|president)\b|冠[军軍]|[导導]演|主演|[编編][剧劇]|主角|得主"
+    r"|旗手|首相|[总總][统統]",
+}
+_KINDS = [(kind, re.compile(words, re.IGNORECASE)) for kind, words in (*_ASKING.items(), *_NOUNS.items())]
 _NAME = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-Z][\w’'-]*[a-zA-Z]\b", re.MULTILINE)
 _CAPITALS = re.compile(r"\b(?:[A-Z]{2,}\w*|\d[\d.,]*)\b")
-_NUMBERED = re.compile(r"\(?\b\d\)|[①-⑳]|^\s*[-*•]\s", re.MULTILINE)
-_SERIES = re.compile(r",[^,.]+(?:,[^,.]+)*,? (?:and|or) |、")
+_LATIN_WORD = re.compile(r"[A-Za-z]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question as the scorer sees it. `order` holds its terms as asked, `foreign` is true for CJK."""
+    """A question as the scorer sees it. `order` holds its terms as asked, `foreign` is true for CJK.
+
+    `statistics` are those of the library it is asked of, `unseen` the weight there of a term that it lacks.
+    """
 
     text: str
     words: tuple[tuple[str, tuple[str, ...]], ...]
@@ -59,6 +60,8 @@ class Question:
     names: frozenset[str]
     kind: Kind
     foreign: bool
+    statistics: TermStatistics
+    unseen: float
 
     @property
     def rarest(self) -> str:
@@ -76,43 +79,32 @@ def read_question(text: str, statistics: TermStatistics) -> Question:
     key_words = tuple(words(text))
     order = tuple(term for _, parts in key_words for term in parts)
     names = names_in(text)
-    return Question(text, key_words, order, _weights(order, names, statistics), names, _kind(text), cjk(text))
+    unseen = statistics.idf([_NOWHERE])[_NOWHERE]
+    weights = _weights(order, names, statistics, unseen)
+    return Question(text, key_words, order, weights, names, _kind(text), _foreign(text), statistics, unseen)
 
 
-def _weights(order: tuple[str, ...], names: frozenset[str], statistics: TermStatistics) -> dict[str, float]:
+def _weights(
+    order: tuple[str, ...], names: frozenset[str], statistics: TermStatistics, unseen: float
+) -> dict[str, float]:
     """Inverse document frequencies, but less for what an answer need not repeat.
 
     That is a common word that the library lacks (it may say it otherwise) and the asking words of "what types of".
     """
     weights = statistics.idf(order)
-    absent = statistics.idf([_NOWHERE])[_NOWHERE]
-    light = {term for term, weight in weights.items() if weight >= absent and term not in names} | _SCAFFOLD
+    light = {term for term, weight in weights.items() if weight >= unseen and term not in names} | _SCAFFOLD
     return {term: weight * _LIGHT if term in light else weight for term, weight in weights.items()}
 
 
 def _kind(question: str) -> Kind:
-    return next((kind for kind, pattern in _KINDS.items() if pattern.search(question)), "other")
+    return next((kind for kind, pattern in _KINDS if pattern.search(question)), "other")
+
+
+def _foreign(question: str) -> bool:
+    """Whether it is written in Chinese or Korean; a Latin word counts as one letter, for it may be a name in it."""
+    return cjk(_LATIN_WORD.sub("x", question))
 
 
 def names_in(text: str) -> frozenset[str]:
     """Terms that name something: capitalised words within a sentence, capitals, and numbers."""
     return frozenset(terms(" ".join(_NAME.findall(text) + _CAPITALS.findall(text))))
-
-
-def fitting(question: Question, text: str) -> float:
-    """1 when the text holds the kind of thing asked for, -1 when it lacks it, 0 where that cannot be told."""
-    if question.kind == "time":
-        return 1.0 if _TIME.search(text) else -1.0
-    if question.kind == "number":
-        return 1.0 if _NUMBER.search(text) else -1.0
-    if question.kind in ("person", "place") and not question.foreign:
-        return 1.0 if names_in(text) - question.weights.keys() else -1.0
-    if question.kind == "list":
-        return 1.0 if _lists(text) else 0.0
-    return 0.0
-
-
-def _lists(text: str) -> bool:
-    """Whether a text lists things: numbered, in rows, or in a series with commas."""
-    rows = sum(is_row(line) for line in text.splitlines())
-    return len(_NUMBERED.findall(text)) > 1 or rows > 1 or bool(_SERIES.search(text))

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from crag.features import read_units
 from crag.language import is_heading, is_item, join, sentences
 from crag.protocols import Embedder, TermStatistics
 from crag.questions import Question, read_question
-from crag.scoring import read_units, score_sentences
+from crag.scoring import score_sentences
 from crag.stopping import Stop
 from crag.types import Passage, Strip
 

@@ -59,6 +59,53 @@ def test_the_reason_names_what_is_there_and_what_is_missing(embedder: Embedder) 
     assert off_topic.reason == "Says nothing of built, Halden and lighthouse."
 
 
+@pytest.mark.parametrize(
+    ("question", "texts", "answering", "off_topic"),
+    [
+        (
+            "한강 도서관을 설계한 건축가는 누구인가?",
+            KOREAN,
+            "핵심어 한강, 도서관, 설계한, 건축가 언급, 가장 알맞은 문장에 핵심어 4개 중 4개.",
+            "핵심어 한강, 도서관, 설계한, 건축가에 대한 내용이 없습니다.",
+        ),
+        (
+            "青山圖書館由哪一位建築師設計？",
+            CHINESE,
+            "提到青山圖書館和位建築師設計；最相關的句子含有2個關鍵詞中的2個。",
+            "沒有提到青山圖書館和位建築師設計。",
+        ),
+        (
+            "青山图书馆的藏书有多少？",
+            ("青山图书馆的藏书很有名。", "豆腐是用黄豆做成的。"),
+            "提到青山图书馆和藏书；最相关的句子含有2个关键词中的2个，但没有给出数字。",
+            "没有提到青山图书馆和藏书。",
+        ),
+    ],
+)
+def test_the_reason_is_in_the_language_of_the_question(
+    embedder: Embedder, question: str, texts: tuple[str, ...], answering: str, off_topic: str
+) -> None:
+    first, *_, last = grade(embedder, question, texts)
+    assert (first.reason, last.reason) == (answering, off_topic)
+
+
+def test_what_other_passages_say_too_counts(embedder: Embedder) -> None:
+    question = "Who won the Halden cup?"
+    same = (
+        "The Halden cup was won by Clara Moor after a long race.",
+        "Clara Moor is the winner of this year's Halden cup.",
+        "In the Halden cup the boats of Clara Moor came first.",
+    )
+    other = "The Halden cup is sailed each summer around Norway."
+    *agreeing, alone = (one.score or 0.0 for one in grade(embedder, question, (*same, other)))
+    assert min(agreeing) > alone
+
+
+def test_one_passage_is_graded_by_itself(embedder: Embedder) -> None:
+    assert word(embedder, grade(embedder, "Who built the Halden lighthouse?", ENGLISH[:1])[0]) == "relevant"
+    assert word(embedder, grade(embedder, "Who built the Halden lighthouse?", ENGLISH[3:4])[0]) == "irrelevant"
+
+
 def test_a_question_without_key_words_is_graded_all_the_same(embedder: Embedder) -> None:
     graded = grade(embedder, "What is it?", ENGLISH)
     assert all(0 <= (each.score or 0) <= 1 for each in graded)

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from crag.errors import HomeFault, ModelFault, SourceRefused, Stopped
+from crag.features import read_text
 from crag.ledger import Ledger
 from crag.library.adding.intake import document
 from crag.library.adding.reading import Read
@@ -16,7 +17,7 @@ from crag.library.web.fetch import Patience, fetch
 from crag.progress import silent
 from crag.protocols import Embedder, TermStatistics
 from crag.questions import Question, read_question
-from crag.scoring import read_text, score_passages, thresholds
+from crag.scoring import score_passages, thresholds
 from crag.settings import Settings
 from crag.stopping import Stop
 from crag.types import Passage

@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from crag.features import read_text, read_units
 from crag.language import is_heading, is_item, is_row, sentences, terms
 from crag.protocols import Embedder, Piece, PromptFit, TermStatistics, Writer
 from crag.questions import Question, read_question
-from crag.scoring import read_text, read_units, score_passages, score_sentences
+from crag.scoring import score_passages, score_sentences
 from crag.stopping import Stop
 from crag.types import Knowledge, Turn, Usage
 

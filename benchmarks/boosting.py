@@ -1,0 +1,51 @@
+"""Boosted trees of the size that a small data file can hold, fitted and written as nested lists."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.ensemble import HistGradientBoostingClassifier
+
+TREES = 120
+DEPTH = 3
+LEARNING_RATE = 0.08
+SMALLEST_LEAF = 30  # rows
+SEED = 0
+Floats = NDArray[np.float64]
+
+
+def fit_trees(
+    features: Floats, right: NDArray[np.bool_], weights: Floats, directions: list[int]
+) -> HistGradientBoostingClassifier:
+    """Trees whose score never falls as a feature of direction 1 grows; 0 leaves it free."""
+    model = HistGradientBoostingClassifier(
+        max_iter=TREES,
+        max_depth=DEPTH,
+        learning_rate=LEARNING_RATE,
+        min_samples_leaf=SMALLEST_LEAF,
+        l2_regularization=1.0,
+        monotonic_cst=directions,
+        early_stopping=False,
+        random_state=SEED,
+    )
+    return model.fit(features, right, sample_weight=weights)
+
+
+def written(model: HistGradientBoostingClassifier, stretch: float, shift: float) -> dict[str, Any]:
+    """The model as `crag.scoring` reads it, its log-odds times `stretch` plus `shift`.
+
+    A bias, and trees that are numbers or [feature, most, tree up to `most`, tree above it].
+    """
+    trees = [_subtree(predictor.nodes, 0, stretch) for (predictor,) in model._predictors]  # noqa: SLF001 — no public way
+    return {"bias": round(stretch * float(model._baseline_prediction.item()) + shift, 4), "trees": trees}  # noqa: SLF001
+
+
+def _subtree(nodes: Any, at: int, stretch: float) -> Any:
+    node = nodes[at]
+    if node["is_leaf"]:
+        return round(stretch * float(node["value"]), 4)
+    most = float(f"{node['num_threshold']:.5g}")
+    below, above = (_subtree(nodes, int(node[side]), stretch) for side in ("left", "right"))
+    return [int(node["feature_idx"]), most, below, above]

@@ -1,0 +1,108 @@
+"""The built-in grader's reasons in words, in the language of the question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from crag.candidates import fitting
+from crag.features import Reading, best_window
+from crag.language import join, key_words
+from crag.prompts import fill
+from crag.prompts.language import detect
+from crag.questions import Kind, Question
+
+Tongue = Literal["en", "ko", "zh", "zh-Hant"]
+
+_MOST_WORDS = 4
+_LONGEST_WORD = 40  # characters
+_TRADITIONAL = frozenset(
+    "這個們為誰國時間麼嗎過對發產動會來說東車馬長門問見貝書雲電話業學實現於後種號點幾開關圖館設計師灣臺裡裏"
+)
+_TEXTS: dict[Tongue, dict[str, str]] = {
+    "en": {
+        "no words": "The question has no key words to look for.",
+        "nothing": "Says nothing of $words.",
+        "held": "Names $words; best sentences cover $count of $total key words",
+        "lacking": "$reason; nothing of $words.",
+        "time": "$reason, but gives no date.",
+        "number": "$reason, but gives no number.",
+        "person": "$reason, but names nobody else.",
+        "end": "$reason.",
+        "comma": ", ",
+        "and": " and ",
+    },
+    "ko": {
+        "no words": "질문에 찾아볼 핵심어가 없습니다.",
+        "nothing": "핵심어 $words에 대한 내용이 없습니다.",
+        "held": "핵심어 $words 언급, 가장 알맞은 문장에 핵심어 $total개 중 $count개",
+        "lacking": "$reason, $words에 대한 내용은 없음.",
+        "time": "$reason, 그러나 날짜가 없음.",
+        "number": "$reason, 그러나 숫자가 없음.",
+        "end": "$reason.",
+        "comma": ", ",
+        "and": ", ",
+    },
+    "zh": {
+        "no words": "问题中没有可以查找的关键词。",
+        "nothing": "没有提到$words。",
+        "held": "提到$words；最相关的句子含有$total个关键词中的$count个",
+        "lacking": "$reason，没有提到$words。",
+        "time": "$reason，但没有给出日期。",
+        "number": "$reason，但没有给出数字。",
+        "end": "$reason。",
+        "comma": "、",
+        "and": "和",
+    },
+    "zh-Hant": {
+        "no words": "問題中沒有可以查找的關鍵詞。",
+        "nothing": "沒有提到$words。",
+        "held": "提到$words；最相關的句子含有$total個關鍵詞中的$count個",
+        "lacking": "$reason，沒有提到$words。",
+        "time": "$reason，但沒有給出日期。",
+        "number": "$reason，但沒有給出數字。",
+        "end": "$reason。",
+        "comma": "、",
+        "and": "和",
+    },
+}
+
+
+def explain(question: Question, reading: Reading) -> str:
+    """One short sentence on what of the question the passage holds and what it lacks, in the question's language."""
+    texts = _TEXTS[_tongue(question.text)]
+    asked = key_words(question.text)
+    every = reading.around.union(*reading.terms)
+    held = [word for word, parts in asked if _mostly(parts, every)]
+    lacking = [word for word, parts in asked if not _mostly(parts, every)]
+    if not asked:
+        return texts["no words"]
+    if not held:
+        return fill(texts["nothing"], words=_listed(lacking, texts))
+    at, _ = best_window(question, reading)
+    window = reading.windows()[at] if reading.terms else reading.around
+    count = sum(_mostly(parts, window) for _, parts in asked)
+    reason = fill(texts["held"], words=_listed(held, texts), count=str(count), total=str(len(asked)))
+    if lacking:
+        return fill(texts["lacking"], reason=reason, words=_listed(lacking, texts))
+    unfit = fitting(question, join(reading.sentences[at : at + 2])) < 0
+    return fill(texts[_lack(question.kind, texts) if unfit else "end"], reason=reason)
+
+
+def _lack(kind: Kind, texts: dict[str, str]) -> str:
+    return kind if kind in texts else "end"
+
+
+def _tongue(question: str) -> Tongue:
+    language = detect(question)
+    return "zh-Hant" if language == "zh" and not _TRADITIONAL.isdisjoint(question) else language
+
+
+def _mostly(parts: Sequence[str], held: frozenset[str]) -> bool:
+    """Whether half of a word's terms are there: the ends of Korean words change with what they do in the sentence."""
+    return 2 * sum(part in held for part in parts) >= len(parts)
+
+
+def _listed(words: Sequence[str], texts: dict[str, str]) -> str:
+    *others, last = list(dict.fromkeys(word[:_LONGEST_WORD] for word in words))[:_MOST_WORDS]
+    return texts["and"].join([texts["comma"].join(others), last]) if others else last
