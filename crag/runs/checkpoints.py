@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 import threading
 from collections.abc import Iterable
@@ -9,15 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from crag.database.engine import CHECKPOINTS_NAME
-from crag.errors import NotFound
+from crag.errors import BadRequest, HomeFault, NotFound
 from crag.graph.state import State
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
     from langgraph.checkpoint.sqlite import SqliteSaver
+    from langgraph.types import StateSnapshot
 
     from crag.graph.build import Graph
 
+_log = logging.getLogger(__name__)
 _BUSY_SECONDS = 30
 _GRADED = ("question", "history", "standalone_question", "passages", "verdicts", "rulings", "sought")
 _KEPT_TYPES = ("Passage", "Verdict", "Strip", "Knowledge", "Turn")
@@ -50,10 +53,15 @@ class Checkpoints:
             return self._graph
 
     def graded(self, run_id: str) -> State:
-        """The state of a run as it was when its passages had been graded. Raises `NotFound`."""
-        values = self.graph.get_state(of_run(run_id)).values
+        """The state of a run as it was when its passages had been graded.
+
+        Raises `NotFound`, `BadRequest` where they never were, `HomeFault`.
+        """
+        values = self._kept(run_id).values
         if "passages" not in values:
-            raise NotFound("What this answer was made from is no longer kept.", "Ask the question again.")
+            raise _gone()
+        if "verdicts" not in values and "search_web" not in values:  # grading may be off, but deciding never is
+            raise BadRequest("This answer ended before its passages were judged.", "Ask the question again.")
         return cast("State", {key: values[key] for key in _GRADED if key in values})
 
     def begin_graded(self, run_id: str, state: State) -> None:
@@ -61,8 +69,8 @@ class Checkpoints:
         self.graph.update_state(of_run(run_id), cast("dict[str, Any]", state), as_node="grade_documents")
 
     def waits(self, run_id: str) -> bool:
-        """Whether a run waits for a person, and all that it needs to go on is there."""
-        return bool(self.graph.get_state(of_run(run_id)).interrupts)
+        """Whether a run waits for a person, and all that it needs to go on is there. Raises `NotFound`, `HomeFault`."""
+        return bool(self._kept(run_id).interrupts)
 
     def forget(self, run_ids: Iterable[str]) -> None:
         """Deletes all that is kept of these runs."""
@@ -83,18 +91,28 @@ class Checkpoints:
                     saver.conn.close()
             self._closed = True
 
+    def _kept(self, run_id: str) -> StateSnapshot:
+        """All that is kept of a run; whatever a damaged file may hold, it is one of two faults."""
+        try:
+            return self.graph.get_state(of_run(run_id))
+        except sqlite3.Error as error:
+            raise HomeFault("The state of earlier answers cannot be read.", "Restart, then ask again.") from error
+        except Exception as error:
+            _log.exception("The state of a run cannot be read")
+            raise _gone() from error
+
     @property
     def _saver(self) -> SqliteSaver:
         return cast("SqliteSaver", self.graph.checkpointer)
 
     def _open(self) -> Graph:
-        from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
         from langgraph.checkpoint.sqlite import SqliteSaver
 
         from crag.graph.build import build_graph
+        from crag.runs.serializer import PlainSerializer
 
         kept = [("crag.types", name) for name in _KEPT_TYPES]
-        saver = SqliteSaver(self._connect(), serde=JsonPlusSerializer(allowed_msgpack_modules=kept))
+        saver = SqliteSaver(self._connect(), serde=PlainSerializer(allowed_msgpack_modules=kept))
         saver.setup()
         return build_graph(saver)
 
@@ -104,6 +122,8 @@ class Checkpoints:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
+            if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+                raise sqlite3.DatabaseError("The file of checkpoints is damaged.")
         except sqlite3.DatabaseError as error:
             connection.close()
             if isinstance(error, sqlite3.OperationalError):
@@ -116,3 +136,7 @@ class Checkpoints:
 def of_run(run_id: str) -> RunnableConfig:
     """The configuration under which a run's checkpoints are found."""
     return {"configurable": {"thread_id": run_id}}
+
+
+def _gone() -> NotFound:
+    return NotFound("What this answer was made from is no longer kept.", "Ask the question again.")

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from crag.events import Event, NodeStarted, PassageGraded
+from crag.events import Event, NodeStarted, PassageGraded, RunEnded
 from crag.graph.state import State
 from crag.runs.trace import Trace
 from crag.types import Ruling, RunOptions, Thresholds, Verdict
@@ -46,7 +46,8 @@ def kept_events(events: Sequence[Event], state: State) -> list[Event]:
     nodes = [index for index, event in enumerate(events) if isinstance(event, NodeStarted)]
     first = nodes[0] if nodes else 0  # what was told before it is told anew
     decided = (index for index in nodes if cast("NodeStarted", events[index]).node == "decide")
-    return [_ruled_event(event, state) for event in events[first : next(decided, first)]]
+    held = events[first : next(decided, len(events))]  # it may have been stopped just before it decided
+    return [_ruled_event(event, state) for event in held if not isinstance(event, RunEnded)]
 
 
 def _ruled_event(event: Event, state: State) -> Event:

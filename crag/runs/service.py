@@ -67,7 +67,7 @@ class RunService:
 
         Raises `BadRequest` for an empty query, or when the run waits no longer; `NotFound`.
         """
-        if query is not None and not (query := query.strip()[:QUERY_LIMIT]):
+        if query is not None and not (query := _storable(query)[:QUERY_LIMIT]):
             raise BadRequest("The query is empty.", "Write one, or answer from your documents only.")
         run = self._take_over(run_id)
         if run is None:
@@ -78,7 +78,7 @@ class RunService:
 
     def keep_draft(self, run_id: str, query: str) -> None:
         """Keeps the query of a run that waits as it was edited so far."""
-        self._records.keep_draft(run_id, query[:QUERY_LIMIT])
+        self._records.keep_draft(run_id, _storable(query)[:QUERY_LIMIT])
 
     def draft(self, run_id: str) -> str:
         """The query of a run that waits: as edited, else as it was written."""
@@ -95,16 +95,19 @@ class RunService:
         if not rulings or not trace.verdicts.keys() >= rulings.keys():
             raise BadRequest("This passage has no verdict that could be overruled.", "Choose another one.")
         state = ruled(self._checkpoints.graded(run_id), trace, rulings)
-        self._versions.rule(run_id, trace, rulings)
-        return self._fork(run_id, trace, trace.options, state, words_of_rulings(trace, rulings))
+        version = self._fork(run_id, trace, trace.options, state, words_of_rulings(trace, rulings))
+        self._versions.rule(run_id, trace, rulings)  # only now: a version that is refused leaves no label either
+        return version
 
     def search_for(self, run_id: str, sentence: str) -> Run:
         """A new version of an answer that also searches the web for a sentence; a person is asked first, always.
 
-        Raises as `overrule`.
+        Raises as `overrule`, and `BadRequest` for a sentence that says nothing.
         """
         trace = self._ended(run_id)
-        query = " ".join(sentence.split())[:QUERY_LIMIT]
+        query = " ".join(_storable(sentence).split())[:QUERY_LIMIT]
+        if not query:
+            raise BadRequest("There is nothing to search for.", "Choose a sentence of the answer.")
         state = ruled(self._checkpoints.graded(run_id), trace, {}) | State(extra_query=query)
         options = replace(trace.options, web="ask")
         return self._fork(run_id, trace, options, state, "web search for a sentence without a source")
@@ -144,7 +147,7 @@ class RunService:
         """Asks a run of this process to stop; what it has written is kept. Asking twice, or too late, is harmless."""
         if live := self._live.get(run_id):
             live.stop.request()
-        elif run := self._take_over(run_id):
+        if run_id not in self._live and (run := self._take_over(run_id)):  # it waits, perhaps only since just now
             self._keep(run_id, self._worker.finish(run, RunEnded("stopped", run.elapsed())))
             self._live.pop(run_id, None)
 
@@ -161,7 +164,7 @@ class RunService:
 
     def forget_deleted(self) -> None:
         """Deletes what is kept beside the database of runs that are no longer in it."""
-        with suppress(sqlite3.ProgrammingError):  # closed meanwhile: the next start sees to it
+        with suppress(sqlite3.Error):  # closed meanwhile, or damaged: the next start sees to it
             self._checkpoints.forget(self._records.deleted(self._checkpoints.runs()))
 
     def recent(self, limit: int) -> list[str]:
@@ -181,11 +184,15 @@ class RunService:
         return task.run
 
     def _work(self, task: Task) -> None:
-        run_id = task.run.id
+        run = task.run
         trace = self._worker.work(task)
         if trace is not None:
-            self._keep(run_id, trace)
-        self._live.pop(run_id, None)
+            self._keep(run.id, trace)
+        with self._lock:
+            if self._live.get(run.id) is run:  # else it waited, and goes on already as another
+                del self._live[run.id]
+        if trace is None and run.stop.wait(0):  # asked while it began to wait
+            self.stop(run.id)
 
     def _fork(self, parent: str, trace: Trace, options: RunOptions, state: State, change: str) -> Run:
         begun = VersionBegun(parent, change, kept=True)
@@ -226,9 +233,14 @@ class RunService:
             self._traces.popitem(last=False)
 
 
+def _storable(text: str) -> str:
+    """A text of a person without what no database can hold."""
+    return text.encode("utf-8", "ignore").decode().replace("\x00", "").strip()
+
+
 def _readable(question: str) -> str:
-    """The question without what no database can hold. Raises `BadRequest`."""
-    clean = question.encode("utf-8", "ignore").decode().replace("\x00", "").strip()
+    """The question as it can be kept. Raises `BadRequest`."""
+    clean = _storable(question)
     if not clean:
         raise BadRequest("The question is empty.", "Write one, then send it.")
     if len(clean) > _QUESTION_LIMIT:
