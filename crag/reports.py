@@ -6,6 +6,7 @@ import re
 from dataclasses import asdict
 from typing import Any
 
+from crag.amounts import count
 from crag.library.spaces.switching import SpaceReport
 from crag.runs import Trace
 from crag.types import AddResult, Check, Collection, Grade, MoveResult, Passage, Source, Thresholds, Verdict
@@ -145,21 +146,16 @@ def sources_text(trace: Trace) -> str:
     return printable("\n".join([*lines, *(f"Note: {note}" for note in trace.notes)]))
 
 
-def amount(number: int, noun: str) -> str:
-    """A number with its noun: 1 passage, 1,284 passages."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 def added_text(result: AddResult) -> str:
     """One line about one source that was to be added."""
     if result.error:
         return printable(f"✗ {result.source}: {result.error.message}")
-    pages = f"{amount(result.pages, 'page')}, " if result.pages else ""
+    pages = f"{count(result.pages, 'page')}, " if result.pages else ""
     if result.status == "unchanged":
         return printable(f"✓ {result.source}: unchanged, it was already here as “{result.title}”")
     words = {"added": "added", "replaced": "replaced by its new text"}
     note = f". {result.note}" if result.note else ""
-    return printable(f"✓ {result.title}: {words[result.status]}, {pages}{amount(result.passages, 'passage')}{note}")
+    return printable(f"✓ {result.title}: {words[result.status]}, {pages}{count(result.passages, 'passage')}{note}")
 
 
 def check_text(check: Check) -> str:

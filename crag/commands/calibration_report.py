@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import pairwise
 
+from crag import amounts
 from crag.calibration.proposal import measure, separation
 from crag.calibration.values import Calibration, Figures, Outcomes, Past, ProbeKind, Share
-from crag.reports import Json, amount
+from crag.reports import Json
 from crag.types import Thresholds
 
 CURVE = tuple(step / 10 for step in range(1, 10))
@@ -61,7 +62,7 @@ def _head(measured: Calibration) -> list[str]:
     where = f"“{measured.collection}”" if measured.collection else "the whole library"
     kinds = Counter(one.kind for one in measured.scored)
     told = ", ".join(f"{kinds[kind]} {words}" for kind, words in _KINDS.items() if kinds[kind])
-    return [f"{measured.grader} on {where}", f"{amount(len(measured.scored), 'question')}: {told}"]
+    return [f"{measured.grader} on {where}", f"{amounts.count(len(measured.scored), 'question')}: {told}"]
 
 
 def _distributions(measured: Calibration) -> list[str]:
@@ -119,6 +120,6 @@ def _past(past: Sequence[Past]) -> list[str]:
     changed = [one for one in past if one.changes]
     if not past:
         return ["No past question was judged by this grader here."]
-    lines = [f"{len(changed)} of the last {amount(len(past), 'question')} would go another way."]
+    lines = [f"{len(changed)} of the last {amounts.count(len(past), 'question')} would go another way."]
     lines += [f"  {one.then} → {one.now}: {one.question[:90]}" for one in changed[:_PAST_SHOWN]]
     return lines + ([f"  and {len(changed) - _PAST_SHOWN} more"] if len(changed) > _PAST_SHOWN else [])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from crag import reports
+from crag import amounts, reports
 from crag.assembly import Application
 from crag.commands.arguments import FAILED, OK, AddCommand, check_collection, check_known, text
 from crag.errors import BadRequest
@@ -29,7 +29,7 @@ def list_collections(application: Application, options: argparse.Namespace) -> i
     """Lists collections; renames and deletes them, and moves documents between them."""
     found = application.library.collections()
     lines = "\n".join(
-        f"{one.name}  ({reports.amount(one.sources, 'document')}, {reports.amount(one.passages, 'passage')})"
+        f"{one.name}  ({amounts.count(one.sources, 'document')}, {amounts.count(one.passages, 'passage')})"
         for one in found
     )
     finish(options.json, {"collections": [reports.collection(one) for one in found]}, lines)
@@ -58,7 +58,7 @@ def delete(application: Application, options: argparse.Namespace) -> int:
     held = len(application.library.sources(options.name))
     if held and not options.with_documents:
         raise BadRequest(
-            f"“{options.name}” holds {reports.amount(held, 'document')}; nothing was deleted.",
+            f"“{options.name}” holds {amounts.count(held, 'document')}; nothing was deleted.",
             "Move them, or add --with-documents to delete them, too.",
         )
     application.delete_collection(options.name)

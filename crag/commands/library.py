@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from textwrap import indent
 
-from crag import reports
+from crag import amounts, reports
 from crag.assembly import Application
 from crag.commands.arguments import OK, AddCommand, check_collection, check_known, count, text
 from crag.terminal import finish, print_json, say
@@ -33,7 +33,7 @@ def list_sources(application: Application, options: argparse.Namespace) -> int:
     if options.json:
         print_json({"sources": [reports.source(source) for source in sources]})
     for source in sources if not options.json else ():
-        passages = reports.amount(source.passages, "passage")
+        passages = amounts.count(source.passages, "passage")
         say(f"{source.id}  {source.title}  ({source.kind}, {source.collection}, {passages})")
     return OK
 

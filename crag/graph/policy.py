@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from crag.amounts import count, score
 from crag.types import Action, PolicyName, Thresholds, Verdict, VerdictWord
 
 
@@ -43,14 +44,14 @@ def _reason(policy: PolicyName, action: Action, verdicts: Sequence[Verdict], thr
     said = _said(verdicts)
     own = [verdict for verdict in verdicts if verdict.ruling is None]
     relevant = sum(verdict.word == "relevant" for verdict in verdicts)
-    passages = "passage" if len(verdicts) == 1 else "passages"
-    count = f"{relevant} of {len(verdicts)} {passages} {'is' if 1 in (relevant, len(verdicts)) else 'are'} relevant"
+    verb = "is" if 1 in (relevant, len(verdicts)) else "are"
+    counted = f"{relevant} of {count(len(verdicts), 'passage')} {verb} relevant"
     if said and (action == "incorrect" or (action == "correct" and not any(one.word == "relevant" for one in own))):
-        return f"{said}{count}: your documents {'answer' if action == 'correct' else 'do not answer'} this."
+        return f"{said}{counted}: your documents {'answer' if action == 'correct' else 'do not answer'} this."
     best = max((verdict.score for verdict in own if verdict.score is not None), default=None)
     if best is None:
         return f"{said}No verdict could be read, so every passage counts as ambiguous."
-    return said + _of_scores(policy, action, count, best, thresholds)
+    return said + _of_scores(policy, action, counted, best, thresholds)
 
 
 def _said(verdicts: Sequence[Verdict]) -> str:
@@ -60,13 +61,20 @@ def _said(verdicts: Sequence[Verdict]) -> str:
     return f"You {' and '.join(words)}. " if words else ""
 
 
-def _of_scores(policy: PolicyName, action: Action, count: str, best: float, thresholds: Thresholds) -> str:
+def _of_scores(policy: PolicyName, action: Action, counted: str, best: float, thresholds: Thresholds) -> str:
+    shown, lower, upper = _beside(best, thresholds), score(thresholds.lower), score(thresholds.upper)
     if action == "correct":
-        return f"{count}, best {best:.2f} ≥ {thresholds.upper:.2f}: your documents answer this."
+        return f"{counted}, best {shown} ≥ {upper}: your documents answer this."
     if action == "incorrect":
-        return f"{count}, best {best:.2f} < {thresholds.lower:.2f}: your documents do not answer this."
+        return f"{counted}, best {shown} < {lower}: your documents do not answer this."
     if policy == "any" and best >= thresholds.upper:
-        return f"{count}, and this policy wants all of them to be: documents and web together."
+        return f"{counted}, and this policy wants all of them to be: documents and web together."
     if best < thresholds.lower:
-        return f"{count}, best {best:.2f}, and some could not be judged: documents and web together."
-    return f"Best {best:.2f}, between {thresholds.lower:.2f} and {thresholds.upper:.2f}: documents and web together."
+        return f"{counted}, best {shown}, and some could not be judged: documents and web together."
+    return f"Best {shown}, between {lower} and {upper}: documents and web together."
+
+
+def _beside(best: float, thresholds: Thresholds) -> str:
+    """A score with as few decimals, two at least, as leave it on its side of the thresholds."""
+    rounded = (f"{best:.{decimals}f}" for decimals in (2, 3, 4))
+    return next((shown for shown in rounded if thresholds.word(float(shown)) == thresholds.word(best)), f"{best:g}")

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
+from crag.amounts import count
 from crag.errors import WebSearchFailed
 from crag.events import Noted, PassageGraded, PassagesFound, QueryWritten, WebQuerySent, WebSkipped
 from crag.graph.nodes import grade, node
@@ -98,7 +99,7 @@ def _read_pages(question: str, results: list[Passage], runtime: Runtime[Deps]) -
         return results
     read, unread = deps.pages.read(question, results, deps.stop)
     if unread:
-        pages = "1 page" if unread == 1 else f"{unread} pages"
+        pages = count(unread, "page")
         runtime.stream_writer(Noted(f"{pages} of the web could not be read; the short excerpt was used instead."))
     return read
 

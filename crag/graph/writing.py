@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from langgraph.runtime import Runtime
 
+from crag.amounts import count
 from crag.events import AnswerChecked, AnswerWritten, Event, Noted, PromptBuilt, TokensWritten
 from crag.graph.checking.citations import cite, drop_invalid_citations
 from crag.graph.checking.support import check_sentences, outcome
@@ -74,9 +75,8 @@ def _cut_note(usage: Usage, fit: PromptFit) -> str:
 def _tell_fit(fit: PromptFit, runtime: Runtime[Deps]) -> None:
     runtime.stream_writer(PromptBuilt(fit.tokens, fit.window, fit.left_out))
     if fit.left_out:
-        strips = "1 strip" if fit.left_out == 1 else f"{fit.left_out} strips"
         verb = "was" if fit.left_out == 1 else "were"
-        note = f"{strips} did not fit the window of {fit.window:,} tokens and {verb} left out."
+        note = f"{count(fit.left_out, 'strip')} did not fit the window of {fit.window:,} tokens and {verb} left out."
         runtime.stream_writer(Noted(note))
 
 

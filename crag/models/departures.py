@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from crag.amounts import count
 from crag.ledger import Ledger
 from crag.models.administration import InstalledModel
 from crag.models.choice import leaves_machine
@@ -45,8 +46,7 @@ class Route:
 
         def recorded(texts: list[str]) -> Any:
             size = sum(len(text) for text in texts)
-            count = "1 text" if len(texts) == 1 else f"{len(texts):,} texts"
-            self._record("embedding", f"{count} of {size:,} characters to {self.model}")
+            self._record("embedding", f"{count(len(texts), 'text')} of {size:,} characters to {self.model}")
             return embed(texts)
 
         return recorded if self.host else embed

@@ -25,7 +25,7 @@ _SETTINGS: dict[str, Callable[[Trace], str]] = {
     "Web search": lambda trace: words.WEB_MODES[trace.options.web][0],
     "Query for the web": lambda trace: words.REWRITES[trace.options.rewrite][0],
     "Whole web pages": lambda trace: "read" if trace.options.fetch_pages else "not read",
-    "Documents": lambda trace: markdown.label(trace.options.collection, 60) or "All documents",
+    "Documents": lambda trace: _documents(trace),
     "What you decided": lambda trace: _rulings(trace),
 }
 _COSTS: dict[str, Callable[[Trace], str]] = {
@@ -93,12 +93,18 @@ def _verdict(trace: Trace, key: tuple[str, ...]) -> str:
     return ":gray[not found]" if own is None else words.verdict_badge(trace.verdicts.get(own.id))
 
 
+def _documents(trace: Trace) -> str:
+    if chosen := trace.options.source_ids:
+        return f"Only {words.count(len(chosen), 'document')}"
+    return markdown.label(trace.options.collection, 60) or "All documents"
+
+
 def _thresholds(trace: Trace) -> str:
     held = trace.thresholds
     if held is None:
         return ""
     origin = words.threshold_origin(trace.options, calibrated=trace.calibrated)
-    return f"{held.lower:.2f} and {held.upper:.2f}, {origin}"
+    return f"{words.score(held.lower)} and {words.score(held.upper)}, {origin}"
 
 
 def _rulings(trace: Trace) -> str:

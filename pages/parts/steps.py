@@ -105,10 +105,9 @@ def graded_by(trace: Trace) -> str:
     held = trace.thresholds
     if held is None or not trace.grader or not trace.verdicts:
         return ""
-    return (
-        f"Graded by: {words.grader_label(trace.grader)} · relevant from {held.upper:.2f}, "
-        f"irrelevant below {held.lower:.2f} · {words.threshold_origin(trace.options, calibrated=trace.calibrated)}"
-    )
+    origin = words.threshold_origin(trace.options, calibrated=trace.calibrated)
+    upper, lower = words.score(held.upper), words.score(held.lower)
+    return f"Graded by: {words.grader_label(trace.grader)} · relevant from {upper}, irrelevant below {lower} · {origin}"
 
 
 def _count(step: Step, trace: Trace) -> str:

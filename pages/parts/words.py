@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from crag.amounts import count as count
+from crag.amounts import score as score
 from crag.events import Node
 from crag.types import (
     Action,
@@ -179,12 +181,6 @@ def grey(text: str) -> str:
     return f":small[:gray[{text}]]" if text else ""
 
 
-def score(value: float) -> str:
-    """A score or threshold: two decimals, and more where two would not tell it, as in 0.999."""
-    short = f"{value:.2f}"
-    return short if float(short) == value else f"{value:g}"
-
-
 def duration(seconds: float) -> str:
     """A time as people say it: 18 ms, 1.9 s, 1 min 22 s."""
     if seconds < 0.1:
@@ -193,11 +189,6 @@ def duration(seconds: float) -> str:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s"
-
-
-def count(number: int, singular: str, plural: str = "") -> str:
-    """A number with its noun: 1 passage, 1,284 passages."""
-    return f"{number:,} {singular if number == 1 else plural or f'{singular}s'}"
 
 
 def size(amount: int) -> str:

@@ -55,3 +55,17 @@ def test_action_and_route(policy, scores, action, wants_web):
 )
 def test_the_reason_holds_the_figures(policy, scores, reason):
     assert decide(policy, verdicts(*scores), THRESHOLDS).reason.startswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("thresholds", "score", "reason"),
+    [
+        (Thresholds(0.3, 0.999), 0.9985, "Best 0.9985, between 0.30 and 0.999: documents and web together."),
+        (Thresholds(0.3, 0.7), 0.6996, "Best 0.6996, between 0.30 and 0.70: documents and web together."),
+        (Thresholds(0.3, 0.7), 0.2999, "0 of 1 passage is relevant, best 0.2999 < 0.30"),
+        (Thresholds(0.3, 0.7), 0.7049, "1 of 1 passage is relevant, best 0.70 ≥ 0.70"),
+    ],
+)
+def test_a_figure_stands_on_the_side_of_a_threshold_where_it_is(thresholds, score, reason):
+    verdict = Verdict(1, thresholds.word(score), score, "")
+    assert decide("paper", [verdict], thresholds).reason.startswith(reason)
