@@ -117,6 +117,7 @@ def passage_rows(corpus: Corpus, name: str) -> Iterator[Row]:
                 [corpus.readings[index] for index, _ in found],
                 [cosine for _, cosine in found],
                 [corpus.nearest(index, vector) for index, _ in found],
+                [str(index) for index, _ in found],
             )
             for (index, _), measured in zip(found, features, strict=True):
                 right = asked["answerable"] and corpus.passages[index]["id"] == asked["passage_id"]
@@ -151,7 +152,8 @@ def _judged(source: str, question: Question, given: list[dict[str, Any]], *, hel
     readings = [read_text(row["passage"]) for row in given]
     nearest = [max(sentence_cosines(question, reading), default=0.0) for reading in readings]
     wholes = sentence_cosines(question, read_units(row["passage"] for row in given))
-    features = measure_passages(question, readings, wholes, nearest)
+    sources = [str(number) for number, _ in enumerate(given)]
+    features = measure_passages(question, readings, wholes, nearest, sources)
     for row, measured in zip(given, features, strict=True):
         right = held and row["relevant"]
         yield Row(source, f"{source} {question.text}", question.foreign, measured, right, held, answerable=held)

@@ -1,6 +1,7 @@
 """What the passages of one question say alike: an answer recurs in several of them, other things do not.
 
-The same votes of redundant passages decide in question answering over the web (Dumais et al., SIGIR 2002).
+The same votes of redundant passages decide in question answering over the web (Dumais et al., SIGIR 2002). Only what
+other documents say is a vote: the passages of one document share its words whatever is asked.
 """
 
 from __future__ import annotations
@@ -13,21 +14,23 @@ from crag.questions import Question
 
 _BEST_CANDIDATES = 2  # such as first and last name
 _BEST_TERMS = 3
+_FEWEST_SOURCES = 3  # two may say the same by chance
 Weighted = Mapping[str, float]
 
 
-def agreeing_candidates(question: Question, found: Sequence[frozenset[str]]) -> list[float]:
+def agreeing_candidates(question: Question, found: Sequence[frozenset[str]], sources: Sequence[str]) -> list[float]:
     """For each passage, given its candidates: the share of the others that also hold the two they agree on most.
 
-    Weighted by rarity in the library, so that what stands everywhere counts little. 0 for a passage alone.
+    Weighted by rarity in the library, so that what stands everywhere counts little. Others are those of other
+    `sources`; 0 for all where there are few.
     """
     weights = _rarity(question, found)
-    return _votes([dict.fromkeys(own, 1.0) for own in found], weights, _BEST_CANDIDATES)
+    return _votes([dict.fromkeys(own, 1.0) for own in found], sources, weights, _BEST_CANDIDATES)
 
 
-def agreeing_terms(question: Question, near: Sequence[Weighted]) -> list[float]:
+def agreeing_terms(question: Question, near: Sequence[Weighted], sources: Sequence[str]) -> list[float]:
     """For each passage, given its terms and how near the question's words each stands (0..1): the same for terms."""
-    return _votes(near, _rarity(question, near), _BEST_TERMS)
+    return _votes(near, sources, _rarity(question, near), _BEST_TERMS)
 
 
 def compared(values: Sequence[float]) -> tuple[list[float], list[float], list[float]]:
@@ -43,17 +46,25 @@ def _rarity(question: Question, held: Sequence[frozenset[str] | Weighted]) -> di
     return {term: weight / question.unseen for term, weight in question.statistics.idf(shared).items()}
 
 
-def _votes(held: Sequence[Weighted], weights: Weighted, most: int) -> list[float]:
-    """The mean over the `most` strongest of: own nearness × mean nearness in the other passages × weight."""
-    totals: dict[str, float] = defaultdict(float)
-    for own in held:
+def _votes(held: Sequence[Weighted], sources: Sequence[str], weights: Weighted, most: int) -> list[float]:
+    """The mean over the `most` strongest of: own nearness × mean nearness in the other sources × weight."""
+    passages = Counter(sources)
+    if len(passages) < _FEWEST_SOURCES:
+        return [0.0] * len(held)
+    everywhere: dict[str, float] = defaultdict(float)
+    within: dict[tuple[str, str], float] = defaultdict(float)
+    for own, source in zip(held, sources, strict=True):
         for term in own.keys() & weights.keys():
-            totals[term] += own[term]
-    others = max(1, len(held) - 1)
+            everywhere[term] += own[term]
+            within[source, term] += own[term]
     votes = []
-    for own in held:
+    for own, source in zip(held, sources, strict=True):
+        others = len(held) - passages[source]
         strong = sorted(
-            (own[term] * (totals[term] - own[term]) / others * weights[term] for term in own.keys() & weights.keys()),
+            (
+                own[term] * (everywhere[term] - within[source, term]) / others * weights[term]
+                for term in own.keys() & weights.keys()
+            ),
             reverse=True,
         )
         votes.append(sum(strong[:most]) / most)

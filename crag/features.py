@@ -53,15 +53,20 @@ def read_units(units: Iterable[str], around: str = "") -> Reading:
 
 
 def measure_passages(
-    question: Question, readings: Sequence[Reading], cosines: Sequence[float], nearest: Sequence[float]
+    question: Question,
+    readings: Sequence[Reading],
+    cosines: Sequence[float],
+    nearest: Sequence[float],
+    sources: Sequence[str],
 ) -> list[list[float]]:
     """The features of every passage of one question, in the order of `FEATURES["passage"]`.
 
-    `cosines` are the nearness of each whole passage to the question, `nearest` that of its nearest sentence.
+    `cosines` are the nearness of each whole passage to the question, `nearest` that of its nearest sentence; `sources`
+    names the document of each.
     """
     found = [[candidates(question, text) for text in reading.sentences] for reading in readings]
-    votes = agreeing_candidates(question, [frozenset[str]().union(*units) for units in found])
-    recurring = agreeing_terms(question, [_nearness(question, reading) for reading in readings])
+    votes = agreeing_candidates(question, [frozenset[str]().union(*units) for units in found], sources)
+    recurring = agreeing_terms(question, [_nearness(question, reading) for reading in readings], sources)
     shared = zip(*compared(votes), *compared(recurring), strict=True)
     alone = (_measure_alone(question, reading) for reading in readings)
     return [

@@ -69,16 +69,21 @@ def _logistic(odds: float) -> float:
     return 1 / (1 + math.exp(-odds))
 
 
-def score_passages(question: Question, passages: Sequence[tuple[str, Reading]], embedder: Embedder) -> list[float]:
+def score_passages(
+    question: Question, passages: Sequence[tuple[str, Reading]], embedder: Embedder, sources: Sequence[str] = ()
+) -> list[float]:
     """How likely each passage, as (text, reading), is to hold the answer, in 0..1. Raises `ModelFault`.
 
-    They are judged together: what several of them say next to the question's words is likely the answer.
+    They are judged together: what several documents say next to the question's words is likely the answer. `sources`
+    names the document of each passage; without it all are of one.
     """
     readings = [reading for _, reading in passages]
     wholes = _cosines(question, [text for text, _ in passages], embedder)
     inner = iter(_cosines(question, [text for reading in readings for text in reading.sentences], embedder))
     nearest = [max([next(inner) for _ in reading.sentences], default=0.0) for reading in readings]
-    return [passage_probability(question, row) for row in measure_passages(question, readings, wholes, nearest)]
+    of_one = [""] * len(readings)
+    rows = measure_passages(question, readings, wholes, nearest, sources or of_one)
+    return [passage_probability(question, row) for row in rows]
 
 
 def score_sentences(question: Question, reading: Reading, embedder: Embedder) -> list[float]:

@@ -16,7 +16,7 @@ from crag.types import Grade, Passage, Thresholds
 class BuiltinGrader:
     """Scores a passage by the words, names and kind of answer a question asks for, and by nearness of meaning.
 
-    Passages are judged together, for what several of them say is likely the answer. It was fitted with the built-in
+    Passages are judged together, for what several documents say is likely the answer. It was fitted with the built-in
     embedder; another one shifts the scores.
     """
 
@@ -42,7 +42,8 @@ class BuiltinGrader:
         asked = read_question(question, self._statistics)
         readings = [read_text(passage.text, f"{passage.title} {passage.heading}") for passage in passages]
         texts = [passage.text for passage in passages]
-        scores = score_passages(asked, list(zip(texts, readings, strict=True)), self._embedder)
+        sources = [passage.source_id or passage.location or str(passage.id) for passage in passages]
+        scores = score_passages(asked, list(zip(texts, readings, strict=True)), self._embedder, sources)
         for index, (score, reading) in enumerate(zip(scores, readings, strict=True)):
             stop.check()
             yield index, Grade(score, explain(asked, reading))

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from crag.errors import Stopped
@@ -99,6 +101,21 @@ def test_what_other_passages_say_too_counts(embedder: Embedder) -> None:
     other = "The Halden cup is sailed each summer around Norway."
     *agreeing, alone = (one.score or 0.0 for one in grade(embedder, question, (*same, other)))
     assert min(agreeing) > alone
+
+
+def test_the_passages_of_one_document_are_no_witnesses_for_each_other(embedder: Embedder) -> None:
+    question = "Who won the Halden cup?"
+    texts = (
+        "The Halden cup was won by Clara Moor after a long race.",
+        "Clara Moor is the winner of this year's Halden cup.",
+        "In the Halden cup the boats of Clara Moor came first.",
+        "The Halden cup is sailed each summer around Norway.",
+    )
+    grader = BuiltinGrader(embedder, CountedTerms(texts))
+    of_one = [replace(passage, source_id="one") for passage in passages(texts)]
+    together = [grade.score for _, grade in grader.grade(question, of_one, Stop())]
+    alone = [next(grader.grade(question, [passage], Stop()))[1].score for passage in of_one]
+    assert together == alone
 
 
 def test_one_passage_is_graded_by_itself(embedder: Embedder) -> None:
