@@ -374,6 +374,12 @@ def test_arguments_that_are_no_text_are_read_as_far_as_they_go(crag, option):
     assert document["error"]["code"] in ("unknown_model", "not_found", "bad_request")
 
 
+def test_a_line_to_grade_that_cannot_be_read_is_named_as_an_editor_counts(crag, tmp_path):
+    (tmp_path / "pairs.jsonl").write_text('{"question": "q", "passage": "p"}\n\n{"question": "q"}\n')
+    code, document = crag("grade", str(tmp_path / "pairs.jsonl"), "--model", "builtin")
+    assert (code, document["error"]["message"].partition(":")[0]) == (1, "Line 3")
+
+
 def test_lines_to_grade_may_hold_any_text(crag, tmp_path):
     row = json.dumps({"question": "q\u2028q", "passage": "p\x85p"}, ensure_ascii=False)
     (tmp_path / "pairs.jsonl").write_text(f"\ufeff{row}\n{row}\n", encoding="utf-8")

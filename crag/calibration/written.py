@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from typing import Any
 
 from crag.calibration.sampling import Drawn
 from crag.prompts import compose
 from crag.protocols import ChatModel
+from crag.replies import first_object, without_thoughts
 from crag.stopping import Stop
 
 SCHEMA: dict[str, Any] = {
@@ -42,10 +42,6 @@ class QuestionWriter:
 
 def read_questions(reply: str) -> Written | None:
     """The questions in a model's reply, which may stand amid prose or in a block of code."""
-    start, end = reply.find("{"), reply.rfind("}")
-    try:
-        found = json.loads(reply[start : end + 1])
-        questions = [" ".join(str(found[name]).split())[:_LONGEST] for name in ("answered", "unanswered")]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return None
+    found = first_object(without_thoughts(reply)) or {}
+    questions = [" ".join(str(found.get(name) or "").split())[:_LONGEST] for name in ("answered", "unanswered")]
     return Written(*questions) if all(questions) and questions[0] != questions[1] else None

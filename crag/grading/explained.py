@@ -9,12 +9,13 @@ from typing import Any
 from crag.errors import ModelFault
 from crag.grading.parallel import in_parallel
 from crag.grading.reasons import find_sentence, quoted, shortened, unjudged, unreadable
-from crag.grading.replies import ask_twice, first_object, judging, passage_block, question_block, without_thoughts
+from crag.grading.replies import ask_twice, judging, passage_block, question_block
 from crag.grading.room import clip, room_for_text
 from crag.grading.verdict_words import read_score
 from crag.prompts import load
 from crag.prompts.language import detect
 from crag.protocols import ChatModel
+from crag.replies import first_object, without_thoughts
 from crag.stopping import Stop
 from crag.types import Grade, Passage, Thresholds
 

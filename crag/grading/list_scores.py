@@ -12,18 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from crag.grading.parallel import in_parallel
-from crag.grading.replies import (
-    add_usage,
-    ask_again,
-    first_object,
-    judging,
-    passage_block,
-    without_thoughts,
-)
+from crag.grading.replies import add_usage, ask_again, judging, passage_block
 from crag.grading.room import clip, room_for_text
 from crag.prompts import load
 from crag.prompts.language import detect
 from crag.protocols import ChatModel
+from crag.replies import first_object, without_thoughts
 from crag.stopping import Stop
 from crag.types import Passage, Usage
 

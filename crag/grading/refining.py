@@ -9,7 +9,7 @@ from crag.errors import ModelFault
 from crag.grading.list_scores import Item, score_list
 from crag.grading.parallel import in_parallel
 from crag.grading.reasons import raise_unless_passing
-from crag.grading.replies import ask_twice, first_object, judging, passage_block, question_block, without_thoughts
+from crag.grading.replies import ask_twice, judging, passage_block, question_block
 from crag.grading.room import clip, room_for_text
 from crag.grading.score import ask_yes_or_no
 from crag.grading.strips import cut, keep_best
@@ -18,6 +18,7 @@ from crag.prompts import load
 from crag.prompts.language import detect
 from crag.protocols import ChatModel
 from crag.questions import read_question
+from crag.replies import first_object, without_thoughts
 from crag.scoring import CountedTerms
 from crag.stopping import Stop
 from crag.types import Passage, Strip

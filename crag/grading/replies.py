@@ -1,10 +1,9 @@
-"""How language models are given passages and asked for JSON, and how their replies are read."""
+"""How language models are given passages and asked for JSON, and asked again."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -74,23 +73,3 @@ def add_usage(one: Usage, other: Usage) -> Usage:
 
 def _sum(one: int | None, other: int | None) -> int | None:
     return None if one is None and other is None else (one or 0) + (other or 0)
-
-
-def without_thoughts(reply: str) -> str:
-    """The reply without what a reasoning model thought aloud."""
-    return re.sub(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|$)", "", reply, flags=re.DOTALL).strip()
-
-
-def first_object(text: str) -> dict[str, Any] | None:
-    """The first JSON object in a text, bare or inside prose or a code block; None when there is none."""
-    if text.startswith("["):
-        return None
-    decoder = json.JSONDecoder()
-    for brace in re.finditer(r"\{", text[:20_000]):
-        try:
-            found, _ = decoder.raw_decode(text, brace.start())
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(found, dict):
-            return found
-    return None

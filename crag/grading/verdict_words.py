@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import re
 
-from crag.grading.replies import first_object, without_thoughts
 from crag.protocols import FirstToken
+from crag.replies import first_object, without_thoughts
 
 _SCORES = {
     "yes": 1.0, "relevant": 1.0, "true": 1.0, "correct": 1.0, "예": 1.0, "네": 1.0, "是": 1.0, "是的": 1.0,

@@ -12,7 +12,7 @@ import pytest
 
 from crag.calibration.cloze import make_question, telling_sentences
 from crag.calibration.probes import ProbeMaker
-from crag.calibration.written import QuestionWriter, read_questions
+from crag.calibration.written import QuestionWriter, Written, read_questions
 from crag.errors import Stopped
 from crag.language import terms
 from crag.library import Library
@@ -144,6 +144,13 @@ def test_a_model_writes_both_questions_where_there_is_one(library):
 )
 def test_a_reply_without_questions_is_none(reply):
     assert read_questions(reply) is None
+
+
+def test_questions_are_read_amid_thoughts_and_prose():
+    found = read_questions(
+        '<think>{one}, or {two}?</think>Here: {"answered": "A?", "unanswered": "B?"} Is that {fine}?'
+    )
+    assert found == Written("A?", "B?")
 
 
 def test_where_a_model_writes_none_the_rules_do(library):

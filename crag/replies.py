@@ -1,0 +1,27 @@
+"""How JSON is read out of what a language model said, amid thoughts, prose and blocks of code."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+
+def without_thoughts(reply: str) -> str:
+    """The reply without what a reasoning model thought aloud."""
+    return re.sub(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|$)", "", reply, flags=re.DOTALL).strip()
+
+
+def first_object(text: str) -> dict[str, Any] | None:
+    """The first JSON object in a text, bare or inside prose or a code block; None when there is none."""
+    if text.startswith("["):
+        return None
+    decoder = json.JSONDecoder()
+    for brace in re.finditer(r"\{", text[:20_000]):
+        try:
+            found, _ = decoder.raw_decode(text, brace.start())
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(found, dict):
+            return found
+    return None
