@@ -78,7 +78,10 @@ class Calibrator:
         )
 
     def save(self, measured: Calibration, thresholds: Thresholds | None = None) -> Thresholds:
-        """Has its grader judge by these thresholds from now on, or by those proposed. Raises `BadRequest` for none."""
+        """Has its grader judge by these thresholds from now on, or by those proposed.
+
+        Raises `BadRequest` for none, `NotFound` when the collection is gone.
+        """
         chosen = thresholds or measured.proposal.thresholds
         if chosen is None:
             raise BadRequest("No thresholds could be proposed, so none were kept.", " ".join(measured.proposal.remarks))
@@ -108,7 +111,7 @@ class Calibrator:
         self._rows.follow_collection(name, new_name)
 
     def forget_collection(self, name: str) -> None:
-        """Forgets the thresholds of a collection that is deleted."""
+        """Forgets the thresholds and rulings of a collection that is deleted."""
         self._rows.forget_collection(name)
 
     def _probes(self, equipment: Equipment, options: RunOptions, plan: Plan, count: int, stop: Stop) -> Iterator[Probe]:

@@ -12,7 +12,8 @@ from sqlalchemy.dialects.sqlite import insert
 
 from crag.calibration.values import Calibration, Kept
 from crag.database import Database
-from crag.database.tables import calibrations, rulings
+from crag.database.tables import calibrations, collections, rulings
+from crag.errors import NotFound
 from crag.types import Passage, Thresholds
 
 Label = tuple[Passage, bool]
@@ -25,7 +26,10 @@ class CalibrationRows:
         self._database = database
 
     def save(self, collection: str, grader: str, thresholds: Thresholds, measured: Calibration | None) -> None:
-        """Keeps thresholds in place of earlier ones, with the measurement behind them."""
+        """Keeps thresholds in place of earlier ones, with the measurement behind them.
+
+        Raises `NotFound` when the collection is gone, or has another name now.
+        """
         values = {
             "lower": thresholds.lower,
             "upper": thresholds.upper,
@@ -34,6 +38,9 @@ class CalibrationRows:
         }
         row = insert(calibrations).values(collection=collection, grader=grader, **values)
         with self._database.write() as connection:
+            named = select(collections.c.name).where(collections.c.name == collection)
+            if collection and connection.execute(named).first() is None:
+                raise NotFound(f"There is no collection “{collection}” any more.", "Measure again.")
             connection.execute(row.on_conflict_do_update(index_elements=["collection", "grader"], set_=values))
 
     def load(self, collection: str, grader: str) -> Thresholds | None:
@@ -61,9 +68,10 @@ class CalibrationRows:
                 connection.execute(update(table).where(table.c.collection == name).values(collection=new_name))
 
     def forget_collection(self, name: str) -> None:
-        """Forgets the thresholds of a collection that is deleted."""
+        """Forgets the thresholds of a collection that is deleted, and what people ruled on its passages."""
         with self._database.write() as connection:
-            connection.execute(delete(calibrations).where(calibrations.c.collection == name))
+            for table in (calibrations, rulings):
+                connection.execute(delete(table).where(table.c.collection == name))
 
     def labels(self, collection: str) -> dict[str, list[Label]]:
         """By question the passages that people ruled on, the last ruling on each, and whether they are to be used."""

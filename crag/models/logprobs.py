@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 
@@ -16,7 +17,8 @@ def read_alternatives(told: Any) -> dict[str, float]:
     if not isinstance(entries, list) or not entries:
         return {}
     first = entries[0]
-    found = [first, *(_field(first, "top_logprobs") or [])]
+    likeliest = _field(first, "top_logprobs")
+    found = [first, *(likeliest if isinstance(likeliest, list) else [])]
     pairs = [(_field(entry, "token"), _field(entry, "logprob")) for entry in found]
     return {token: value for token, value in pairs if isinstance(token, str) and _is_logarithm(value)}
 
@@ -26,4 +28,5 @@ def _field(entry: Any, name: str) -> Any:
 
 
 def _is_logarithm(value: Any) -> bool:
-    return isinstance(value, float | int) and not math.isnan(value) and value <= 0
+    """No NaN, and no integer beyond all floats, which JSON can hold too."""
+    return isinstance(value, float | int) and (value == -math.inf or -sys.float_info.max <= value <= 0)

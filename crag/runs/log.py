@@ -6,6 +6,7 @@ import logging
 import queue
 import threading
 from collections.abc import Iterable
+from typing import Any
 
 from sqlalchemy import insert, select
 
@@ -87,7 +88,7 @@ class EventLog:
 
     def _write(self, group: Iterable[tuple[str, int, Event]]) -> None:
         try:
-            rows = [{"run_id": run, "number": number, "body": encode(event).decode()} for run, number, event in group]
+            rows = [row for item in group if (row := _row(*item))]
             if not rows:
                 return
             with self._database.write() as connection:
@@ -100,3 +101,12 @@ class EventLog:
             _log.error("Events of a run could not be kept: %s", fault.message)
         except Exception:  # noqa: BLE001 — the writer must outlive whatever one event does: everybody waits for it
             _log.exception("Events of a run could not be kept")
+
+
+def _row(run_id: str, number: int, event: Event) -> dict[str, Any] | None:
+    """The event as it is kept; None, and logged, for one that cannot be, which must cost no other its place."""
+    try:
+        return {"run_id": run_id, "number": number, "body": encode(event).decode()}
+    except ValueError:
+        _log.exception("An event of a run cannot be kept")
+        return None

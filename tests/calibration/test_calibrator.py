@@ -12,7 +12,7 @@ from crag.calibration import Plan
 from crag.calibration.given import read_given
 from crag.calibration.values import Given
 from crag.database.tables import rulings
-from crag.errors import BadRequest, Stopped
+from crag.errors import BadRequest, NotFound, Stopped
 from crag.stopping import Stop
 from crag.types import Progress, RunOptions, Thresholds
 
@@ -103,6 +103,16 @@ def test_thresholds_follow_a_renamed_collection_and_go_with_a_deleted_one(home):
     assert home.calibration._rows.labels("Places")
     home.delete_collection("Places")
     assert home.calibration.all() == []
+    assert not home.calibration._rows.labels("Places")
+
+
+def test_thresholds_of_a_collection_that_was_renamed_meanwhile_are_refused(home):
+    measured = home.calibration.run(replace(OPTIONS, collection="Towns"), Plan([Given(BRIDGE, True)]))
+    home.rename_collection("Towns", "Places")
+    with pytest.raises(NotFound, match="no collection “Towns” any more"):
+        home.calibration.save(measured, Thresholds(0.1, 0.2))
+    home.rename_collection("Places", "Towns")
+    assert home.calibration.save(measured, Thresholds(0.1, 0.2)) == Thresholds(0.1, 0.2)
 
 
 def test_forgetting_goes_back_to_the_graders_own(home):

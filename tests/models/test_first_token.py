@@ -122,7 +122,19 @@ def test_a_model_that_refuses_to_tell_is_asked_plainly_from_then_on(monkeypatch:
 
 @pytest.mark.parametrize(
     "told",
-    [None, [], {}, {"content": None}, {"content": []}, "yes", [None], [{"token": 3, "logprob": "x"}], [{"token": "a"}]],
+    [
+        None,
+        [],
+        {},
+        {"content": None},
+        {"content": []},
+        "yes",
+        [None],
+        [{"token": 3, "logprob": "x"}],
+        [{"token": "a"}],
+        [{"token": "a", "logprob": -(10**400), "top_logprobs": 5}],
+        [{"token": "a", "logprob": 10**400}],
+    ],
 )
 def test_what_is_not_a_list_of_tokens_tells_nothing(told: Any) -> None:
     assert read_alternatives(told) == {}

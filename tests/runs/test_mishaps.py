@@ -179,3 +179,14 @@ def test_a_strangers_state_makes_no_objects_but_ours(unsure):
         connection.execute("UPDATE checkpoints SET type = 'json', checkpoint = ?", (json.dumps(made).encode(),))
     connection.close()
     assert wait(unsure().runs.answer_consent(run.id, "finals")).error_code == "not_found"
+
+
+def test_an_event_that_cannot_be_kept_costs_no_other_its_place(house):
+    home = house()
+    home.writer.reply = lambda knowledge: ["One ", "t\ud800wo ", "three."]
+    run = ask(home)
+    wait(run)
+    home.close()
+    again = house().runs.trace(run.id)
+    assert [step.node for step in again.steps][-1] == "check_answer"
+    assert again.verdicts.keys() == {1, 2}
