@@ -32,7 +32,7 @@ _SAMPLES = 500
 _TRUST = (2.5, 97.5)
 
 
-def propose(scored: Sequence[Scored], own: Thresholds, precision: float = PRECISION, lost: float = LOST) -> Proposal:
+def propose(scored: Sequence[Scored], own: Thresholds) -> Proposal:
     """The thresholds of the rule above, or none where there are too few questions or their scores tell nothing."""
     import numpy as np
 
@@ -43,8 +43,8 @@ def propose(scored: Sequence[Scored], own: Thresholds, precision: float = PRECIS
     kept, passed = _reaching(answered, grid), _reaching(unanswered, grid)
     error = np.sqrt(kept * (1 - kept) / answered.size + passed * (1 - passed) / unanswered.size)
     between = _between(grid, kept - passed, error, (own.lower + own.upper) / 2)
-    upper, remark = _upper(answered, unanswered, between, precision)
-    lower = max(at for at in range(between + 1) if 1 - kept[at] <= lost)
+    upper, remark = _upper(answered, unanswered, between)
+    lower = max(at for at in range(between + 1) if 1 - kept[at] <= LOST)
     remarks = [remark] if remark else []
     if passed[lower] == 1:
         remarks.append("No question without an answer lies below the lower threshold: hardly any will be refused.")
@@ -70,6 +70,15 @@ def measure(scored: Sequence[Scored], thresholds: Thresholds) -> Figures:
         _precision(answered >= thresholds.upper, unanswered >= thresholds.upper),
         _precision(unanswered < thresholds.lower, answered < thresholds.lower),
     )
+
+
+def histogram(scored: Sequence[Scored], bins: int) -> tuple[list[int], list[int]]:
+    """How many answerable and how many unanswerable questions scored within each of `bins` equal parts of 0..1."""
+    import numpy as np
+
+    places = (np.minimum((scores * bins).astype(int), bins - 1) for scores in split(scored))
+    answered, unanswered = (np.bincount(own, minlength=bins).tolist() for own in places)
+    return answered, unanswered
 
 
 def separation(scored: Sequence[Scored]) -> float | None:
@@ -109,7 +118,7 @@ def _between(grid: Floats, gain: Floats, error: Floats, middle: float) -> int:
     return min(as_good, key=lambda at: abs(float(grid[at]) - middle))
 
 
-def _upper(answered: Floats, unanswered: Floats, between: int, wanted: float) -> tuple[int, str]:
+def _upper(answered: Floats, unanswered: Floats, between: int) -> tuple[int, str]:
     """Where on the grid the upper threshold lies, and what is to be said where none is as precise as wanted."""
     import numpy as np
 
@@ -120,12 +129,12 @@ def _upper(answered: Floats, unanswered: Floats, between: int, wanted: float) ->
         spread = np.sqrt((1 - kept) / (kept * answered.size) + (1 - passed) / (passed * unanswered.size))
         error = np.nan_to_num(precision * (1 - precision) * spread)
     usable = [at for at in range(between, len(grid)) if kept[at] >= _LEAST_REACHED] or [between]
-    if precise := [at for at in usable if precision[at] >= wanted]:
+    if precise := [at for at in usable if precision[at] >= PRECISION]:
         return precise[0], ""
     best = max(usable, key=lambda at: float(precision[at]))
     chosen = next(at for at in usable if precision[at] >= precision[best] - error[best])
     return chosen, (
-        f"No score that a quarter of the answered questions reach is {wanted:.0%} precise. The upper threshold is the"
+        f"No score that a quarter of the answered questions reach is {PRECISION:.0%} precise. The upper threshold is the"
         f" lowest that is about as precise as any, {precision[chosen]:.0%}."
     )
 

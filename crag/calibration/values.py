@@ -84,7 +84,7 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Thresholds in use for a grader on a collection; `n` questions were behind them (0: set by hand)."""
+    """Thresholds in use for a grader on a collection; `n` questions were behind them."""
 
     collection: str
     grader: str

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
-from itertools import pairwise
 
 from crag import amounts
-from crag.calibration.proposal import measure, separation
+from crag.calibration.proposal import histogram, measure, separation
 from crag.calibration.values import Calibration, Figures, Outcomes, Past, ProbeKind, Share
 from crag.reports import Json
 from crag.types import Thresholds
@@ -23,6 +22,7 @@ _KINDS: dict[ProbeKind, str] = {
     "ruling": "ruled on by you",
 }
 _BAR = 24
+_TENTHS = 10
 _PAST_SHOWN = 10
 
 
@@ -67,19 +67,12 @@ def _head(measured: Calibration) -> list[str]:
 
 def _distributions(measured: Calibration) -> list[str]:
     """Ten lines: how many questions of either kind scored within each tenth."""
-    edges = [*(step / 10 for step in range(10)), 1.01]
-    counts = [
-        [
-            sum(low <= one.score < high for one in measured.scored if one.answerable is kind)
-            for low, high in pairwise(edges)
-        ]
-        for kind in (True, False)
-    ]
-    most = max(1, *counts[0], *counts[1])
-    rows = zip(edges, *counts, strict=False)
+    answered, unanswered = histogram(measured.scored, _TENTHS)
+    most = max(1, *answered, *unanswered)
+    rows = enumerate(zip(answered, unanswered, strict=True))
     return [f"{'best score':<11}{'answered':<{_BAR + 6}}not answered"] + [
-        f"{low:.1f}–{low + 0.1:.1f}    {_bar(answered, most)}{_bar(unanswered, most)}".rstrip()
-        for low, answered, unanswered in rows
+        f"{at / 10:.1f}–{(at + 1) / 10:.1f}    {_bar(above, most)}{_bar(below, most)}".rstrip()
+        for at, (above, below) in rows
     ]
 
 

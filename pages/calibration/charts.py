@@ -7,13 +7,14 @@ from typing import Any
 
 import streamlit as st
 
+from crag.calibration.proposal import histogram
 from crag.calibration.values import Scored
 from crag.types import Thresholds
 from pages.parts import words
 
 _BINS = 20
 _HEIGHT = 320
-_KINDS = {True: "answered", False: "not answered"}
+_KINDS = ["answered", "not answered"]
 _COLOURS = ["#1d9a63", "#cf3f52"]  # 3:1 at least on either theme's background
 _RULE = "#717d8d"  # read on either background
 _SHARE = {"field": "share", "type": "quantitative", "title": "share of its kind"}
@@ -27,21 +28,16 @@ def draw(scored: Sequence[Scored], thresholds: Thresholds) -> None:
 def _bars(scored: Sequence[Scored]) -> list[dict[str, Any]]:
     """The share of either kind within each twentieth of the scores; below 0 for those without an answer."""
     bars = []
-    for answerable, name in _KINDS.items():
-        scores = [one.score for one in scored if one.answerable is answerable]
-        counts = [0] * _BINS
-        for score in scores:
-            counts[min(_BINS - 1, int(score * _BINS))] += 1
+    for name, sign, counts in zip(_KINDS, (1, -1), histogram(scored, _BINS), strict=True):
+        total = max(1, sum(counts))
         for at, count in enumerate(counts):
-            share = count / len(scores) if scores else 0.0
-            signed = share if answerable else -share
-            bars.append({"from": at / _BINS, "to": (at + 1) / _BINS, "share": signed, "questions": count, "kind": name})
+            share = sign * count / total
+            bars.append({"from": at / _BINS, "to": (at + 1) / _BINS, "share": share, "questions": count, "kind": name})
     return bars
 
 
 def _spec(bars: list[dict[str, Any]], thresholds: Thresholds) -> dict[str, Any]:
     score = {"title": "best score of a question's passages", "scale": {"domain": [0, 1]}}
-    names = [*_KINDS.values()]
     return {
         "layer": [
             {
@@ -54,7 +50,7 @@ def _spec(bars: list[dict[str, Any]], thresholds: Thresholds) -> dict[str, Any]:
                     "color": {
                         "field": "kind",
                         "type": "nominal",
-                        "scale": {"domain": names, "range": _COLOURS},
+                        "scale": {"domain": _KINDS, "range": _COLOURS},
                         "legend": {"title": None, "orient": "top"},
                     },
                     "tooltip": [{"field": "kind"}, {"field": "questions"}, {"field": "from", "title": "score from"}],
