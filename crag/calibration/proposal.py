@@ -134,8 +134,8 @@ def _upper(answered: Floats, unanswered: Floats, between: int) -> tuple[int, str
     best = max(usable, key=lambda at: float(precision[at]))
     chosen = next(at for at in usable if precision[at] >= precision[best] - error[best])
     return chosen, (
-        f"No score that a quarter of the answered questions reach is {PRECISION:.0%} precise. The upper threshold is the"
-        f" lowest that is about as precise as any, {precision[chosen]:.0%}."
+        f"No score that a quarter of the answered questions reach is {PRECISION:.0%} precise. The upper threshold is"
+        f" the lowest that is about as precise as any, {precision[chosen]:.0%}."
     )
 
 
