@@ -82,10 +82,17 @@ def _tell_fit(fit: PromptFit, runtime: Runtime[Deps]) -> None:
 
 def _refuse(state: State, runtime: Runtime[Deps], note: str = "") -> State:
     passages, web = len(state.get("passages", ())), len(state.get("web_passages", ()))
-    language = detect(state["question"])
-    name = "refusal_web" if web else {0: "refusal_empty", 1: "refusal_one"}.get(passages, "refusal")
-    text = fill(load(name, language), passages=str(passages), web=str(web))
+    text = fill(load(_refusal(state), detect(state["question"])), passages=str(passages), web=str(web))
     events: list[Event] = [TokensWritten(text), AnswerWritten(text, (), "not_answered", Usage())]
     for event in [*events, Noted(note)] if note else events:
         runtime.stream_writer(event)
     return {"answer": text, "knowledge": ()}
+
+
+def _refusal(state: State) -> str:
+    """The text that says why nothing answers: what a person dropped may well have."""
+    if "drop" in state.get("rulings", {}).values():
+        return "refusal_dropped"
+    if state.get("web_passages"):
+        return "refusal_web"
+    return {0: "refusal_empty", 1: "refusal_one"}.get(len(state.get("passages", ())), "refusal")

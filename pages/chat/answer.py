@@ -46,9 +46,9 @@ def draw_waiting(run_id: str, trace: Trace) -> None:
     consent.draw(run_id, trace)
 
 
-def draw_text(run_id: str, trace: Trace) -> None:
-    """The answer itself, its citations as links, its sentences without support marked."""
-    known = {cited.n: cited for cited in trace.citations}
+def draw_text(run_id: str, trace: Trace, *, links: bool = True) -> None:
+    """The answer itself, its citations as links where there is a source to open, its bare sentences marked."""
+    known = {cited.n: cited for cited in trace.citations} if links else {}
     checked = () if trace.outcome == "not_answered" else trace.sentences
     st.markdown(markdown.answer(trace.text, known, run_id, checked), anchors=False)
 
@@ -102,7 +102,10 @@ def _facts(trace: Trace) -> list[str]:
     library, web = trace.found.get("library", ()), trace.found.get("web", ())
     used = {cited.passage_id for cited in trace.citations}
     refused = trace.outcome == "not_answered" or (trace.waiting and trace.action == "incorrect")
-    if refused and library:
+    dropped = sum(trace.verdicts[found].ruling == "drop" for found in library if found in trace.verdicts)
+    if refused and dropped:
+        facts.append(f"you dropped {dropped} of {words.count(len(library), 'passage')}")
+    elif refused and library:
         nearest = f"none of the {len(library)} nearest passages answers" if len(library) > 1 else "it does not answer"
         facts.append(f"{nearest} this")
     elif used & set(web):
@@ -127,7 +130,7 @@ def _notes(trace: Trace) -> None:
     notes = [*trace.notes]
     if trace.prompt and trace.prompt.left_out and not any("left out" in note for note in notes):
         left_out = words.count(trace.prompt.left_out, "strip")
-        notes.append(f"{left_out} did not fit the window of {trace.prompt.window:,} tokens and were left out.")
+        notes.append(f"Left out: {left_out}, for the window of {trace.prompt.window:,} tokens was full.")
     for note in notes:
         sign = ":orange[:material/warning:]" if trace.usage.prompt_cut and _ALARM in note else ":material/info:"
         st.caption(f"{sign} {markdown.label(note)}")
@@ -160,7 +163,7 @@ def _engine_notice(run_id: str, trace: Trace) -> None:
     if trace.prompt is None or trace.prompt.window or trace.outcome == "not_answered":
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.caption("Answers quote your documents; no language model is running.", width="content")
+        st.caption("Answers quote what was found; no language model is running.", width="content")
         llama = next((check for check in checks() if check.name == setup.LLAMA and check.fix), None)
         if llama and st.button("Get Llama 3", type="tertiary", key=f"get-llama-{run_id}"):
             st.session_state.mending = llama

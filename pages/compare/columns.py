@@ -29,7 +29,7 @@ def _draw(run_id: str, trace: Trace) -> None:
     if trace.waiting:
         consent.draw(run_id, trace)
     elif trace.text:
-        draw_text(run_id, trace)
+        draw_text(run_id, trace, links=False)
     if trace.state == "failed":
         st.markdown(f"**{markdown.label(trace.error)}** {markdown.answer(trace.remedy)}")
     for cited in trace.citations:

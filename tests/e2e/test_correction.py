@@ -85,7 +85,7 @@ def test_a_verdict_is_overruled_and_two_answers_are_compared(page: Page, app: st
     button(page.get_by_role("dialog"), "Drop it and answer again").click()
     answer = page.get_by_test_id("stChatMessage").last
     expect(answer).to_contain_text("Version 2 of 2 · you dropped")
-    expect(answer).to_contain_text("Your documents do not answer this.")
+    expect(answer).to_contain_text("Without what you dropped, there is no answer.")
     expect(page.get_by_test_id("stSidebar")).to_contain_text("you dropped it")
     expect(page.get_by_role("dialog")).to_have_count(0)
     button(answer, "Show version 1").click()

@@ -104,6 +104,20 @@ def test_one_passage_is_spoken_of_as_one():
     assert "the nearest passage and it holds" in Bench({1: 0.1}).ask().text
 
 
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("What holds?", "Without what you dropped, there is no answer."),
+        ("무엇이 맞습니까?", "제외하신 구절을 빼면 답이 없습니다."),
+        ("什麼是對的？", "除去您捨棄的段落，就沒有答案了。"),
+    ],
+)
+def test_of_what_a_person_dropped_it_is_not_said_that_it_holds_no_answer(question, said):
+    trace = Bench({1: 0.9, 2: 0.0}, state={"rulings": {1: "drop"}}).ask(question)
+    assert trace.outcome == "not_answered"
+    assert trace.text.startswith(f"**{said}**")
+
+
 def test_a_refusal_is_in_the_language_of_the_question():
     assert "문서" in Bench({1: 0.1, 2: 0.1}).ask("누가 이겼습니까?").text
     assert "文件" in Bench({1: 0.1, 2: 0.1}).ask("誰贏了總冠軍？").text

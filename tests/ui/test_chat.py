@@ -163,7 +163,7 @@ def test_names_of_files_are_only_text(chat, services, name):
 def test_the_builtin_engine_says_what_it_is_and_how_to_get_a_better_one(chat, notes):
     chat.run()
     ask(chat, QUESTION)
-    assert said(chat, "Answers quote your documents; no language model is running.")
+    assert said(chat, "Answers quote what was found; no language model is running.")
     next(button for button in chat.button if button.label == "Get Llama 3").click().run()
     assert said(chat, "ollama pull llama3.1")
 
