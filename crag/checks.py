@@ -119,5 +119,5 @@ def _web(settings: Settings, searches: Quota) -> Check:
     if settings.tavily_api_key:
         limit = f" of {searches.limit:,}" if searches.limit else ""
         used = f"{searches.used:,}{limit} searches used this month"
-        return Check("Web search", "ok", f"Tavily key present; searched only when you switch it on; {used}")
+        return Check("Web search", "ok", f"Tavily key present; searched only when you allow it; {used}")
     return Check("Web search", "warn", "no Tavily key, so nothing is ever sent", "Set TAVILY_API_KEY in `.env`.")

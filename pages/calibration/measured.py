@@ -101,7 +101,7 @@ def _row(name: str, outcomes: Outcomes) -> str:
 
 
 def _keep(measured: Calibration, thresholds: Thresholds) -> None:
-    st.caption("Precision counts both kinds as equally frequent; the ranges hold 95 % of bootstrap samples.")
+    st.caption("Precision counts both kinds as equally frequent; the ranges hold 95% of bootstrap samples.")
     kept = application().calibration.load(measured.collection, measured.grader)
     with st.container(horizontal=True, vertical_alignment="center"):
         if kept == thresholds:

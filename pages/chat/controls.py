@@ -101,7 +101,7 @@ class Controls:
             on_change=self._set_thresholds,
         )
         origin = words.threshold_origin(self.options, calibrated=judging.calibrated)
-        st.caption(f"Thresholds of the grader *{words.grader_label(judging.grader)}*, {origin}.")
+        st.caption(f"Thresholds for *{words.grader_label(judging.grader)}*: {origin}.")
         if self.options.thresholds is not None:
             self._back_to_automatic()
 

@@ -32,7 +32,9 @@ def close_options() -> None:
 
 def _options_drawer() -> None:
     Controls(state.options(), state.change_options, "option").draw()
-    st.page_link(_CALIBRATION, label="Calibrate thresholds on your documents", icon=":material/straighten:")
+    if st.button("Calibrate thresholds on your documents", icon=":material/straighten:", type="tertiary"):
+        close_options()  # else the drawer would lie over the chat on the way back
+        st.switch_page(_CALIBRATION)
     st.caption("These belong to this conversation and count from the next question on.")
 
 

@@ -69,6 +69,16 @@ def test_the_card_shows_the_query_and_where_it_goes(chat, tavily):
     assert tavily.requests == []
 
 
+def test_the_card_says_that_whole_pages_are_fetched_too(chat, tavily):
+    chat.run()
+    chat.button(key="chip_options").click().run()
+    chat.toggle(key="option_fetch_pages").set_value(True).run()
+    del chat.session_state["options_open"]
+    waiting(chat)
+    assert said(chat, ": this query. The pages that are found are then fetched whole from their own sites.")
+    assert not said(chat, "nothing else")
+
+
 def test_the_query_is_sent_as_it_was_edited(chat, tavily, services):
     waiting(chat)
     query_of(chat).set_value("2024 NBA champion").run()
@@ -132,7 +142,8 @@ def test_overruling_answers_again_beside_the_old_answer(chat, notes, services):
     until(chat, lambda: "Show version 1" in labels(chat))
     assert not chat.exception
     assert said(chat, "Version 2 of 2 · you dropped “Brewing notes”")
-    assert said(chat, "Your documents do not answer this.")
+    assert said(chat, "Without what you dropped, there is no answer.")
+    assert said(chat, "you dropped 1 of 1 passage")
     assert any(":red-badge[:material/person_remove: you dropped it]" in label for label in labels(chat))
     press(chat, "nearest-")
     assert said(chat, "The grader says relevant.")
@@ -195,7 +206,7 @@ def test_thresholds_are_set_for_a_conversation_and_given_back(chat, notes, servi
     chat.run()
     chat.button(key="chip_options").click().run()
     automatic = chat.slider(key="option_thresholds").value
-    assert said(chat, "Thresholds of the grader *Built-in*, the grader's own.")
+    assert said(chat, "Thresholds for *Built-in*: the grader's own.")
     chat.slider(key="option_thresholds").set_value((0.1, 0.95)).run()
     assert said(chat, "set by you")
     ask(chat, QUESTION)
