@@ -9,17 +9,16 @@ thresholds, without the web.
 from __future__ import annotations
 
 import sys
-import tempfile
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from benchmarks.grader_data import read_lines
-from crag.assembly import Application, open_application
+from benchmarks.paragraphs import open_paragraphs
+from crag.assembly import Application
 from crag.graph.checking.citations import cited_numbers
 from crag.runs import Trace
-from crag.settings import Settings
 from crag.types import RunOptions
 
 SETS = ("squad_a", "korquad_a", "drcd_a")
@@ -47,22 +46,16 @@ def main(folder: Path) -> None:
             "answerable": answerable[1::2] if name == "squad_a" else answerable,
             "unanswerable": [row for row in questions if not row.get("answerable", True)],
         }
-        _measure(name, read_lines(folder / name / "corpus.jsonl"), asked)
+        _measure(folder / name, asked)
 
 
-def _measure(name: str, corpus: list[dict[str, Any]], asked: dict[str, list[dict[str, Any]]]) -> None:
-    with tempfile.TemporaryDirectory() as home:
-        application = open_application(Settings(home=Path(home), chat_model="builtin", embedder="builtin"))
-        try:
-            for row in corpus:
-                application.library.add_bytes(f"{row['title']} {row['id']}.txt", row["text"].encode())
-            for kind, questions in asked.items():
-                for refine in (True, False):
-                    outcomes = [_ask(application, row, refine=refine) for row in questions]
-                    if outcomes:
-                        _print(f"{name} {kind}, refine {'on' if refine else 'off'}", outcomes)
-        finally:
-            application.close()
+def _measure(data_set: Path, asked: dict[str, list[dict[str, Any]]]) -> None:
+    with open_paragraphs(data_set) as (application, _):
+        for kind, questions in asked.items():
+            for refine in (True, False):
+                outcomes = [_ask(application, row, refine=refine) for row in questions]
+                if outcomes:
+                    _print(f"{data_set.name} {kind}, refine {'on' if refine else 'off'}", outcomes)
 
 
 def _ask(application: Application, row: dict[str, Any], *, refine: bool) -> Outcome:

@@ -11,17 +11,16 @@ from __future__ import annotations
 
 import random
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks.grader_data import read_lines
-from crag.assembly import Application, open_application
+from benchmarks.paragraphs import open_paragraphs
+from crag.assembly import Application
 from crag.calibration import Plan
 from crag.calibration.proposal import measure, separation
 from crag.calibration.values import Calibration, Given, Outcomes, Scored
-from crag.settings import Settings
 from crag.types import Outcome, RunOptions, Thresholds
 
 CURVE = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
@@ -34,24 +33,19 @@ def main(folder: Path) -> None:
     """Prints the proposals, what they do to the other half, the curve, and the outcomes of whole runs."""
     rows = read_lines(folder / "squad_a" / "questions.jsonl")
     calibrated_on, tried_on = halves(rows)
-    with tempfile.TemporaryDirectory() as home:
-        application = open_application(Settings(home=Path(home), chat_model="builtin", embedder="builtin"))
-        try:
-            _fill(application, folder / "squad_a")
-            real = _calibrate(application, Plan(_given(calibrated_on)))
-            tried = _calibrate(application, Plan(_given(tried_on)))
-            made = [_calibrate(application, Plan(seed=seed)) for seed in SEEDS]
-            candidates = {"uncalibrated": real.own, "by the other half": _proposed("by the other half", real)}
-            candidates |= {
-                f"by made questions, {seed}": _proposed(f"by made questions, {seed}", one)
-                for seed, one in zip(SEEDS, made, strict=True)
-            }
-            _print_separation(real, tried, made)
-            _print_actions(tried.scored, candidates)
-            _print_curve(tried.scored, made[0].scored)
-            _print_runs(application, tried_on, candidates)
-        finally:
-            application.close()
+    with open_paragraphs(folder / "squad_a") as (application, _):
+        real = _calibrate(application, Plan(_given(calibrated_on)))
+        tried = _calibrate(application, Plan(_given(tried_on)))
+        made = [_calibrate(application, Plan(seed=seed)) for seed in SEEDS]
+        candidates = {"uncalibrated": real.own, "by the other half": _proposed("by the other half", real)}
+        candidates |= {
+            f"by made questions, {seed}": _proposed(f"by made questions, {seed}", one)
+            for seed, one in zip(SEEDS, made, strict=True)
+        }
+        _print_separation(real, tried, made)
+        _print_actions(tried.scored, candidates)
+        _print_curve(tried.scored, made[0].scored)
+        _print_runs(application, tried_on, candidates)
 
 
 def halves(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -66,13 +60,6 @@ def halves(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[d
         first += of_kind[:middle]
         second += of_kind[middle:]
     return first, second
-
-
-def _fill(application: Application, folder: Path) -> None:
-    for row in read_lines(folder / "corpus.jsonl"):
-        result = application.library.add_bytes(f"{row['title']} {row['id']}.txt", row["text"].encode())
-        if result.error:
-            raise SystemExit(result.error.message)
 
 
 def _given(rows: Sequence[dict[str, Any]]) -> list[Given]:
