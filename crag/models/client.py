@@ -125,14 +125,14 @@ class LangChainChatModel:
         ending = _Ending(prompts, self._traits)
         with closing(self._begun(prompts, stop, options)) as chunks:
             for text in without_thinking(ending.watch(chunks)):
-                yield Piece(text)
+                yield Piece(_storable(text))
         yield Piece("", ending.usage())
 
     def _asked_for_one(self, prompts: list[Prompt], stop: Stop, options: dict[str, Any]) -> FirstToken:
         ending = _Ending(prompts, self._traits)
         with closing(self._begun(prompts, stop, options)) as chunks:
             text = "".join(without_thinking(ending.watch(chunks)))
-        return FirstToken(text, ending.alternatives, ending.usage())
+        return FirstToken(_storable(text), ending.alternatives, ending.usage())
 
     def _begun(self, prompts: list[Prompt], stop: Stop, options: dict[str, Any]) -> Chunks:
         """The chunks of a reply. Passing faults are tried again, but only before the first chunk."""
@@ -207,3 +207,8 @@ class _Ending:
         if seen is None:
             return False
         return seen >= _NEARLY_FULL * self._window or seen < max(self._words, LEAST_SHARE * self._expected)
+
+
+def _storable(text: str) -> str:
+    """The text without half surrogates: JSON can hold them, no database can."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()

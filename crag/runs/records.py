@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Container
 from typing import Any
 
 from sqlalchemy import Connection, delete, func, insert, select, true, update
@@ -89,12 +90,12 @@ class RunRecords:
                 connection.execute(delete(events).where(of_run, events.c.body.like(_TOKENS)))
             connection.execute(insert(events).values(run_id=run_id, number=number, body=encode(ended).decode()))
 
-    def close_orphans(self, log: EventLog) -> None:
-        """Marks runs whose process died as interrupted, keeping what they had written."""
+    def close_orphans(self, log: EventLog, unkept: Container[str] = ()) -> None:
+        """Marks runs whose process died, or whose end was `unkept`, as interrupted, keeping what they had written."""
         with self._database.read() as connection:
             running = connection.execute(select(runs).where(runs.c.state == "running")).all()
         for row in running:
-            if is_alive(row.owner):
+            if row.id not in unkept and is_alive(row.owner):
                 continue
             kept = log.read(row.id)
             trace = Trace().apply_all(event for _, event in kept)

@@ -57,6 +57,7 @@ class RunService:
         question = _readable(question)
         run = LiveRun(uuid.uuid4().hex, question, self._log)
         with self._lock:
+            self._records.close_orphans(self._log, self._worker.unkept)
             history = self._records.history(conversation_id) if conversation_id else ()
             self._records.open(run.id, conversation_id, question)
             self._live[run.id] = run
@@ -201,6 +202,7 @@ class RunService:
 
     def _begin_version(self, parent: str, task: Task, begun: VersionBegun, *kept: Event) -> Run:
         with self._lock:
+            self._records.close_orphans(self._log, self._worker.unkept)
             self._versions.open(task.run.id, parent, begun.change)
             self._live[task.run.id] = task.run
         return self._begin(replace(task, before=(begun, *kept)))

@@ -68,6 +68,7 @@ class Worker:
         self._records = records
         self._log = log
         self._checkpoints = checkpoints
+        self.unkept: set[str] = set()  # runs whose end could not be written
 
     def work(self, task: Task) -> Trace | None:
         """Runs a task to its end, which is kept and told; its trace, or None when it waits for a person now."""
@@ -167,8 +168,10 @@ class Worker:
             self._log.flush()
             self._records.close(run.id, len(run.events) + 1, ended, trace)
         except CragError as error:
+            self.unkept.add(run.id)
             ended = _failed(run, error)
         except Exception:  # noqa: BLE001 — who follows the run must hear of its end, whatever became of the record
+            self.unkept.add(run.id)
             _log.exception("The end of a run could not be kept")
             ended = RunEnded("failed", ended.at, "The answer could not be kept.", "Ask again.", "bug")
         trace.apply(ended)

@@ -36,6 +36,11 @@ def test_pieces_arrive_while_they_are_made(ollama: ScriptedOllama, settings: Set
     assert len(sent) > 5
 
 
+def test_half_a_surrogate_in_a_reply_is_replaced(ollama: ScriptedOllama, settings: Settings) -> None:
+    ollama.script = lambda asked: Say("a\ud800b")
+    assert open_chat_model("ollama:llama3.1:8b", settings).complete(ASK, Stop()).text == "a?b"
+
+
 def test_the_last_piece_carries_the_usage(ollama: ScriptedOllama, settings: Settings) -> None:
     say(ollama, Say("Paris.", prompt_tokens=21))
     *_, last = open_chat_model("ollama:llama3.1:8b", settings).stream(ASK, Stop())

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from crag.errors import BadRequest, CragError
+from crag.errors import BadRequest, CragError, HomeFault
 from crag.types import Grade, RunOptions
 from tests.doubles.engine import QuotingWriter, TableGrader
 from tests.runs.conftest import wait
@@ -190,3 +190,21 @@ def test_an_event_that_cannot_be_kept_costs_no_other_its_place(house):
     again = house().runs.trace(run.id)
     assert [step.node for step in again.steps][-1] == "check_answer"
     assert again.verdicts.keys() == {1, 2}
+
+
+def test_a_run_whose_end_could_not_be_written_does_not_block_its_conversation(house, monkeypatch):
+    home = house()
+    conversation = home.conversations.create()
+    close, full = home.runs._records.close, [True]
+
+    def close_on_a_full_disk(*given):
+        if full:
+            full.pop()
+            raise HomeFault("The disk is full.", "Free some space.")
+        close(*given)
+
+    monkeypatch.setattr(home.runs._records, "close", close_on_a_full_disk)
+    run = home.runs.start(conversation.id, "What holds?", RunOptions())
+    assert (wait(run).state, home.runs.trace(run.id).error) == ("failed", "The disk is full.")
+    wait_until(lambda: run.id not in home.runs._live)
+    assert wait(home.runs.start(conversation.id, "And now?", RunOptions())).state == "done"
