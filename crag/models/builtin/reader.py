@@ -20,6 +20,8 @@ NEARLY_AS_GOOD = 0.6
 ADDS_SOMETHING = 0.5
 _LEAD_IN = 3
 _MARK = re.compile(r"^\s*(?:[-*+•·‣▪–]|\(?\d{1,2}[.)]|[①-⑳])\s+")
+# What a document calls [3] is another source than the third one of the answer.
+_REFERENCE = re.compile(r"\s?\[\d{1,3}(?:\s*,\s*\d{1,3})*\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +154,8 @@ def _lead(before: Sequence[Unit]) -> tuple[Unit, ...]:
 
 def _write_list(block: Block) -> str:
     lead = [unit for unit in block.lead if not is_heading(unit.text)][-1:]
-    lines = [f"{unit.text} [{unit.n}]" for unit in lead] + [""] * bool(lead)
-    return "\n".join(lines + [f"- {_plain(unit.text)} [{unit.n}]" for unit in block.items])
+    lines = [_quote(unit.text, unit.n) for unit in lead] + [""] * bool(lead)
+    return "\n".join(lines + [f"- {_quote(_plain(unit.text), unit.n)}" for unit in block.items])
 
 
 def _plain(item: str) -> str:
@@ -167,4 +169,9 @@ def _write_prose(chosen: Sequence[Unit]) -> str:
     """The chosen sentences, those of the best source first, each source in the order of its text."""
     order = list(dict.fromkeys(unit.n for unit in chosen))
     reading = sorted(chosen, key=lambda unit: (order.index(unit.n), unit.place))
-    return " ".join(f"{_plain(unit.text) if is_item(unit.text) else unit.text} [{unit.n}]" for unit in reading)
+    return " ".join(_quote(_plain(unit.text) if is_item(unit.text) else unit.text, unit.n) for unit in reading)
+
+
+def _quote(text: str, n: int) -> str:
+    """The words of a source with its number behind them, and no other number that would read as a citation."""
+    return f"{_REFERENCE.sub('', text).strip()} [{n}]"

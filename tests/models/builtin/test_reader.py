@@ -65,6 +65,12 @@ def test_every_sentence_is_quoted_and_cited(embedder: Embedder) -> None:
     assert all(quote in ENGLISH[int(number) - 1] for quote, number in quotes)
 
 
+def test_reference_numbers_of_a_document_are_not_citations_of_the_answer(embedder: Embedder) -> None:
+    source = "[3] The Halden lighthouse was built by Clara Moor [7, 8]."
+    text = answer(embedder, "Who built the Halden lighthouse?", (source,))
+    assert text == "The Halden lighthouse was built by Clara Moor. [1]"
+
+
 def test_a_list_is_gathered_whole(embedder: Embedder) -> None:
     text = answer(embedder, "What are the kinds of knots?", (ENGLISH[2], LIST))
     assert text.splitlines() == [
