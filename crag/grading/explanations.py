@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 from crag.candidates import fitting
 from crag.features import Reading, best_window
 from crag.language import join, key_words
 from crag.prompts import fill
-from crag.prompts.language import detect
+from crag.prompts.language import Written, detect_written
 from crag.questions import Kind, Question
-
-Tongue = Literal["en", "ko", "zh", "zh-Hant"]
 
 _MOST_WORDS = 4
 _LONGEST_WORD = 40  # characters
-_TRADITIONAL = frozenset(
-    "這個們為誰國時間麼嗎過對發產動會來說東車馬長門問見貝書雲電話業學實現於後種號點幾開關圖館設計師灣臺裡裏"
-)
-_TEXTS: dict[Tongue, dict[str, str]] = {
+_TEXTS: dict[Written, dict[str, str]] = {
     "en": {
         "no words": "The question has no key words to look for.",
         "nothing": "Says nothing of $words.",
@@ -70,7 +64,7 @@ _TEXTS: dict[Tongue, dict[str, str]] = {
 
 def explain(question: Question, reading: Reading) -> str:
     """One short sentence on what of the question the passage holds and what it lacks, in the question's language."""
-    texts = _TEXTS[_tongue(question.text)]
+    texts = _TEXTS[detect_written(question.text)]
     asked = key_words(question.text)
     every = reading.around.union(*reading.terms)
     held = [word for word, parts in asked if _mostly(parts, every)]
@@ -91,11 +85,6 @@ def explain(question: Question, reading: Reading) -> str:
 
 def _lack(kind: Kind, texts: dict[str, str]) -> str:
     return kind if kind in texts else "end"
-
-
-def _tongue(question: str) -> Tongue:
-    language = detect(question)
-    return "zh-Hant" if language == "zh" and not _TRADITIONAL.isdisjoint(question) else language
 
 
 def _mostly(parts: Sequence[str], held: frozenset[str]) -> bool:

@@ -11,7 +11,7 @@ from crag.graph.checking.support import check_sentences, outcome
 from crag.graph.nodes import gather_knowledge, node
 from crag.graph.state import Deps, State, standalone
 from crag.prompts import fill, load
-from crag.prompts.language import detect
+from crag.prompts.language import detect_written
 from crag.protocols import PromptFit
 from crag.types import Knowledge, Usage
 
@@ -82,7 +82,7 @@ def _tell_fit(fit: PromptFit, runtime: Runtime[Deps]) -> None:
 
 def _refuse(state: State, runtime: Runtime[Deps], note: str = "") -> State:
     passages, web = len(state.get("passages", ())), len(state.get("web_passages", ()))
-    text = fill(load(_refusal(state), detect(state["question"])), passages=str(passages), web=str(web))
+    text = fill(load(_refusal(state), detect_written(state["question"])), passages=str(passages), web=str(web))
     events: list[Event] = [TokensWritten(text), AnswerWritten(text, (), "not_answered", Usage())]
     for event in [*events, Noted(note)] if note else events:
         runtime.stream_writer(event)

@@ -6,12 +6,12 @@ from functools import cache
 from pathlib import Path
 from string import Template
 
-from crag.prompts.language import Language
+from crag.prompts.language import Language, Written
 from crag.protocols import Prompt
 
 
 @cache
-def load(name: str, language: Language = "en") -> str:
+def load(name: str, language: Written = "en") -> str:
     """The text of `name` in `language`, in English where there is no such translation. Raises `FileNotFoundError`."""
     folder = Path(__file__).parent
     path = folder / f"{name}.{language}.md"

@@ -120,7 +120,8 @@ def test_of_what_a_person_dropped_it_is_not_said_that_it_holds_no_answer(questio
 
 def test_a_refusal_is_in_the_language_of_the_question():
     assert "문서" in Bench({1: 0.1, 2: 0.1}).ask("누가 이겼습니까?").text
-    assert "文件" in Bench({1: 0.1, 2: 0.1}).ask("誰贏了總冠軍？").text
+    assert "您的文件沒有回答" in Bench({1: 0.1, 2: 0.1}).ask("誰贏了總冠軍？").text
+    assert "您的文档没有回答" in Bench({1: 0.1, 2: 0.1}).ask("谁赢了总冠军？").text
 
 
 def test_an_empty_library_is_told_apart_from_one_that_does_not_answer():
