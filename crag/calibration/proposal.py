@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
+    Masks = NDArray[np.bool_]
 else:
-    Floats = Any  # numpy is slow to import
+    Floats = Masks = Any  # numpy is slow to import
 
 PRECISION = 0.8
 LOST = 0.1
@@ -93,8 +94,8 @@ def separation(scored: Sequence[Scored]) -> float | None:
 def _refusal(answered: Floats, unanswered: Floats) -> str:
     if min(answered.size, unanswered.size) < LEAST:
         return (
-            f"There are {answered.size} questions with an answer and {unanswered.size} without one; at least {LEAST} of"
-            " each are needed to place thresholds. Add documents, or give questions of your own."
+            f"Of questions with an answer there are {answered.size}, of those without one {unanswered.size}; at least"
+            f" {LEAST} of each are needed to place thresholds. Add documents, or give questions of your own."
         )
     if max(answered.max(), unanswered.max()) == min(answered.min(), unanswered.min()):
         return "Every question got the same score, so no threshold can tell any from another."
@@ -147,7 +148,7 @@ def _outcomes(scores: Floats, thresholds: Thresholds) -> Outcomes:
     return Outcomes(int(scores.size), shares)
 
 
-def _precision(right: Any, wrong: Any) -> Share:
+def _precision(right: Masks, wrong: Masks) -> Share:
     """The share that is right of what was told so, both kinds weighing the same; `right` and `wrong` are masks."""
     import numpy as np
 

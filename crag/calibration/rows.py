@@ -7,7 +7,7 @@ import time
 from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import Row, delete, select, update
+from sqlalchemy import ColumnElement, Row, delete, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from crag.calibration.values import Calibration, Kept
@@ -25,7 +25,7 @@ class CalibrationRows:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def save(self, collection: str, grader: str, thresholds: Thresholds, measured: Calibration | None) -> None:
+    def save(self, collection: str, grader: str, thresholds: Thresholds, measured: Calibration) -> None:
         """Keeps thresholds in place of earlier ones, with the measurement behind them.
 
         Raises `NotFound` when the collection is gone, or has another name now.
@@ -34,7 +34,7 @@ class CalibrationRows:
             "lower": thresholds.lower,
             "upper": thresholds.upper,
             "made_at": time.time(),
-            "report": json.dumps({"scored": [asdict(one) for one in measured.scored]} if measured else {}),
+            "report": json.dumps({"scored": [asdict(one) for one in measured.scored]}),
         }
         row = insert(calibrations).values(collection=collection, grader=grader, **values)
         with self._database.write() as connection:
@@ -86,7 +86,7 @@ class CalibrationRows:
         return labels
 
 
-def _is(collection: str, grader: str) -> Any:
+def _is(collection: str, grader: str) -> ColumnElement[bool]:
     return (calibrations.c.collection == collection) & (calibrations.c.grader == grader)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, delete, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Select, delete, insert, or_, select, update
 
 from crag.database import Database
 from crag.database.tables import messages, rulings, runs
@@ -110,7 +110,7 @@ def _in_family(run: Row[Any]) -> ColumnElement[bool]:
     return or_(runs.c.id == _root(run), runs.c.version_of == _root(run))
 
 
-def _family(run: Row[Any]) -> Any:
+def _family(run: Row[Any]) -> Select[tuple[str]]:
     return select(runs.c.id).where(_in_family(run))
 
 
