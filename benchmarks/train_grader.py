@@ -31,6 +31,7 @@ SETS = ("squad_a", "korquad_a", "drcd_a")
 SCRIPTS = {"words": False, "characters": True}
 FOLDS = 5
 FULL_WEIGHT = 200  # rows from which on a set weighs as much as any other
+RETRIEVED = 1.5  # weight of a set of retrieved passages, which is what the grader mostly sees, against a graded one
 ALONE = 0.5  # weight of the same rows judged one by one
 LOWER, UPPER = 0.3, 0.7  # where the thresholds lie on the scale that is shown
 LEAST_BETWEEN = 0.15
@@ -52,7 +53,7 @@ def balance(rows: list[Row]) -> Floats:
     weights = np.zeros(len(rows))
     for name in set(source):
         of_set = source == name
-        of_full = min(1.0, of_set.sum() / FULL_WEIGHT)
+        of_full = min(1.0, of_set.sum() / FULL_WEIGHT) * (RETRIEVED if name in SETS else 1.0)
         for side, share in ((right, 1.0), (~right & ~easy, 1.0 - EASY), (easy, EASY)):
             weights[of_set & side] = of_full * share / max(1, (of_set & side).sum())
     balanced: Floats = weights * len(rows) / weights.sum()
