@@ -127,11 +127,7 @@ def _notes(trace: Trace) -> None:
     if trace.query_sent:
         sent = f"Sent to {markdown.label(trace.web_provider)}: “{markdown.label(trace.query_sent)}”"
         st.caption(f":material/arrow_circle_up: {sent}")
-    notes = [*trace.notes]
-    if trace.prompt and trace.prompt.left_out and not any("left out" in note for note in notes):
-        left_out = words.count(trace.prompt.left_out, "strip")
-        notes.append(f"Left out: {left_out}, for the window of {trace.prompt.window:,} tokens was full.")
-    for note in notes:
+    for note in trace.notes:
         sign = ":orange[:material/warning:]" if trace.usage.prompt_cut and _ALARM in note else ":material/info:"
         st.caption(f"{sign} {markdown.label(note)}")
 
