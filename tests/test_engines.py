@@ -93,7 +93,8 @@ def test_the_command_grades_with_the_grader_it_is_given(
     monkeypatch.setenv("OLLAMA_HOST", ollama.url)
     monkeypatch.chdir(tmp_path)
     rows = [
-        {"question": "Who built the lighthouse?", "passage": text} for text in ("Clara built the lighthouse.", "No.")
+        {"question": "Who built the lighthouse?", "passage": text}
+        for text in ("Clara Moor built the old lighthouse of Halden.", "No.")
     ]
     (tmp_path / "pairs.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
     for kind in ("score", "explained", "listwise", "cascade", "builtin"):

@@ -18,13 +18,29 @@ def grade(first: TableGrader, second: TableGrader, *numbers: int) -> dict[int, G
     return dict(CascadeGrader(first, second).grade("q?", [passage(number) for number in numbers], Stop()))
 
 
-def test_all_that_is_not_rejected_is_passed_on() -> None:
-    first = TableGrader({1: 0.9, 2: 0.5, 3: 0.1, 4: None, 5: 0.2}, thresholds=CLEAR)
-    second = TableGrader({1: 0.2, 2: 0.95, 4: 0.4, 5: 0.8})
-    grades = grade(first, second, 1, 2, 3, 4, 5)
-    assert second.graded == [1, 2, 4, 5]
-    assert sorted(grades) == [0, 1, 2, 3, 4]
-    assert [grades[index].score for index in (0, 1, 3, 4)] == [0.2, 0.95, 0.4, 0.8]
+def test_the_best_that_is_accepted_is_confirmed_and_the_rest_keeps_its_verdict() -> None:
+    first = TableGrader({1: 0.9, 2: 0.95, 3: 0.05, 4: 0.5}, thresholds=CLEAR)
+    second = TableGrader({1: 0.0, 2: 0.9, 4: 0.0})
+    grades = grade(first, second, 1, 2, 3, 4)
+    assert second.graded == [2]
+    words = [second.thresholds.word(grades[index].score) for index in range(4)]
+    assert words == ["relevant", "relevant", "irrelevant", "ambiguous"]
+    assert grades[1].score == 0.9
+
+
+def test_where_the_best_is_not_confirmed_all_that_is_not_surely_rejected_is_asked_about() -> None:
+    first = TableGrader({1: 0.9, 2: 0.95, 3: 0.05, 4: 0.5, 5: 0.15, 6: None}, thresholds=CLEAR)
+    second = TableGrader({1: 0.8, 2: 0.1, 4: 0.4, 5: 0.2, 6: 0.3})
+    grades = grade(first, second, 1, 2, 3, 4, 5, 6)
+    assert second.graded == [2, 1, 4, 5, 6]
+    assert [grades[index].score for index in (0, 1, 3, 4, 5)] == [0.8, 0.1, 0.4, 0.2, 0.3]
+
+
+def test_where_nothing_is_accepted_the_model_is_asked_about_the_rest() -> None:
+    second = TableGrader({1: 0.7, 2: 0.1})
+    grades = grade(TableGrader({1: 0.5, 2: 0.3, 3: 0.0}, thresholds=CLEAR), second, 1, 2, 3)
+    assert second.graded == [1, 2]
+    assert sorted(grades) == [0, 1, 2]
 
 
 def test_a_passage_in_another_language_is_never_rejected_by_words() -> None:
@@ -61,13 +77,13 @@ def test_rejected_passages_need_no_model() -> None:
         raise ModelFault("unreachable", "Nobody is there.")
 
     model = ScriptedModel(reply)
-    cascade = CascadeGrader(TableGrader({1: 0.1}, thresholds=CLEAR), ScoreGrader(model))
+    cascade = CascadeGrader(TableGrader({1: 0.05}, thresholds=CLEAR), ScoreGrader(model))
     assert len(dict(cascade.grade("q?", [passage(1), passage(2)], Stop()))) == 2
     assert model.asked == []
 
 
 def test_only_the_models_verdicts_are_remembered() -> None:
-    first, model = TableGrader({1: 0.1, 2: 0.5}, thresholds=CLEAR), ScriptedModel(lambda _: "Yes")
+    first, model = TableGrader({1: 0.05, 2: 0.5}, thresholds=CLEAR), ScriptedModel(lambda _: "Yes")
     cascade = CascadeGrader(first, CachedGrader(ScoreGrader(model), GradeMemory()))
     for _ in range(2):
         grades = dict(cascade.grade("q?", [passage(1), passage(2)], Stop()))
