@@ -88,23 +88,15 @@ class Engines:
         """
         from crag.grading.builtin import BuiltinGrader
         from crag.grading.cascade import CascadeGrader
-        from crag.grading.explained import ExplainedGrader
-        from crag.grading.listwise import ListwiseGrader
-        from crag.grading.refining import ExplainedRefiner, ListwiseRefiner, ScoreRefiner
-        from crag.grading.score import ScoreGrader
         from crag.grading.strips import BuiltinRefiner
 
-        builtin = BuiltinGrader(self._embedder, statistics)
+        builtin, refiner = BuiltinGrader(self._embedder, statistics), BuiltinRefiner(self._embedder, statistics)
         if model is None:
-            return builtin, BuiltinRefiner(self._embedder, statistics)
+            return builtin, refiner
         if kind == "cascade":
-            grader = CascadeGrader(builtin, remembered(ScoreGrader(model)))
-            return grader, BuiltinRefiner(self._embedder, statistics)
-        if kind == "listwise":
-            return remembered(ListwiseGrader(model)), ListwiseRefiner(model)
-        if kind == "explained":
-            return remembered(ExplainedGrader(model)), ExplainedRefiner(model)
-        return remembered(ScoreGrader(model)), ScoreRefiner(model)
+            return CascadeGrader(builtin, remembered(_asking("score", model)[0])), refiner
+        grader, asking = _asking(kind, model)
+        return remembered(grader), asking
 
     def _remembered(self, grader: Grader) -> Grader:
         from crag.grading.cache import CachedGrader
@@ -116,6 +108,20 @@ class Engines:
         from crag.models.chat import open_chat_model
 
         return open_chat_model(name, self._settings, self._ledger)
+
+
+def _asking(kind: GraderKind, model: ChatModel) -> tuple[Grader, Refiner]:
+    """The grader of a kind that asks a model about everything, and the refiner that asks in the same way."""
+    from crag.grading.explained import ExplainedGrader
+    from crag.grading.listwise import ListwiseGrader
+    from crag.grading.refining import ExplainedRefiner, ListwiseRefiner, ScoreRefiner
+    from crag.grading.score import ScoreGrader
+
+    if kind == "listwise":
+        return ListwiseGrader(model), ListwiseRefiner(model)
+    if kind == "explained":
+        return ExplainedGrader(model), ExplainedRefiner(model)
+    return ScoreGrader(model), ScoreRefiner(model)
 
 
 def choose_grader(kind: GraderKind, *models: str) -> tuple[GraderKind, str]:
