@@ -2,31 +2,54 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from crag.calibration.values import Kept
+from crag.errors import CragError
+from crag.types import RunOptions
 from pages.parts import markdown, words
 from pages.parts.resources import application
 
 
 def draw() -> None:
-    """One row each; nothing where every grader judges by its own."""
+    """One row each, those of an earlier grader apart; nothing where every grader judges by its own."""
     kept = application().calibration.all()
+    outdated = [one for one in kept if _outdated(one)]
+    _rows("In use", [one for one in kept if one not in outdated], "Back to the grader's own")
+    _rows("No longer in use", outdated, "Forget")
+    if outdated:
+        st.caption("The grader scores otherwise since then and judges by its own thresholds: measure again.")
+
+
+def _outdated(one: Kept) -> bool:
+    """Whether it was measured on scores that the built-in grader no longer gives: other coefficients or vectors."""
+    if "builtin:" not in one.grader:
+        return False
+    try:
+        now = application().judging(RunOptions(grader="builtin", collection=one.collection)).grader
+    except CragError:
+        return False
+    return now not in one.grader
+
+
+def _rows(title: str, kept: Sequence[Kept], back: str) -> None:
     if not kept:
         return
-    st.header("In use", anchor=False)
+    st.header(title, anchor=False)
     with st.container(border=True, gap="xsmall"):
         for one in kept:
-            _row(one)
+            _row(one, back)
 
 
-def _row(one: Kept) -> None:
+def _row(one: Kept, back: str) -> None:
     where = markdown.label(one.collection, 80) if one.collection else "All documents"
     facts = f"{words.score(one.thresholds.lower)} and {words.score(one.thresholds.upper)} · {words.day(one.made_at)}"
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.markdown(f"{where} · {words.grader_label(one.grader)} {words.grey(facts)}", width="content")
         st.button(
-            "Back to the grader's own",
+            back,
             icon=":material/undo:",
             type="tertiary",
             key=f"forget-{one.collection}-{one.grader}",

@@ -12,8 +12,7 @@ from pages.parts import markdown
 from pages.parts.resources import application
 
 _LOOK_AGAIN_SECONDS = 1.5
-_ALONE = "this query and nothing else."
-_THEN_PAGES = "this query. The pages that are found are then fetched whole from their own sites."
+_PAGES = "The pages that are found are then fetched whole from their own sites."
 _FROM_QUESTION = "Written from your question, never from your documents."
 _FROM_ANSWER = "Made of a sentence of the answer, so it may hold words of your documents: read it before you send it."
 
@@ -37,8 +36,10 @@ def draw(run_id: str, trace: Trace) -> None:
             args=(run_id,),
         )
         origin = _FROM_ANSWER if asked.from_answer else _FROM_QUESTION
-        what = _THEN_PAGES if trace.options.fetch_pages else _ALONE
-        st.caption(f":material/arrow_circle_up: Goes to {markdown.label(asked.host, 80)}: {what} {origin}")
+        host = markdown.label(asked.host, 80)
+        pages = f" {_PAGES}" if trace.options.fetch_pages else ""
+        alone = "" if pages else " and nothing else"
+        st.caption(f":material/arrow_circle_up: Goes to {host}: this query{alone}. {origin}{pages}")
         with st.container(horizontal=True):
             st.button("Search the web", icon=":material/public:", key=f"send-{run_id}", on_click=_send, args=(run_id,))
             st.button("Answer from my documents only", key=f"keep-{run_id}", on_click=decide_web, args=(run_id, None))

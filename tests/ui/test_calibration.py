@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from crag.calibration.values import Calibration, Proposal
 from crag.types import RunOptions, Thresholds
 from tests.calibration.facts import add_facts
 from tests.ui.conftest import labels, said, until
@@ -73,3 +74,13 @@ def test_past_questions_are_shown_with_what_would_change(calibrating, services):
     assert list(table["Question"]) == ["When was the bridge of Alder opened?"]
     calibrating.select_slider[0].set_value((0.999, 0.999)).run()
     assert calibrating.dataframe[0].value["Now"][0] != "correct" or calibrating.dataframe[0].value["Score"][0] >= 0.999
+
+
+def test_thresholds_of_an_earlier_version_of_the_grader_are_not_called_in_use(calibrating, services):
+    earlier = Calibration("", "builtin:wordllama@00000000", Thresholds(0.3, 0.7), (), Proposal(None), 0.0)
+    services.calibration.save(earlier, Thresholds(0.2, 0.8))
+    calibrating.run()
+    assert [header.value for header in calibrating.header] == ["No longer in use"]
+    assert not services.judging(RunOptions()).calibrated
+    click(calibrating, "Forget")
+    assert not services.calibration.all()

@@ -75,7 +75,7 @@ def test_the_card_says_that_whole_pages_are_fetched_too(chat, tavily):
     chat.toggle(key="option_fetch_pages").set_value(True).run()
     del chat.session_state["options_open"]
     waiting(chat)
-    assert said(chat, ": this query. The pages that are found are then fetched whole from their own sites.")
+    assert said(chat, "The pages that are found are then fetched whole from their own sites.")
     assert not said(chat, "nothing else")
 
 
@@ -249,3 +249,27 @@ def test_a_prompt_that_the_server_cut_raises_an_alarm(chat, notes, monkeypatch):
         ask(chat, QUESTION)
     assert said(chat, ":orange[:material/warning:] The server read 20 of about")
     assert said(chat, ":orange[:material/warning:] The server counted 20.")
+
+
+@pytest.mark.parametrize("twice", [True, False])
+def test_comparing_an_answer_that_waits_with_itself_or_until_it_is_deleted_says_so(chat, tavily, twice):
+    waiting(chat)
+    services = application()
+    other = services.conversations.create()
+    done = services.runs.start(other.id, QUESTION, RunOptions(model="builtin"))
+    list(done.follow(seconds=20))
+    run_id = last_run_of(services, UNANSWERED)
+    chat.query_params["a"], chat.query_params["b"] = run_id, run_id if twice else done.id
+    chat.switch_page("pages/compare/page.py").run()
+    assert not chat.exception
+    if not twice:
+        asked = next(one for one in services.conversations.list() if one.title.startswith(UNANSWERED[:20]))
+        services.delete_conversation(asked.id)
+        chat.run()
+        assert not chat.exception
+    assert said(chat, "no longer there")
+
+
+def last_run_of(services, question):
+    asked = next(one for one in services.conversations.list() if one.title.startswith(question[:20]))
+    return services.conversations.messages(asked.id)[-1].run_id
