@@ -96,7 +96,7 @@ class RunService:
         if not rulings or not trace.verdicts.keys() >= rulings.keys():
             raise BadRequest("This passage has no verdict that could be overruled.", "Choose another one.")
         state = ruled(self._checkpoints.graded(run_id), trace, rulings)
-        version = self._fork(run_id, trace, trace.options, state, words_of_rulings(trace, rulings))
+        version = self._fork(run_id, trace.options, state, words_of_rulings(trace, rulings))
         self._versions.rule(run_id, trace, rulings)  # only now: a version that is refused leaves no label either
         return version
 
@@ -111,7 +111,7 @@ class RunService:
             raise BadRequest("There is nothing to search for.", "Choose a sentence of the answer.")
         state = ruled(self._checkpoints.graded(run_id), trace, {}) | State(extra_query=query)
         options = replace(trace.options, web="ask")
-        return self._fork(run_id, trace, options, state, "web search for a sentence without a source")
+        return self._fork(run_id, options, state, "web search for a sentence without a source")
 
     def ask_again(self, run_id: str, options: RunOptions) -> Run:
         """A new version of an answer to the same question, from the beginning. Raises `BadRequest`, `NotFound`."""
@@ -120,10 +120,9 @@ class RunService:
         before = None if place.message_id is None else place.message_id - 1  # its question stands before it
         history = self._records.history(place.conversation_id, before) if place.conversation_id else ()
         change = changed(trace.options, options)
-        start = State(question=trace.question, history=history)
-        return self._begin_version(
-            run_id, Task(self._new(trace), options, start=start), VersionBegun(run_id, change, kept=False)
-        )
+        run = self._new(run_id)
+        start = State(question=run.question, history=history)
+        return self._begin_version(run_id, Task(run, options, start=start), VersionBegun(run_id, change, kept=False))
 
     def versions(self, run_id: str) -> list[Version]:
         """Every version of the answer that this run is one of, the first first. Raises `NotFound`."""
@@ -195,10 +194,10 @@ class RunService:
         if trace is None and run.stop.wait(0):  # asked while it began to wait
             self.stop(run.id)
 
-    def _fork(self, parent: str, trace: Trace, options: RunOptions, state: State, change: str) -> Run:
+    def _fork(self, parent: str, options: RunOptions, state: State, change: str) -> Run:
         begun = VersionBegun(parent, change, kept=True)
         events = kept_events([event for _, event in self._log.read(parent)], state)
-        return self._begin_version(parent, Task(self._new(trace), options, graded=state), begun, *events)
+        return self._begin_version(parent, Task(self._new(parent), options, graded=state), begun, *events)
 
     def _begin_version(self, parent: str, task: Task, begun: VersionBegun, *kept: Event) -> Run:
         with self._lock:
@@ -207,8 +206,9 @@ class RunService:
             self._live[task.run.id] = task.run
         return self._begin(replace(task, before=(begun, *kept)))
 
-    def _new(self, trace: Trace) -> LiveRun:
-        return LiveRun(uuid.uuid4().hex, trace.question, self._log)
+    def _new(self, parent: str) -> LiveRun:
+        """A run for the question of another, as the database has it: the events of a killed process may be lost."""
+        return LiveRun(uuid.uuid4().hex, self._records.question(parent), self._log)
 
     def _ended(self, run_id: str) -> Trace:
         """The trace of a run that has ended: only such a one has versions. Raises `BadRequest`, `NotFound`."""

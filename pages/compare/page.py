@@ -23,7 +23,7 @@ def main() -> None:
         traces = _traces(run_ids)
     except NotFound:
         _head("Compare")
-        st.caption("One of the two answers is no longer there. Choose *Compare* below an answer that has two versions.")
+        _tell_gone()
         return
     _head(traces[0].question)
     unfinished = any(trace.state in _ON_ITS_WAY for trace in traces)
@@ -39,10 +39,14 @@ def _head(title: str) -> None:
 
 def _draw(run_ids: tuple[str, str], unfinished: bool) -> None:
     """Both runs as they stand; drawn again while one of them is not done, and then once more for good."""
-    traces = _traces(run_ids)
+    try:
+        traces = _traces(run_ids)
+        versions = [_version(run_id) for run_id in run_ids]
+    except NotFound:  # deleted while it was looked at
+        _tell_gone()
+        return
     if unfinished and not any(trace.state in _ON_ITS_WAY for trace in traces):
         st.rerun()
-    versions = [_version(run_id) for run_id in run_ids]
     columns.draw(versions, traces)
     names = f"Version {versions[0].number}", f"Version {versions[1].number}"
     left, right = st.columns(2, gap="large")
@@ -61,8 +65,14 @@ def _version(run_id: str) -> Version:
     return next(version for version in application().runs.versions(run_id) if version.run_id == run_id)
 
 
+def _tell_gone() -> None:
+    st.caption("One of the two answers is no longer there. Choose *Compare* below an answer that has two versions.")
+
+
 def _traces(run_ids: tuple[str, str]) -> tuple[Trace, Trace]:
-    """Raises `NotFound`."""
+    """Raises `NotFound`, also for one answer named twice: its card cannot be there twice."""
+    if run_ids[0] == run_ids[1]:
+        raise NotFound("There is one answer only.")
     one, other = (application().runs.trace(run_id) for run_id in run_ids)
     return one, other
 

@@ -208,3 +208,14 @@ def test_a_run_whose_end_could_not_be_written_does_not_block_its_conversation(ho
     assert (wait(run).state, home.runs.trace(run.id).error) == ("failed", "The disk is full.")
     wait_until(lambda: run.id not in home.runs._live)
     assert wait(home.runs.start(conversation.id, "And now?", RunOptions())).state == "done"
+
+
+def test_a_question_whose_events_were_lost_is_still_asked_again(house):
+    home = house()
+    run = ask(home)
+    wait(run)
+    home.close()
+    again = house()
+    with again.database.write() as connection:
+        connection.exec_driver_sql("DELETE FROM events WHERE body NOT LIKE '%run_ended%'")
+    assert wait(again.runs.ask_again(run.id, RunOptions())).question == "What holds?"
