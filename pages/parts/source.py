@@ -105,8 +105,13 @@ def _rulings(view: SourceView, trace: Trace, actions: Actions) -> None:
         return
     for ruling, (word, icon) in _RULINGS.items():
         useless = verdict.word == ("relevant" if ruling == "use" else "irrelevant")
-        if not useless and st.button(f"{word} and answer again", icon=icon, key=f"{ruling}-{view.passage_id}"):
-            actions.overrule(view.run_id, view.passage_id, ruling)
+        if not useless and st.button(
+            f"{word} and answer again",
+            icon=icon,
+            key=f"{ruling}-{view.passage_id}",
+            on_click=actions.overrule,
+            args=(view.run_id, view.passage_id, ruling),
+        ):
             st.rerun()
 
 
