@@ -17,10 +17,10 @@ def draw() -> None:
     """One row each, those of an earlier grader apart; nothing where every grader judges by its own."""
     kept = application().calibration.all()
     outdated = [one for one in kept if _outdated(one)]
-    _rows("In use", [one for one in kept if one not in outdated], "Back to the grader's own")
-    _rows("No longer in use", outdated, "Forget")
+    _rows("In use", [one for one in kept if one not in outdated], "Back to the grader's own", ":material/undo:")
+    _rows("No longer in use", outdated, "Forget", ":material/delete:")
     if outdated:
-        st.caption("The grader scores otherwise since then and judges by its own thresholds: measure again.")
+        st.caption("The grader has changed since, and judges by its own thresholds. Measure again to adjust them.")
 
 
 def _outdated(one: Kept) -> bool:
@@ -34,23 +34,23 @@ def _outdated(one: Kept) -> bool:
     return now not in one.grader
 
 
-def _rows(title: str, kept: Sequence[Kept], back: str) -> None:
+def _rows(title: str, kept: Sequence[Kept], back: str, icon: str) -> None:
     if not kept:
         return
     st.header(title, anchor=False)
     with st.container(border=True, gap="xsmall"):
         for one in kept:
-            _row(one, back)
+            _row(one, back, icon)
 
 
-def _row(one: Kept, back: str) -> None:
+def _row(one: Kept, back: str, icon: str) -> None:
     where = markdown.label(one.collection, 80) if one.collection else "All documents"
     facts = f"{words.score(one.thresholds.lower)} and {words.score(one.thresholds.upper)} · {words.day(one.made_at)}"
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.markdown(f"{where} · {words.grader_label(one.grader)} {words.grey(facts)}", width="content")
         st.button(
             back,
-            icon=":material/undo:",
+            icon=icon,
             type="tertiary",
             key=f"forget-{one.collection}-{one.grader}",
             on_click=_forget,
