@@ -13,7 +13,7 @@ from tests.doubles.little_model import answer_like_a_little_model
 from tests.doubles.ollama import Say, ScriptedOllama
 from tests.ui.conftest import NOTES, add, ask, labels, said, until
 
-QUESTION = "How often is the espresso machine descaled?"
+QUESTION = "What is the espresso machine descaled with?"
 
 
 def test_an_empty_library_starts_with_what_this_is(chat):

@@ -12,7 +12,7 @@ from tests.doubles.ollama import Say, ScriptedOllama
 from tests.doubles.tavily import TavilyServer
 from tests.ui.conftest import NOTES, ROOT, add, ask, labels, said, until
 
-QUESTION = "How often is the espresso machine descaled?"
+QUESTION = "What is the espresso machine descaled with?"
 UNANSWERED = "Who won the 2024 NBA Finals?"
 FINALS = {
     "title": "2024 NBA Finals",
