@@ -67,9 +67,11 @@ GRADERS: dict[GraderKind, tuple[str, str]] = {
     "listwise": ("All in one call", "one call for all passages together"),
     "cascade": ("Cascade", "built-in first, a model only for what it leaves open"),
 }
-_CHANGES = {f"policy {name}": f"policy {shown}" for name, (shown, _) in POLICIES.items()} | {
-    f"grader {kind}": f"grader {shown}" for kind, (shown, _) in GRADERS.items()
-}
+_CHANGES = (
+    {"same settings": "asked again"}
+    | {f"policy {name}": f"policy {shown}" for name, (shown, _) in POLICIES.items()}
+    | {f"grader {kind}": f"grader {shown}" for kind, (shown, _) in GRADERS.items()}
+)
 REWRITES: dict[RewriteStyle, tuple[str, str]] = {
     "question": ("Question", "a better question"),
     "keywords": ("Keywords", "three at most, as in the paper"),
