@@ -14,7 +14,7 @@ from tests.served import served
 
 expect.set_options(timeout=15_000)
 
-QUESTION = "How often is the espresso machine descaled?"
+QUESTION = "What is the espresso machine descaled with?"
 NOTES = """# Brewing notes
 
 The espresso machine in the kitchen is descaled every six weeks with citric acid.
