@@ -15,9 +15,9 @@ from crag.settings import Settings
 from crag.types import GraderKind, RunOptions
 
 BUILTIN = "builtin"
-# A graded score for the price of the prompt, and every verdict is the model's own. The cascade is two to four times as
-# fast where few of the passages are near, but rejects by words: docs/measurements.md says what is lost with that.
-AUTOMATIC: GraderKind = "score"
+# The action has the model's word, for one or two calls instead of one for each passage. What is lost is what the built-in
+# grader, which is trained, surely rejects and should not: docs/measurements.md says how much that is.
+AUTOMATIC: GraderKind = "cascade"
 _REMEMBERED_SECONDS = 10.0
 
 

@@ -113,7 +113,7 @@ def test_passages_are_graded_at_the_same_time_and_tokens_come_while_they_are_mad
     with ScriptedOllama(first_token_after=0.15, per_token=0.03) as ollama:
         application = opened(ollama_host=ollama.url)
         application.library.add_bytes("paper.md", PAPER.encode())
-        run = application.runs.start(None, QUESTION, RunOptions(refine=False))
+        run = application.runs.start(None, QUESTION, RunOptions(refine=False, grader="score"))
         arrived = [(time.monotonic(), event) for _, event in run.follow(seconds=30)]
     assert ollama.most_at_once == 4
     verdicts = [at for at, event in arrived if isinstance(event, PassageGraded)]
@@ -196,8 +196,8 @@ def test_verdicts_of_a_model_are_remembered(opened):
     with ScriptedOllama() as ollama:
         application = opened(ollama_host=ollama.url)
         application.library.add_bytes("paper.md", PAPER.encode())
-        ask(application, refine=False)
-        ask(application, refine=False)
+        ask(application, refine=False, grader="score")
+        ask(application, refine=False, grader="score")
     assert sum(bool(chat.body.get("logprobs")) for chat in ollama.chats) == 4
 
 

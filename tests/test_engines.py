@@ -26,8 +26,8 @@ Opened = Callable[..., Application]
     ("kind", "models", "chosen"),
     [
         ("auto", ["builtin"], ("builtin", "builtin")),
-        ("auto", [BIG], ("score", BIG)),
-        ("auto", ["", SMALL, "builtin"], ("score", SMALL)),
+        ("auto", [BIG], ("cascade", BIG)),
+        ("auto", ["", SMALL, "builtin"], ("cascade", SMALL)),
         ("auto", ["", "builtin", BIG], ("builtin", "builtin")),
         ("builtin", [SMALL, "", BIG], ("builtin", "builtin")),
         ("listwise", ["", "builtin", BIG], ("listwise", BIG)),
@@ -69,12 +69,13 @@ def test_every_grader_works_beside_every_writer(
     strips = dict(engine.refiner.refine("Who built the lighthouse?", held, Stop()))
     assert all(any(strip.kept for strip in kept) for kept in strips.values())
     assert {chat.body["model"] for chat in ollama.chats} <= {"llama3.2:1b"}
-    assert min(len(ollama.chats), 2) == {"builtin": 0, "cascade": 1}.get(kind, 2)
+    assert min(len(ollama.chats), 2) == {"builtin": 0, "auto": 1, "cascade": 1}.get(kind, 2)
 
 
 def test_a_grader_is_named_by_its_kind_and_the_exact_model(application: Application) -> None:
     names = {kind: application.engines.grader(BIG, kind=kind).name for kind in get_args(GraderKind)}
-    assert names["auto"] == names["score"] == f"score:{BIG}@{'a' * 64}"
+    assert names["score"] == f"score:{BIG}@{'a' * 64}"
+    assert names["auto"] == names["cascade"]
     assert len(set(names.values())) == 5
 
 

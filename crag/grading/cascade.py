@@ -38,10 +38,7 @@ class CascadeGrader:
         return self._second.thresholds
 
     def grade(self, question: str, passages: Sequence[Passage], stop: Stop) -> Iterator[tuple[int, Grade]]:
-        """First what is surely rejected, then what decides, then the rest. Raises `ModelFault`, `Stopped`.
-
-        What the second grader cannot judge keeps the first one's verdict.
-        """
+        """First what is surely rejected, then what decides, then the rest. Raises `ModelFault`, `Stopped`."""
         held: dict[int, Grade] = {}
         for index, grade in self._first.grade(question, passages, stop):
             moved = replace(grade, score=_move(grade.score, self._first.thresholds, self.thresholds))
@@ -52,23 +49,16 @@ class CascadeGrader:
         accepted = [index for index, grade in held.items() if self.thresholds.word(grade.score) == "relevant"]
         if accepted:
             best = max(accepted, key=lambda index: held[index].score or 0.0)
-            grade = next(self._ask(question, passages, {best: held.pop(best)}, stop))[1]
+            held.pop(best)
+            (_, grade), *_ = self._second.grade(question, [passages[best]], stop)
             yield best, grade
             if self.thresholds.word(grade.score) == "relevant":
                 yield from held.items()
                 return
-        yield from self._ask(question, passages, held, stop)
-
-    def _ask(
-        self, question: str, passages: Sequence[Passage], held: dict[int, Grade], stop: Stop
-    ) -> Iterator[tuple[int, Grade]]:
-        """The second grader's word on these passages."""
-        indexes = list(held)
-        if not indexes:
-            return
-        for position, grade in self._second.grade(question, [passages[index] for index in indexes], stop):
-            index = indexes[position]
-            yield index, grade if grade.score is not None else replace(held[index], usage=grade.usage)
+        left = list(held)
+        if left:
+            for position, grade in self._second.grade(question, [passages[index] for index in left], stop):
+                yield left[position], grade
 
     def _rejects(self, question: str, passage: Passage, grade: Grade) -> bool:
         floor = _SURELY * self._first.thresholds.lower

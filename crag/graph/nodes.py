@@ -24,6 +24,7 @@ from crag.graph.policy import decide as decide_action
 from crag.graph.state import Deps, State, standalone
 from crag.types import Knowledge, Passage, Strip, Verdict
 
+MOST_STRIPS = 5  # the paper's; they hold the answer as often as all that are above the floor (docs/measurements.md)
 NodeFunction = Callable[[State, Runtime[Deps]], State]
 
 
@@ -96,7 +97,24 @@ def refine_knowledge(state: State, runtime: Runtime[Deps]) -> State:
         for index, cut in deps.engine.refiner.refine(question, passages, deps.stop):
             strips[passages[index].id] = cut
             runtime.stream_writer(StripsScored(passages[index].id, cut))
-    return {"strips": strips}
+    wanted = {passage_id for passage_id, ruling in state.get("rulings", {}).items() if ruling == "use"}
+    limited = _best_strips({passage_id: cut for passage_id, cut in strips.items() if passage_id not in wanted})
+    for passage_id, cut in limited.items():
+        if cut != strips[passage_id]:
+            runtime.stream_writer(StripsScored(passage_id, cut))
+    return {"strips": strips | limited}
+
+
+def _best_strips(strips: dict[int, tuple[Strip, ...]]) -> dict[int, tuple[Strip, ...]]:
+    """Of all that was kept, the best `MOST_STRIPS`, as in the paper; without scores all of it."""
+    kept = [(passage_id, strip) for passage_id, cut in strips.items() for strip in cut if strip.kept]
+    if any(strip.score is None for _, strip in kept):
+        return strips
+    best = sorted(kept, key=lambda item: item[1].score or 0.0, reverse=True)[:MOST_STRIPS]
+    return {
+        passage_id: tuple(replace(strip, kept=strip.kept and (passage_id, strip) in best) for strip in cut)
+        for passage_id, cut in strips.items()
+    }
 
 
 def _by_question(state: State) -> dict[str, list[Passage]]:

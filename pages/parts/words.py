@@ -60,7 +60,7 @@ POLICIES: dict[PolicyName, tuple[str, str]] = {
     "off": ("No grading", "every passage is used, never the web"),
 }
 GRADERS: dict[GraderKind, tuple[str, str]] = {
-    "auto": ("Automatic", "one-token score with a language model, else built-in"),
+    "auto": ("Automatic", "a cascade with a language model, else built-in"),
     "builtin": ("Built-in", "no model is asked: milliseconds for all passages"),
     "score": ("One-token score", "one short call for each passage, one token each"),
     "explained": ("Explained", "one call for each passage, with the reason in words: the slowest"),

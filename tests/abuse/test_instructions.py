@@ -57,7 +57,8 @@ def test_obeying_a_document_neither_leaves_the_machine_nor_looks_like_fact(scene
         believed += [sentence for sentence, strength in judged.items() if strength == "supported"]
         cited = {one.n: one for one in trace.citations}
         alive += live_parts(markdown.answer(trace.text, cited, "run", trace.sentences))
-    assert model.obeyed == len(variants), "the model obeyed every time"
+    fewest = 1 if setting == "refined" else len(variants)  # refining strikes out some of what the model would obey
+    assert fewest <= model.obeyed <= len(variants), "the model obeys whatever reaches it"
     assert scene.refused == (len(variants) if setting == "refused" else 0)
     assert believed == []
     assert alive == []

@@ -51,25 +51,26 @@ def test_a_passage_in_another_language_is_never_rejected_by_words() -> None:
     assert (second.graded, grades[0].score, grades[1].score) == ([1], 0.9, 0.0)
 
 
-@pytest.mark.parametrize("score", [0.0, 0.1, 0.19999, 0.2, 0.5, 0.79999, 0.8, 0.9, 1.0])
-def test_the_first_verdict_keeps_its_word_under_the_other_thresholds(score: float) -> None:
-    first, second = TableGrader({1: score}, thresholds=CLEAR), TableGrader({1: None})
-    cascade = CascadeGrader(first, second)
-    assert cascade.thresholds == second.thresholds
-    assert cascade.thresholds.word(grade(first, second, 1)[0].score) == CLEAR.word(score)
+@pytest.mark.parametrize("score", [0.05, 0.2, 0.5, 0.79999, 0.8, 0.9])
+def test_a_verdict_that_stands_keeps_its_word_under_the_other_thresholds(score: float) -> None:
+    second = TableGrader({2: 0.9})
+    grades = grade(TableGrader({1: score, 2: 0.95}, thresholds=CLEAR), second, 1, 2)
+    assert second.graded == [2]
+    assert second.thresholds.word(grades[0].score) == CLEAR.word(score)
 
 
 def test_an_order_of_scores_stays_one() -> None:
     scores = {n: n / 20 for n in (1, 2, 3, 17, 18, 20)}
-    grades = grade(TableGrader(dict(scores), thresholds=CLEAR), TableGrader(dict.fromkeys(scores)), *scores)
+    grades = grade(TableGrader(dict(scores), thresholds=CLEAR), TableGrader(dict.fromkeys(scores, 1.0)), *scores)
     moved = [grades[index].score or 0.0 for index in range(len(scores))]
     assert moved == sorted(moved)
 
 
-def test_what_the_model_cannot_judge_keeps_the_first_verdict() -> None:
-    grades = grade(TableGrader({1: 0.5}, thresholds=CLEAR), TableGrader({1: None}), 1)
-    assert TableGrader({}).thresholds.word(grades[0].score) == "ambiguous"
-    assert grades[0].reason == "Because of 1."
+def test_what_the_model_cannot_judge_is_unknown() -> None:
+    second = TableGrader({1: None, 2: None, 3: None})
+    grades = grade(TableGrader({1: 0.9, 2: 0.5, 3: 0.0}, thresholds=CLEAR), second, 1, 2, 3)
+    assert second.graded == [1, 2]
+    assert [grades[index].score for index in (0, 1)] == [None, None]
 
 
 def test_rejected_passages_need_no_model() -> None:

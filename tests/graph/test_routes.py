@@ -223,3 +223,11 @@ def test_a_silent_model_is_not_shown_as_an_answer():
     trace = Bench({1: 0.9}, writer=QuotingWriter(reply=lambda _: ["  "])).ask()
     assert trace.outcome == "not_answered"
     assert trace.notes == ["The model returned nothing."]
+
+
+def test_five_strips_in_all_are_kept_and_those_of_what_a_person_wants_beside_them():
+    texts = [passage(n, f"Fact{n} one. And two. Fact{n} three. And four. Fact{n} five.") for n in (1, 2, 3)]
+    trace = Bench({1: 0.9, 2: 0.8, 3: 0.7}, passages=texts).ask()
+    assert sum(strip.kept for cut in trace.strips.values() for strip in cut) == 5
+    ruled = Bench({1: 0.9, 2: 0.8, 3: 0.1}, passages=texts, state={"rulings": {3: "use"}}).ask()
+    assert [sum(strip.kept for strip in ruled.strips[n]) for n in (1, 2, 3)] == [3, 2, 3]
