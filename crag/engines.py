@@ -15,8 +15,8 @@ from crag.settings import Settings
 from crag.types import GraderKind, RunOptions
 
 BUILTIN = "builtin"
-# The action has the model's word, for one or two calls instead of one for each passage. What is lost is what the built-in
-# grader, which is trained, surely rejects and should not: docs/measurements.md says how much that is.
+# The action has the model's word, for one or two calls instead of one for each passage. What is lost is what the
+# built-in grader, which is trained, surely rejects and should not: docs/measurements.md says how much that is.
 AUTOMATIC: GraderKind = "cascade"
 _REMEMBERED_SECONDS = 10.0
 

@@ -163,7 +163,8 @@ class RunService:
         return trace
 
     def forget_deleted(self) -> None:
-        """Deletes what is kept beside the database of runs that are no longer in it."""
+        """Deletes what was kept of runs that were deleted: their state, and the rulings on their passages."""
+        self._versions.forget_deleted()
         with suppress(sqlite3.Error):  # closed meanwhile, or damaged: the next start sees to it
             self._checkpoints.forget(self._records.deleted(self._checkpoints.runs()))
 

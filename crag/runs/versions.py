@@ -78,6 +78,11 @@ class VersionRecords:
             connection.execute(delete(rulings).where(rulings.c.run_id == run_id, rulings.c.passage_id.in_(list(given))))
             connection.execute(insert(rulings), rows)
 
+    def forget_deleted(self) -> None:
+        """Deletes the rulings of runs that are no longer there."""
+        with self._database.write() as connection:
+            connection.execute(delete(rulings).where(rulings.c.run_id.not_in(select(runs.c.id))))
+
 
 def _ruling(run_id: str, trace: Trace, passage_id: int, ruling: Ruling) -> dict[str, Any]:
     passage, verdict = trace.passages[passage_id], trace.verdicts.get(passage_id)

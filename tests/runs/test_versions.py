@@ -3,7 +3,9 @@
 from dataclasses import fields, replace
 
 import pytest
+from sqlalchemy import select
 
+from crag.database.tables import rulings
 from crag.errors import BadRequest, NotFound
 from crag.runs.forks import changed
 from crag.types import RunOptions, Thresholds
@@ -270,13 +272,21 @@ def test_a_damaged_file_of_checkpoints_is_set_aside(house, tmp_path):
 
 def test_what_is_deleted_leaves_nothing_in_the_checkpoints(house, tmp_path):
     home = house()
-    conversation, _, _ = answered(home, question="Something private?")
+    conversation, private, _ = answered(home, question="Something private?")
+    wait(home.runs.overrule(private.id, {1: "drop"}))
+    assert rulings_of(home) == ["Something private?"]
     _, other, _ = answered(home)
     home.conversations.delete(conversation.id)
     assert b"private" in everything(tmp_path)
     home.runs.forget_deleted()
     assert b"private" not in everything(tmp_path)
+    assert rulings_of(home) == []
     assert wait(home.runs.overrule(other.id, {1: "drop"})).state == "done"
+
+
+def rulings_of(home) -> list[str]:
+    with home.database.read() as connection:
+        return list(connection.execute(select(rulings.c.question)).scalars())
 
 
 def everything(home) -> bytes:
