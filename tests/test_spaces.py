@@ -41,7 +41,7 @@ def opened(tmp_path):
 
 
 def ask(application) -> Trace:
-    run = application.runs.start(None, QUESTION, RunOptions(model="builtin"))
+    run = application.runs.start(None, QUESTION, RunOptions(model="builtin", policy="off"))
     return Trace().apply_all(event for _, event in run.follow(seconds=30))
 
 

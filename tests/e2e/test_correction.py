@@ -67,7 +67,9 @@ def test_a_query_goes_to_the_web_as_it_was_edited_even_after_a_restart(page: Pag
         assert tavily.queries == [EDITED]
         answer.locator('a[href^="#cite-"]').first.click()
         expect(page.get_by_role("dialog")).to_contain_text("https://en.example.org/finals")
+        settled(page)
         page.keyboard.press("Escape")
+        expect(page.get_by_role("dialog")).to_have_count(0)
 
         ask(page, "Who won the 2022 World Cup?")
         button(page, "Answer from my documents only").click()
