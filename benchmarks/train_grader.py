@@ -36,7 +36,7 @@ ALONE = 0.5  # weight of the same rows judged one by one
 LOWER, UPPER = 0.3, 0.7  # where the thresholds lie on the scale that is shown
 LEAST_BETWEEN = 0.15
 COLUMNS = ("n", "commoner", "accuracy", "AUC", "alone: acc.", "alone: AUC")
-PRECISE = 0.8
+PRECISE = 0.75
 FLAT = 0.01  # costs that differ by less are the same
 EASY = 0.1
 FREE = ("mean_candidates", "mean_terms")  # neither good nor bad: how the others are to be read
@@ -97,7 +97,7 @@ def choose_thresholds(rows: list[Row], scores: Floats) -> tuple[float, float]:
     """(lower, upper) from the cross-validated scores of what retrieval found.
 
     Lower: the least at which the refused share of answered questions plus the share of absent topics not refused is
-    as good as smallest. Upper: of the passages at or above it, for questions that the library answers, four of five
+    as good as smallest. Upper: of the passages at or above it, for questions that the library answers, three of four
     say the answer.
     """
     grid = np.arange(0.05, 0.99, 0.01)
