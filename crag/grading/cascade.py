@@ -39,30 +39,33 @@ class CascadeGrader:
 
     def grade(self, question: str, passages: Sequence[Passage], stop: Stop) -> Iterator[tuple[int, Grade]]:
         """First what is surely rejected, then what decides, then the rest. Raises `ModelFault`, `Stopped`."""
+        language = detect(question)
+        comparable = {index for index, passage in enumerate(passages) if detect(passage.text) == language}
         held: dict[int, Grade] = {}
         for index, grade in self._first.grade(question, passages, stop):
             moved = replace(grade, score=_move(grade.score, self._first.thresholds, self.thresholds))
-            if self._rejects(question, passages[index], grade):
+            if index in comparable and self._rejects(grade):
                 yield index, moved
             else:
                 held[index] = moved
-        accepted = [index for index, grade in held.items() if self.thresholds.word(grade.score) == "relevant"]
+        accepted = [index for index in held if index in comparable and self._accepts(held[index])]
         if accepted:
             best = max(accepted, key=lambda index: held[index].score or 0.0)
             held.pop(best)
             (_, grade), *_ = self._second.grade(question, [passages[best]], stop)
             yield best, grade
-            if self.thresholds.word(grade.score) == "relevant":
-                yield from held.items()
-                return
+            if self._accepts(grade):
+                yield from [(index, held.pop(index)) for index in list(held) if index in comparable]
         left = list(held)
         if left:
             for position, grade in self._second.grade(question, [passages[index] for index in left], stop):
                 yield left[position], grade
 
-    def _rejects(self, question: str, passage: Passage, grade: Grade) -> bool:
-        floor = _SURELY * self._first.thresholds.lower
-        return grade.score is not None and grade.score < floor and detect(passage.text) == detect(question)
+    def _rejects(self, grade: Grade) -> bool:
+        return grade.score is not None and grade.score < _SURELY * self._first.thresholds.lower
+
+    def _accepts(self, grade: Grade) -> bool:
+        return self.thresholds.word(grade.score) == "relevant"
 
 
 def _move(score: float | None, old: Thresholds, new: Thresholds) -> float | None:

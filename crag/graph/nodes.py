@@ -98,21 +98,26 @@ def refine_knowledge(state: State, runtime: Runtime[Deps]) -> State:
             strips[passages[index].id] = cut
             runtime.stream_writer(StripsScored(passages[index].id, cut))
     wanted = {passage_id for passage_id, ruling in state.get("rulings", {}).items() if ruling == "use"}
-    limited = _best_strips({passage_id: cut for passage_id, cut in strips.items() if passage_id not in wanted})
+    limited = best_strips({passage_id: cut for passage_id, cut in strips.items() if passage_id not in wanted})
     for passage_id, cut in limited.items():
         if cut != strips[passage_id]:
             runtime.stream_writer(StripsScored(passage_id, cut))
     return {"strips": strips | limited}
 
 
-def _best_strips(strips: dict[int, tuple[Strip, ...]]) -> dict[int, tuple[Strip, ...]]:
-    """Of all that was kept, the best `MOST_STRIPS`, as in the paper; without scores all of it."""
-    kept = [(passage_id, strip) for passage_id, cut in strips.items() for strip in cut if strip.kept]
-    if any(strip.score is None for _, strip in kept):
-        return strips
-    best = sorted(kept, key=lambda item: item[1].score or 0.0, reverse=True)[:MOST_STRIPS]
+def best_strips(strips: dict[int, tuple[Strip, ...]]) -> dict[int, tuple[Strip, ...]]:
+    """Of what was kept for its score, the best `MOST_STRIPS`, as in the paper; what has no score stays as it is."""
+    scores = {
+        (passage_id, at): strip.score
+        for passage_id, cut in strips.items()
+        for at, strip in enumerate(cut)
+        if strip.kept and strip.score is not None
+    }
+    struck = sorted(scores, key=lambda place: -scores[place])[MOST_STRIPS:]
     return {
-        passage_id: tuple(replace(strip, kept=strip.kept and (passage_id, strip) in best) for strip in cut)
+        passage_id: tuple(
+            replace(strip, kept=strip.kept and (passage_id, at) not in struck) for at, strip in enumerate(cut)
+        )
         for passage_id, cut in strips.items()
     }
 

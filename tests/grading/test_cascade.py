@@ -51,6 +51,19 @@ def test_a_passage_in_another_language_is_never_rejected_by_words() -> None:
     assert (second.graded, grades[0].score, grades[1].score) == ([1], 0.9, 0.0)
 
 
+def test_what_is_in_another_language_is_asked_about_beside_what_was_confirmed() -> None:
+    second = TableGrader({1: 0.9, 2: 0.9})
+    cascade = CascadeGrader(TableGrader({1: 0.0, 2: 0.95, 3: 0.5}, thresholds=CLEAR), second)
+    held = [
+        passage(1, "The lighthouse was built by Clara Moor."),
+        passage(2, "등대는 클라라가 지었다."),
+        passage(3, "등대는 섬의 북쪽에 있다."),
+    ]
+    grades = dict(cascade.grade("등대는 누가 지었나요?", held, Stop()))
+    assert second.graded == [2, 1]
+    assert [second.thresholds.word(grades[index].score) for index in range(3)] == ["relevant", "relevant", "ambiguous"]
+
+
 @pytest.mark.parametrize("score", [0.05, 0.2, 0.5, 0.79999, 0.8, 0.9])
 def test_a_verdict_that_stands_keeps_its_word_under_the_other_thresholds(score: float) -> None:
     second = TableGrader({2: 0.9})

@@ -3,9 +3,10 @@
 import pytest
 
 from crag.errors import WebSearchFailed
+from crag.graph.nodes import best_strips
 from crag.graph.presets import PRESETS
 from crag.protocols import PromptFit
-from crag.types import RunOptions, Turn
+from crag.types import RunOptions, Strip, Turn
 from tests.doubles.engine import ListWeb, QuotingWriter, passage
 from tests.graph.conftest import Bench
 
@@ -231,3 +232,10 @@ def test_five_strips_in_all_are_kept_and_those_of_what_a_person_wants_beside_the
     assert sum(strip.kept for cut in trace.strips.values() for strip in cut) == 5
     ruled = Bench({1: 0.9, 2: 0.8, 3: 0.1}, passages=texts, state={"rulings": {3: "use"}}).ask()
     assert [sum(strip.kept for strip in ruled.strips[n]) for n in (1, 2, 3)] == [3, 2, 3]
+
+
+def test_a_strip_without_a_score_takes_no_place_from_others_and_loses_none():
+    cut = (Strip("one", 0.9, kept=True),) * 4
+    strips = {1: cut, 2: (Strip("whole", None, kept=True),), 3: cut}
+    kept = [sum(strip.kept for strip in best) for best in best_strips(strips).values()]
+    assert kept == [4, 1, 1]
