@@ -9,12 +9,15 @@ from crag.calibration.calibrator import MOST_PROBES
 from crag.calibration.proposal import LEAST
 from crag.types import GraderKind, RunOptions
 from pages.calibration import measured, use
-from pages.parts import markdown, words
+from pages.parts import heading, markdown, words
 from pages.parts.resources import application
 
 _EVERYTHING = "All documents"
-_DOCUMENTS = "pages/documents/page.py"
 _AGAIN_SECONDS = 1.0
+_MEANING = (
+    "A grader's scores turn into verdicts at two thresholds. Here you see what it scores where your documents hold"
+    " the answer and where they do not, and choose where the thresholds lie. Nothing changes until you use them."
+)
 _LEGEND = {
     "Answered": "questions made from passages of the collection",
     "Not answered": "the same with their document hidden, with a fact of another passage, or from other collections",
@@ -26,8 +29,8 @@ _LEGEND = {
 
 def main() -> None:
     """Draw the page."""
-    _legend()
-    _head()
+    heading.legend("How it is measured", _LEGEND)
+    heading.draw("Calibrate", _MEANING)
     if not application().library.size():
         st.caption("The library is empty: add documents first, then measure here how well they are judged.")
         return
@@ -37,25 +40,6 @@ def main() -> None:
     if result := application().measuring.result:
         st.fragment(measured.draw)(result)
     use.draw()
-
-
-def _legend() -> None:
-    """What is measured, in the sidebar."""
-    with st.sidebar, st.container(gap="xsmall"):
-        st.markdown("**How it is measured**")
-        for name, meaning in _LEGEND.items():
-            st.markdown(f":small[{name} {words.grey(meaning)}]")
-
-
-def _head() -> None:
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.title("Calibrate", anchor=False, width="content")
-        if st.button("Documents", icon=":material/folder_open:", type="tertiary"):
-            st.switch_page(_DOCUMENTS)
-    st.caption(
-        "A grader's scores turn into verdicts at two thresholds. Here you see what it scores where your documents hold"
-        " the answer and where they do not, and choose where the thresholds lie. Nothing changes until you use them."
-    )
 
 
 def _choose() -> tuple[RunOptions, Plan]:

@@ -7,14 +7,14 @@ import time
 import streamlit as st
 
 from crag.types import Hit
-from pages.parts import markdown, source, words
+from pages.parts import heading, markdown, source, words
 from pages.parts.resources import application
 from pages.retrieval import hits
 
 _EVERYTHING = "All documents"
 _LONGEST_QUERY = 2_000
 _MOST_HITS = 50
-_DOCUMENTS = "pages/documents/page.py"
+_MEANING = "What a question finds in your documents, and why. No model is asked, nothing is graded."
 _LEGEND = {
     "Score": "words and meaning weighed together, 1.00 at most",
     "Words": "rank and score (BM25) by the words it shares with the question",
@@ -24,8 +24,8 @@ _LEGEND = {
 
 def main() -> None:
     """Draw the page."""
-    _legend()
-    _head()
+    heading.legend("How to read a hit", _LEGEND)
+    heading.draw("Try retrieval", _MEANING)
     if not application().library.size():
         st.caption("The library is empty: add documents first, then see here what a question finds in them.")
         return
@@ -34,22 +34,6 @@ def main() -> None:
         _search(query, k, collection)
     if passage_id := st.session_state.get("opened_passage"):
         source.open_passage(passage_id, _close)
-
-
-def _legend() -> None:
-    """How a hit is read, in the sidebar."""
-    with st.sidebar, st.container(gap="xsmall"):
-        st.markdown("**How to read a hit**")
-        for name, meaning in _LEGEND.items():
-            st.markdown(f":small[{name} {words.grey(meaning)}]")
-
-
-def _head() -> None:
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.title("Try retrieval", anchor=False, width="content")
-        if st.button("Documents", icon=":material/folder_open:", type="tertiary"):
-            st.switch_page(_DOCUMENTS)
-    st.caption("What a question finds in your documents, and why. No model is asked, nothing is graded.")
 
 
 def _ask() -> tuple[str, int, str]:

@@ -1,0 +1,28 @@
+"""The head and the sidebar of pages that are reached from Documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from pages.parts import words
+
+_DOCUMENTS = "pages/documents/page.py"
+
+
+def draw(title: str, meaning: str) -> None:
+    """The title with the way back, and what the page is for."""
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.title(title, anchor=False, width="content")
+        if st.button("Documents", icon=":material/folder_open:", type="tertiary"):
+            st.switch_page(_DOCUMENTS)
+    st.caption(meaning)
+
+
+def legend(title: str, meanings: Mapping[str, str]) -> None:
+    """How what the page shows is read, in the sidebar."""
+    with st.sidebar, st.container(gap="xsmall"):
+        st.markdown(f"**{title}**")
+        for name, meaning in meanings.items():
+            st.markdown(f":small[{name} {words.grey(meaning)}]")
