@@ -18,8 +18,8 @@ from benchmarks.grader_data import read_lines
 from benchmarks.paragraphs import open_paragraphs
 from crag.assembly import Application
 from crag.graph.checking.citations import cited_numbers
+from crag.options import RunOptions
 from crag.runs import Trace
-from crag.types import RunOptions
 
 SETS = ("squad_a", "korquad_a", "drcd_a")
 

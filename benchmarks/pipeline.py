@@ -28,8 +28,8 @@ from benchmarks.tutorial import TutorialPipeline
 from crag.assembly import Application, open_application
 from crag.events import RunEnded, TokensWritten
 from crag.library import LibraryRetriever
+from crag.options import GraderKind, RunOptions
 from crag.settings import Settings
-from crag.types import GraderKind, RunOptions
 from tests.doubles.timed_ollama import TimedOllama
 
 MODEL = "llama3.1:8b"

@@ -24,12 +24,13 @@ from crag.grading.explained import ExplainedGrader
 from crag.grading.refining import ExplainedRefiner
 from crag.library import Library, LibraryRetriever
 from crag.models.writing import ModelRewriter, ModelWriter
+from crag.options import RunOptions
 from crag.protocols import Engine, FirstToken, Piece, Prompt, Reply
 from crag.runs import RunService, Trace
 from crag.runs.worker import Equip, Equipment
 from crag.settings import Settings
 from crag.stopping import Stop
-from crag.types import RunOptions, Usage
+from crag.types import Usage
 
 PASSAGES = 10_000
 QUESTIONS = 60

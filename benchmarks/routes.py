@@ -21,7 +21,8 @@ from crag.assembly import Application
 from crag.calibration import Plan
 from crag.calibration.proposal import measure, separation
 from crag.calibration.values import Calibration, Given, Outcomes, Scored
-from crag.types import Outcome, RunOptions, Thresholds
+from crag.options import RunOptions, Thresholds
+from crag.types import Outcome
 
 CURVE = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 OPTIONS = RunOptions(model="builtin")

@@ -6,7 +6,7 @@ import importlib
 import threading
 import time
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from crag.calibration import Calibrator, Measuring
 from crag.checks import answering_check, library_checks, setup_checks
 from crag.conversations import Conversations
 from crag.database import Database
-from crag.engines import Engines
+from crag.engines import BUILTIN, Engines
 from crag.errors import ModelFault
 from crag.ledger import Ledger
 from crag.library import IngestJobs, Library, LibraryRetriever
@@ -28,16 +28,16 @@ from crag.models.choice import (
     choose_chat_model,
     choose_embedder,
     embedder_label,
-    leaves_machine,
-    model_label,
 )
 from crag.models.deferred import DeferredEmbedder
 from crag.models.tokens import count_passage_tokens, passage_counter_name
+from crag.options import RunOptions, Thresholds
+from crag.preferences import Preferences
 from crag.protocols import ChatModel, PageReader, WebSearch
 from crag.runs import RunService
 from crag.runs.worker import Equipment
 from crag.settings import Settings, load_settings
-from crag.types import Check, RunOptions, Thresholds
+from crag.types import Check
 from crag.websearch import SearchQuota, TavilySearch
 
 EXAMPLE_URLS = (
@@ -79,7 +79,10 @@ class Application:
         self.jobs = IngestJobs(self.database, self.library)
         self.exchange = Exchange(self.database, self.library, count_passage_tokens)
         self.conversations = Conversations(self.database)
-        self.engines = Engines(settings, self.library, self._builtin_embedder, self.ledger)
+        self.preferences = Preferences(self.database, settings)
+        self.engines = Engines(
+            settings, self.library, self._builtin_embedder, self.ledger, self.preferences.may_send_to
+        )
         self.search_quota = SearchQuota(settings.tavily_api_key, settings.tavily_url, self.ledger)
         self.runs = RunService(self.database, self._equip)
         self.calibration = Calibrator(self.database, self._equip, self._question_model, self.runs)
@@ -123,7 +126,7 @@ class Application:
 
     def diagnose(self) -> list[Check]:
         """The set-up checklist, whether what is to answer can, and the state of the library."""
-        answering = answering_check(self.model_choice(), lambda choice: self.engines.open(choice, RunOptions()))
+        answering = answering_check(self.model_choice(), lambda choice: self.engines.open(choice.name, RunOptions()))
         return [*self.checks(), answering, *library_checks(self.library, self.settings)]
 
     def warm_up(self) -> None:
@@ -170,9 +173,8 @@ class Application:
         self.database.close()
 
     def _equip(self, options: RunOptions) -> Equipment:
-        choice = self._answering(options)
         web, missing = self._web(options)
-        engine = self.engines.open(choice, options)
+        engine = self.engines.open(self.answering(options), options)
         fitted = None if options.thresholds else self.calibration.load(options.collection, engine.grader.name)
         return Equipment(
             engine=engine,
@@ -183,23 +185,17 @@ class Application:
             thresholds=options.thresholds or fitted,
             calibrated=fitted is not None,
             pages=self._pages() if options.fetch_pages else None,
-            notes=self._away_notes(choice, options),
+            notes=tuple(AWAY.format(label) for label in engine.away),
         )
 
-    def _away_notes(self, choice: ModelChoice, options: RunOptions) -> tuple[str, ...]:
-        """What answers and what grades on another machine."""
-        names = dict.fromkeys((choice.name, self.engines.grading(choice.name, options)[1]))
-        return tuple(AWAY.format(model_label(name)) for name in names if leaves_machine(name, self.settings))
-
-    def _answering(self, options: RunOptions) -> ModelChoice:
-        if options.model == "auto":
-            return self.model_choice()
-        return ModelChoice(options.model, model_label(options.model))
+    def answering(self, options: RunOptions) -> str:
+        """The name of what answers under these options now."""
+        return self.model_choice().name if options.model == "auto" else options.model
 
     def _question_model(self, options: RunOptions) -> ChatModel | None:
         """The chat model that answers under these options, None for the built-in engine. Raises `ModelFault`."""
-        choice = self._answering(options)
-        return None if choice.builtin else self.engines.chat_model(choice.name)
+        role = self.engines.cast(self.answering(options), replace(options, grader="builtin")).answering
+        return None if role.model == BUILTIN else self.engines.chat_model(role)
 
     def _web(self, options: RunOptions) -> tuple[WebSearch | None, str]:
         if options.web == "off":

@@ -5,14 +5,16 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
 from crag.errors import BadRequest
 from crag.ledger import Ledger
 from crag.library import Library
-from crag.models.choice import ModelChoice
+from crag.models.choice import model_label
+from crag.models.faults import consent_needed, host_label
+from crag.options import GraderKind, RunOptions, Tuning
 from crag.protocols import ChatModel, Embedder, Engine, Grader, Refiner, TermStatistics
 from crag.settings import Settings
-from crag.types import GraderKind, RunOptions
 
 BUILTIN = "builtin"
 # The action has the model's word, for one or two calls instead of one for each passage. What is lost is what the
@@ -21,36 +23,81 @@ AUTOMATIC: GraderKind = "cascade"
 _REMEMBERED_SECONDS = 10.0
 
 
+@dataclass(frozen=True, slots=True)
+class Role:
+    """A model by its name, and how it is to play its role; the built-in engine plays it in its own way."""
+
+    model: str
+    tuning: Tuning = field(default_factory=Tuning)
+    thinking: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """Who plays which role."""
+
+    answering: Role
+    kind: GraderKind
+    grading: Role
+    rewriting: Role
+
+
 class Engines:
     """Opens what answers, by name, and remembers it for a few seconds so that changes are noticed soon."""
 
-    def __init__(self, settings: Settings, library: Library, builtin_embedder: Embedder, ledger: Ledger) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        library: Library,
+        builtin_embedder: Embedder,
+        ledger: Ledger,
+        may_send_to: Callable[[str], bool],
+    ) -> None:
+        """`may_send_to` says of a model that runs elsewhere, by its name, whether a person allowed it."""
         from crag.grading.cache import GradeMemory
 
         self._settings = settings
         self._library = library
         self._embedder = builtin_embedder
         self._ledger = ledger
+        self._may_send_to = may_send_to
         self._grades = GradeMemory()
         self._lock = threading.Lock()
-        self._opened: dict[tuple[str, GraderKind, str], tuple[float, Engine]] = {}
+        self._opened: dict[Cast, tuple[float, Engine]] = {}
 
-    def open(self, choice: ModelChoice, options: RunOptions) -> Engine:
-        """The engine of this choice, with the grader of the options. Raises `ModelFault`, `BadRequest`."""
-        kind, model = self.grading(choice.name, options)
+    def open(self, answering: str, options: RunOptions) -> Engine:
+        """The engine in which the model `answering` answers, with all else as in the options.
+
+        Raises `ModelFault`, also for a model elsewhere that nobody allowed; `BadRequest`.
+        """
+        cast = self.cast(answering, options)
         with self._lock:
-            opened_at, engine = self._opened.get((choice.name, kind, model), (0.0, None))
+            opened_at, engine = self._opened.get(cast, (0.0, None))
             if engine is None or time.monotonic() - opened_at > _REMEMBERED_SECONDS:
-                engine = self._assemble(choice, kind, model)
-                self._opened[choice.name, kind, model] = (time.monotonic(), engine)
+                engine = self._assemble(cast)
+                self._opened[cast] = (time.monotonic(), engine)
             return engine
 
-    def grading(self, answering: str, options: RunOptions) -> tuple[GraderKind, str]:
-        """How and by which model passages are graded when `answering` answers, nothing of it `auto`.
+    def cast(self, answering: str, options: RunOptions) -> Cast:
+        """Who plays which role when `answering` answers, nothing of it `auto`.
 
         Raises `BadRequest` where the grader needs a language model and there is none.
         """
-        return choose_grader(options.grader, options.grader_model, self._settings.grader_model, answering)
+        kind, grading = choose_grader(options.grader, options.grader_model, self._settings.grader_model, answering)
+        rewriting = options.rewriter_model or answering
+        tunings = ((answering, options.answering), (grading, options.grading), (rewriting, options.rewriting))
+
+        def role(model: str, tuning: Tuning, *, thinking: bool = False) -> Role:
+            # Another window would make the server load the model anew, at every change of role.
+            window = max(other.window for name, other in tunings if name == model)
+            return Role(BUILTIN) if model == BUILTIN else Role(model, replace(tuning, window=window), thinking)
+
+        return Cast(
+            role(answering, options.answering, thinking=options.thinking),
+            kind,
+            role(grading, options.grading),
+            role(rewriting, options.rewriting),
+        )
 
     def grader(self, model: str, statistics: TermStatistics | None = None, kind: GraderKind = "auto") -> Grader:
         """The grader alone, by `builtin` or the name of a chat model. Raises `ModelFault`, `BadRequest`.
@@ -58,21 +105,42 @@ class Engines:
         The built-in one weighs words by their rarity in the library, or by the `statistics` given.
         """
         kind, model = choose_grader(kind, model)
-        opened = None if kind == BUILTIN else self.chat_model(model)
+        opened = None if kind == BUILTIN else self.chat_model(Role(model))
         return self._judges(kind, opened, statistics or self._library, lambda grader: grader)[0]
 
-    def _assemble(self, choice: ModelChoice, kind: GraderKind, model: str) -> Engine:
+    def chat_model(self, role: Role) -> ChatModel:
+        """The chat model that plays this role. Raises `ModelFault`, also where it runs elsewhere and nobody allowed it.
+
+        An Ollama server on another machine was named by a person: what it runs itself needs no more leave.
+        """
+        from crag.models.chat import open_chat_model
+
+        model = open_chat_model(role.model, self._settings, self._ledger, role.tuning, thinking=role.thinking)
+        elsewhere = model.host and model.host != host_label(self._settings)
+        if elsewhere and not self._may_send_to(role.model):
+            raise consent_needed(role.model, model_label(role.model), model.host)
+        return model
+
+    def _assemble(self, cast: Cast) -> Engine:
         from crag.models.builtin.reader import BuiltinWriter
         from crag.models.builtin.rewriter import BuiltinRewriter
+        from crag.models.fitting import shortener
         from crag.models.writing import ModelRewriter, ModelWriter
 
-        opened = {name: self.chat_model(name) for name in {choice.name, model} - {BUILTIN}}
-        grader, refiner = self._judges(kind, opened.get(model), self._library, self._remembered)
-        if choice.builtin:
-            writer = BuiltinWriter(self._embedder, self._library)
-            return Engine(choice.name, choice.label, grader, refiner, BuiltinRewriter(), writer)
-        answering = opened[choice.name]
-        return Engine(choice.name, choice.label, grader, refiner, ModelRewriter(answering), ModelWriter(answering))
+        roles = dict.fromkeys((cast.answering, cast.grading, cast.rewriting))
+        models = {role: self.chat_model(role) for role in roles if role.model != BUILTIN}
+        answering, grading, rewriting = (models.get(r) for r in (cast.answering, cast.grading, cast.rewriting))
+        grader, refiner = self._judges(cast.kind, grading, self._library, self._remembered)
+        return Engine(
+            cast.answering.model,
+            model_label(cast.answering.model),
+            grader,
+            refiner,
+            ModelRewriter(rewriting) if rewriting else BuiltinRewriter(),
+            ModelWriter(answering) if answering else BuiltinWriter(self._embedder, self._library),
+            away=tuple(dict.fromkeys(model_label(model.name) for model in models.values() if model.host)),
+            shorten=shortener(list(models.values())),
+        )
 
     def _judges(
         self,
@@ -102,12 +170,6 @@ class Engines:
         from crag.grading.cache import CachedGrader
 
         return CachedGrader(grader, self._grades)
-
-    def chat_model(self, name: str) -> ChatModel:
-        """The chat model of this name. Raises `ModelFault`."""
-        from crag.models.chat import open_chat_model
-
-        return open_chat_model(name, self._settings, self._ledger)
 
 
 def _asking(kind: GraderKind, model: ChatModel) -> tuple[Grader, Refiner]:

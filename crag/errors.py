@@ -17,7 +17,7 @@ SourceCode = Literal[
     "unreachable",
     "embedding_failed",
 ]
-FaultClass = Literal["yours", "passing", "bug"]
+FaultClass = Literal["yours", "passing", "partial", "bug"]
 
 
 class CragError(Exception):
@@ -45,14 +45,18 @@ class SourceRefused(CragError):
 class ModelFault(CragError):
     """A model that does not do its work.
 
-    `fault` says who can mend it: *yours* (stop, name the command), *passing* (worth a retry before the first token)
-    or *bug* (loud).
+    `fault` says who can mend it: *yours* (stop, name the command), *passing* (worth a retry before the first token),
+    *partial* (what had come is kept and can be gone on with) or *bug* (loud). `model` is the name of the model that it
+    is about, where one thing to do about it is to get that model, or to allow it.
     """
 
-    def __init__(self, code: str, message: str, remedy: str = "", fault: FaultClass = "yours") -> None:
+    def __init__(
+        self, code: str, message: str, remedy: str = "", fault: FaultClass = "yours", *, model: str = ""
+    ) -> None:
         super().__init__(message, remedy)
         self.code = code
         self.fault = fault
+        self.model = model
 
 
 class WebSearchFailed(CragError):

@@ -6,20 +6,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from crag.types import (
-    Action,
-    Citation,
-    Origin,
-    Outcome,
-    Passage,
-    RunOptions,
-    RunState,
-    Strip,
-    Support,
-    Thresholds,
-    Usage,
-    Verdict,
-)
+from crag.options import RunOptions, Thresholds
+from crag.types import Action, Citation, Origin, Outcome, Passage, RunState, Strip, Support, Usage, Verdict
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -83,6 +71,23 @@ class QuestionCondensed:
 
     question: str
     type: Literal["question_condensed"] = "question_condensed"
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionShortened:
+    """The question does not fit a model's window: of its `tokens` tokens, `left_out` from the middle are not used."""
+
+    tokens: int
+    left_out: int
+    type: Literal["question_shortened"] = "question_shortened"
+
+
+@dataclass(frozen=True, slots=True)
+class ThoughtWritten:
+    """The next piece of what the model thinks aloud before it answers; never a part of the answer."""
+
+    text: str
+    type: Literal["thought_written"] = "thought_written"
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,13 +240,17 @@ class Noted:
 
 @dataclass(frozen=True, slots=True)
 class RunEnded:
-    """The last event of every run. `error` is empty unless the state is failed; `remedy` says what to do next."""
+    """The last event of every run. `error` is empty unless the state is failed; `remedy` says what to do next.
+
+    `error_model` is the model to get, or to allow, where that is what can be done about it.
+    """
 
     state: RunState
     at: float
     error: str = ""
     remedy: str = ""
     error_code: str = ""
+    error_model: str = ""
     type: Literal["run_ended"] = "run_ended"
 
 
@@ -250,6 +259,7 @@ Event = (
     | EngineOpened
     | NodeStarted
     | NodeEnded
+    | QuestionShortened
     | QuestionCondensed
     | PassagesFound
     | PassageGraded
@@ -262,6 +272,7 @@ Event = (
     | WebSkipped
     | StripsScored
     | PromptBuilt
+    | ThoughtWritten
     | TokensWritten
     | AnswerWritten
     | AnswerChecked

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from crag.options import RunOptions, Thresholds
 from crag.stopping import Stop
-from crag.types import Grade, Knowledge, Passage, RunOptions, Space, Strip, Thresholds, Turn, Usage
+from crag.types import Grade, Knowledge, Passage, Space, Strip, Turn, Usage
 
 if TYPE_CHECKING:
     import numpy as np
@@ -69,10 +70,11 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A piece of a streamed reply; the last one carries the usage."""
+    """A piece of a streamed reply; the last one carries the usage. `thought` is what the model thinks aloud."""
 
     text: str
     usage: Usage | None = None
+    thought: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +108,11 @@ class ChatModel(Protocol):
     @property
     def fingerprint(self) -> str:
         """Name and digest: equal exactly when the same weights answer."""
+        ...
+
+    @property
+    def host(self) -> str:
+        """Where prompts go: a host, or the name of a provider; empty when the model runs on this machine."""
         ...
 
     @property
@@ -209,6 +216,15 @@ class Rewriter(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class ShortenedQuestion:
+    """A question as models are given it; `left_out` of its `tokens` tokens are not in `text`."""
+
+    text: str
+    tokens: int = 0
+    left_out: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class PromptFit:
     """How the knowledge fitted: prompt tokens, window in tokens (0: none), strips that were left out."""
 
@@ -258,7 +274,11 @@ class PageReader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """What answers: the roles a run needs, whoever plays them."""
+    """What answers: the roles a run needs, whoever plays them.
+
+    `away` are the labels of those models among them that run on another machine. `shorten` fits a question into the
+    smallest of their windows.
+    """
 
     name: str
     label: str
@@ -266,3 +286,5 @@ class Engine:
     refiner: Refiner
     rewriter: Rewriter
     writer: Writer
+    away: tuple[str, ...] = ()
+    shorten: Callable[[str], ShortenedQuestion] = ShortenedQuestion

@@ -8,8 +8,9 @@ from typing import Any
 
 from crag.amounts import count
 from crag.library.spaces.switching import SpaceReport
+from crag.options import Thresholds
 from crag.runs import Trace
-from crag.types import AddResult, Check, Collection, Grade, MoveResult, Passage, Source, Thresholds, Verdict
+from crag.types import AddResult, Check, Collection, Grade, MoveResult, Passage, Source, Verdict
 
 Json = dict[str, Any]
 

@@ -16,9 +16,9 @@ from typing import Any
 
 from crag.features import Reading, measure_passages, measure_sentences
 from crag.language import terms
+from crag.options import Thresholds
 from crag.protocols import Embedder
 from crag.questions import Question
-from crag.types import Thresholds
 
 _OPENING = 0.75
 WEIGHTS = Path(__file__).with_name("scoring_weights.json")

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 VerdictWord = Literal["relevant", "irrelevant", "ambiguous", "unknown"]
 Action = Literal["correct", "ambiguous", "incorrect"]
 Origin = Literal["library", "web"]
-PolicyName = Literal["paper", "any", "none", "off"]
-WebMode = Literal["off", "ask", "auto"]
-RewriteStyle = Literal["none", "question", "keywords"]
-GraderKind = Literal["auto", "builtin", "score", "explained", "listwise", "cascade"]
 Ruling = Literal["use", "drop"]
 DepartureKind = Literal["web search", "web page", "model", "embedding", "account"]
 Outcome = Literal["documents", "documents_and_web", "web", "not_answered"]
@@ -138,22 +135,6 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Thresholds:
-    """Scores ≥ upper are *relevant*, scores < lower *irrelevant*, between them *ambiguous*; 0 ≤ lower ≤ upper ≤ 1."""
-
-    lower: float
-    upper: float
-
-    def word(self, score: float | None) -> VerdictWord:
-        """The verdict word for a score in 0..1; None (could not be judged) is `unknown`."""
-        if score is None:
-            return "unknown"
-        if score >= self.upper:
-            return "relevant"
-        return "irrelevant" if score < self.lower else "ambiguous"
-
-
-@dataclass(frozen=True, slots=True)
 class Grade:
     """What a grader says of one passage: a score in 0..1, or None when it could not be judged, and why.
 
@@ -248,32 +229,6 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class RunOptions:
-    """Everything a person can choose for one question. `collection` and `source_ids` empty mean the whole library.
-
-    `grader_model` empty means the one of the settings, else the model that answers; `thresholds` None those that were
-    calibrated for the collection, else the grader's own; `fetch_pages` reads the pages that a web search found.
-    """
-
-    model: str = "auto"
-    k: int = 4
-    policy: PolicyName = "paper"
-    web: WebMode = "off"
-    refine: bool = True
-    rewrite: RewriteStyle = "question"
-    web_results: int = 3
-    join_web: bool = False
-    parent_context: bool = False
-    grader: GraderKind = "auto"
-    grader_model: str = ""
-    thresholds: Thresholds | None = None
-    fetch_pages: bool = False
-    collection: str = ""
-    source_ids: tuple[str, ...] = ()
-    preset: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Progress:
     """How far one piece of work is: `stage` in the user's words, `done` of `total` units (total 0: not yet known)."""
 
@@ -340,13 +295,13 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A chat kept on disk; times in seconds since the epoch."""
+    """A chat kept on disk; times in seconds since the epoch. `changes`: in which options it differs from the home."""
 
     id: str
     title: str
     created_at: float
     updated_at: float
-    options: RunOptions = field(default_factory=RunOptions)
+    changes: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ import pytest
 from crag.assembly import open_application
 from crag.errors import HomeFault
 from crag.events import PassageGraded, TokensWritten
+from crag.options import GraderKind, RunOptions
 from crag.runs import Trace
 from crag.settings import Settings
-from crag.types import GraderKind, RunOptions
 from tests.doubles.ollama import LLAMA, NOMIC, Model, Say, ScriptedOllama, closed_address
 from tests.doubles.tavily import TavilyServer
 
@@ -20,6 +20,7 @@ PAPER = "\n\n".join(
     f"# Part {number}\n\nTraceMonkey records a trace in part {number}. " + "The trace is compiled and patched. " * 30
     for number in range(8)
 )
+CLOUD = "ollama:gpt-oss:120b-cloud"
 QUESTION = "What does TraceMonkey record?"
 HEAVY = {
     "PIL", "docx", "faiss", "gpt4all", "httpx", "langchain", "langchain_core", "langchain_ollama", "langgraph", "lxml",
@@ -87,8 +88,12 @@ def test_a_model_that_runs_elsewhere_is_named_as_such(opened):
         application = opened(ollama_host=ollama.url)
         application.library.add_bytes("paper.md", PAPER.encode())
         assert ask(application).notes == []
-        (note,) = ask(application, model="ollama:gpt-oss:120b-cloud").notes
-        (of_grader,) = ask(application, model="builtin", grader_model="ollama:gpt-oss:120b-cloud").notes
+        refused = ask(application, model=CLOUD)
+        assert (refused.state, refused.error_code, refused.error_model) == ("failed", "consent_needed", CLOUD)
+        assert "Nothing was sent." in refused.remedy
+        application.preferences.allow_model(CLOUD)
+        (note,) = ask(application, model=CLOUD).notes
+        (of_grader,) = ask(application, model="builtin", grader_model=CLOUD).notes
     assert "another machine" in note
     assert note == of_grader
 
@@ -102,7 +107,8 @@ def test_each_request_to_a_model_elsewhere_is_in_the_ledger_with_the_question_an
         ask(application, grader=grader)
         assert application.ledger.entries() == []
         before = len(ollama.chats)
-        ask(application, model="ollama:gpt-oss:120b-cloud", grader=grader)
+        application.preferences.allow_model(CLOUD)
+        ask(application, model=CLOUD, grader=grader)
         rows = application.ledger.entries()
     assert len(rows) == len(ollama.chats) - before > 0
     assert {(row.host, row.kind) for row in rows} == {("ollama.com", "model")}

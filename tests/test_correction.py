@@ -5,10 +5,10 @@ import pytest
 from crag.assembly import open_application
 from crag.library.exchange.backup import write_backup
 from crag.library.exchange.restore import restore_backup
+from crag.options import RunOptions
 from crag.progress import silent
 from crag.settings import Settings
 from crag.stopping import Stop
-from crag.types import RunOptions
 from tests.doubles.ollama import closed_address
 from tests.doubles.tavily import TavilyServer
 from tests.test_application import wait

@@ -11,10 +11,9 @@ import pytest
 from crag.assembly import Application
 from crag.engines import choose_grader
 from crag.errors import BadRequest
-from crag.models.choice import ModelChoice
+from crag.options import GraderKind, RunOptions
 from crag.settings import Settings
 from crag.stopping import Stop
-from crag.types import GraderKind, RunOptions
 from tests.doubles.engine import passage
 from tests.doubles.ollama import LLAMA, NOMIC, Model, ScriptedOllama
 
@@ -62,7 +61,7 @@ def test_every_grader_works_beside_every_writer(
     application: Application, ollama: ScriptedOllama, answering: str, kind: GraderKind
 ) -> None:
     options = RunOptions(grader=kind, grader_model=SMALL)
-    engine = application.engines.open(ModelChoice(answering, "A model"), options)
+    engine = application.engines.open(answering, options)
     held = [passage(1, "Clara Moor built the lighthouse. " * 9), passage(2, "Bread rises because of yeast. " * 9)]
     grades = dict(engine.grader.grade("Who built the lighthouse?", held, Stop()))
     assert (grades[0].score or 0) > (grades[1].score or 0)
@@ -81,7 +80,7 @@ def test_a_grader_is_named_by_its_kind_and_the_exact_model(application: Applicat
 
 def test_verdicts_of_two_kinds_are_remembered_apart(application: Application, ollama: ScriptedOllama) -> None:
     for kind in ("score", "listwise", "explained", "score", "listwise", "explained"):
-        engine = application.engines.open(ModelChoice(BIG, "A model"), RunOptions(grader=kind))
+        engine = application.engines.open(BIG, RunOptions(grader=kind))
         list(engine.grader.grade("Who built the lighthouse?", [passage(1)], Stop()))
     assert len(ollama.chats) == 3
 

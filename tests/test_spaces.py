@@ -10,9 +10,9 @@ import pytest
 from crag.assembly import open_application
 from crag.cli import main
 from crag.library.spaces import embedders
+from crag.options import RunOptions
 from crag.runs import Trace
 from crag.settings import Settings
-from crag.types import RunOptions
 from tests.doubles.little_model import embed_words
 from tests.doubles.ollama import ScriptedOllama, closed_address
 

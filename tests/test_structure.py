@@ -16,6 +16,7 @@ MAY_IMPORT = {
     **dict.fromkeys(BOTTOM, BOTTOM),
     "graph": BOTTOM | {"graph"},
     "conversations": BOTTOM | {"conversations"},
+    "preferences": BOTTOM | {"graph", "preferences"},
     "runs": BOTTOM | {"graph", "conversations", "runs"},
     "calibration": BOTTOM | {"graph", "runs", "calibration"},
 }

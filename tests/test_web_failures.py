@@ -14,9 +14,9 @@ import pytest
 
 from crag import reports
 from crag.assembly import open_application
+from crag.options import RunOptions
 from crag.runs import Trace
 from crag.settings import Settings
-from crag.types import RunOptions
 from crag.websearch import TavilySearch
 from tests.doubles.ollama import closed_address
 from tests.doubles.tavily import TavilyServer

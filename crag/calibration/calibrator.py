@@ -14,12 +14,13 @@ from crag.calibration.values import Calibration, Given, Kept, Past, Scored
 from crag.calibration.written import QuestionWriter
 from crag.database import Database
 from crag.errors import BadRequest
+from crag.options import RunOptions, Thresholds
 from crag.progress import Report, silent
 from crag.protocols import ChatModel, Grader
 from crag.runs import RunService
 from crag.runs.worker import Equip, Equipment
 from crag.stopping import Stop
-from crag.types import Passage, Progress, RunOptions, Thresholds
+from crag.types import Passage, Progress
 
 PROBES, PROBES_OF_A_MODEL = 200, 30  # each of them and its twin without an answer takes k calls of a model
 MOST_PROBES = 2_000

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from crag.calibration.values import Past
 from crag.graph.policy import decide
+from crag.options import Thresholds
 from crag.runs import RunService, Trace
-from crag.types import Thresholds, Verdict
+from crag.types import Verdict
 
 _LOOKED_AT = 200
 _SHOWN = 50

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from crag.calibration.values import Figures, Outcomes, Proposal, Scored, Share
-from crag.types import Action, Thresholds
+from crag.options import Thresholds
+from crag.types import Action
 
 if TYPE_CHECKING:
     import numpy as np

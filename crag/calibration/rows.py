@@ -14,7 +14,8 @@ from crag.calibration.values import Calibration, Kept
 from crag.database import Database
 from crag.database.tables import calibrations, collections, rulings
 from crag.errors import NotFound
-from crag.types import Passage, Thresholds
+from crag.options import Thresholds
+from crag.types import Passage
 
 Label = tuple[Passage, bool]
 

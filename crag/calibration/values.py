@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from crag.types import Action, Thresholds
+from crag.options import Thresholds
+from crag.types import Action
 
 # Answerable: made from a passage, or given. Unanswerable: its passage hidden, a fact in it swapped, from elsewhere,
 # or given. Rulings are labels of single passages.

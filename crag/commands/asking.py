@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
 from crag import reports
 from crag.assembly import Application
 from crag.commands.arguments import FAILED, OK, AddCommand, check_collection, count, text
+from crag.errors import BadRequest
 from crag.events import TokensWritten
 from crag.graph.consent import NOBODY
-from crag.graph.presets import PRESETS
+from crag.options import Changes, GraderKind, PolicyName, RunOptions, WebMode
 from crag.runs import Trace
 from crag.runs.run import Run
 from crag.stopping import Stop
 from crag.terminal import ask_consent, finish, print_json, say
-from crag.types import GraderKind, PolicyName, RunOptions, WebMode
 
 
 def register(command: AddCommand) -> None:
@@ -33,7 +32,7 @@ def register(command: AddCommand) -> None:
 def ask(application: Application, options: argparse.Namespace) -> int:
     """Answers one question; the answer streams, then come the sources."""
     check_collection(application, options.collection)
-    run = application.runs.start(options.conversation, options.question, _run_options(options))
+    run = application.runs.start(options.conversation, options.question, _run_options(application, options))
     try:
         trace = _follow(application, run, options.json)
     except KeyboardInterrupt:
@@ -75,6 +74,7 @@ def grade(application: Application, options: argparse.Namespace) -> int:
 
     questions = read_pairs(options.file)
     name = application.model_choice().name if options.model == "auto" else options.model
+    application.preferences.allow_model_here(name)
     texts = (passage.text for rows in questions.values() for _, passage in rows)
     grader = application.engines.grader(name, CountedTerms(texts), options.grader)
     grades: list[Any] = [None] * sum(len(rows) for rows in questions.values())
@@ -85,16 +85,30 @@ def grade(application: Application, options: argparse.Namespace) -> int:
     return OK
 
 
-def _run_options(options: argparse.Namespace) -> RunOptions:
-    chosen = PRESETS.get(options.preset, RunOptions())
-    names = ("model", "k", "policy", "web", "grader", "grader_model")
+def _run_options(application: Application, options: argparse.Namespace) -> RunOptions:
+    """What was given, over the preset, the conversation and what was saved; the web only where it was named here."""
+    names = ("model", "k", "policy", "web", "grader", "grader_model", "rewriter_model")
     given = {name: getattr(options, name) for name in names}
     changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if options.no_refine:
         changes["refine"] = False
     if options.fetch_pages:
         changes["fetch_pages"] = True
-    return replace(chosen, **changes, collection=options.collection, preset=options.preset or "")
+    for name in ("model", "grader_model", "rewriter_model"):
+        if given[name]:
+            application.preferences.allow_model_here(given[name])
+    kept = application.conversations.get(options.conversation).changes if options.conversation else {}
+    chosen = {**kept, "web": "off", **_preset(application, options.preset), **changes}
+    return application.preferences.options({**chosen, "collection": options.collection})
+
+
+def _preset(application: Application, name: str | None) -> Changes:
+    if name is None:
+        return {}
+    presets = application.preferences.presets()
+    if name not in presets:
+        raise BadRequest(f"There is no preset called “{name}”.", f"There are: {', '.join(presets)}.")
+    return {**presets[name], "preset": name}
 
 
 def _add_ask_arguments(asking: argparse.ArgumentParser) -> None:
@@ -103,10 +117,11 @@ def _add_ask_arguments(asking: argparse.ArgumentParser) -> None:
     asking.add_argument("--model", type=text, help="auto, builtin, ollama:NAME or PROVIDER:NAME")
     asking.add_argument("--grader", choices=get_args(GraderKind), help="how passages are judged (default: auto)")
     asking.add_argument("--grader-model", type=text, help="what judges them (default: the model that answers)")
+    asking.add_argument("--rewriter-model", type=text, help="what writes questions anew (default: as above)")
     asking.add_argument("--policy", choices=get_args(PolicyName))
     asking.add_argument("--web", choices=get_args(WebMode), help="default: off")
     asking.add_argument("--fetch-pages", action="store_true", help="read the pages that a web search found in full")
     asking.add_argument("--no-refine", action="store_true", help="give whole passages to the model, not strips")
     asking.add_argument("--collection", type=text, default="")
     asking.add_argument("--conversation", type=text, metavar="ID")
-    asking.add_argument("--preset", choices=sorted(PRESETS), help="the settings of a known variant; others override it")
+    asking.add_argument("--preset", type=text, metavar="NAME", help="a known variant, or settings that were saved")

@@ -16,9 +16,9 @@ from crag.commands.arguments import FAILED, OK, AddCommand, check_collection, co
 from crag.commands.calibration_report import as_json, as_text
 from crag.commands.progress import progress_line
 from crag.errors import BadRequest
+from crag.options import GraderKind, RunOptions
 from crag.stopping import Stop
 from crag.terminal import finish, report_failure
-from crag.types import GraderKind, RunOptions
 
 
 def register(command: AddCommand) -> None:

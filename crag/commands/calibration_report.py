@@ -9,8 +9,8 @@ from dataclasses import asdict
 from crag import amounts
 from crag.calibration.proposal import histogram, measure, separation
 from crag.calibration.values import Calibration, Figures, Outcomes, Past, ProbeKind, Share
+from crag.options import Thresholds
 from crag.reports import Json
-from crag.types import Thresholds
 
 CURVE = tuple(step / 10 for step in range(1, 10))
 _KINDS: dict[ProbeKind, str] = {

@@ -5,19 +5,15 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import Row, delete, func, insert, or_, select, update
 
 from crag.database import Database
 from crag.database.tables import conversations, feedback, messages, runs
 from crag.errors import BadRequest, NotFound
-from crag.types import Conversation, Message, RunOptions
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
+from crag.options import Changes, dump_changes, load_changes
+from crag.types import Conversation, Message
 
 NEW_TITLE = "New conversation"
 _TITLE_LENGTH = 80
@@ -29,14 +25,14 @@ class Conversations:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def create(self, options: RunOptions | None = None) -> Conversation:
-        """A new, empty conversation with these options for its questions."""
+    def create(self, changes: Changes | None = None) -> Conversation:
+        """A new, empty conversation whose questions differ so from what holds for the home."""
         now = time.time()
-        made = Conversation(uuid.uuid4().hex, NEW_TITLE, now, now, options or RunOptions())
+        made = Conversation(uuid.uuid4().hex, NEW_TITLE, now, now, changes or {})
         with self._database.write() as connection:
             connection.execute(
                 insert(conversations).values(
-                    id=made.id, title=made.title, created_at=now, updated_at=now, options=_dump(made.options)
+                    id=made.id, title=made.title, created_at=now, updated_at=now, options=dump_changes(made.changes)
                 )
             )
         return made
@@ -65,17 +61,17 @@ class Conversations:
             raise BadRequest("A conversation needs a title.", "Write one and try again.")
         self._update(conversation_id, title=title.strip()[:_TITLE_LENGTH])
 
-    def set_options(self, conversation_id: str, options: RunOptions) -> None:
-        """Keeps what its next questions run under. Raises `NotFound`."""
-        self._update(conversation_id, options=_dump(options))
+    def set_changes(self, conversation_id: str, changes: Changes) -> None:
+        """Keeps in what its next questions differ from what holds for the home. Raises `NotFound`."""
+        self._update(conversation_id, options=dump_changes(changes))
 
     def follow_collection(self, name: str, new_name: str) -> None:
         """Keeps the conversations that ask a collection with it when it gets another name."""
         with self._database.write() as connection:
             for row in connection.execute(select(conversations)).all():
-                kept = _conversation(row).options
-                if kept.collection == name:
-                    options = _dump(replace(kept, collection=new_name))
+                kept = load_changes(row.options)
+                if kept.get("collection") == name:
+                    options = dump_changes({**kept, "collection": new_name})
                     connection.execute(
                         update(conversations).where(conversations.c.id == row.id).values(options=options)
                     )
@@ -138,21 +134,10 @@ def title_of(question: str) -> str:
 
 
 def _conversation(row: Row[Any]) -> Conversation:
-    return Conversation(row.id, row.title, row.created_at, row.updated_at, _adapter().validate_json(row.options))
+    return Conversation(row.id, row.title, row.created_at, row.updated_at, load_changes(row.options))
 
 
 def _message(row: Row[Any]) -> Message:
     return Message(
         row.id, row.conversation_id, row.role, row.text, row.created_at, row.run_id, row.state if row.run_id else "done"
     )
-
-
-def _dump(options: RunOptions) -> str:
-    return _adapter().dump_json(options).decode()
-
-
-@cache
-def _adapter() -> TypeAdapter[RunOptions]:
-    from pydantic import TypeAdapter  # imported late: pydantic is slow to import
-
-    return TypeAdapter(RunOptions)

@@ -7,6 +7,24 @@ from sqlalchemy import Connection, text
 from crag.database.tables import FULL_TEXT_INDEX, metadata
 from crag.errors import HomeFault
 
+# Conversations kept every option; from now on only those that differ from what was the default
+# then; whether the web was searched is kept as it was.
+_ONLY_CHANGES = """
+UPDATE conversations SET options = (
+    SELECT json_group_object(mine.key, json(conversations.options -> mine.fullkey))
+    FROM json_each(conversations.options) AS mine
+    WHERE NOT EXISTS (
+        SELECT 1
+        FROM json_each(
+            '{"model": "auto", "k": 4, "policy": "paper", "refine": true, "rewrite": "question",
+              "web_results": 3, "join_web": false, "parent_context": false, "grader": "auto", "grader_model": "",
+              "thresholds": null, "fetch_pages": false, "collection": "", "source_ids": [], "preset": ""}'
+        ) AS usual
+        WHERE usual.key = mine.key AND usual.value IS mine.value
+    )
+)
+"""
+
 # From each version to the next, as plain SQL, so that a step never changes with the tables of today.
 _STEPS: tuple[tuple[str, ...], ...] = (
     (
@@ -62,6 +80,11 @@ _STEPS: tuple[tuple[str, ...], ...] = (
             " host TEXT NOT NULL, kind TEXT NOT NULL, what TEXT NOT NULL)"
         ),
         "CREATE INDEX ix_departures_at ON departures (at)",
+    ),
+    (
+        "CREATE TABLE preferences (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL)",
+        "CREATE TABLE presets (name TEXT NOT NULL PRIMARY KEY, changes TEXT NOT NULL, made_at FLOAT NOT NULL)",
+        _ONLY_CHANGES,
     ),
 )
 VERSION = len(_STEPS) + 1

@@ -237,3 +237,19 @@ departures = Table(
     Column("what", Text, nullable=False),
     sqlite_autoincrement=True,
 )
+
+# What a person settled for this home, as JSON by name; presets are several such values under one name.
+preferences = Table(
+    "preferences",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("value", Text, nullable=False),
+)
+
+presets = Table(
+    "presets",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("changes", Text, nullable=False),
+    Column("made_at", Float, nullable=False),
+)

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from crag.features import read_text
 from crag.grading.explanations import explain
+from crag.options import Thresholds
 from crag.protocols import Embedder, TermStatistics
 from crag.questions import read_question
 from crag.scoring import fingerprint, score_passages, thresholds
 from crag.stopping import Stop
-from crag.types import Grade, Passage, Thresholds
+from crag.types import Grade, Passage
 
 
 class BuiltinGrader:

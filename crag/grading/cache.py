@@ -8,9 +8,10 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from crag.options import Thresholds
 from crag.protocols import Grader
 from crag.stopping import Stop
-from crag.types import Grade, Passage, Thresholds
+from crag.types import Grade, Passage
 
 Key = tuple[str, str, str]  # question, digest of the passage, grader
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from crag.options import Thresholds
 from crag.prompts.language import detect
 from crag.protocols import Grader
 from crag.stopping import Stop
-from crag.types import Grade, Passage, Thresholds
+from crag.types import Grade, Passage
 
 # Below this share of its lower threshold the built-in grader rejects without the model: 6 % of the right passages of
 # SQuAD lie there, 12 % below the threshold itself (docs/measurements.md).

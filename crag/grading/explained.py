@@ -12,12 +12,13 @@ from crag.grading.reasons import find_sentence, quoted, shortened, unjudged, unr
 from crag.grading.replies import ask_twice, judging, passage_block, question_block
 from crag.grading.room import clip, room_for_text
 from crag.grading.verdict_words import read_score
+from crag.options import Thresholds
 from crag.prompts import load
 from crag.prompts.language import detect
 from crag.protocols import ChatModel
 from crag.replies import first_object, without_thoughts
 from crag.stopping import Stop
-from crag.types import Grade, Passage, Thresholds
+from crag.types import Grade, Passage
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

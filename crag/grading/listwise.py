@@ -7,12 +7,13 @@ from collections.abc import Iterator, Sequence
 from crag.errors import ModelFault
 from crag.grading.list_scores import Item, score_list
 from crag.grading.reasons import nearest_sentence, points, unjudged, unreadable
+from crag.options import Thresholds
 from crag.prompts.language import detect
 from crag.protocols import ChatModel
 from crag.questions import read_question
 from crag.scoring import CountedTerms
 from crag.stopping import Stop
-from crag.types import Grade, Passage, Thresholds
+from crag.types import Grade, Passage
 
 _THRESHOLDS = Thresholds(lower=0.3, upper=0.7)  # 7 points of 9 and more, fewer than 3
 

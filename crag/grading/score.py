@@ -11,13 +11,14 @@ from crag.grading.reasons import certainty, nearest_sentence, unjudged, unreadab
 from crag.grading.replies import add_usage, ask_again, judging, passage_block, question_block
 from crag.grading.room import clip, room_for_text
 from crag.grading.verdict_words import read_score, yes_probability
+from crag.options import Thresholds
 from crag.prompts import load
 from crag.prompts.language import detect
 from crag.protocols import ChatModel
 from crag.questions import read_question
 from crag.scoring import CountedTerms
 from crag.stopping import Stop
-from crag.types import Grade, Passage, Thresholds, Usage
+from crag.types import Grade, Passage, Usage
 
 _THRESHOLDS = Thresholds(lower=0.3, upper=0.7)  # until they are calibrated for a collection
 _SCHEMA: dict[str, Any] = {

@@ -21,7 +21,7 @@ from crag.events import (
     WebSkipped,
 )
 from crag.graph.policy import decide as decide_action
-from crag.graph.state import Deps, State, standalone
+from crag.graph.state import Deps, State, asked, standalone
 from crag.types import Knowledge, Passage, Strip, Verdict
 
 MOST_STRIPS = 5  # the paper's; they hold the answer as often as all that are above the floor (docs/measurements.md)
@@ -49,7 +49,7 @@ def node(name: Node) -> Callable[[NodeFunction], NodeFunction]:
 def condense_question(state: State, runtime: Runtime[Deps]) -> State:
     """Makes a follow-up question stand without the conversation before it."""
     deps = runtime.context
-    question = deps.engine.rewriter.condense(state["question"], state["history"], deps.stop)
+    question = deps.engine.rewriter.condense(asked(state), state["history"], deps.stop)
     runtime.stream_writer(QuestionCondensed(question))
     return {"standalone_question": question}
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from crag.amounts import count, score
-from crag.types import Action, PolicyName, Thresholds, Verdict, VerdictWord
+from crag.options import PolicyName, Thresholds
+from crag.types import Action, Verdict, VerdictWord
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crag.types import RunOptions
+from crag.options import RunOptions
 
 PRESETS: dict[str, RunOptions] = {
     # LangGraph notebook on local models (June 2024): any "no" goes to the web, the question as it is.

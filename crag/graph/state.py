@@ -6,20 +6,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypedDict
 
+from crag.options import RunOptions, Thresholds
 from crag.protocols import Engine, PageReader, Retriever, WebSearch
 from crag.stopping import Stop
-from crag.types import Knowledge, Passage, Ruling, RunOptions, Strip, Thresholds, Turn, Verdict
+from crag.types import Knowledge, Passage, Ruling, Strip, Turn, Verdict
 
 
 class State(TypedDict, total=False):
     """The working memory of one run; each node returns only the keys it changes.
 
-    `rulings` are what a person decided of passages, by id. `extra_query` is a query that a person asked for beside what
-    the verdicts call for, `sought` what was sought with it, by the ids of the passages found. `web_passages` may be
-    there from the start: found for an earlier version of the answer.
+    `short_question` is there where the question does not fit a model's window. `rulings` are what a person decided of
+    passages, by id. `extra_query` is a query that a person asked for beside what the verdicts call for, `sought` what
+    was sought with it, by the ids of the passages found. `web_passages` may be there from the start: found for an
+    earlier version of the answer.
     """
 
     question: str
+    short_question: str
     history: tuple[Turn, ...]
     standalone_question: str
     passages: tuple[Passage, ...]
@@ -55,6 +58,11 @@ class Deps:
     pages: PageReader | None = None
 
 
+def asked(state: State) -> str:
+    """The question as far as it fits into a model's window."""
+    return state.get("short_question") or state["question"]
+
+
 def standalone(state: State) -> str:
     """The question that is retrieved and graded by: condensed if there was history, else as asked."""
-    return state.get("standalone_question") or state["question"]
+    return state.get("standalone_question") or asked(state)

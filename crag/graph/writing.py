@@ -5,7 +5,7 @@ from __future__ import annotations
 from langgraph.runtime import Runtime
 
 from crag.amounts import count
-from crag.events import AnswerChecked, AnswerWritten, Event, Noted, PromptBuilt, TokensWritten
+from crag.events import AnswerChecked, AnswerWritten, Event, Noted, PromptBuilt, ThoughtWritten, TokensWritten
 from crag.graph.checking.citations import cite, drop_invalid_citations
 from crag.graph.checking.support import check_sentences, outcome
 from crag.graph.nodes import gather_knowledge, node
@@ -55,6 +55,8 @@ def _write(state: State, knowledge: tuple[Knowledge, ...], runtime: Runtime[Deps
             fit = part
             _tell_fit(fit, runtime)
             continue
+        if part.thought:
+            runtime.stream_writer(ThoughtWritten(part.thought))
         if part.text:
             pieces.append(part.text)
             runtime.stream_writer(TokensWritten(part.text))

@@ -31,14 +31,7 @@ from crag.progress import Report, silent
 from crag.protocols import Embedders
 from crag.settings import Settings
 from crag.stopping import Stop
-from crag.types import (
-    Collection,
-    Hit,
-    MoveResult,
-    Passage,
-    Source,
-    Space,
-)
+from crag.types import Collection, Hit, MoveResult, Passage, Source, Space
 
 if TYPE_CHECKING:
     from crag.library.index.vector_index import IndexState

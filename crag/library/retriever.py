@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from crag.library.library import Library
-from crag.types import Passage, RunOptions
+from crag.options import RunOptions
+from crag.types import Passage
 
 
 class LibraryRetriever:

@@ -13,22 +13,28 @@ from crag.models import faults
 from crag.models.administration import find_model, model_facts
 from crag.models.client import LangChainChatModel, Schema, Traits
 from crag.models.departures import Route, ollama_route
+from crag.options import Tuning
 from crag.protocols import ChatModel, Prompt
 from crag.settings import Settings
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
-WINDOW = 8192
-ANSWER_LIMIT = 1024
 _DEFAULT_CONCURRENCY = 4
-_KEEP_LOADED_SECONDS = 1800
+_USUAL = Tuning()
 _ALTERNATIVES = {"logprobs": True, "top_logprobs": 20}  # the most that OpenAI and Ollama tell
 # Providers whose LangChain package passes these options on; others would refuse them or raise.
 _TELL_ALTERNATIVES = ("openai", "azure_openai", "deepseek")
 
 
-def open_chat_model(name: str, settings: Settings, ledger: Ledger | None = None) -> ChatModel:
+def open_chat_model(
+    name: str,
+    settings: Settings,
+    ledger: Ledger | None = None,
+    tuning: Tuning = _USUAL,
+    *,
+    thinking: bool = False,
+) -> ChatModel:
     """The model called `ollama:NAME` or, by LangChain's `init_chat_model`, any other `provider:model`.
 
     An Ollama server is asked at once for the model's digest and limits, so that a missing server or model is told
@@ -37,35 +43,36 @@ def open_chat_model(name: str, settings: Settings, ledger: Ledger | None = None)
     provider, colon, model = name.partition(":")
     if not colon or not provider or not model:
         raise faults.unknown_provider(name)
-    return _open_ollama(model, settings, ledger) if provider == "ollama" else _open_provider(provider, model, ledger)
+    if provider == "ollama":
+        return _open_ollama(model, settings, ledger, tuning, thinking=thinking)
+    return _open_provider(provider, model, ledger, tuning)
 
 
-def _open_ollama(model: str, settings: Settings, ledger: Ledger | None) -> ChatModel:
+def _open_ollama(model: str, settings: Settings, ledger: Ledger | None, tuning: Tuning, *, thinking: bool) -> ChatModel:
     installed = find_model(settings, model)
-    window = min(WINDOW, model_facts(settings, model).context_length or WINDOW)
-    answer_limit = min(ANSWER_LIMIT, window // 2)
+    window = min(tuning.window, model_facts(settings, model).context_length or tuning.window)
+    tuning = replace(tuning, window=window, answer_limit=min(tuning.answer_limit, window // 2))
     traits = Traits(
         name=f"ollama:{model}",
         fingerprint=f"ollama:{model}@{installed.digest}",
-        window=window,
-        answer_limit=answer_limit,
-        concurrency=_server_parallelism(),
+        window=tuning.window,
+        answer_limit=tuning.answer_limit,
+        concurrency=tuning.parallelism or _server_parallelism(),
         marks_end=True,
         constrain=lambda prompts, schema: (prompts, {"format": schema}),
         translate=lambda error: faults.translate_ollama(error, model, settings),
         route=ollama_route(installed, settings, ledger),
-        one_token=_ALTERNATIVES | {"options": _options(window, 1)},
+        one_token=_ALTERNATIVES | {"options": _options(replace(tuning, answer_limit=1))},
     )
-    return LangChainChatModel(_chat_ollama(model, settings, window, answer_limit), traits)
+    return LangChainChatModel(_chat_ollama(model, settings, tuning, thinking=thinking), traits)
 
 
-def _options(window: int, limit: int) -> dict[str, Any]:
-    """What every call sends; only `num_predict` may differ without the server loading the model anew."""
-    return {"num_ctx": window, "num_predict": limit, "temperature": 0}
+def _options(tuning: Tuning) -> dict[str, Any]:
+    """What every call sends. A different `num_ctx` would make the server load the model anew; the rest would not."""
+    return {"num_ctx": tuning.window, "num_predict": tuning.answer_limit, "temperature": tuning.temperature}
 
 
-def _chat_ollama(model: str, settings: Settings, window: int, answer_limit: int) -> BaseChatModel:
-    """Every role sends these same options: a different `num_ctx` would make the server load the model anew."""
+def _chat_ollama(model: str, settings: Settings, tuning: Tuning, *, thinking: bool) -> BaseChatModel:
     from langchain_ollama import ChatOllama
 
     from crag.models.connections import client_options
@@ -73,9 +80,9 @@ def _chat_ollama(model: str, settings: Settings, window: int, answer_limit: int)
     return ChatOllama(
         model=model,
         base_url=settings.ollama_host,
-        **_options(window, answer_limit),
-        reasoning=False,  # unset means on: thinking eats the answer's tokens and its text is dropped
-        keep_alive=_KEEP_LOADED_SECONDS,
+        **_options(tuning),
+        reasoning=thinking,  # unset means on: thinking eats the answer's tokens and its text is dropped
+        keep_alive=tuning.keep_alive,
         **client_options(settings),
     )
 
@@ -86,14 +93,14 @@ def _server_parallelism() -> int:
     return (int(value) if value.isdecimal() else 0) or _DEFAULT_CONCURRENCY
 
 
-def _open_provider(provider: str, model: str, ledger: Ledger | None) -> ChatModel:
-    chat = _init_provider(provider, model)
+def _open_provider(provider: str, model: str, ledger: Ledger | None, tuning: Tuning) -> ChatModel:
+    chat = _init_provider(provider, model, tuning)
     traits = Traits(
         name=f"{provider}:{model}",
         fingerprint=f"{provider}:{model}",
-        window=WINDOW,
-        answer_limit=ANSWER_LIMIT,
-        concurrency=_DEFAULT_CONCURRENCY,
+        window=tuning.window,
+        answer_limit=tuning.answer_limit,
+        concurrency=tuning.parallelism or _DEFAULT_CONCURRENCY,
         marks_end=False,
         constrain=_with_schema_in_words,
         translate=lambda error: faults.translate_provider(error, provider),
@@ -103,11 +110,13 @@ def _open_provider(provider: str, model: str, ledger: Ledger | None) -> ChatMode
     return LangChainChatModel(chat, traits)
 
 
-def _init_provider(provider: str, model: str) -> BaseChatModel:
+def _init_provider(provider: str, model: str, tuning: Tuning) -> BaseChatModel:
     from langchain.chat_models import init_chat_model
 
     try:
-        chat: BaseChatModel = init_chat_model(model, model_provider=provider, temperature=0, max_tokens=ANSWER_LIMIT)
+        chat: BaseChatModel = init_chat_model(
+            model, model_provider=provider, temperature=tuning.temperature, max_tokens=tuning.answer_limit
+        )
     except ImportError as error:
         raise faults.missing_package(provider, _package(str(error), provider)) from error
     except Exception as error:

@@ -79,6 +79,11 @@ class LangChainChatModel:
         return self._traits.fingerprint
 
     @property
+    def host(self) -> str:
+        """Where prompts go; empty when the model runs on this machine."""
+        return self._traits.route.host
+
+    @property
     def window(self) -> int:
         """Size of the context window in tokens."""
         return self._traits.window

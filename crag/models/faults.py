@@ -31,7 +31,20 @@ def unreachable(settings: Settings) -> ModelFault:
 def missing_model(model: str) -> ModelFault:
     """The server is there, the model is not."""
     return ModelFault(
-        "model_missing", f"Ollama has no model called {model}.", f"Get it with `ollama pull {model}`, then try again."
+        "model_missing",
+        f"Ollama has no model called {model}.",
+        f"Get it with `ollama pull {model}`, then try again.",
+        model=f"ollama:{model}",
+    )
+
+
+def consent_needed(model: str, label: str, host: str) -> ModelFault:
+    """Nobody has said yet that questions and passages may go to this model, which runs elsewhere."""
+    return ModelFault(
+        "consent_needed",
+        f"{label} runs on another machine, at {host}: your question and passages of your documents would go there.",
+        "Nothing was sent. Allow it, or choose a model on this machine.",
+        model=model,
     )
 
 

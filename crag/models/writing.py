@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 
 from crag.models.builtin.rewriter import strongest_words
 from crag.models.fitting import fit_prompt
+from crag.options import RunOptions
 from crag.prompts import compose
 from crag.prompts.language import detect, speaks_as
 from crag.protocols import QUERY_LIMIT, ChatModel, Piece, PromptFit
 from crag.stopping import Stop
-from crag.types import Knowledge, RunOptions, Turn
+from crag.types import Knowledge, Turn
 
 _QUESTIONS_REMEMBERED = 4
 _LABEL = re.compile(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 _BUSY_SECONDS = 30
-_GRADED = ("question", "history", "standalone_question", "passages", "verdicts", "rulings", "sought")
+_GRADED = ("question", "short_question", "history", "standalone_question", "passages", "verdicts", "rulings", "sought")
 _KEPT_TYPES = ("Passage", "Verdict", "Strip", "Knowledge", "Turn")
 
 

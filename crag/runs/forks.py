@@ -8,8 +8,9 @@ from typing import Any, cast
 
 from crag.events import Event, NodeStarted, PassageGraded, RunEnded
 from crag.graph.state import State
+from crag.options import RunOptions, Thresholds, changes_between
 from crag.runs.trace import Trace
-from crag.types import Ruling, RunOptions, Thresholds, Verdict
+from crag.types import Ruling, Verdict
 
 _NAMES = {"use": "you used", "drop": "you dropped"}
 _OPTION_NAMES = {
@@ -24,12 +25,29 @@ _OPTION_NAMES = {
     "parent_context": "wider context",
     "grader": "grader",
     "grader_model": "grader model",
+    "rewriter_model": "rewriter model",
+    "thinking": "thinking",
+    "answering.window": "window",
+    "answering.answer_limit": "longest answer",
+    "answering.temperature": "temperature",
+    "grading.window": "grader's window",
+    "grading.answer_limit": "grader's longest reply",
+    "grading.temperature": "grader's temperature",
+    "rewriting.window": "rewriter's window",
+    "rewriting.answer_limit": "rewriter's longest reply",
+    "rewriting.temperature": "rewriter's temperature",
     "thresholds": "thresholds",
     "fetch_pages": "whole pages",
     "collection": "collection",
     "source_ids": "documents",
 }
-_LEFT_OPEN = {"grader_model": "automatic", "thresholds": "automatic", "collection": "all", "source_ids": "all"}
+_LEFT_OPEN = {
+    "grader_model": "automatic",
+    "rewriter_model": "automatic",
+    "thresholds": "automatic",
+    "collection": "all",
+    "source_ids": "all",
+}
 
 
 def ruled(graded: State, trace: Trace, rulings: Mapping[int, Ruling]) -> State:
@@ -64,9 +82,9 @@ def words_of_rulings(trace: Trace, rulings: Mapping[int, Ruling]) -> str:
 def changed(before: RunOptions, after: RunOptions) -> str:
     """In what two settings differ, such as “policy any, k 6”; a preset is but a name for others."""
     words = [
-        f"{shown} {_value(name, getattr(after, name))}"
-        for name, shown in _OPTION_NAMES.items()
-        if getattr(before, name) != getattr(after, name)
+        f"{_OPTION_NAMES[name]} {_value(name, value)}"
+        for name, value in changes_between(before, after).items()
+        if name in _OPTION_NAMES
     ]
     return ", ".join(words) or "same settings"
 

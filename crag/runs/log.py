@@ -14,7 +14,7 @@ from crag.database import Database
 from crag.database.tables import events, runs
 from crag.errors import HomeFault
 from crag.events import ConsentAsked, Event, RunEnded, RunStarted, decode, encode
-from crag.types import RunOptions
+from crag.options import RunOptions
 
 _log = logging.getLogger(__name__)
 _POLL_SECONDS = 0.5

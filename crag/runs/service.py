@@ -16,6 +16,7 @@ from crag.errors import BadRequest
 from crag.events import ConsentGiven, Event, RunEnded, VersionBegun
 from crag.graph.consent import DECLINED
 from crag.graph.state import State
+from crag.options import RunOptions
 from crag.protocols import QUERY_LIMIT
 from crag.runs.checkpoints import Checkpoints
 from crag.runs.forks import changed, kept_events, ruled, words_of_rulings
@@ -25,10 +26,10 @@ from crag.runs.run import LiveRun, LoggedRun, Run
 from crag.runs.trace import Trace
 from crag.runs.versions import VersionRecords
 from crag.runs.worker import Equip, Task, Worker
-from crag.types import Ruling, RunOptions, Version
+from crag.types import Ruling, Version
 
 _WORKERS = 8
-_QUESTION_LIMIT = 8_000
+QUESTION_LIMIT = 200_000  # characters
 _TRACES_KEPT = 200
 
 
@@ -246,9 +247,9 @@ def _readable(question: str) -> str:
     clean = _storable(question)
     if not clean:
         raise BadRequest("The question is empty.", "Write one, then send it.")
-    if len(clean) > _QUESTION_LIMIT:
+    if len(clean) > QUESTION_LIMIT:
         raise BadRequest(
-            f"The question has {len(clean):,} characters; at most {_QUESTION_LIMIT:,} can be asked.",
+            f"The question has {len(clean):,} characters; at most {QUESTION_LIMIT:,} can be asked.",
             "Shorten it, or add the long part as a document and ask about it.",
         )
     return clean

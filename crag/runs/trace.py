@@ -22,28 +22,18 @@ from crag.events import (
     PromptBuilt,
     QueryWritten,
     QuestionCondensed,
+    QuestionShortened,
     RunEnded,
     RunStarted,
     StripsScored,
+    ThoughtWritten,
     TokensWritten,
     VersionBegun,
     WebQuerySent,
     WebSkipped,
 )
-from crag.types import (
-    Action,
-    Citation,
-    Origin,
-    Outcome,
-    Passage,
-    RunOptions,
-    RunState,
-    Strip,
-    Support,
-    Thresholds,
-    Usage,
-    Verdict,
-)
+from crag.options import RunOptions, Thresholds
+from crag.types import Action, Citation, Origin, Outcome, Passage, RunState, Strip, Support, Usage, Verdict
 
 TRAJECTORY_NAMES: dict[Node, str] = {
     "retrieve": "retrieve_documents",
@@ -90,6 +80,7 @@ class Trace:
     action: Action | None = None
     action_reason: str = ""
     wants_web: bool = False
+    shortened: QuestionShortened | None = None
     condensed: str = ""
     query: str = ""
     query_sent: str = ""
@@ -98,6 +89,7 @@ class Trace:
     waiting: ConsentAsked | None = None
     prompt: PromptBuilt | None = None
     pieces: int = 0
+    thought: str = ""
     text: str = ""
     citations: tuple[Citation, ...] = ()
     outcome: Outcome | None = None
@@ -108,6 +100,7 @@ class Trace:
     error: str = ""
     remedy: str = ""
     error_code: str = ""
+    error_model: str = ""
     seconds: float | None = None
 
     @property
@@ -139,6 +132,8 @@ class Trace:
                 self._start_step(event)
             case NodeEnded():
                 self._end_step(event)
+            case QuestionShortened():
+                self.shortened = event
             case QuestionCondensed():
                 self.condensed = event.question
             case PassagesFound():
@@ -164,6 +159,8 @@ class Trace:
                 self.strips[event.passage_id] = event.strips
             case PromptBuilt():
                 self.prompt = event
+            case ThoughtWritten():
+                self.thought += event.text
             case TokensWritten():
                 self.text += event.text
                 self.pieces += 1
@@ -197,6 +194,7 @@ class Trace:
     def _end(self, event: RunEnded) -> None:
         self.state, self.seconds, self.waiting = event.state, event.at, None
         self.error, self.remedy, self.error_code = event.error, event.remedy, event.error_code
+        self.error_model = event.error_model
         for step in self.steps:
             if step.seconds is None:
                 step.seconds = event.at - step.started

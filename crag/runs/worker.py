@@ -9,16 +9,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
-from crag.errors import CragError, HomeFault, NotFound, Stopped
-from crag.events import ConsentAsked, EngineOpened, Event, Noted, RunEnded, RunStarted
+from crag.errors import CragError, HomeFault, ModelFault, NotFound, Stopped
+from crag.events import ConsentAsked, EngineOpened, Event, Noted, QuestionShortened, RunEnded, RunStarted
 from crag.graph.state import Deps, State
+from crag.options import RunOptions, Thresholds
 from crag.protocols import Engine, PageReader, Retriever, WebSearch
 from crag.runs.checkpoints import Checkpoints, of_run
 from crag.runs.log import EventLog
 from crag.runs.records import RunRecords
 from crag.runs.run import LiveRun
 from crag.runs.trace import Trace
-from crag.types import RunOptions, Thresholds
 
 _log = logging.getLogger(__name__)
 
@@ -113,7 +113,9 @@ class Worker:
             self._checkpoints.begin_graded(run.id, task.graded)
         if task.answer is not None and not self._checkpoints.waits(run.id):
             raise NotFound("What this question waited with is no longer kept.", "Ask it again.")
-        begin: Any = task.start if task.answer is None else Command(resume=task.answer)
+        begin: Any = Command(resume=task.answer)
+        if task.answer is None:
+            begin = task.start and task.start | self._shorten(run, deps)
         asked: ConsentAsked | None = None
         for mode, told in self._checkpoints.graph.stream(
             begin, of_run(run.id), context=deps, stream_mode=["custom", "updates"], durability="exit"
@@ -124,6 +126,21 @@ class Worker:
                 web = cast("WebSearch", deps.web)
                 asked = ConsentAsked(at=run.elapsed(), provider=web.name, host=web.host, **interrupts[0].value)
         return asked
+
+    @staticmethod
+    def _shorten(run: LiveRun, deps: Deps) -> State:
+        """What is used of a question that does not fit; what is left out of it is told."""
+        shortened = deps.engine.shorten(run.question)
+        if not shortened.left_out:
+            return State()
+        run.record(QuestionShortened(shortened.tokens, shortened.left_out))
+        run.record(
+            Noted(
+                f"Your question is long: of its {shortened.tokens:,} tokens, {shortened.left_out:,} from the middle "
+                "were left out, so that passages find room beside it."
+            )
+        )
+        return State(short_question=shortened.text)
 
     def _prepare(self, task: Task) -> Deps:
         run, options = task.run, task.options
@@ -180,4 +197,5 @@ class Worker:
 
 
 def _failed(run: LiveRun, error: CragError) -> RunEnded:
-    return RunEnded("failed", run.elapsed(), error.message, error.remedy, error.code)
+    model = error.model if isinstance(error, ModelFault) else ""
+    return RunEnded("failed", run.elapsed(), error.message, error.remedy, error.code, model)

@@ -9,7 +9,7 @@ import streamlit as st
 
 from crag.calibration.proposal import histogram
 from crag.calibration.values import Scored
-from crag.types import Thresholds
+from crag.options import Thresholds
 from pages.parts import words
 
 _BINS = 20

@@ -10,7 +10,7 @@ import streamlit as st
 from crag.calibration.proposal import GRID, measure
 from crag.calibration.values import Calibration, Figures, Outcomes, Past, Share
 from crag.errors import CragError
-from crag.types import Thresholds
+from crag.options import Thresholds
 from pages.calibration import charts
 from pages.parts import markdown, words
 from pages.parts.resources import application

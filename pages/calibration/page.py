@@ -7,7 +7,7 @@ import streamlit as st
 from crag.calibration import Plan
 from crag.calibration.calibrator import MOST_PROBES
 from crag.calibration.proposal import LEAST
-from crag.types import GraderKind, RunOptions
+from crag.options import GraderKind, RunOptions
 from pages.calibration import measured, use
 from pages.parts import heading, markdown, words
 from pages.parts.resources import application

@@ -8,7 +8,7 @@ import streamlit as st
 
 from crag.calibration.values import Kept
 from crag.errors import CragError
-from crag.types import RunOptions
+from crag.options import RunOptions
 from pages.parts import markdown, words
 from pages.parts.resources import application
 

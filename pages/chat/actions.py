@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import streamlit as st
 
+from crag.options import RunOptions
 from crag.runs import Trace
-from crag.types import RunOptions
 from pages.chat.questions import answer_again
 from pages.parts import markdown, words
 from pages.parts.components import copy_button

@@ -8,8 +8,9 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from crag.errors import CragError
+from crag.options import RunOptions, WebMode
+from crag.runs import QUESTION_LIMIT
 from crag.runs.run import Run
-from crag.types import RunOptions, WebMode
 from pages.chat import state
 from pages.chat.questions import BOX, stop, submitted
 from pages.parts import markdown, words
@@ -54,7 +55,7 @@ def draw(active: Run | None, *, waits: bool) -> DeltaGenerator:
             file_type=UPLOAD_TYPES,
             max_upload_size=application().settings.max_upload_mb,
             submit_mode="submit",
-            max_chars=8_000,
+            max_chars=QUESTION_LIMIT,
             on_submit=submitted,
         )
     return chips

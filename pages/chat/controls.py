@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from crag.errors import CragError
-from crag.types import RunOptions, Thresholds
+from crag.options import RunOptions, Thresholds
 from pages.parts import markdown, words
 from pages.parts.resources import application, models
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from crag.types import RunOptions, WebMode
+from crag.options import RunOptions, WebMode
 from pages.chat import state, versions
 from pages.chat.controls import Change, Controls
 from pages.chat.questions import answer_again

@@ -8,8 +8,9 @@ from typing import Any
 import streamlit as st
 
 from crag.errors import CragError
+from crag.options import RunOptions
 from crag.runs.run import Run
-from crag.types import DEFAULT_COLLECTION, Ruling, RunOptions
+from crag.types import DEFAULT_COLLECTION, Ruling
 from pages.chat import state
 from pages.parts import markdown
 from pages.parts.resources import application
@@ -25,7 +26,7 @@ def ask(question: str, options: RunOptions | None = None) -> None:
     if application_.runs.active(conversation.id) or st.session_state.get("files_first"):
         st.session_state.waiting = question
         return
-    _begin(lambda: application_.runs.start(conversation.id, question, options or conversation.options))
+    _begin(lambda: application_.runs.start(conversation.id, question, options or state.options()))
 
 
 def answer_again(run_id: str, options: RunOptions) -> str | None:

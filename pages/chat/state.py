@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
 from crag.conversations import Conversations
 from crag.errors import NotFound
-from crag.types import Conversation, RunOptions
+from crag.options import Changes, RunOptions
+from crag.types import Conversation
 from pages.parts.resources import application, checks
 from pages.parts.source import SourceView
 
@@ -46,18 +46,18 @@ def open_conversation(conversation_id: str | None) -> None:
 def ask_only(source_ids: Sequence[str]) -> None:
     """Begin a new conversation whose questions are kept to these documents."""
     open_conversation(None)
-    st.session_state.new_options = replace(new_options(), source_ids=tuple(source_ids))
+    st.session_state.new_changes = {"source_ids": tuple(source_ids)}
+
+
+def changes() -> Changes:
+    """In what the next question differs from what holds for the home."""
+    conversation = current()
+    return conversation.changes if conversation else st.session_state.get("new_changes", {})
 
 
 def options() -> RunOptions:
     """What the next question runs under."""
-    conversation = current()
-    return conversation.options if conversation else st.session_state.get("new_options", new_options())
-
-
-def new_options() -> RunOptions:
-    """What a new conversation begins with: where a web search is set up, it is offered, and never made unasked."""
-    return RunOptions(web="ask" if web_is_there() else "off")
+    return application().preferences.options(changes())
 
 
 def web_is_there() -> bool:
@@ -65,20 +65,28 @@ def web_is_there() -> bool:
     return any(check.name == "Web search" and check.status == "ok" for check in checks())
 
 
-def change_options(**changes: Any) -> None:
+def change_options(**values: Any) -> None:
     """Keep a choice for the questions to come in this conversation."""
-    changed = replace(options(), **changes)
+    _keep_changes({**changes(), **values})
+
+
+def forget_changes(*names: str) -> None:
+    """Ask under what holds for the home again, in these options."""
+    _keep_changes({name: value for name, value in changes().items() if name not in names})
+
+
+def _keep_changes(changed: Changes) -> None:
     if conversation := current():
-        _conversations().set_options(conversation.id, changed)
+        _conversations().set_changes(conversation.id, changed)
     else:
-        st.session_state.new_options = changed
+        st.session_state.new_changes = changed
 
 
 def ensure_conversation() -> Conversation:
     """The open conversation, made now if there is none."""
     conversation = current()
     if conversation is None:
-        conversation = _conversations().create(options())
+        conversation = _conversations().create(changes())
         open_conversation(conversation.id)
     return conversation
 

@@ -7,18 +7,8 @@ from datetime import UTC, datetime
 from crag.amounts import count as count
 from crag.amounts import score as score
 from crag.events import Node
-from crag.types import (
-    Action,
-    GraderKind,
-    Outcome,
-    PolicyName,
-    RewriteStyle,
-    Ruling,
-    RunOptions,
-    Verdict,
-    VerdictWord,
-    WebMode,
-)
+from crag.options import GraderKind, PolicyName, RewriteStyle, RunOptions, WebMode
+from crag.types import Action, Outcome, Ruling, Verdict, VerdictWord
 from pages.parts import markdown
 
 NODES: dict[Node, str] = {

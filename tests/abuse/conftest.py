@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from crag.assembly import Application, open_application
+from crag.options import RunOptions
 from crag.runs import RunService, Trace
 from crag.runs.worker import Equipment
 from crag.settings import Settings
-from crag.types import Passage, RunOptions
+from crag.types import Passage
 from tests.doubles.engine import ListRetriever
 from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.tavily import TavilyServer

@@ -14,11 +14,12 @@ from crag.grading.listwise import ListwiseGrader
 from crag.grading.replies import passage_block
 from crag.grading.score import ScoreGrader
 from crag.models.embeddings import open_embedder
+from crag.options import RunOptions
 from crag.protocols import FirstToken, Grader
 from crag.scoring import CountedTerms
 from crag.settings import Settings
 from crag.stopping import Stop
-from crag.types import Grade, Passage, RunOptions
+from crag.types import Grade, Passage
 from tests.abuse.conftest import Scene, passages
 from tests.doubles.ollama import Say
 from tests.doubles.scripted_model import ScriptedModel

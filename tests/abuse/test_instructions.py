@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from markdown_it import MarkdownIt
 
-from crag.types import RunOptions
+from crag.options import RunOptions
 from pages.parts import markdown
 from tests.abuse.conftest import Scene, passages
 from tests.abuse.injections import DEMANDS, OPENINGS, ObedientModel, injections

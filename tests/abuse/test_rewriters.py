@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from crag.types import RunOptions
+from crag.options import RunOptions
 from tests.abuse.conftest import Scene, passages
 from tests.doubles.little_model import answer_like_a_little_model
 from tests.doubles.ollama import Say

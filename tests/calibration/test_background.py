@@ -9,7 +9,8 @@ import pytest
 from crag.calibration import Measuring
 from crag.calibration.values import Calibration, Proposal
 from crag.errors import BadRequest
-from crag.types import Progress, Thresholds
+from crag.options import Thresholds
+from crag.types import Progress
 from tests.waiting import wait_until
 
 RESULT = Calibration("", "table", Thresholds(0.3, 0.7), (), Proposal(None), 1.0)

@@ -13,8 +13,9 @@ from crag.calibration.given import read_given
 from crag.calibration.values import Given
 from crag.database.tables import rulings
 from crag.errors import BadRequest, NotFound, Stopped
+from crag.options import RunOptions, Thresholds
 from crag.stopping import Stop
-from crag.types import Progress, RunOptions, Thresholds
+from crag.types import Progress
 
 OPTIONS = RunOptions(model="builtin")
 BRIDGE = "When was the bridge of Alder opened?"

@@ -8,7 +8,7 @@ import pytest
 
 from crag.calibration.proposal import GRID, histogram, measure, propose, separation
 from crag.calibration.values import Scored
-from crag.types import Thresholds
+from crag.options import Thresholds
 
 OWN = Thresholds(0.3, 0.7)
 

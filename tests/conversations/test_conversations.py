@@ -7,7 +7,7 @@ from crag.conversations import Conversations
 from crag.database import Database
 from crag.database.tables import messages
 from crag.errors import BadRequest, NotFound
-from crag.types import RunOptions
+from crag.options import Thresholds
 
 
 @pytest.fixture
@@ -36,11 +36,17 @@ def test_an_empty_conversation_is_not_listed(database, conversations):
     assert [one.id for one in conversations.list()] == [conversation.id]
 
 
-def test_options_are_kept_whole(conversations):
-    options = RunOptions(model="ollama:llama3.1", k=9, policy="any", web="auto", source_ids=("a", "b"))
+def test_changes_are_kept_whole(conversations):
+    changes = {
+        "model": "ollama:llama3.1",
+        "answering.window": 4096,
+        "thresholds": Thresholds(0.3, 0.7),
+        "source_ids": ("a", "b"),
+    }
     conversation = conversations.create()
-    conversations.set_options(conversation.id, options)
-    assert conversations.get(conversation.id).options == options
+    assert conversation.changes == {}
+    conversations.set_changes(conversation.id, changes)
+    assert conversations.get(conversation.id).changes == changes
 
 
 def test_search_looks_into_titles_and_texts_and_takes_signs_literally(database, conversations):

@@ -6,9 +6,10 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from crag.options import RunOptions, Thresholds
 from crag.protocols import Engine, Piece, PromptFit
 from crag.stopping import Stop
-from crag.types import Grade, Knowledge, Passage, RunOptions, Strip, Thresholds, Turn, Usage
+from crag.types import Grade, Knowledge, Passage, Strip, Turn, Usage
 
 THRESHOLDS = Thresholds(lower=0.3, upper=0.6)
 

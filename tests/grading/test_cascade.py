@@ -6,8 +6,9 @@ from crag.errors import ModelFault
 from crag.grading.cache import CachedGrader, GradeMemory
 from crag.grading.cascade import CascadeGrader
 from crag.grading.score import ScoreGrader
+from crag.options import Thresholds
 from crag.stopping import Stop
-from crag.types import Grade, Thresholds
+from crag.types import Grade
 from tests.doubles.engine import TableGrader, passage
 from tests.doubles.scripted_model import ScriptedModel
 

@@ -12,10 +12,11 @@ from langgraph.types import Command
 from crag.events import RunEnded, RunStarted
 from crag.graph.build import build_graph
 from crag.graph.state import Deps
+from crag.options import RunOptions
 from crag.protocols import PageReader, WebSearch
 from crag.runs.trace import Trace
 from crag.stopping import Stop
-from crag.types import Passage, RunOptions, Turn
+from crag.types import Passage, Turn
 from tests.doubles.engine import THRESHOLDS, ListRetriever, QuotingWriter, TableGrader, engine, passage
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from crag.types import RunOptions
+from crag.options import RunOptions
 from tests.doubles.engine import ListWeb, passage
 from tests.graph.conftest import Bench
 

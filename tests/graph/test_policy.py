@@ -3,7 +3,8 @@
 import pytest
 
 from crag.graph.policy import decide
-from crag.types import Thresholds, Verdict
+from crag.options import Thresholds
+from crag.types import Verdict
 
 THRESHOLDS = Thresholds(0.31, 0.59)
 

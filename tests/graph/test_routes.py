@@ -5,8 +5,9 @@ import pytest
 from crag.errors import WebSearchFailed
 from crag.graph.nodes import best_strips
 from crag.graph.presets import PRESETS
+from crag.options import RunOptions
 from crag.protocols import PromptFit
-from crag.types import RunOptions, Strip, Turn
+from crag.types import Strip, Turn
 from tests.doubles.engine import ListWeb, QuotingWriter, passage
 from tests.graph.conftest import Bench
 

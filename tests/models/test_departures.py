@@ -12,11 +12,12 @@ from crag.models import departures, embeddings
 from crag.models.chat import open_chat_model
 from crag.models.embeddings import open_embedder
 from crag.models.writing import ModelRewriter, ModelWriter
+from crag.options import RunOptions
 from crag.prompts import compose
 from crag.protocols import Prompt
 from crag.settings import Settings
 from crag.stopping import Stop
-from crag.types import Knowledge, Passage, RunOptions
+from crag.types import Knowledge, Passage
 from tests.doubles.ledger import ListLedger
 from tests.doubles.ollama import NOMIC, Model, ScriptedOllama
 

@@ -98,7 +98,7 @@ class Hosted(BaseChatModel):
 
 def hosted(monkeypatch: pytest.MonkeyPatch, name: str, refuses: bool = False) -> tuple[Hosted, ChatModel]:
     model = Hosted(refuses=refuses)
-    monkeypatch.setattr(chat, "_init_provider", lambda provider, wanted: model)
+    monkeypatch.setattr(chat, "_init_provider", lambda provider, wanted, tuning: model)
     return model, open_chat_model(name, Settings(), ListLedger())
 
 

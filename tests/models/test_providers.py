@@ -57,7 +57,7 @@ class HostedModel(BaseChatModel):
 
 def opened(monkeypatch: pytest.MonkeyPatch, *plays: Any) -> tuple[HostedModel, ChatModel]:
     hosted = HostedModel(plays=list(plays), saw=[])
-    monkeypatch.setattr(chat, "_init_provider", lambda provider, model: hosted)
+    monkeypatch.setattr(chat, "_init_provider", lambda provider, model, tuning: hosted)
     return hosted, open_chat_model("openai:gpt-4o-mini", Settings(), ListLedger())
 
 

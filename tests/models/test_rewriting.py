@@ -9,10 +9,11 @@ import pytest
 from crag.models.builtin.rewriter import BuiltinRewriter
 from crag.models.chat import open_chat_model
 from crag.models.writing import ModelRewriter, read_keywords
+from crag.options import RunOptions
 from crag.prompts.language import speaks_as
 from crag.settings import Settings
 from crag.stopping import Stop
-from crag.types import RunOptions, Turn
+from crag.types import Turn
 from tests.doubles.ollama import Say, ScriptedOllama
 
 ENGLISH = "Who designed the Halden lighthouse?"

@@ -11,10 +11,11 @@ import pytest
 from crag.errors import ModelFault
 from crag.models.chat import open_chat_model
 from crag.models.writing import ModelRewriter, ModelWriter, one_line
+from crag.options import RunOptions
 from crag.protocols import Piece, PromptFit
 from crag.settings import Settings
 from crag.stopping import Stop
-from crag.types import Knowledge, Passage, RunOptions, Strip, Turn
+from crag.types import Knowledge, Passage, Strip, Turn
 from tests.doubles.ollama import Model, Say, ScriptedOllama
 
 QUESTION = "What is the capital of France?"

@@ -7,7 +7,7 @@ import pytest
 
 from crag.errors import BadRequest
 from crag.events import NodeStarted
-from crag.types import RunOptions
+from crag.options import RunOptions
 from tests.runs.conftest import wait
 
 ASK = RunOptions(web="ask")

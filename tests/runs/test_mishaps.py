@@ -7,7 +7,8 @@ import threading
 import pytest
 
 from crag.errors import BadRequest, CragError, HomeFault
-from crag.types import Grade, RunOptions
+from crag.options import RunOptions
+from crag.types import Grade
 from tests.doubles.engine import QuotingWriter, TableGrader
 from tests.runs.conftest import wait
 from tests.waiting import wait_until

@@ -7,8 +7,8 @@ from sqlalchemy import select
 
 from crag.database.tables import rulings
 from crag.errors import BadRequest, NotFound
+from crag.options import RunOptions, Thresholds, Tuning
 from crag.runs.forks import changed
-from crag.types import RunOptions, Thresholds
 from tests.doubles.engine import QuotingWriter, passage
 from tests.runs.conftest import wait
 
@@ -33,6 +33,11 @@ OTHER = RunOptions(
     parent_context=True,
     grader="cascade",
     grader_model="ollama:llama3.1",
+    rewriter_model="ollama:llama3.2",
+    answering=Tuning(window=4096),
+    grading=Tuning(answer_limit=64),
+    rewriting=Tuning(temperature=0.5),
+    thinking=True,
     thresholds=Thresholds(0.3, 0.75),
     fetch_pages=True,
     collection="Papers",

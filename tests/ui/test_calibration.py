@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from crag.calibration.values import Calibration, Proposal
-from crag.types import RunOptions, Thresholds
+from crag.options import RunOptions, Thresholds
 from tests.calibration.facts import add_facts
 from tests.ui.conftest import labels, said, until
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from crag.types import RunOptions
+from crag.options import RunOptions
 from pages.chat.actions import again_choices
 from pages.parts.resources import application
 from tests.doubles.little_model import answer_like_a_little_model
@@ -135,8 +135,7 @@ def test_options_belong_to_the_conversation(chat, notes, services):
     chat.slider(key="option_k").set_value(2).run()
     chat.session_state["options_open"] = None
     ask(chat, QUESTION)
-    options = services.conversations.get(services.conversations.list()[0].id).options
-    assert (options.policy, options.k) == ("off", 2)
+    assert services.conversations.list()[0].changes == {"policy": "off", "k": 2, "preset": ""}
     assert "No grading · k 2" in labels(chat)
     trace = services.runs.trace(services.conversations.messages(services.conversations.list()[0].id)[-1].run_id)
     assert trace.options == RunOptions(policy="off", k=2)
@@ -169,7 +168,7 @@ def test_the_builtin_engine_says_what_it_is_and_how_to_get_a_better_one(chat, no
 
 
 def test_a_model_that_is_not_there_is_told_and_got_around(chat, notes, services):
-    conversation = services.conversations.create(RunOptions(model="ollama:nothing"))
+    conversation = services.conversations.create({"model": "ollama:nothing"})
     chat.query_params["c"] = conversation.id
     chat.run()
     ask(chat, QUESTION)

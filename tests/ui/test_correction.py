@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from crag.types import RunOptions, Thresholds
+from crag.options import RunOptions, Thresholds
 from pages.parts.resources import application
 from tests.doubles.little_model import answer_like_a_little_model
 from tests.doubles.ollama import Say, ScriptedOllama
@@ -86,16 +86,16 @@ def test_the_query_is_sent_as_it_was_edited(chat, tavily, services):
     until(chat, lambda: said(chat, "from the web"))
     assert tavily.queries == ["2024 NBA champion"]
     assert said(chat, "Sent to Tavily: “2024 NBA champion”")
-    assert services.conversations.list()[0].options.web == "ask"
+    assert services.conversations.list()[0].changes.get("web", "ask") == "ask"
 
 
 def test_nobody_is_asked_again_who_does_not_want_to_be(chat, tavily, services):
     waiting(chat)
     next(box for box in chat.checkbox if (box.key or "").startswith("always-")).check().run()
-    assert services.conversations.list()[0].options.web == "ask"  # ticking alone decides nothing
+    assert services.conversations.list()[0].changes.get("web", "ask") == "ask"  # ticking alone decides nothing
     press(chat, "send-")
     until(chat, lambda: said(chat, "from the web"))
-    assert services.conversations.list()[0].options.web == "auto"
+    assert services.conversations.list()[0].changes["web"] == "auto"
     assert "Web: on" in labels(chat)
 
 
@@ -199,7 +199,7 @@ def test_the_second_settings_are_chosen_in_a_drawer(chat, notes, services):
     start = next(button for button in chat.button if button.label == "Answer and compare")
     assert not start.disabled
     assert chat.session_state["compared_options"] == RunOptions(policy="off")
-    assert services.conversations.list()[0].options == RunOptions()  # the conversation keeps its own
+    assert services.conversations.list()[0].changes == {}  # the conversation keeps its own
 
 
 def test_thresholds_are_set_for_a_conversation_and_given_back(chat, notes, services):
@@ -214,7 +214,7 @@ def test_thresholds_are_set_for_a_conversation_and_given_back(chat, notes, servi
     assert said(chat, "relevant from 0.95, irrelevant below 0.10 · set by you")
     chat.button(key="option_automatic").click().run()
     assert chat.slider(key="option_thresholds").value == automatic
-    assert services.conversations.list()[0].options.thresholds is None
+    assert services.conversations.list()[0].changes.get("thresholds") is None
 
 
 def test_sentences_without_a_source_are_marked_and_can_be_looked_up(chat, tavily, monkeypatch):

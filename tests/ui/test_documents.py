@@ -6,7 +6,6 @@ import streamlit as st
 
 from crag.library.jobs.rows import JobRows, new_job
 from crag.library.jobs.spool import Spool
-from crag.types import RunOptions
 from pages.documents import collections, moving, table
 from pages.parts import jobs
 from tests.ui.conftest import NOTES, labels, said, until
@@ -195,13 +194,13 @@ def press(chat, label):
 
 def test_a_collection_is_renamed_and_conversations_follow(chat, notes, services):
     services.library.move([notes], "Kitchen")
-    conversation = services.conversations.create(RunOptions(collection="Kitchen"))
+    conversation = services.conversations.create({"collection": "Kitchen"})
     open_dialog(chat, collections.RENAME, "Kitchen")
     type_name(chat, "Tea kitchen")
     press(chat, "Rename")
     assert "**Tea kitchen**" in labels(chat)
     assert len(chat.dataframe[0].value) == 1
-    assert services.conversations.get(conversation.id).options.collection == "Tea kitchen"
+    assert services.conversations.get(conversation.id).changes["collection"] == "Tea kitchen"
 
 
 def test_deleting_a_collection_says_what_goes(chat, notes, services):
@@ -224,7 +223,7 @@ def test_documents_are_moved_and_a_second_copy_is_said(chat, notes, services):
 
 
 def test_a_conversation_kept_to_a_deleted_collection_says_so(chat, notes, services):
-    conversation = services.conversations.create(RunOptions(collection="Gone"))
+    conversation = services.conversations.create({"collection": "Gone"})
     chat.query_params["c"] = conversation.id
     chat.run()
     assert "Gone (deleted)" in labels(chat)

@@ -6,9 +6,10 @@ import re
 from collections.abc import Sequence
 
 from crag.language import cjk, key_words
+from crag.options import RunOptions
 from crag.protocols import QUERY_LIMIT, Rewriter
 from crag.stopping import Stop
-from crag.types import RunOptions, Turn
+from crag.types import Turn
 
 KeyWord = tuple[str, tuple[str, ...]]  # as written, with its terms
 

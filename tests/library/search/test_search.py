@@ -7,7 +7,7 @@ import pytest
 from crag.language import terms
 from crag.library import LibraryRetriever
 from crag.library.search.fulltext import index_terms
-from crag.types import RunOptions
+from crag.options import RunOptions
 
 ANIMALS = "\n".join(
     [

@@ -3,9 +3,10 @@ from __future__ import annotations
 import pytest
 
 from crag.models.builtin.rewriter import BuiltinRewriter
+from crag.options import RewriteStyle, RunOptions
 from crag.protocols import QUERY_LIMIT
 from crag.stopping import Stop
-from crag.types import RewriteStyle, RunOptions, Turn
+from crag.types import Turn
 
 HISTORY = (
     Turn("user", "How does the ReAct agent use self-reflection?"),

@@ -1,0 +1,160 @@
+"""What holds for a question and why: what its conversation says, else the environment, what was saved, the default."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sqlalchemy import delete, select
+from sqlalchemy.dialects.sqlite import insert
+
+from crag.database import Database
+from crag.database.tables import preferences, presets
+from crag.errors import BadRequest, NotFound
+from crag.graph.presets import PRESETS
+from crag.options import Changes, RunOptions, dump_changes, load_changes, names_of_options, value_of, with_changes
+from crag.preferences.catalog import CATALOG
+from crag.settings import Settings
+
+ValueOrigin = Literal["default", "saved", "environment", "conversation"]
+
+_ALLOWED_MODELS = "allowed_models"
+_LONGEST_NAME = 60
+# What a preset leaves alone: which documents are asked is not how they are asked.
+_NOT_IN_PRESETS = ("collection", "source_ids", "thresholds", "preset")
+
+
+@dataclass(frozen=True, slots=True)
+class Effective:
+    """The value that holds, and where it comes from."""
+
+    value: Any
+    origin: ValueOrigin
+
+
+class Preferences:
+    """The preferences of one home. Safe to share between threads; other processes' changes are seen at once."""
+
+    def __init__(self, database: Database, settings: Settings) -> None:
+        self._database = database
+        self._settings = settings
+        self._allowed_here: frozenset[str] = frozenset()
+        named = {"model": settings.chat_model, "grader_model": settings.grader_model}
+        self._environment = {name: value for name, value in named.items() if value not in ("", "auto")}
+        self._defaults = RunOptions(web="ask" if settings.tavily_api_key else "off")
+
+    def options(self, changes: Changes | None = None) -> RunOptions:
+        """What a question runs under, in a conversation with these changes."""
+        return with_changes(self._defaults, {**self.saved(), **self._environment, **(changes or {})})
+
+    def effective(self, name: str, changes: Changes | None = None) -> Effective:
+        """The value of one setting, in a conversation with these changes."""
+        layers: tuple[tuple[ValueOrigin, Changes], ...] = (
+            ("conversation", changes or {}),
+            ("environment", self._environment),
+            ("saved", self.saved()),
+        )
+        found = (Effective(layer[name], origin) for origin, layer in layers if name in layer)
+        return next(found, Effective(value_of(self._defaults, name), "default"))
+
+    def default(self, name: str) -> Any:
+        """What a setting is where nobody says otherwise."""
+        return value_of(self._defaults, name)
+
+    def saved(self) -> dict[str, Any]:
+        """What was saved, by name; a value that its setting cannot have any longer is left out."""
+        with self._database.read() as connection:
+            rows = connection.execute(select(preferences.c.name, preferences.c.value)).all()
+        return {name: value for name, text in rows if _holds(name, value := json.loads(text))}
+
+    def save(self, name: str, value: Any) -> None:
+        """Keeps a value for every conversation that does not say otherwise. Raises `BadRequest`, `NotFound`."""
+        setting = CATALOG.get(name)
+        if setting is None:
+            raise NotFound(f"There is no setting called “{name}”.", "Choose one of those on the settings page.")
+        setting.check(value)
+        if value == self.default(name):
+            self.reset(name)
+        else:
+            self._keep(name, value)
+
+    def reset(self, name: str) -> None:
+        """Goes back to the default; harmless where nothing was saved."""
+        with self._database.write() as connection:
+            connection.execute(delete(preferences).where(preferences.c.name == name))
+
+    def presets(self) -> dict[str, Changes]:
+        """The changes that each preset makes, by its name: the known variants first, then those that were saved."""
+        known = {name: preset_of(options) for name, options in PRESETS.items()}
+        with self._database.read() as connection:
+            rows = connection.execute(select(presets.c.name, presets.c.changes).order_by(presets.c.made_at)).all()
+        return {**known, **{name: load_changes(text) for name, text in rows}}
+
+    def save_preset(self, name: str, options: RunOptions) -> None:
+        """Keeps these options under a name, in place of an earlier preset of that name. Raises `BadRequest`."""
+        name = " ".join(name.split())[:_LONGEST_NAME]
+        if not name:
+            raise BadRequest("A preset needs a name.", "Write one and try again.")
+        if name in PRESETS:
+            raise BadRequest(f"“{name}” is the name of a known variant.", "Choose another name.")
+        row = {"name": name, "changes": dump_changes(preset_of(options)), "made_at": time.time()}
+        with self._database.write() as connection:
+            statement = insert(presets).values(row)
+            connection.execute(statement.on_conflict_do_update(index_elements=["name"], set_=row))
+
+    def delete_preset(self, name: str) -> None:
+        """Forgets a preset that was saved. Raises `NotFound`."""
+        with self._database.write() as connection:
+            gone = connection.execute(delete(presets).where(presets.c.name == name)).rowcount
+        if not gone:
+            raise NotFound(f"There is no saved preset called “{name}”.", "Choose one of the list.")
+
+    def may_send_to(self, model: str) -> bool:
+        """Whether questions and passages may go to this model, which runs elsewhere.
+
+        They may where a person allowed it, or named the model in the environment.
+        """
+        named = model in (self._settings.chat_model, self._settings.grader_model)
+        return named or model in self._allowed_here or model in self.allowed_models()
+
+    def allowed_models(self) -> list[str]:
+        """The models elsewhere that a person allowed, the first first."""
+        with self._database.read() as connection:
+            query = select(preferences.c.value).where(preferences.c.name == _ALLOWED_MODELS)
+            text = connection.execute(query).scalar()
+        return json.loads(text) if text else []
+
+    def allow_model(self, model: str) -> None:
+        """Lets questions and passages go to this model from now on."""
+        self._keep(_ALLOWED_MODELS, list(dict.fromkeys([*self.allowed_models(), model])))
+
+    def allow_model_here(self, model: str) -> None:
+        """Lets questions and passages go to this model while this process lives: it was named on the command line."""
+        self._allowed_here |= {model}
+
+    def forbid_model(self, model: str) -> None:
+        """Takes the leave back; what was sent stays sent."""
+        self._keep(_ALLOWED_MODELS, [name for name in self.allowed_models() if name != model])
+
+    def _keep(self, name: str, value: Any) -> None:
+        row = {"name": name, "value": json.dumps(value)}
+        with self._database.write() as connection:
+            connection.execute(insert(preferences).values(row).on_conflict_do_update(index_elements=["name"], set_=row))
+
+
+def preset_of(options: RunOptions) -> Mapping[str, Any]:
+    """All that a preset settles, so that it means the same whatever a home has saved since."""
+    return {name: value_of(options, name) for name in names_of_options() if name not in _NOT_IN_PRESETS}
+
+
+def _holds(name: str, value: Any) -> bool:
+    if name not in CATALOG:
+        return False
+    try:
+        CATALOG[name].check(value)
+    except BadRequest:
+        return False
+    return True
