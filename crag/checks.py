@@ -9,10 +9,10 @@ from importlib.util import find_spec
 
 from crag.errors import ModelFault
 from crag.library import Library
-from crag.models.administration import ollama_version
 from crag.models.choice import ModelChoice
 from crag.models.faults import host_label
 from crag.models.nomic import nomic_present
+from crag.models.ollama.administration import ollama_version
 from crag.settings import Settings
 from crag.types import Check
 from crag.websearch import Quota

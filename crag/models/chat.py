@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from crag.ledger import Ledger
 from crag.models import faults
-from crag.models.administration import find_model, model_facts
 from crag.models.client import LangChainChatModel, Schema, Traits
 from crag.models.departures import Route, ollama_route
+from crag.models.ollama.administration import find_model, model_facts
 from crag.options import Tuning
 from crag.protocols import ChatModel, Prompt
 from crag.settings import Settings

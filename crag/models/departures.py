@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 
 from crag.amounts import count
 from crag.ledger import Ledger
-from crag.models.administration import InstalledModel
 from crag.models.choice import leaves_machine
 from crag.models.faults import host_label
+from crag.models.ollama.administration import InstalledModel
 from crag.protocols import Prompt
 from crag.settings import Settings
 from crag.types import DepartureKind

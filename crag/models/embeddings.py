@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from crag.errors import ModelFault
 from crag.ledger import Ledger
 from crag.models import faults
-from crag.models.administration import find_model, model_facts
 from crag.models.departures import Route, ollama_route
+from crag.models.ollama.administration import find_model, model_facts
 from crag.protocols import Embedder, Vectors
 from crag.settings import Settings
 from crag.types import Space

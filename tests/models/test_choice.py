@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from crag.errors import ModelFault
-from crag.models.administration import installed_models, ollama_version
 from crag.models.choice import available_chat_models, choose_chat_model, choose_embedder, model_label
+from crag.models.ollama.administration import installed_models, ollama_version
 from crag.settings import Settings
 from tests.doubles.ollama import LLAMA, NOMIC, Model, ScriptedOllama, closed_address
 

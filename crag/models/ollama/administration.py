@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from crag.errors import ModelFault
-from crag.models.faults import bad_reply, missing_model, translate_ollama
+from crag.models.faults import bad_reply, missing_model
+from crag.models.ollama.requests import ASK_SECONDS, ask
 from crag.settings import Settings
 
 PROBE_SECONDS = 0.5
-_ASK_SECONDS = 5.0
 _EMBEDDING_SIGNS = ("embed", "bert", "minilm", "bge", "gte-")
 
 
@@ -55,15 +55,15 @@ def is_cloud_name(name: str) -> bool:
 def ollama_version(settings: Settings) -> str | None:
     """The server's version, or None when nothing that acts like Ollama answers within half a second."""
     try:
-        version = _ask(settings, "GET", "/api/version", timeout=PROBE_SECONDS).get("version")
+        version = ask(settings, "GET", "/api/version", timeout=PROBE_SECONDS).get("version")
     except ModelFault:
         return None
     return version if isinstance(version, str) else None
 
 
-def installed_models(settings: Settings, timeout: float = _ASK_SECONDS) -> list[InstalledModel]:
+def installed_models(settings: Settings, timeout: float = ASK_SECONDS) -> list[InstalledModel]:
     """All models of the server, in its order (newest first). Raises `ModelFault`."""
-    listed = _ask(settings, "GET", "/api/tags", timeout=timeout).get("models") or []
+    listed = ask(settings, "GET", "/api/tags", timeout=timeout).get("models") or []
     try:
         return [_installed(entry) for entry in listed]
     except (TypeError, ValueError, AttributeError, KeyError) as error:
@@ -81,33 +81,10 @@ def find_model(settings: Settings, name: str) -> InstalledModel:
 
 def model_facts(settings: Settings, name: str) -> ModelFacts:
     """What the server knows of one model's limits. Raises `ModelFault`."""
-    shown = _ask(settings, "POST", "/api/show", {"model": name}, model=name)
+    shown = ask(settings, "POST", "/api/show", {"model": name}, model=name)
     details = shown.get("model_info")
     known = details if isinstance(details, dict) else {}
     return ModelFacts(_ending(known, ".context_length"), _ending(known, ".embedding_length"))
-
-
-def _ask(
-    settings: Settings,
-    method: str,
-    path: str,
-    body: dict[str, Any] | None = None,
-    *,
-    model: str = "the model",
-    timeout: float = _ASK_SECONDS,
-) -> dict[str, Any]:
-    import httpx
-
-    try:
-        with httpx.Client(timeout=timeout, trust_env=False, verify=settings.ollama_host.startswith("https")) as client:
-            reply = client.request(method, settings.ollama_host + path, json=body)
-        reply.raise_for_status()
-        value = reply.json()
-    except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-        raise translate_ollama(error, model, settings) from error
-    if not isinstance(value, dict):
-        raise bad_reply("Ollama")
-    return value
 
 
 def _installed(entry: dict[str, Any]) -> InstalledModel:

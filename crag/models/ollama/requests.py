@@ -1,0 +1,71 @@
+"""One way to ask the Ollama server's plain HTTP interface, whole or line by line, with its errors in words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from crag.models.faults import bad_reply, translate_ollama
+from crag.settings import Settings
+
+if TYPE_CHECKING:
+    import httpx
+
+ASK_SECONDS = 5.0
+
+
+def ask(
+    settings: Settings,
+    method: str,
+    path: str,
+    body: dict[str, Any] | None = None,
+    *,
+    model: str = "the model",
+    timeout: float = ASK_SECONDS,
+) -> dict[str, Any]:
+    """The JSON object that the server answers with; `model` is what faults speak of. Raises `ModelFault`."""
+    with _request(settings, method, path, body, model, timeout) as reply:
+        content = reply.read()
+        if not content:
+            return {}
+        value = json.loads(content)
+    if not isinstance(value, dict):
+        raise bad_reply("Ollama")
+    return value
+
+
+def ask_for_lines(
+    settings: Settings, path: str, body: dict[str, Any], *, model: str, timeout: float
+) -> Iterator[dict[str, Any]]:
+    """The JSON objects of a streamed answer as they come; `timeout` bounds a silence. Raises `ModelFault`."""
+    with _request(settings, "POST", path, body, model, timeout) as reply:
+        for line in reply.iter_lines():
+            value = json.loads(line) if line else {}
+            if not isinstance(value, dict):
+                raise bad_reply("Ollama")
+            yield value
+
+
+@contextmanager
+def _request(
+    settings: Settings, method: str, path: str, body: dict[str, Any] | None, model: str, timeout: float
+) -> Iterator[httpx.Response]:
+    """A reply whose content was not read yet; what goes wrong until it is, is translated."""
+    import httpx
+
+    from crag.models.connections import CONNECT_SECONDS, CuttableTransport
+
+    limits = httpx.Timeout(timeout, connect=min(timeout, CONNECT_SECONDS))
+    try:
+        with (
+            httpx.Client(transport=CuttableTransport(settings), timeout=limits, trust_env=False) as client,
+            client.stream(method, settings.ollama_host + path, json=body) as reply,
+        ):
+            if reply.is_error:
+                reply.read()
+            reply.raise_for_status()
+            yield reply
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+        raise translate_ollama(error, model, settings) from error
