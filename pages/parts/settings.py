@@ -1,0 +1,98 @@
+"""One setting on screen, wherever it can be changed: its control, its value in words, and where that comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import streamlit as st
+
+from crag.options import RunOptions, Thresholds, value_of
+from crag.preferences import Setting, ValueOrigin
+from pages.parts import markdown, words
+from pages.parts.resources import models
+
+ORIGINS: dict[ValueOrigin, str] = {
+    "default": ":gray-badge[default]",
+    "saved": ":blue-badge[saved]",
+    "environment": ":violet-badge[:material/lock: environment]",
+    "conversation": ":orange-badge[this conversation]",
+}
+CHOICES: dict[str, Mapping[Any, tuple[str, str]]] = {
+    "policy": words.POLICIES,
+    "grader": words.GRADERS,
+    "web": words.WEB_MODES,
+    "rewrite": words.REWRITES,
+}
+_SAME_MODEL = "The one that answers"
+_AUTOMATIC = "Automatic"
+
+
+def control(
+    setting: Setting, value: Any, key: str, on_change: Callable[[], None], *, titled: bool = True, locked: bool = False
+) -> None:
+    """What changes a setting; `value` is what holds, `titled` shows the setting's name with it.
+
+    The new value is in the session state under `key` when `on_change` is called.
+    """
+    shown = "visible" if titled else "collapsed"
+    common: dict[str, Any] = {"key": key, "on_change": on_change, "disabled": locked, "label_visibility": shown}
+    st.session_state[key] = type(setting.step)(value) if setting.kind == "number" else value  # may be another by now
+    match setting.kind:
+        case "switch":
+            st.toggle(setting.title, **common)
+        case "choice":
+            st.selectbox(
+                setting.title, setting.choices, format_func=lambda chosen: CHOICES[setting.name][chosen][0], **common
+            )
+        case "model":
+            names = dict.fromkeys([_no_model(setting), *_known_models(setting), value])
+            st.selectbox(
+                setting.title,
+                list(names),
+                format_func=lambda name: model_word(setting.name, name),
+                accept_new_options=True,
+                **common,
+            )
+        case "number":
+            title = f"{setting.title}, {setting.unit}" if setting.unit else setting.title
+            lowest, highest = type(setting.step)(setting.lowest), type(setting.step)(setting.highest)
+            st.number_input(title, lowest, highest, step=setting.step, **common)
+
+
+def value_word(name: str, options: RunOptions) -> str:
+    """The value of an option as people say it; safe Markdown."""
+    value = value_of(options, name)
+    if name in CHOICES:
+        return CHOICES[name][value][0]
+    if name.endswith("model"):
+        return markdown.label(model_word(name, value), 60)
+    match value:
+        case bool():
+            return "on" if value else "off"
+        case int() | float():
+            return f"{value:,}"
+        case Thresholds():
+            return f"{words.score(value.lower)} and {words.score(value.upper)}"
+        case None:
+            return "automatic"
+    return markdown.label(str(value), 60)
+
+
+def model_word(name: str, model: str) -> str:
+    """A model as people call it, as the option `name` holds it; plain text."""
+    if model in ("", "auto"):
+        return _AUTOMATIC if name == "model" else _SAME_MODEL
+    known = {choice.name: choice for choice in models()}
+    if model not in known:
+        return model
+    return f"{known[model].label} (runs elsewhere)" if known[model].cloud else known[model].label
+
+
+def _no_model(setting: Setting) -> str:
+    return "auto" if setting.name == "model" else ""
+
+
+def _known_models(setting: Setting) -> list[str]:
+    """Those that can play the role: the built-in engine grades and rewrites by being the one that answers."""
+    return [model.name for model in models() if setting.name == "model" or not model.builtin]
