@@ -27,6 +27,7 @@ from crag.runs.trace import Trace
 from crag.runs.versions import VersionRecords
 from crag.runs.worker import Equip, Task, Worker
 from crag.types import Ruling, Version
+from crag.waiting import Wait, waits
 
 _WORKERS = 8
 QUESTION_LIMIT = 200_000  # characters
@@ -143,6 +144,11 @@ class RunService:
         """The run that is answering in this conversation now, in this process or another, or waits for a person."""
         run_id = self._records.running(conversation_id)
         return self.attach(run_id) if run_id else None
+
+    def waiting_for(self, run_id: str) -> Wait | None:
+        """What a run of this process waits for at this moment, and has for longest; None when for nothing."""
+        live = self._live.get(run_id)
+        return next(iter(waits(live.stop)), None) if live else None
 
     def stop(self, run_id: str) -> None:
         """Asks a run of this process to stop; what it has written is kept. Asking twice, or too late, is harmless."""

@@ -1,0 +1,56 @@
+"""What work waits for at this moment, so that the screen can say so while nothing comes. Kept nowhere."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Literal
+from weakref import WeakKeyDictionary
+
+from crag.stopping import Stop
+
+WaitKind = Literal["queued", "answering", "retrying"]
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """One wait for the model called `model`, such as `ollama:llama3.1:8b`, since a time by `time.monotonic`.
+
+    *queued*: in this application's own line for the model, at `place`, from 1, counted in runs. *answering*: it was
+    asked and nothing has come yet. *retrying*: it was busy or failed; `attempt`, from 2, is the one to come.
+    """
+
+    kind: WaitKind
+    model: str
+    since: float
+    place: int = 0
+    attempt: int = 0
+
+
+Tell = Callable[[], Wait | None]
+
+
+@contextmanager
+def telling(stop: Stop, tell: Tell) -> Iterator[None]:
+    """While the block runs, the work that `stop` belongs to waits as `tell` says whenever it is asked."""
+    with _lock:
+        _told.setdefault(stop, []).append(tell)
+    try:
+        yield
+    finally:
+        with _lock:
+            _told[stop].remove(tell)
+
+
+def waits(stop: Stop) -> list[Wait]:
+    """Everything that the work of `stop` waits for now, the longest wait first."""
+    with _lock:
+        told = list(_told.get(stop, ()))
+    found = [wait for tell in told if (wait := tell()) is not None]
+    return sorted(found, key=lambda wait: wait.since)
+
+
+_lock = threading.Lock()
+_told: WeakKeyDictionary[Stop, list[Tell]] = WeakKeyDictionary()
