@@ -12,3 +12,11 @@ def score(value: float) -> str:
     """A score or threshold: two decimals, and more where two would not tell it, as in 0.999."""
     short = f"{value:.2f}"
     return short if float(short) == value else f"{value:g}"
+
+
+def size(amount: int) -> str:
+    """An amount of bytes: 12 kB, 0.4 MB, 412 MB, 4.9 GB."""
+    if amount < 100_000:
+        return f"{max(1, round(amount / 1000))} kB" if amount else "0 kB"
+    value, unit = (amount / 1e6, "MB") if amount < 999_500_000 else (amount / 1e9, "GB")
+    return f"{value:.1f} {unit}" if value < 10 else f"{value:,.0f} {unit}"

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from crag.amounts import count as count
 from crag.amounts import score as score
+from crag.amounts import size as size
 from crag.events import Node
 from crag.options import GraderKind, PolicyName, RewriteStyle, RunOptions, WebMode
 from crag.types import Action, Outcome, Ruling, Verdict, VerdictWord
@@ -181,14 +182,6 @@ def duration(seconds: float) -> str:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s"
-
-
-def size(amount: int) -> str:
-    """An amount of bytes: 0.4 MB, 412 MB."""
-    if amount < 100_000:
-        return f"{max(1, round(amount / 1000))} kB" if amount else "0 kB"
-    megabytes = amount / 1_000_000
-    return f"{megabytes:.1f} MB" if megabytes < 10 else f"{megabytes:,.0f} MB"
 
 
 def day(moment: float) -> str:
