@@ -182,7 +182,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _chat(self, asked: Asked) -> None:
         say = self._limited(asked, self.ollama.reply_to(asked))
-        if say.status != 200:
+        if say.body is not None:
+            self._pause(self.ollama.first_token_due(asked, say))
+            self._send_bytes(say.status, say.body, {"Content-Type": "text/html"} | say.headers)
+        elif say.status != 200:
             self._send(say.status, {"error": say.error})
         elif asked.body.get("stream", True):
             self._stream(asked, say)
@@ -193,7 +196,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _limited(self, asked: Asked, say: Say) -> Say:
         """The reply as far as `num_predict` lets it come."""
         tokens, limit = _tokens(say.text), asked.body.get("options", {}).get("num_predict", 0)
-        if not 0 < limit <= len(tokens):
+        if say.unlimited or not 0 < limit <= len(tokens):
             return say
         return replace(say, text="".join(tokens[:limit]), end="length" if say.end == "done" else say.end)
 
@@ -224,10 +227,12 @@ class _Handler(BaseHTTPRequestHandler):
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             self.connection.close()
             raise Dropped
+        if say.end == "close":
+            raise Dropped
         if say.end == "error_line":
             self._send_line({"error": say.error})
         if say.end == "bad_line":
-            self._send_chunk(b"<html>no model here</html>\n")
+            self._send_chunk(say.line + b"\n")
         if say.end in ("done", "length"):
             self._send_line(_line(asked, "") | _ending(asked, say))
         self._send_chunk(b"")
@@ -253,8 +258,13 @@ class _Handler(BaseHTTPRequestHandler):
     def _send(self, status: int, value: dict[str, Any] | None) -> None:
         """A whole reply: JSON, or what some other web server would say."""
         content = json.dumps(value).encode() if value is not None else b"404 page not found"
+        kind = "application/json" if value is not None else "text/plain"
+        self._send_bytes(status, content, {"Content-Type": kind})
+
+    def _send_bytes(self, status: int, content: bytes, headers: dict[str, str]) -> None:
         self.send_response(status)
-        self.send_header("Content-Type", "application/json" if value is not None else "text/plain")
+        for name, text in headers.items():
+            self.send_header(name, text)
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         self.wfile.write(content)

@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-End = Literal["done", "length", "no_done", "error_line", "bad_line", "reset", "hang"]
+End = Literal["done", "length", "no_done", "error_line", "bad_line", "close", "reset", "hang"]
 
 
 @dataclass
 class Say:
     """One reply. Times in seconds; `None` takes the server's own. `prompt_tokens` overrides the honest count.
 
-    `end` is how the stream ends after the text: regularly, at the limit, without `done`, with an error line, with a
-    line that is not JSON, with a connection reset, or not at all. A `status` other than 200 sends `error` instead.
+    `end` is how the stream ends after the text: regularly, at the limit, without `done`, with an error line, with
+    `line`, with the connection closed or reset, or not at all. A `status` other than 200 sends `error` instead, and a
+    `body` is sent whole in place of anything else. `unlimited`: more is said than `num_predict` lets come.
     `alternatives` are the natural log-probabilities at the first token, sent where they are asked for.
     """
 
@@ -24,6 +25,10 @@ class Say:
     prompt_tokens: int | None = None
     status: int = 200
     error: str = "something went wrong"
+    line: bytes = b"<html>no model here</html>"
+    body: bytes | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+    unlimited: bool = False
     alternatives: dict[str, float] = field(default_factory=dict)
 
 
