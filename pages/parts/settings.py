@@ -9,7 +9,7 @@ import streamlit as st
 
 from crag.options import RunOptions, Thresholds, value_of
 from crag.preferences import Setting, ValueOrigin
-from pages.parts import markdown, words
+from pages.parts import markdown, numbers, words
 from pages.parts.resources import models
 
 ORIGINS: dict[ValueOrigin, str] = {
@@ -24,16 +24,25 @@ CHOICES: dict[str, Mapping[Any, tuple[str, str]]] = {
     "web": words.WEB_MODES,
     "rewrite": words.REWRITES,
 }
+_SIDE_BY_SIDE = 3
 _SAME_MODEL = "The one that answers"
 _AUTOMATIC = "Automatic"
 
 
 def control(
-    setting: Setting, value: Any, key: str, on_change: Callable[[], None], *, titled: bool = True, locked: bool = False
+    setting: Setting,
+    value: Any,
+    key: str,
+    on_change: Callable[[], None],
+    *,
+    titled: bool = True,
+    locked: bool = False,
+    highest: float | None = None,
 ) -> None:
     """What changes a setting; `value` is what holds, `titled` shows the setting's name with it.
 
-    The new value is in the session state under `key` when `on_change` is called.
+    A number goes up to `highest` where the setting allows more than makes sense. When `on_change` is called, `taken`
+    gives the new value.
     """
     shown = "visible" if titled else "collapsed"
     common: dict[str, Any] = {"key": key, "on_change": on_change, "disabled": locked, "label_visibility": shown}
@@ -42,9 +51,7 @@ def control(
         case "switch":
             st.toggle(setting.title, **common)
         case "choice":
-            st.selectbox(
-                setting.title, setting.choices, format_func=lambda chosen: CHOICES[setting.name][chosen][0], **common
-            )
+            _choice(setting, common)
         case "model":
             names = dict.fromkeys([_no_model(setting), *_known_models(setting), value])
             st.selectbox(
@@ -56,8 +63,12 @@ def control(
             )
         case "number":
             title = f"{setting.title}, {setting.unit}" if setting.unit else setting.title
-            lowest, highest = type(setting.step)(setting.lowest), type(setting.step)(setting.highest)
-            st.number_input(title, lowest, highest, step=setting.step, **common)
+            numbers.draw(setting, value, title, common, highest)
+
+
+def taken(setting: Setting, key: str) -> Any:
+    """The value that the control under `key` has now, as the setting takes it."""
+    return numbers.chosen(setting, st.session_state[key]) if setting.kind == "number" else st.session_state[key]
 
 
 def value_word(name: str, options: RunOptions) -> str:
@@ -87,6 +98,18 @@ def model_word(name: str, model: str) -> str:
     if model not in known:
         return model
     return f"{known[model].label} (runs elsewhere)" if known[model].cloud else known[model].label
+
+
+def _choice(setting: Setting, common: dict[str, Any]) -> None:
+    """A few words side by side, more of them in a list."""
+
+    def shown(chosen: Any) -> str:
+        return CHOICES[setting.name][chosen][0]
+
+    if len(setting.choices) <= _SIDE_BY_SIDE:
+        st.segmented_control(setting.title, setting.choices, format_func=shown, required=True, **common)
+    else:
+        st.selectbox(setting.title, setting.choices, format_func=shown, **common)
 
 
 def _no_model(setting: Setting) -> str:

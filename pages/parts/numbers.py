@@ -1,0 +1,59 @@
+"""Controls for the numbers of settings: sliders that stop where a choice makes a difference, times in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from crag.amounts import count
+from crag.preferences import Setting
+
+_SLIDER_STEPS = 32
+_FOREVER = -1
+_TIMES = (300, 1800, 7200, _FOREVER)
+
+
+def draw(setting: Setting, value: float, title: str, common: dict[str, Any], highest: float | None = None) -> None:
+    """The control of a number, up to `highest` where that is less than it may be. `common` goes to the widget."""
+    highest = setting.highest if highest is None else min(highest, setting.highest)
+    if setting.unit == "tokens":
+        st.select_slider(title, _sizes(setting, value, highest), format_func=lambda size: f"{size:,}", **common)
+    elif setting.unit == "seconds":
+        st.selectbox(title, _times(value), format_func=duration_word, accept_new_options=True, **common)
+    elif (setting.highest - setting.lowest) / setting.step <= _SLIDER_STEPS:
+        kind = type(setting.step)
+        st.slider(title, kind(setting.lowest), kind(setting.highest), step=setting.step, **common)
+    else:
+        st.number_input(title, setting.lowest, setting.highest, step=setting.step, **common)
+
+
+def chosen(setting: Setting, value: Any) -> Any:
+    """What a control returned as the setting takes it: a time that was typed is text. What is none stays as it is."""
+    if setting.unit != "seconds" or not isinstance(value, str):
+        return value
+    typed = value.strip().removesuffix("s").strip()
+    return int(typed) if typed.removeprefix("-").isdecimal() else value
+
+
+def duration_word(seconds: Any) -> str:
+    """How long a model stays: 30 minutes (1,800 s). What is no number stays as it was typed."""
+    if not isinstance(seconds, int):
+        return str(seconds)
+    if seconds == _FOREVER:
+        return "Until the server stops (-1)"
+    for length, unit in ((3600, "hour"), (60, "minute")):
+        if seconds and seconds % length == 0:
+            return f"{count(seconds // length, unit)} ({seconds:,} s)"
+    return count(seconds, "second")
+
+
+def _sizes(setting: Setting, value: float, highest: float) -> list[int]:
+    """Powers of two, and the present value whatever it is."""
+    powers = (2**exponent for exponent in range(32))
+    sizes = {size for size in powers if setting.lowest <= size <= highest}
+    return sorted(sizes | {int(value)})
+
+
+def _times(value: float) -> list[int]:
+    return list(dict.fromkeys([*_TIMES, int(value)]))
