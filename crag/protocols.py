@@ -237,9 +237,13 @@ class Writer(Protocol):
     """Writes the answer from the knowledge alone, with `[n]` after what rests on knowledge n."""
 
     def write(
-        self, question: str, knowledge: Sequence[Knowledge], history: Sequence[Turn], stop: Stop
+        self, question: str, knowledge: Sequence[Knowledge], history: Sequence[Turn], stop: Stop, *, begun: str = ""
     ) -> Iterator[PromptFit | Piece]:
-        """First a `PromptFit`, then the answer in pieces, the last with its usage. Raises `ModelFault`, `Stopped`."""
+        """First a `PromptFit`, then the answer in pieces, the last with its usage. Raises `ModelFault`, `Stopped`.
+
+        `begun` is the text of an answer that broke off, under the same knowledge: the answer goes on from it and begins
+        with it, or is written anew.
+        """
         ...
 
 

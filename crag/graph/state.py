@@ -18,7 +18,7 @@ class State(TypedDict, total=False):
     `short_question` is there where the question does not fit a model's window. `rulings` are what a person decided of
     passages, by id. `extra_query` is a query that a person asked for beside what the verdicts call for, `sought` what
     was sought with it, by the ids of the passages found. `web_passages` may be there from the start: found for an
-    earlier version of the answer.
+    earlier version of the answer, as may `begun_answer`, the text that the answer is to go on from.
     """
 
     question: str
@@ -34,6 +34,7 @@ class State(TypedDict, total=False):
     extra_query: str
     sought: dict[int, str]
     strips: dict[int, tuple[Strip, ...]]
+    begun_answer: str
     knowledge: tuple[Knowledge, ...]
     answer: str
 

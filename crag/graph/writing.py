@@ -50,7 +50,8 @@ def _write(state: State, knowledge: tuple[Knowledge, ...], runtime: Runtime[Deps
     deps = runtime.context
     pieces: list[str] = []
     usage, fit = Usage(), PromptFit(0, 0, 0)
-    for part in deps.engine.writer.write(standalone(state), knowledge, state.get("history", ()), deps.stop):
+    history, begun = state.get("history", ()), state.get("begun_answer", "")
+    for part in deps.engine.writer.write(standalone(state), knowledge, history, deps.stop, begun=begun):
         if isinstance(part, PromptFit):
             fit = part
             _tell_fit(fit, runtime)

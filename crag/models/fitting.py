@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from crag.models.faults import question_too_long
 from crag.models.tokens import count_tokens
-from crag.prompts import compose
+from crag.prompts import compose, load
 from crag.prompts.language import detect
 from crag.protocols import ChatModel, Prompt, PromptFit, ShortenedQuestion
 from crag.types import Knowledge, Strip, Turn
@@ -25,6 +25,7 @@ _LONGEST_UNBOUND = 4096
 _SHORTEST_QUESTION = 64
 _TELLS_LANGUAGE = 2000  # characters
 _SAFELY = 0.98
+_BEGUN_SHARE = 3
 _BROKEN_WORD_AFTER, _BROKEN_WORD_BEFORE = re.compile(r"\s\S{0,30}$"), re.compile(r"^\S{0,30}\s")
 # The numbers of an earlier answer name other sources than those of this one.
 _CITATION = re.compile(r"\s?\[\d+\]")
@@ -50,16 +51,19 @@ def fit_prompt(
     window: int,
     answer_limit: int,
     count_tokens: Count,
+    begun: str = "",
 ) -> FittedPrompt:
     """The answer's prompt within `window - answer_limit` tokens. Raises `ModelFault` when the question alone is longer.
 
     `knowledge` comes in the order of its rank. `left_out` counts the strips that were dropped and, when only one is
-    left, whether it was shortened; a passage that was not cut into strips counts as one.
+    left, whether it was shortened; a passage that was not cut into strips counts as one. `begun` is an answer that the
+    model is to go on from; of a very long one it sees the end.
     """
     room = window - answer_limit
+    going_on = _going_on(question, begun, room // _BEGUN_SHARE, count_tokens) if begun else ()
     kept, turns = _Kept(knowledge, count_tokens), list(history[-HISTORY_TURNS:])
     while True:
-        prompts = _messages(question, kept.knowledge(), turns)
+        prompts = *_messages(question, kept.knowledge(), turns), *going_on
         tokens = sum(count_tokens(prompt.text) + _TOKENS_PER_MESSAGE for prompt in prompts)
         if tokens <= room:
             return FittedPrompt(prompts, PromptFit(tokens, window, kept.left_out))
@@ -159,6 +163,12 @@ def _messages(question: str, knowledge: Sequence[Knowledge], history: Sequence[T
     numbered = "\n\n".join(_numbered(item) for item in knowledge)
     system, user = compose("answer", detect(question), question=question, knowledge=numbered)
     return system, *(Prompt(turn.role, _CITATION.sub("", turn.text)) for turn in history), user
+
+
+def _going_on(question: str, begun: str, limit: int, count: Count) -> tuple[Prompt, Prompt]:
+    while (tokens := count(begun)) > limit:
+        begun = begun[-int(len(begun) * limit / tokens * _SAFELY) :]
+    return Prompt("assistant", begun), Prompt("user", load("continue", detect(question[:_TELLS_LANGUAGE])))
 
 
 def _numbered(item: Knowledge) -> str:

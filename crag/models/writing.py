@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from crag.models.builtin.rewriter import strongest_words
+from crag.models.continuing import joined, without_broken_word
 from crag.models.fitting import fit_prompt
 from crag.options import RunOptions
 from crag.prompts import compose
@@ -35,10 +36,10 @@ class ModelWriter:
         self._model = model
 
     def write(
-        self, question: str, knowledge: Sequence[Knowledge], history: Sequence[Turn], stop: Stop
+        self, question: str, knowledge: Sequence[Knowledge], history: Sequence[Turn], stop: Stop, *, begun: str = ""
     ) -> Iterator[PromptFit | Piece]:
-        """First a `PromptFit`, then the answer in pieces, the last with its usage. Raises `ModelFault`, `Stopped`."""
-        model = self._model
+        """See `Writer`: what was `begun` is gone on from."""
+        model, begun = self._model, without_broken_word(begun)
         fitted = fit_prompt(
             question,
             knowledge,
@@ -46,9 +47,13 @@ class ModelWriter:
             window=model.window,
             answer_limit=model.answer_limit,
             count_tokens=model.count_tokens,
+            begun=begun,
         )
         yield fitted.fit
-        yield from model.stream(fitted.prompts, stop)
+        if begun:
+            yield Piece(begun)
+        written = model.stream(fitted.prompts, stop)
+        yield from joined(begun, written) if begun else written
 
 
 class ModelRewriter:

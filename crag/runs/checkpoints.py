@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from crag.database.engine import CHECKPOINTS_NAME
 from crag.errors import BadRequest, HomeFault, NotFound
+from crag.events import Node
 from crag.graph.state import State
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 _BUSY_SECONDS = 30
-_GRADED = ("question", "short_question", "history", "standalone_question", "passages", "verdicts", "rulings", "sought")
+_GRADED = ("question", "history", "standalone_question", "passages", "verdicts", "rulings", "sought")
 _KEPT_TYPES = ("Passage", "Verdict", "Strip", "Knowledge", "Turn")
 
 
@@ -64,9 +65,9 @@ class Checkpoints:
             raise BadRequest("This answer ended before its passages were judged.", "Ask the question again.")
         return cast("State", {key: values[key] for key in _GRADED if key in values})
 
-    def begin_graded(self, run_id: str, state: State) -> None:
-        """Gives a run the state from which it goes on to decide."""
-        self.graph.update_state(of_run(run_id), cast("dict[str, Any]", state), as_node="grade_documents")
+    def begin_after(self, node: Node, run_id: str, state: State) -> None:
+        """Gives a run the state from which it goes on with what follows this node."""
+        self.graph.update_state(of_run(run_id), cast("dict[str, Any]", state), as_node=node)
 
     def waits(self, run_id: str) -> bool:
         """Whether a run waits for a person, and all that it needs to go on is there. Raises `NotFound`, `HomeFault`."""

@@ -6,12 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from crag.events import Event, NodeStarted, PassageGraded, RunEnded
+from crag.errors import BadRequest
+from crag.events import Event, Node, NodeStarted, PassageGraded, RunEnded
 from crag.graph.state import State
 from crag.options import RunOptions, Thresholds, changes_between
 from crag.runs.trace import Trace
-from crag.types import Ruling, Verdict
+from crag.types import Ruling, Turn, Verdict
 
+# Why a reply ended that is not whole, as `Usage.finish_reason` names it.
+UNFINISHED = ("length", "incomplete", "repetition")
 _NAMES = {"use": "you used", "drop": "you dropped"}
 _OPTION_NAMES = {
     "model": "model",
@@ -59,12 +62,39 @@ def ruled(graded: State, trace: Trace, rulings: Mapping[int, Ruling]) -> State:
     return graded | searched | State(verdicts=verdicts, rulings=every)
 
 
-def kept_events(events: Sequence[Event], state: State) -> list[Event]:
-    """What of a run's events holds for the version that goes on from its grading, with the verdicts of `state`."""
+def unfinished(trace: Trace, history: tuple[Turn, ...]) -> State:
+    """The state in which the answer of a run was begun, with what it had come to: all that is needed to go on writing.
+
+    Taken from its events, which are there also when its process was killed. Raises `BadRequest` for one that has no
+    text, or is whole.
+    """
+    if not trace.text or trace.outcome == "not_answered":
+        raise BadRequest("There is no text yet that could be gone on with.", "Ask the question again.")
+    if trace.state == "done" and trace.usage.finish_reason not in UNFINISHED:
+        raise BadRequest("This answer is whole.", "Ask a new question to go further.")
+    library, web = (
+        tuple(trace.passages[found] for found in trace.found.get(origin, ())) for origin in ("library", "web")
+    )
+    state = State(
+        question=trace.question,
+        history=history,
+        standalone_question=trace.condensed,
+        passages=library,
+        web_passages=web,
+        search_web=bool(web),
+        verdicts=trace.verdicts,
+        rulings={key: verdict.ruling for key, verdict in trace.verdicts.items() if verdict.ruling},
+        begun_answer=trace.text,
+    )
+    return state | State(strips=trace.strips) if trace.strips else state
+
+
+def kept_events(events: Sequence[Event], state: State, until: Node = "decide") -> list[Event]:
+    """What of a run's events holds for the version that goes on from before a node, with the verdicts of `state`."""
     nodes = [index for index, event in enumerate(events) if isinstance(event, NodeStarted)]
     first = nodes[0] if nodes else 0  # what was told before it is told anew
-    decided = (index for index in nodes if cast("NodeStarted", events[index]).node == "decide")
-    held = events[first : next(decided, len(events))]  # it may have been stopped just before it decided
+    reached = (index for index in nodes if cast("NodeStarted", events[index]).node == until)
+    held = events[first : next(reached, len(events))]  # it may have been stopped just before it came there
     return [_ruled_event(event, state) for event in held if not isinstance(event, RunEnded)]
 
 

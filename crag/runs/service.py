@@ -19,14 +19,14 @@ from crag.graph.state import State
 from crag.options import RunOptions
 from crag.protocols import QUERY_LIMIT
 from crag.runs.checkpoints import Checkpoints
-from crag.runs.forks import changed, kept_events, ruled, words_of_rulings
+from crag.runs.forks import changed, kept_events, ruled, unfinished, words_of_rulings
 from crag.runs.log import EventLog
 from crag.runs.records import RunRecords
 from crag.runs.run import LiveRun, LoggedRun, Run
 from crag.runs.trace import Trace
 from crag.runs.versions import VersionRecords
 from crag.runs.worker import Equip, Task, Worker
-from crag.types import Ruling, Version
+from crag.types import Ruling, Turn, Version
 from crag.waiting import Wait, waits
 
 _WORKERS = 8
@@ -115,12 +115,22 @@ class RunService:
         options = replace(trace.options, web="ask")
         return self._fork(run_id, options, state, "web search for a sentence without a source")
 
+    def go_on(self, run_id: str) -> Run:
+        """A new version of an answer that broke off, was cut or stopped: it keeps the text so far and goes on from it.
+
+        Raises `BadRequest` for one that is whole or has no text, `NotFound`.
+        """
+        trace = self._ended(run_id)
+        state = unfinished(trace, self._history(run_id))
+        events = kept_events([event for _, event in self._log.read(run_id)], state, until="generate")
+        begun = VersionBegun(run_id, "continued", kept=True)
+        task = Task(self._new(run_id), trace.options, forked=state, after="refine_knowledge")
+        return self._begin_version(run_id, task, begun, *events)
+
     def ask_again(self, run_id: str, options: RunOptions) -> Run:
         """A new version of an answer to the same question, from the beginning. Raises `BadRequest`, `NotFound`."""
         trace = self._ended(run_id)
-        place = self._versions.place(run_id)
-        before = None if place.message_id is None else place.message_id - 1  # its question stands before it
-        history = self._records.history(place.conversation_id, before) if place.conversation_id else ()
+        history = self._history(run_id)
         change = changed(trace.options, options)
         run = self._new(run_id)
         start = State(question=run.question, history=history)
@@ -205,7 +215,7 @@ class RunService:
     def _fork(self, parent: str, options: RunOptions, state: State, change: str) -> Run:
         begun = VersionBegun(parent, change, kept=True)
         events = kept_events([event for _, event in self._log.read(parent)], state)
-        return self._begin_version(parent, Task(self._new(parent), options, graded=state), begun, *events)
+        return self._begin_version(parent, Task(self._new(parent), options, forked=state), begun, *events)
 
     def _begin_version(self, parent: str, task: Task, begun: VersionBegun, *kept: Event) -> Run:
         with self._lock:
@@ -213,6 +223,12 @@ class RunService:
             self._versions.open(task.run.id, parent, begun.change)
             self._live[task.run.id] = task.run
         return self._begin(replace(task, before=(begun, *kept)))
+
+    def _history(self, run_id: str) -> tuple[Turn, ...]:
+        """What had been said before the question of a run."""
+        place = self._versions.place(run_id)
+        before = None if place.message_id is None else place.message_id - 1  # its question stands before it
+        return self._records.history(place.conversation_id, before) if place.conversation_id else ()
 
     def _new(self, parent: str) -> LiveRun:
         """A run for the question of another, as the database has it: the events of a killed process may be lost."""

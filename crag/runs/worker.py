@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from crag.errors import CragError, HomeFault, ModelFault, NotFound, Stopped
-from crag.events import ConsentAsked, EngineOpened, Event, Noted, QuestionShortened, RunEnded, RunStarted
+from crag.events import ConsentAsked, EngineOpened, Event, Node, Noted, QuestionShortened, RunEnded, RunStarted
 from crag.graph.state import Deps, State
 from crag.options import RunOptions, Thresholds
 from crag.protocols import Engine, PageReader, Retriever, WebSearch
@@ -47,15 +47,17 @@ Equip = Callable[[RunOptions], Equipment]
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a run is to do: begin with `start`, go on from the state `graded` of an earlier run, or from `answer`.
+    """What a run is to do: begin with `start`, go on from the state of an earlier run, or from `answer`.
 
-    `before` are told first; `answer` is what a person said to what the run waited for.
+    `forked` is that earlier state, as it was `after` a node. `before` are told first; `answer` is what a person said to
+    what the run waited for.
     """
 
     run: LiveRun
     options: RunOptions
     start: State | None = None
-    graded: State | None = None
+    forked: State | None = None
+    after: Node = "grade_documents"
     answer: dict[str, str | None] | None = None
     before: tuple[Event, ...] = ()
 
@@ -109,13 +111,13 @@ class Worker:
 
         run = task.run
         deps = self._prepare(task)
-        if task.graded is not None:
-            self._checkpoints.begin_graded(run.id, task.graded)
+        short = State() if task.answer else self._shorten(run, deps)
+        if task.forked is not None:
+            self._checkpoints.begin_after(task.after, run.id, task.forked | short)
         if task.answer is not None and not self._checkpoints.waits(run.id):
             raise NotFound("What this question waited with is no longer kept.", "Ask it again.")
-        begin: Any = Command(resume=task.answer)
-        if task.answer is None:
-            begin = task.start and task.start | self._shorten(run, deps)
+        start = task.start and task.start | short
+        begin: Any = start if task.answer is None else Command(resume=task.answer)
         asked: ConsentAsked | None = None
         for mode, told in self._checkpoints.graph.stream(
             begin, of_run(run.id), context=deps, stream_mode=["custom", "updates"], durability="exit"

@@ -91,10 +91,12 @@ class QuotingWriter:
     seen: int | None = None
 
     def write(
-        self, question: str, knowledge: Sequence[Knowledge], history: Sequence[Turn], stop: Stop
+        self, question: str, knowledge: Sequence[Knowledge], history: Sequence[Turn], stop: Stop, *, begun: str = ""
     ) -> Iterator[PromptFit | Piece]:
         self.given = list(knowledge)
         yield self.fit
+        if begun:
+            yield Piece(begun)
         pieces = self.reply(knowledge) if self.reply else [f"{item.text} [{item.n}] " for item in knowledge]
         for number, piece in enumerate(pieces):
             stop.check()

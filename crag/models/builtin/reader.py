@@ -47,6 +47,8 @@ class BuiltinWriter(Writer):
         knowledge: Sequence[Knowledge],
         history: Sequence[Turn],  # noqa: ARG002 — it has done its part when the question was condensed
         stop: Stop,
+        *,
+        begun: str = "",  # noqa: ARG002 — the whole answer takes no longer than the rest of it
     ) -> Iterator[PromptFit | Piece]:
         """The answer word by word. Raises `Stopped`."""
         yield PromptFit(tokens=0, window=0, left_out=0)

@@ -1,0 +1,54 @@
+"""Going on with an answer that broke off: what of it is kept, and joining what the model writes next to it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from crag.protocols import Piece
+
+_ENOUGH = 80  # characters in which a model repeats the end of what it goes on from
+_LEAST_OVERLAP = 4
+_LAST_WORD = re.compile(r"\s+[^\s\u2e80-\uffef]*\w$")
+_WORD = re.compile(r"\w")
+_WIDE = re.compile(r"[\u2e80-\uffef]")  # scripts that set no spaces between words
+
+
+def without_broken_word(text: str) -> str:
+    """The text without its last word, which may be half a word; whole where it ends with a sign or in a wide script."""
+    return _LAST_WORD.sub("", text.rstrip())
+
+
+def joined(begun: str, pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """The pieces that go on from `begun`, without what they repeat of its end, or of all of it, and spaced from it."""
+    held: str | None = ""
+    for piece in pieces:
+        if held is None:
+            yield piece
+            continue
+        held += piece.text
+        repeats = begun.startswith(held.strip())
+        if piece.usage or (len(held.strip()) >= _ENOUGH and not repeats):
+            yield replace(piece, text=_continued(begun, held))
+            held = None
+        elif piece.thought:
+            yield replace(piece, text="")
+
+
+def _continued(begun: str, text: str) -> str:
+    fresh = text.lstrip()
+    if not fresh:
+        return ""
+    lengths = range(min(len(begun), len(fresh)), _LEAST_OVERLAP - 1, -1)
+    if overlap := next((length for length in lengths if begun.endswith(fresh[:length])), 0):
+        return fresh[overlap:]
+    if text != fresh:  # the model began with white space of its own
+        return text
+    return f" {text}" if _needs_space(begun[-1:], text[:1]) else text
+
+
+def _needs_space(before: str, after: str) -> bool:
+    if before.isspace() or _WIDE.match(before) or _WIDE.match(after):
+        return False
+    return bool(_WORD.match(after)) or after in "([“\"'"
