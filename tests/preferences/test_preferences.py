@@ -1,0 +1,173 @@
+"""What is settled for a home: values with their origin, presets, and models that may be sent to."""
+
+import json
+
+import pytest
+from sqlalchemy import insert, text
+
+from crag.database import Database
+from crag.database.tables import preferences as table
+from crag.errors import BadRequest, NotFound
+from crag.graph.presets import PRESETS
+from crag.options import RunOptions, Thresholds, Tuning, changes_between, names_of_options, value_of
+from crag.preferences import CATALOG, Effective, Preferences
+from crag.settings import Settings
+
+
+@pytest.fixture
+def database(tmp_path):
+    opened = Database(tmp_path)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def preferences(database):
+    return Preferences(database, Settings())
+
+
+def test_without_a_word_from_anybody_everything_is_the_default(preferences):
+    assert preferences.options() == RunOptions()
+    assert {preferences.effective(name).origin for name in CATALOG} == {"default"}
+
+
+def test_each_layer_stands_above_the_one_below(database):
+    named = Preferences(database, Settings(chat_model="ollama:llama3.1:8b"))
+    named.save("model", "builtin")
+    named.save("k", 6)
+    assert named.effective("model") == Effective("ollama:llama3.1:8b", "environment")
+    assert named.effective("model", {"model": "openai:x"}) == Effective("openai:x", "conversation")
+    assert named.effective("k") == Effective(6, "saved")
+    assert named.options({"answering.window": 4096}) == RunOptions(
+        model="ollama:llama3.1:8b", k=6, answering=Tuning(window=4096)
+    )
+    assert Preferences(database, Settings()).effective("model") == Effective("builtin", "saved")
+
+
+def test_the_web_is_offered_where_it_is_set_up(database):
+    assert Preferences(database, Settings(tavily_api_key="tvly-x")).options().web == "ask"
+
+
+def test_what_is_saved_is_seen_by_others_and_outlasts_the_process(tmp_path, database, preferences):
+    preferences.save("grading.temperature", 0.5)
+    preferences.allow_model("openai:gpt-4o")
+    other = Preferences(Database(tmp_path), Settings())
+    assert other.saved() == {"grading.temperature": 0.5}
+    assert other.may_send_to("openai:gpt-4o")
+    other.reset("grading.temperature")
+    assert preferences.options() == RunOptions()
+
+
+def test_the_default_is_not_kept_as_a_choice(preferences):
+    preferences.save("k", 7)
+    preferences.save("k", 4)
+    assert preferences.effective("k") == Effective(4, "default")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("k", 0),
+        ("k", 21),
+        ("k", 4.5),
+        ("k", True),
+        ("k", "4"),
+        ("policy", "bold"),
+        ("refine", 1),
+        ("model", "x" * 201),
+        ("model", " builtin"),
+        ("answering.temperature", float("nan")),
+        ("answering.window", 100),
+    ],
+)
+def test_what_a_setting_cannot_be_is_refused_with_what_it_can(preferences, name, value):
+    with pytest.raises(BadRequest) as refused:
+        preferences.save(name, value)
+    assert refused.value.remedy
+    assert preferences.saved() == {}
+
+
+def test_a_setting_that_is_none_is_refused(preferences):
+    with pytest.raises(NotFound):
+        preferences.save("collection", "Papers")
+
+
+def test_values_of_another_time_are_left_out(database, preferences):
+    rows = {"k": 99, "gone": 1, "policy": "any"}
+    with database.write() as connection:
+        connection.execute(insert(table), [{"name": name, "value": json.dumps(value)} for name, value in rows.items()])
+    assert preferences.saved() == {"policy": "any"}
+
+
+def test_every_setting_is_an_option_and_takes_its_own_default():
+    for setting in CATALOG.values():
+        setting.check(value_of(RunOptions(), setting.name))
+        assert setting.title
+        assert setting.meaning.endswith(".")
+
+
+def test_a_preset_means_the_same_whatever_the_home_has_saved(preferences):
+    for name, value in {"k": 9, "refine": False, "web_results": 7, "answering.window": 2048}.items():
+        preferences.save(name, value)
+    for name, variant in PRESETS.items():
+        assert preferences.options(preferences.presets()[name]) == variant
+
+
+def test_own_presets_are_kept_replaced_and_deleted(preferences):
+    preferences.save_preset(" Careful ", RunOptions(k=8, collection="Papers", thresholds=Thresholds(0.2, 0.8)))
+    kept = preferences.options(preferences.presets()["Careful"])
+    assert (kept.k, kept.collection, kept.thresholds) == (8, "", None)
+    preferences.save_preset("Careful", RunOptions(k=9))
+    assert preferences.options(preferences.presets()["Careful"]).k == 9
+    preferences.delete_preset("Careful")
+    assert set(preferences.presets()) == set(PRESETS)
+    with pytest.raises(NotFound):
+        preferences.delete_preset("Careful")
+    for name in ("", "paper"):
+        with pytest.raises(BadRequest):
+            preferences.save_preset(name, RunOptions())
+
+
+def test_a_model_elsewhere_is_sent_to_only_where_a_person_said_so(database):
+    preferences = Preferences(database, Settings(chat_model="openai:a", grader_model="openai:b"))
+    assert [preferences.may_send_to(f"openai:{name}") for name in "abcd"] == [True, True, False, False]
+    preferences.allow_model("openai:c")
+    preferences.allow_model_here("openai:d")
+    assert preferences.may_send_to("openai:c")
+    assert preferences.may_send_to("openai:d")
+    preferences.forbid_model("openai:c")
+    assert preferences.allowed_models() == []
+    assert not preferences.may_send_to("openai:c")
+
+
+def test_changes_are_what_is_between_two_options():
+    other = RunOptions(k=7, grading=Tuning(temperature=0.1), source_ids=("a",))
+    assert changes_between(RunOptions(), other) == {"k": 7, "grading.temperature": 0.1, "source_ids": ("a",)}
+    assert len(set(names_of_options())) == len(names_of_options())
+
+
+def test_conversations_of_before_keep_only_what_differed(tmp_path, database):
+    old = RunOptions(k=7, refine=False, web="off", thresholds=Thresholds(0.2, 0.9), source_ids=("a",))
+    names = ("model", "k", "policy", "web", "refine", "rewrite", "web_results", "join_web", "parent_context", "grader")
+    whole = {name: value_of(old, name) for name in (*names, "grader_model", "fetch_pages", "collection", "preset")}
+    whole |= {"thresholds": {"lower": 0.2, "upper": 0.9}, "source_ids": ["a"]}
+    with database.write() as connection:
+        connection.execute(
+            text("INSERT INTO conversations VALUES ('c', 'Old', 1, 1, :options)"), {"options": json.dumps(whole)}
+        )
+        connection.execute(text("DROP TABLE preferences"))
+        connection.execute(text("DROP TABLE presets"))
+        connection.execute(text("DROP TABLE IF EXISTS downloads"))
+        connection.execute(text("PRAGMA user_version = 3"))
+    database.close()
+    from crag.conversations import Conversations
+
+    opened = Database(tmp_path)
+    assert Conversations(opened).get("c").changes == {
+        "k": 7,
+        "web": "off",
+        "refine": False,
+        "thresholds": Thresholds(0.2, 0.9),
+        "source_ids": ("a",),
+    }
+    opened.close()
