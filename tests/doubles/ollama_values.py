@@ -16,6 +16,7 @@ class Say:
     `line`, with the connection closed or reset, or not at all. A `status` other than 200 sends `error` instead, and a
     `body` is sent whole in place of anything else. `unlimited`: more is said than `num_predict` lets come.
     `alternatives` are the natural log-probabilities at the first token, sent where they are asked for.
+    `thought` is what a thinking model thinks first, sent beside the text unless it is told not to think.
     """
 
     text: str = ""
@@ -30,11 +31,15 @@ class Say:
     headers: dict[str, str] = field(default_factory=dict)
     unlimited: bool = False
     alternatives: dict[str, float] = field(default_factory=dict)
+    thought: str = ""
 
 
 @dataclass
 class Model:
-    """One installed model, as `/api/tags` and `/api/show` tell of it."""
+    """One installed model, as `/api/tags` and `/api/show` tell of it.
+
+    `capabilities` None are those of its kind; empty ones are not told, as servers before 0.6.4 do not.
+    """
 
     name: str
     family: str = "llama"
@@ -43,19 +48,41 @@ class Model:
     context_length: int = 131_072
     embedding_length: int = 4096
     remote_host: str = ""
+    parameters: str = "8.0B"
+    quantization: str = "Q4_K_M"
+    thinks: bool = False
+    capabilities: tuple[str, ...] | None = None
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """As in `/api/tags`, `/api/show` and `/api/ps`."""
+        told = {"family": self.family, "families": [self.family], "format": "gguf"}
+        return told | {"parameter_size": self.parameters, "quantization_level": self.quantization}
+
+    @property
+    def entry(self) -> dict[str, Any]:
+        """What every list of models says of it."""
+        told = {"name": self.name, "model": self.name, "size": self.size, "digest": self.digest}
+        return told | {"details": self.details}
 
     def tags(self) -> dict[str, Any]:
-        details = {"family": self.family, "families": [self.family], "parameter_size": "8B", "format": "gguf"}
-        told = {"name": self.name, "model": self.name, "size": self.size, "digest": self.digest, "details": details}
-        return told | ({"remote_host": self.remote_host} if self.remote_host else {})
+        return self.entry | ({"remote_host": self.remote_host} if self.remote_host else {})
 
     def shown(self) -> dict[str, Any]:
         lengths = {"context_length": self.context_length, "embedding_length": self.embedding_length}
-        return {"model_info": {f"{self.family}.{key}": value for key, value in lengths.items()}}
+        known = {f"{self.family}.{key}": value for key, value in lengths.items()}
+        told = {"details": self.details, "model_info": {"general.architecture": self.family} | known}
+        capabilities = self._kind() if self.capabilities is None else self.capabilities
+        return told | ({"capabilities": list(capabilities)} if capabilities else {})
+
+    def _kind(self) -> tuple[str, ...]:
+        if "bert" in self.family:
+            return ("embedding",)
+        return ("completion", "thinking") if self.thinks else ("completion",)
 
 
 LLAMA = Model("llama3.1:8b", digest="a" * 64)
-NOMIC = Model("nomic-embed-text:latest", "nomic-bert", 274_000_000, "b" * 64, 2048, 768)
+NOMIC = Model("nomic-embed-text:latest", "nomic-bert", 274_000_000, "b" * 64, 2048, 768, "", "137M", "F16")
 
 
 @dataclass
