@@ -15,6 +15,7 @@ from crag.protocols import Embedder, WantedEmbedder
 from crag.settings import Settings
 
 BUILTIN_LABEL = "Built-in engine"
+_OLLAMA_CLOUD = "ollama.com"
 _AUTO = ("", "auto")
 _THIS_MACHINE = ("127.0.0.1", "localhost", "::1")
 # Larger models than this fit few machines: an automatic choice prefers the largest below it. Bytes.
@@ -26,15 +27,21 @@ _PLAIN_NAME = re.compile(r"[a-z][a-z0-9.\-]*(?::[\w.\-]+)?")
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """A model to choose or chosen: name as in the settings, label and reason as shown. `cloud`: it leaves the machine.
+    """A model to choose or chosen: name as in the settings, label and reason as shown.
 
-    `builtin` is True for the built-in engine, which is not a chat model and has no `open_chat_model`.
+    `host` is where what it is given goes to, empty on this machine. `builtin` is True for the built-in engine, which is
+    not a chat model and has no `open_chat_model`.
     """
 
     name: str
     label: str
     reason: str = ""
-    cloud: bool = False
+    host: str = ""
+
+    @property
+    def cloud(self) -> bool:
+        """Whether what it is given leaves the machine."""
+        return bool(self.host)
 
     @property
     def builtin(self) -> bool:
@@ -99,7 +106,7 @@ def available_embedders(settings: Settings) -> list[ModelChoice]:
 
 
 def available_chat_models(settings: Settings) -> list[ModelChoice]:
-    """The built-in engine and, where Ollama answers, each of its models that can chat; cloud models are marked."""
+    """The built-in engine and, where Ollama answers, each of its models that can chat."""
     choices = [ModelChoice("builtin", BUILTIN_LABEL)]
     try:
         models = installed_models(settings, PROBE_SECONDS)
@@ -108,16 +115,23 @@ def available_chat_models(settings: Settings) -> list[ModelChoice]:
     for model in models:
         if not model.only_embeds:
             name = f"ollama:{model.name}"
-            choices.append(ModelChoice(name, model_label(name), cloud=model.cloud))
+            host = destination(name, settings, model.remote_host)
+            choices.append(ModelChoice(name, model_label(name), host=host))
     return choices
 
 
-def leaves_machine(name: str, settings: Settings) -> bool:
-    """Whether what this model is given goes to another machine: a hosted provider, a cloud model, a remote Ollama."""
+def destination(name: str, settings: Settings, remote_host: str = "") -> str:
+    """The host or the provider that what this model is given goes to; empty on this machine.
+
+    `remote_host` is where Ollama says that it passes a cloud model's prompts on to.
+    """
     provider, _, model = name.partition(":")
-    if provider == "ollama":
-        return is_cloud_name(model) or urlsplit(settings.ollama_host).hostname not in _THIS_MACHINE
-    return name != "builtin"
+    if provider != "ollama":
+        return "" if name == "builtin" else provider
+    if remote_host or is_cloud_name(model):
+        return urlsplit(remote_host).netloc.rpartition("@")[2] or _OLLAMA_CLOUD
+    here = urlsplit(settings.ollama_host).hostname in _THIS_MACHINE
+    return "" if here else host_label(settings)
 
 
 def model_label(name: str) -> str:

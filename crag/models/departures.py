@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
 from crag.amounts import count
 from crag.ledger import Ledger
-from crag.models.choice import leaves_machine
-from crag.models.faults import host_label
+from crag.models.choice import destination
 from crag.models.ollama.administration import InstalledModel
 from crag.protocols import Prompt
 from crag.settings import Settings
 from crag.types import DepartureKind
-
-_OLLAMA_CLOUD = "ollama.com"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +63,5 @@ class Route:
 
 def ollama_route(installed: InstalledModel, settings: Settings, ledger: Ledger | None) -> Route:
     """The way to a model of the Ollama server, which may be another machine, or pass on what it is given to one."""
-    if installed.cloud:
-        host = urlsplit(installed.remote_host).netloc.rpartition("@")[2] or _OLLAMA_CLOUD
-        return Route(installed.name, host, ledger)
-    away = leaves_machine(f"ollama:{installed.name}", settings)
-    return Route(installed.name, host_label(settings) if away else "", ledger)
+    host = destination(f"ollama:{installed.name}", settings, installed.remote_host)
+    return Route(installed.name, host, ledger)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from crag.errors import ModelFault
-from crag.models.choice import available_chat_models, choose_chat_model, choose_embedder, model_label
+from crag.models.choice import available_chat_models, choose_chat_model, choose_embedder, destination, model_label
 from crag.models.ollama.administration import installed_models, ollama_version
 from crag.settings import Settings
 from tests.doubles.ollama import LLAMA, NOMIC, Model, ScriptedOllama, closed_address
@@ -64,6 +64,7 @@ def test_models_to_choose_from(ollama: ScriptedOllama, settings: Settings) -> No
     choices = available_chat_models(settings)
     assert [choice.name for choice in choices] == ["builtin", "ollama:llama3.1:8b", "ollama:gpt-oss:120b-cloud"]
     assert [choice.cloud for choice in choices] == [False, False, True]
+    assert [choice.host for choice in choices] == ["", "", "ollama.com:443"]
     assert len(available_chat_models(replace(settings, ollama_host=closed_address()))) == 1
 
 
@@ -82,6 +83,20 @@ def test_models_to_choose_from(ollama: ScriptedOllama, settings: Settings) -> No
 )
 def test_labels(name: str, label: str) -> None:
     assert model_label(name) == label
+
+
+@pytest.mark.parametrize(
+    ("name", "server", "host"),
+    [
+        ("builtin", "http://127.0.0.1:11434", ""),
+        ("ollama:llama3.1:8b", "http://127.0.0.1:11434", ""),
+        ("ollama:llama3.1:8b", "http://me:secret@gpu.example:11434", "gpu.example:11434"),
+        ("ollama:gpt-oss:120b-cloud", "http://127.0.0.1:11434", "ollama.com"),
+        ("openai:gpt-4o-mini", "http://127.0.0.1:11434", "openai"),
+    ],
+)
+def test_where_what_a_model_is_given_goes_to(name: str, server: str, host: str) -> None:
+    assert destination(name, Settings(ollama_host=server)) == host
 
 
 def test_what_the_server_says_of_itself(ollama: ScriptedOllama, settings: Settings) -> None:
