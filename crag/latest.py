@@ -1,0 +1,69 @@
+"""What takes time to find out, kept for a while: looked up in the background, so that who asks need not wait for it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import suppress
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Latest(Generic[T]):
+    """The value of `look`, looked up anew when it is asked for and older than `seconds`. Safe to share."""
+
+    def __init__(self, look: Callable[[], T], seconds: float) -> None:
+        self._look = look
+        self._seconds = seconds
+        self._lock = threading.Lock()
+        self._looking: Future[T] | None = None
+        self._known: T | None = None
+        self._good_until = 0.0
+
+    def now(self, patience: float) -> T | None:
+        """The value; the one before where a newer one takes longer than `patience` seconds (None if there is none).
+
+        Raises what `look` raises.
+        """
+        looking = self._begin()
+        if looking is not None:
+            with suppress(TimeoutError):
+                return looking.result(patience)
+        return self._known
+
+    def forget(self) -> None:
+        """Something has changed: who asks next is told what is looked up from now on."""
+        with self._lock:
+            self._looking, self._good_until = None, 0.0
+
+    def _begin(self) -> Future[T] | None:
+        with self._lock:
+            if self._looking is None and time.monotonic() >= self._good_until:
+                self._looking = Future()
+                threading.Thread(target=self._run, args=(self._looking,), name="latest", daemon=True).start()
+            return self._looking
+
+    def _run(self, looking: Future[T]) -> None:
+        try:
+            value = self._look()
+        except Exception as error:  # noqa: BLE001 — handed to whoever asked
+            self._end(looking)
+            looking.set_exception(error)
+            return
+        self._keep(looking, value)
+        looking.set_result(value)
+
+    def _keep(self, looking: Future[T], value: T) -> None:
+        """Keeps the value, unless something has changed since it was looked up."""
+        with self._lock:
+            if self._looking is looking:
+                self._known, self._good_until = value, time.monotonic() + self._seconds
+        self._end(looking)
+
+    def _end(self, looking: Future[T]) -> None:
+        with self._lock:
+            if self._looking is looking:
+                self._looking = None
