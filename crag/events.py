@@ -84,9 +84,10 @@ class QuestionShortened:
 
 @dataclass(frozen=True, slots=True)
 class ThoughtWritten:
-    """The next piece of what the model thinks aloud before it answers; never a part of the answer."""
+    """The next piece of what the model thinks aloud, `at` seconds after the run began; never a part of the answer."""
 
     text: str
+    at: float = 0.0
     type: Literal["thought_written"] = "thought_written"
 
 

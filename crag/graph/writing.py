@@ -57,7 +57,7 @@ def _write(state: State, knowledge: tuple[Knowledge, ...], runtime: Runtime[Deps
             _tell_fit(fit, runtime)
             continue
         if part.thought:
-            runtime.stream_writer(ThoughtWritten(part.thought))
+            runtime.stream_writer(ThoughtWritten(part.thought, deps.elapsed()))
         if part.text:
             pieces.append(part.text)
             runtime.stream_writer(TokensWritten(part.text))

@@ -13,8 +13,6 @@ from crag.options import RunOptions, Thresholds, changes_between
 from crag.runs.trace import Trace
 from crag.types import Ruling, Turn, Verdict
 
-# Why a reply ended that is not whole, as `Usage.finish_reason` names it.
-UNFINISHED = ("length", "incomplete", "repetition")
 _NAMES = {"use": "you used", "drop": "you dropped"}
 _OPTION_NAMES = {
     "model": "model",
@@ -70,7 +68,7 @@ def unfinished(trace: Trace, history: tuple[Turn, ...]) -> State:
     """
     if not trace.text or trace.outcome == "not_answered":
         raise BadRequest("There is no text yet that could be gone on with.", "Ask the question again.")
-    if trace.state == "done" and trace.usage.finish_reason not in UNFINISHED:
+    if not trace.unfinished:
         raise BadRequest("This answer is whole.", "Ask a new question to go further.")
     library, web = (
         tuple(trace.passages[found] for found in trace.found.get(origin, ())) for origin in ("library", "web")

@@ -40,6 +40,8 @@ TRAJECTORY_NAMES: dict[Node, str] = {
     "grade_documents": "grade_document_retrieval",
     "generate": "generate_answer",
 }
+# Why a reply ended that is not whole, as `Usage.finish_reason` names it.
+_CUT_OFF = ("length", "incomplete", "repetition")
 _UNLISTED: frozenset[Node] = frozenset({"decide", "refine_knowledge", "check_answer"})
 
 
@@ -90,6 +92,8 @@ class Trace:
     prompt: PromptBuilt | None = None
     pieces: int = 0
     thought: str = ""
+    thought_from: float = 0.0
+    thought_until: float = 0.0
     text: str = ""
     citations: tuple[Citation, ...] = ()
     outcome: Outcome | None = None
@@ -102,6 +106,13 @@ class Trace:
     error_code: str = ""
     error_model: str = ""
     seconds: float | None = None
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether there is text of an answer that broke off, was cut or stopped: it can be gone on with."""
+        if not self.text or self.outcome == "not_answered":
+            return False
+        return self.state in ("stopped", "interrupted", "failed") or self.usage.finish_reason in _CUT_OFF
 
     @property
     def trajectory(self) -> list[str]:
@@ -160,7 +171,7 @@ class Trace:
             case PromptBuilt():
                 self.prompt = event
             case ThoughtWritten():
-                self.thought += event.text
+                self._think(event)
             case TokensWritten():
                 self.text += event.text
                 self.pieces += 1
@@ -180,6 +191,12 @@ class Trace:
             self.steps[-1].state = "running"
         else:
             self.steps.append(Step(event.node, event.at, kept=bool(self.parent) and not self.model))
+
+    def _think(self, event: ThoughtWritten) -> None:
+        if not self.thought:
+            self.thought_from = event.at
+        self.thought += event.text
+        self.thought_until = event.at
 
     def _wait(self, event: ConsentAsked) -> None:
         self.waiting, self.state = event, "waiting"
