@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -36,6 +37,17 @@ class Setting:
         """Raises `BadRequest` for a value that this setting cannot have."""
         if not self._fits(value):
             raise BadRequest(f"{self.title} cannot be “{value}”.", self._allowed())
+
+    def read(self, written: str) -> Any:
+        """The value that a person wrote, such as `on` or `0.5`. Raises `BadRequest` for what it cannot be."""
+        value: Any = written
+        with suppress(ValueError):
+            if self.kind == "switch":
+                value = {"on": True, "off": False}.get(written, written)
+            elif self.kind == "number":
+                value = int(written) if isinstance(self.step, int) else float(written)
+        self.check(value)
+        return value
 
     def _fits(self, value: Any) -> bool:
         match self.kind:

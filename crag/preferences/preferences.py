@@ -23,6 +23,8 @@ ValueOrigin = Literal["default", "saved", "environment", "conversation"]
 
 _ALLOWED_MODELS = "allowed_models"
 _LONGEST_NAME = 60
+# What a known variant settles: the way of a question. Which models go it, and how, is left as it is.
+_ROUTE = ("k", "policy", "web", "refine", "rewrite", "web_results", "join_web", "parent_context", "fetch_pages")
 # What a preset leaves alone: which documents are asked is not how they are asked.
 _NOT_IN_PRESETS = ("collection", "source_ids", "thresholds", "preset")
 
@@ -88,7 +90,7 @@ class Preferences:
 
     def presets(self) -> dict[str, Changes]:
         """The changes that each preset makes, by its name: the known variants first, then those that were saved."""
-        known = {name: preset_of(options) for name, options in PRESETS.items()}
+        known = {name: {key: value_of(options, key) for key in _ROUTE} for name, options in PRESETS.items()}
         with self._database.read() as connection:
             rows = connection.execute(select(presets.c.name, presets.c.changes).order_by(presets.c.made_at)).all()
         return {**known, **{name: load_changes(text) for name, text in rows}}

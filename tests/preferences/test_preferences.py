@@ -107,10 +107,12 @@ def test_every_setting_is_an_option_and_takes_its_own_default():
 
 
 def test_a_preset_means_the_same_whatever_the_home_has_saved(preferences):
-    for name, value in {"k": 9, "refine": False, "web_results": 7, "answering.window": 2048}.items():
+    for name, value in {"k": 9, "refine": False, "web_results": 7}.items():
         preferences.save(name, value)
     for name, variant in PRESETS.items():
         assert preferences.options(preferences.presets()[name]) == variant
+    preferences.save("model", "builtin")
+    assert preferences.options(preferences.presets()["paper"]).model == "builtin", "models are left as they are"
 
 
 def test_own_presets_are_kept_replaced_and_deleted(preferences):

@@ -1,0 +1,55 @@
+"""`settings` and `presets` on the command line."""
+
+import json
+
+import pytest
+
+from crag.cli import main
+
+
+@pytest.fixture
+def crag(tmp_path, capsys):
+    def run(*arguments):
+        code = main([*arguments, "--home", str(tmp_path), "--json"])
+        return code, json.loads(capsys.readouterr().out)
+
+    return run
+
+
+def test_a_value_is_saved_told_with_its_origin_and_given_back(crag):
+    assert crag("settings", "set", "answering.temperature", "0.4")[1]["origin"] == "saved"
+    code, listed = crag("settings")
+    rows = {row["name"]: (row["value"], row["origin"]) for row in listed["settings"]}
+    assert code == 0
+    assert rows["answering.temperature"] == (0.4, "saved")
+    assert rows["refine"] == (True, "default")
+    assert crag("settings", "reset", "answering.temperature")[1]["origin"] == "default"
+
+
+@pytest.mark.parametrize("written", [("refine", "off", False), ("policy", "off", "off"), ("k", "7", 7)])
+def test_words_are_read_as_the_setting_means_them(crag, written):
+    name, word, value = written
+    assert crag("settings", "set", name, word)[1]["value"] == value
+
+
+@pytest.mark.parametrize("written", [("k", "many"), ("refine", "perhaps"), ("nothing", "1")])
+def test_what_cannot_be_is_refused(crag, written):
+    code, document = crag("settings", "set", *written)
+    assert code == 1
+    assert document["error"]["message"]
+
+
+def test_what_holds_is_kept_under_a_name_and_a_question_runs_under_it(crag, tmp_path):
+    for name in ("tea", "coffee", "cocoa"):
+        (tmp_path / f"{name}.txt").write_text(f"A warm drink called {name} is drunk in the morning.")
+    assert crag("add", *(str(tmp_path / f"{name}.txt") for name in ("tea", "coffee", "cocoa")))[0] == 0
+    crag("settings", "set", "k", "2")
+    crag("settings", "set", "policy", "none")
+    assert crag("presets", "save", "Two")[1]["presets"]["Two"]["k"] == 2
+    crag("settings", "reset", "k")
+    crag("settings", "reset", "policy")
+    question = "Which warm drink is drunk in the morning?"
+    assert len(crag("ask", question)[1]["verdicts"]) == 3
+    assert len(crag("ask", question, "--preset", "Two")[1]["verdicts"]) == 2
+    assert crag("ask", question, "--preset", "Three")[0] == 1
+    assert "Two" not in crag("presets", "delete", "Two")[1]["presets"]
