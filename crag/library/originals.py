@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from crag.durable import remove_unfinished, write_durably
 from crag.errors import HomeFault
-from crag.library.durable import remove_unfinished, write_durably
 
 _NAME = re.compile("[0-9a-f]{64}")
 

@@ -19,8 +19,8 @@ from crag.database import Database
 from crag.database.engine import CHECKPOINTS_NAME, FILE_NAME
 from crag.database.migrations import VERSION as SCHEMA
 from crag.database.tables import FULL_TEXT_INDEX, metadata, sources
+from crag.durable import sync_folder
 from crag.errors import BadRequest, HomeFault
-from crag.library.durable import sync_folder
 from crag.library.exchange.manifest import (
     Manifest,
     Member,

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from crag.durable import sync_folder
 from crag.errors import BadRequest, HomeFault
-from crag.library.durable import sync_folder
 from crag.processes import is_alive, this_process
 
 _UNFINISHED = ".unfinished"

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from crag.library.durable import write_durably
+from crag.durable import write_durably
 
 _MAGIC = "crag-vectors"
 _VERSION = 2

@@ -8,8 +8,8 @@ from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 
+from crag.durable import write_durably
 from crag.errors import HomeFault, SourceRefused
-from crag.library.durable import write_durably
 
 _ABANDONED_SECONDS = 3600.0
 
