@@ -41,11 +41,12 @@ class CuttableTransport(httpx.HTTPTransport):
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """As its parent, noting the socket."""
-        request.extensions = {**request.extensions, "trace": _note}
+        request.extensions = {**request.extensions, "trace": note_connection}
         return super().handle_request(request)
 
 
-def _note(event: str, details: dict[str, Any]) -> None:
+def note_connection(event: str, details: dict[str, Any]) -> None:
+    """A `trace` of httpx: makes what a request opens known to the line of the calling thread."""
     line = current_line()
     if line is not None and event in _OPENED:
         opened = details["return_value"].get_extra_info("socket")
