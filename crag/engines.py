@@ -124,7 +124,7 @@ class Engines:
     def _assemble(self, cast: Cast) -> Engine:
         from crag.models.builtin.reader import BuiltinWriter
         from crag.models.builtin.rewriter import BuiltinRewriter
-        from crag.models.fitting import shortener
+        from crag.models.shortening import shortener
         from crag.models.writing import ModelRewriter, ModelWriter
 
         roles = dict.fromkeys((cast.answering, cast.grading, cast.rewriting))

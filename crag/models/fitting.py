@@ -10,23 +10,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from crag.models.faults import question_too_long
-from crag.models.tokens import count_tokens
 from crag.prompts import compose, load
 from crag.prompts.language import detect
-from crag.protocols import ChatModel, Prompt, PromptFit, ShortenedQuestion
+from crag.protocols import Prompt, PromptFit
 from crag.types import Knowledge, Strip, Turn
 
 HISTORY_TURNS = 4
 # What the chat format adds around each message, generously.
-_TOKENS_PER_MESSAGE = 8
+TOKENS_PER_MESSAGE = 8
 _SHORTEST_CHARACTERS = 200
 _SHORTENING = 0.8
-_LONGEST_UNBOUND = 4096
-_SHORTEST_QUESTION = 64
 _TELLS_LANGUAGE = 2000  # characters
 _SAFELY = 0.98
 _BEGUN_SHARE = 3
-_BROKEN_WORD_AFTER, _BROKEN_WORD_BEFORE = re.compile(r"\s\S{0,30}$"), re.compile(r"^\S{0,30}\s")
 # The numbers of an earlier answer name other sources than those of this one.
 _CITATION = re.compile(r"\s?\[\d+\]")
 _TAG = re.compile(r"<(?=/?knowledge\b)", re.IGNORECASE)
@@ -64,45 +60,13 @@ def fit_prompt(
     kept, turns = _Kept(knowledge, count_tokens), list(history[-HISTORY_TURNS:])
     while True:
         prompts = *_messages(question, kept.knowledge(), turns), *going_on
-        tokens = sum(count_tokens(prompt.text) + _TOKENS_PER_MESSAGE for prompt in prompts)
+        tokens = sum(count_tokens(prompt.text) + TOKENS_PER_MESSAGE for prompt in prompts)
         if tokens <= room:
             return FittedPrompt(prompts, PromptFit(tokens, window, kept.left_out))
         if turns:
             del turns[0]
         elif not kept.give_way(tokens - room):
             raise question_too_long(tokens, room)
-
-
-def shortener(models: Sequence[ChatModel]) -> Callable[[str], ShortenedQuestion]:
-    """Fits questions into half of what the smallest window leaves for them, so that passages find room beside them.
-
-    The built-in engine, where there are no models, has no window, but reads no more than `_LONGEST_UNBOUND` tokens.
-    """
-
-    def shorten(question: str) -> ShortenedQuestion:
-        limit = min((_room_for_question(model, question) for model in models), default=_LONGEST_UNBOUND)
-        return shorten_question(question, limit, count_tokens)
-
-    return shorten
-
-
-def shorten_question(question: str, limit: int, count: Count) -> ShortenedQuestion:
-    """The question within `limit` tokens: its beginning and its end, where what is asked mostly stands."""
-    tokens = count(question)
-    kept = len(question)
-    text, left = question, tokens
-    while left > limit:
-        kept = min(kept - 1, int(kept * limit / left * _SAFELY))
-        half = max(1, kept // 2)
-        text = f"{_BROKEN_WORD_AFTER.sub('', question[:half])}\n[…]\n{_BROKEN_WORD_BEFORE.sub('', question[-half:])}"
-        left = count(text)
-    return ShortenedQuestion(text, tokens, tokens - left)
-
-
-def _room_for_question(model: ChatModel, question: str) -> int:
-    around = compose("answer", detect(question[:_TELLS_LANGUAGE]), question="", knowledge="")
-    taken = model.answer_limit + sum(count_tokens(prompt.text) + _TOKENS_PER_MESSAGE for prompt in around)
-    return max(_SHORTEST_QUESTION, (model.window - taken) // 2)
 
 
 class _Kept:

@@ -139,7 +139,7 @@ class Worker:
         run.record(
             Noted(
                 f"Your question is long: of its {shortened.tokens:,} tokens, {shortened.left_out:,} from the middle "
-                "were left out, so that passages find room beside it."
+                "were left out, so that passages find room beside it. Added as a document, all of it would be searched."
             )
         )
         return State(short_question=shortened.text)
