@@ -8,8 +8,8 @@ import streamlit as st
 
 from crag.errors import CragError
 from crag.types import DEFAULT_COLLECTION
-from pages.documents import dialogs, exchange
-from pages.parts import markdown, words
+from pages.documents import exchange
+from pages.parts import dialogs, markdown, words
 from pages.parts.resources import application
 
 NEW, RENAME, DELETE = "new collection", "rename collection", "delete collection"

@@ -9,8 +9,7 @@ from typing import Any
 import streamlit as st
 
 from crag.types import DEFAULT_COLLECTION, AddResult, Progress
-from pages.documents import dialogs
-from pages.parts import markdown, words
+from pages.parts import dialogs, markdown, words
 from pages.parts.resources import application
 from pages.parts.results import draw_refusals, summarize
 

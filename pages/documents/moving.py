@@ -6,8 +6,7 @@ import streamlit as st
 
 from crag.errors import CragError
 from crag.types import MoveResult
-from pages.documents import dialogs
-from pages.parts import markdown, words
+from pages.parts import dialogs, markdown, words
 from pages.parts.resources import application
 
 MOVE = "move documents"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from crag.library.web.site import SiteLimits
-from pages.documents import collections, dialogs, exchange, moving, refresh, table
-from pages.parts import adding, jobs
+from pages.documents import collections, exchange, moving, refresh, table
+from pages.parts import adding, dialogs, jobs
 from pages.parts.resources import application
 
 DIALOGS = {

@@ -5,8 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from crag.types import AddResult, Progress
-from pages.documents import dialogs
-from pages.parts import markdown, words
+from pages.parts import dialogs, markdown, words
 from pages.parts.resources import application
 from pages.parts.results import draw_refusals, summarize
 

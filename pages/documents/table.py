@@ -9,8 +9,8 @@ import streamlit as st
 
 from crag.types import Source
 from pages.chat import state as chat
-from pages.documents import dialogs, moving, refresh
-from pages.parts import markdown, words
+from pages.documents import moving, refresh
+from pages.parts import dialogs, markdown, words
 from pages.parts.resources import application
 
 REMOVE = "remove documents"

@@ -140,7 +140,7 @@ def test_what_a_page_links_to_is_added_where_that_is_ticked(chat, services):
 def test_removing_asks_first(chat, notes, services):
     chat.run()
     chat.switch_page("pages/documents/page.py").run()
-    chat.session_state["documents_dialog"] = (table.REMOVE, [notes])
+    chat.session_state["dialog"] = (table.REMOVE, [notes])
     chat.run()
     assert said(chat, "They go from this library")
     assert len(services.library.sources()) == 1
@@ -179,7 +179,7 @@ def test_refreshing_says_what_became_of_it(chat, notes):
 def open_dialog(chat, name, about):
     chat.run()
     chat.switch_page("pages/documents/page.py").run()
-    chat.session_state["documents_dialog"] = (name, about)
+    chat.session_state["dialog"] = (name, about)
     chat.run()
 
 
@@ -245,7 +245,7 @@ def test_a_collection_is_handed_over_and_taken_in(chat, notes, services):
     assert [download.label for download in chat.get("download_button")] == ["Download"]
     lines = services.exchange.export_bytes("jsonl")
     services.library.remove([notes])
-    chat.session_state["documents_dialog"] = ("import", "")
+    chat.session_state["dialog"] = ("import", "")
     chat.run()
     chat.file_uploader(key="import-file").upload("taken.jsonl", lines)
     chat.run()
@@ -257,7 +257,7 @@ def test_a_collection_is_handed_over_and_taken_in(chat, notes, services):
 def test_an_import_that_is_refused_says_why(chat, services):
     chat.run()
     chat.switch_page("pages/documents/page.py").run()
-    chat.session_state["documents_dialog"] = ("import", "")
+    chat.session_state["dialog"] = ("import", "")
     chat.run()
     chat.file_uploader(key="import-file").upload("bad.jsonl", b"{")
     chat.run()

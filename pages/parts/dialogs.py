@@ -1,4 +1,4 @@
-"""At most one thing lies over the documents page: what it is, and what it is about."""
+"""At most one thing lies over a page: what it is, and what it is about."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-_KEY = "documents_dialog"
+_KEY = "dialog"
 
 
 def ask(name: str, about: Any = None) -> None:
