@@ -84,6 +84,12 @@ _STEPS: tuple[tuple[str, ...], ...] = (
     (
         "CREATE TABLE preferences (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL)",
         "CREATE TABLE presets (name TEXT NOT NULL PRIMARY KEY, changes TEXT NOT NULL, made_at FLOAT NOT NULL)",
+        (
+            "CREATE TABLE downloads (name TEXT NOT NULL PRIMARY KEY, state TEXT NOT NULL,"
+            " stage TEXT DEFAULT '' NOT NULL, done INTEGER DEFAULT '0' NOT NULL, total INTEGER DEFAULT '0' NOT NULL,"
+            " rate FLOAT DEFAULT '0' NOT NULL, fault TEXT DEFAULT '' NOT NULL, owner TEXT DEFAULT '' NOT NULL,"
+            " cancelled INTEGER DEFAULT '0' NOT NULL)"
+        ),
         _ONLY_CHANGES,
     ),
 )

@@ -253,3 +253,18 @@ presets = Table(
     Column("changes", Text, nullable=False),
     Column("made_at", Float, nullable=False),
 )
+
+# What is or was fetched of models, by name; `owner` is what fetches it. Sizes in bytes, `rate` in bytes a second.
+downloads = Table(
+    "downloads",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("state", Text, nullable=False),
+    Column("stage", Text, nullable=False, server_default=""),
+    Column("done", Integer, nullable=False, server_default="0"),
+    Column("total", Integer, nullable=False, server_default="0"),
+    Column("rate", Float, nullable=False, server_default="0"),
+    Column("fault", Text, nullable=False, server_default=""),
+    Column("owner", Text, nullable=False, server_default=""),
+    Column("cancelled", Integer, nullable=False, server_default="0"),
+)

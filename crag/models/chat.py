@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from crag.ledger import Ledger
 from crag.models import faults
-from crag.models.client import LangChainChatModel, Schema, Traits
+from crag.models.admission import admission_to
+from crag.models.client import LangChainChatModel
 from crag.models.departures import Route, ollama_route
-from crag.models.ollama.administration import find_model, model_facts
+from crag.models.ollama.administration import InstalledModel, ModelFacts, find_model, fitting_window, model_facts
+from crag.models.sending import Schema, Traits
 from crag.options import Tuning
 from crag.protocols import ChatModel, Prompt
 from crag.settings import Settings
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
 _DEFAULT_CONCURRENCY = 4
+# What a model may think before its answer, besides the answer's own tokens; at most a quarter of its window.
+THINKING_TOKENS = 2048
 _USUAL = Tuning()
 _ALTERNATIVES = {"logprobs": True, "top_logprobs": 20}  # the most that OpenAI and Ollama tell
 # Providers whose LangChain package passes these options on; others would refuse them or raise.
@@ -38,33 +42,49 @@ def open_chat_model(
     """The model called `ollama:NAME` or, by LangChain's `init_chat_model`, any other `provider:model`.
 
     An Ollama server is asked at once for the model's digest and limits, so that a missing server or model is told
-    before any work begins. Raises `ModelFault`, and `ValueError` without a ledger for a model on another machine.
+    before any work begins. With `thinking` what it streams begins with its thoughts, where it can think; whole replies
+    and single tokens, by which it judges, come without.
+    Raises `ModelFault`, and `ValueError` without a ledger for a model on another machine.
     """
     provider, colon, model = name.partition(":")
     if not colon or not provider or not model:
         raise faults.unknown_provider(name)
     if provider == "ollama":
         return _open_ollama(model, settings, ledger, tuning, thinking=thinking)
-    return _open_provider(provider, model, ledger, tuning)
+    return _open_provider(provider, model, ledger, tuning, thinking=thinking)
 
 
 def _open_ollama(model: str, settings: Settings, ledger: Ledger | None, tuning: Tuning, *, thinking: bool) -> ChatModel:
     installed = find_model(settings, model)
-    window = min(tuning.window, model_facts(settings, model).context_length or tuning.window)
+    facts = _facts(settings, installed)
+    window = fitting_window(tuning, facts)
     tuning = replace(tuning, window=window, answer_limit=min(tuning.answer_limit, window // 2))
+    thinks = thinking and "thinking" in (facts.capabilities or ())
+    aloud = replace(tuning, answer_limit=tuning.answer_limit + min(THINKING_TOKENS, window // 4))
     traits = Traits(
         name=f"ollama:{model}",
         fingerprint=f"ollama:{model}@{installed.digest}",
         window=tuning.window,
-        answer_limit=tuning.answer_limit,
+        answer_limit=aloud.answer_limit if thinks else tuning.answer_limit,
         concurrency=tuning.parallelism or _server_parallelism(),
         marks_end=True,
         constrain=lambda prompts, schema: (prompts, {"format": schema}),
         translate=lambda error: faults.translate_ollama(error, model, settings),
         route=ollama_route(installed, settings, ledger),
+        admission=admission_to(f"ollama:{model}", settings.ollama_host),
         one_token=_ALTERNATIVES | {"options": _options(replace(tuning, answer_limit=1))},
+        aloud={"reasoning": True, "options": _options(aloud)} if thinks else {},
+        tells_thoughts=thinking,
     )
-    return LangChainChatModel(_chat_ollama(model, settings, tuning, thinking=thinking), traits)
+    return LangChainChatModel(_chat_ollama(model, settings, tuning), traits)
+
+
+def _facts(settings: Settings, installed: InstalledModel) -> ModelFacts:
+    """What the server knows of the model, asked once for each digest: another one is another model."""
+    key = (settings.ollama_host, installed.name, installed.digest)
+    if key not in _known_facts:
+        _known_facts[key] = model_facts(settings, installed.name)
+    return _known_facts[key]
 
 
 def _options(tuning: Tuning) -> dict[str, Any]:
@@ -72,7 +92,7 @@ def _options(tuning: Tuning) -> dict[str, Any]:
     return {"num_ctx": tuning.window, "num_predict": tuning.answer_limit, "temperature": tuning.temperature}
 
 
-def _chat_ollama(model: str, settings: Settings, tuning: Tuning, *, thinking: bool) -> BaseChatModel:
+def _chat_ollama(model: str, settings: Settings, tuning: Tuning) -> BaseChatModel:
     from langchain_ollama import ChatOllama
 
     from crag.models.connections import client_options
@@ -81,7 +101,7 @@ def _chat_ollama(model: str, settings: Settings, tuning: Tuning, *, thinking: bo
         model=model,
         base_url=settings.ollama_host,
         **_options(tuning),
-        reasoning=thinking,  # unset means on: thinking eats the answer's tokens and its text is dropped
+        reasoning=False,  # unset means on: thinking eats the answer's tokens and its text is dropped
         keep_alive=tuning.keep_alive,
         **client_options(settings),
     )
@@ -93,7 +113,7 @@ def _server_parallelism() -> int:
     return (int(value) if value.isdecimal() else 0) or _DEFAULT_CONCURRENCY
 
 
-def _open_provider(provider: str, model: str, ledger: Ledger | None, tuning: Tuning) -> ChatModel:
+def _open_provider(provider: str, model: str, ledger: Ledger | None, tuning: Tuning, *, thinking: bool) -> ChatModel:
     chat = _init_provider(provider, model, tuning)
     traits = Traits(
         name=f"{provider}:{model}",
@@ -105,7 +125,9 @@ def _open_provider(provider: str, model: str, ledger: Ledger | None, tuning: Tun
         constrain=_with_schema_in_words,
         translate=lambda error: faults.translate_provider(error, provider),
         route=Route(model, provider, ledger),
+        admission=admission_to(f"{provider}:{model}", provider),
         one_token=_ALTERNATIVES | {"max_tokens": 1} if provider in _TELL_ALTERNATIVES else {},
+        tells_thoughts=thinking,
     )
     return LangChainChatModel(chat, traits)
 
@@ -136,3 +158,6 @@ def _with_schema_in_words(prompts: list[Prompt], schema: Schema) -> tuple[list[P
     words = f"Reply with one JSON object and nothing else. It must match this JSON schema:\n{json.dumps(schema)}"
     *before, last = prompts
     return [*before, replace(last, text=f"{last.text}\n\n{words}")], {}
+
+
+_known_facts: dict[tuple[str, str, str], ModelFacts] = {}

@@ -11,6 +11,7 @@ from typing import Any
 from crag.errors import ModelFault
 from crag.models.faults import bad_reply, missing_model
 from crag.models.ollama.requests import ASK_SECONDS, ask
+from crag.options import Tuning
 from crag.settings import Settings
 
 PROBE_SECONDS = 0.5
@@ -41,10 +42,17 @@ class InstalledModel:
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """Limits of one model in tokens and numbers; None where the server does not say."""
+    """What `/api/show` says of one model; lengths are in tokens and numbers. Empty and None where it does not say.
 
-    context_length: int | None
-    embedding_length: int | None
+    `parameters` is a count such as “8.0B”; `capabilities` are None where the server is too old to tell them.
+    """
+
+    context_length: int | None = None
+    embedding_length: int | None = None
+    family: str = ""
+    parameters: str = ""
+    quantization: str = ""
+    capabilities: frozenset[str] | None = None
 
 
 def is_cloud_name(name: str) -> bool:
@@ -80,11 +88,27 @@ def find_model(settings: Settings, name: str) -> InstalledModel:
 
 
 def model_facts(settings: Settings, name: str) -> ModelFacts:
-    """What the server knows of one model's limits. Raises `ModelFault`."""
+    """What the server knows of one model. Raises `ModelFault`."""
     shown = ask(settings, "POST", "/api/show", {"model": name}, model=name)
-    details = shown.get("model_info")
-    known = details if isinstance(details, dict) else {}
-    return ModelFacts(_ending(known, ".context_length"), _ending(known, ".embedding_length"))
+    known, details, told = shown.get("model_info"), shown.get("details"), shown.get("capabilities")
+    known = known if isinstance(known, dict) else {}
+    details = details if isinstance(details, dict) else {}
+    return ModelFacts(
+        context_length=_ending(known, ".context_length"),
+        embedding_length=_ending(known, ".embedding_length"),
+        family=str(details.get("family") or ""),
+        parameters=str(details.get("parameter_size") or ""),
+        quantization=str(details.get("quantization_level") or ""),
+        capabilities=frozenset(map(str, told)) if isinstance(told, list) and told else None,
+    )
+
+
+def fitting_window(tuning: Tuning, facts: ModelFacts) -> int:
+    """The context window that is asked for, in tokens, as far as the model has one so large.
+
+    Whoever loads a model and whoever asks it must ask for the same: with another it is loaded anew.
+    """
+    return min(tuning.window, facts.context_length or tuning.window)
 
 
 def _installed(entry: dict[str, Any]) -> InstalledModel:

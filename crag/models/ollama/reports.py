@@ -1,0 +1,98 @@
+"""All that is shown of one model of the Ollama server, put together from the three lists that it keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from crag.models.ollama.administration import InstalledModel, ModelFacts
+
+_FOR_EVER_YEAR = 2200  # a model that is kept as long as the server runs is given a date centuries ahead
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A model in memory, as `/api/ps` tells of it; sizes in bytes, `window` in tokens, None where it is not told."""
+
+    size: int
+    size_on_gpu: int
+    window: int | None
+    expires_at: float | None
+
+    @property
+    def processor(self) -> str:
+        """What it runs on: “GPU”, “CPU”, or the share of it that the GPU holds, such as “45% GPU”."""
+        if self.size_on_gpu <= 0:
+            return "CPU"
+        return "GPU" if self.size_on_gpu >= self.size else f"{100 * self.size_on_gpu // self.size}% GPU"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReport:
+    """One model: `name` as Ollama has it, such as `llama3.1:8b`, `size` in bytes, `parameters` such as “8.0B”.
+
+    `cloud`: the server passes on what the model is given. `host`: where that goes; empty on this machine.
+    `window` is the context window it is loaded with, in tokens; `expires_at` when it is unloaded unless used, in
+    seconds since the epoch, None for as long as the server runs. Both are None where they are not known.
+    """
+
+    name: str
+    label: str
+    size: int
+    family: str
+    parameters: str
+    quantization: str
+    context_length: int | None
+    digest: str
+    cloud: bool
+    host: str
+    embeds: bool
+    thinks: bool
+    loaded: bool
+    processor: str
+    window: int | None
+    expires_at: float | None
+
+
+def report(installed: InstalledModel, facts: ModelFacts, loaded: Loaded | None, label: str, host: str) -> ModelReport:
+    """What the three lists say of one model, under the name to show; `host` is where what it is given goes."""
+    return ModelReport(
+        name=installed.name,
+        label=label,
+        size=installed.size,
+        family=facts.family or installed.family,
+        parameters=facts.parameters,
+        quantization=facts.quantization,
+        context_length=facts.context_length,
+        digest=installed.digest,
+        cloud=installed.cloud,
+        host=host,
+        embeds=installed.only_embeds if facts.capabilities is None else "embedding" in facts.capabilities,
+        thinks="thinking" in (facts.capabilities or ()),
+        loaded=loaded is not None,
+        processor=loaded.processor if loaded else "",
+        window=loaded.window if loaded else None,
+        expires_at=loaded.expires_at if loaded else None,
+    )
+
+
+def read_loaded(entry: Mapping[str, Any]) -> Loaded:
+    """One model of a reply of `/api/ps`. Raises `TypeError`, `ValueError`."""
+    window = entry.get("context_length")
+    return Loaded(
+        size=int(entry.get("size") or 0),
+        size_on_gpu=int(entry.get("size_vram") or 0),
+        window=window if isinstance(window, int) and window > 0 else None,
+        expires_at=_moment(str(entry.get("expires_at") or "")),
+    )
+
+
+def _moment(written: str) -> float | None:
+    """Seconds since the epoch."""
+    try:
+        moment = datetime.fromisoformat(written)
+    except ValueError:
+        return None
+    return None if moment.year > _FOR_EVER_YEAR else moment.timestamp()

@@ -1,0 +1,121 @@
+"""Ollama in the application: its models with all that is known of them, loaded, unloaded and deleted."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any
+
+from crag.errors import ModelFault
+from crag.models.choice import destination, model_label
+from crag.models.faults import bad_reply
+from crag.models.following import follow
+from crag.models.ollama.administration import (
+    InstalledModel,
+    ModelFacts,
+    fitting_window,
+    installed_models,
+    model_facts,
+    ollama_version,
+)
+from crag.models.ollama.recommending import recommended
+from crag.models.ollama.reports import Loaded, ModelReport, read_loaded, report
+from crag.models.ollama.requests import ask
+from crag.options import Tuning
+from crag.settings import Settings
+from crag.stopping import Stop
+
+_LOAD_SECONDS = 900.0  # minutes of silence are usual when a large model is read from a slow disk
+_ASKED_AT_ONCE = 8
+_USUAL = Tuning()
+
+
+class OllamaServer:
+    """The server of the settings. Safe to share between threads; close it to cut what is still loading."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._closing = Stop()
+        self._lock = threading.Lock()
+        self._facts: dict[tuple[str, str], ModelFacts] = {}
+
+    def version(self) -> str | None:
+        """The server's version, or None when nothing that acts like Ollama answers within half a second."""
+        return ollama_version(self._settings)
+
+    def models(self) -> list[ModelReport]:
+        """All models, newest first; each is asked about once, until it changes. Raises `ModelFault`."""
+        installed = installed_models(self._settings)
+        facts, loaded = self._known(installed), self._loaded()
+        return [self._report(model, known, loaded.get(model.name)) for model, known in zip(installed, facts, strict=True)]
+
+    def loaded(self, name: str) -> Loaded | None:
+        """How the model is in memory, if it is. Raises `ModelFault`."""
+        loaded = self._loaded()
+        return loaded.get(name) or loaded.get(f"{name}:latest")
+
+    def load(self, name: str, tuning: Tuning = _USUAL) -> None:
+        """Has the model in memory as questions under this tuning use it: with another window it would load anew.
+
+        Returns when it is there, which may take minutes. Raises `ModelFault`, and `Stopped` when this is closed.
+        """
+        facts = model_facts(self._settings, name)
+        body: dict[str, Any] = {"model": name, "stream": False}
+        if tuning.keep_alive:  # 0 would unload it at once, so it stays for the server's usual time instead
+            body["keep_alive"] = tuning.keep_alive
+        if "embedding" in (facts.capabilities or ()):
+            self._wait_for("/api/embed", body | {"input": ""})
+        else:
+            window = fitting_window(tuning, facts)
+            self._wait_for("/api/generate", body | {"prompt": "", "options": {"num_ctx": window}})
+
+    def unload(self, name: str) -> None:
+        """Frees its memory; what it is answering ends first. Raises `ModelFault`."""
+        self._wait_for("/api/generate", {"model": name, "prompt": "", "stream": False, "keep_alive": 0})
+
+    def delete(self, name: str) -> None:
+        """Removes it from the disk. Raises `ModelFault`."""
+        ask(self._settings, "DELETE", "/api/delete", {"model": name}, model=name, timeout=60.0)
+
+    def recommended(self) -> tuple[str, int]:
+        """The Llama 3 for this machine's memory, and how many bytes it is to download."""
+        return recommended()
+
+    def close(self) -> None:
+        """Cuts what is still loading."""
+        self._closing.request()
+
+    def _wait_for(self, path: str, body: dict[str, Any]) -> None:
+        def work() -> list[dict[str, Any]]:
+            return [ask(self._settings, "POST", path, body, model=body["model"], timeout=_LOAD_SECONDS)]
+
+        for _ in follow(work, self._closing):
+            pass
+
+    def _known(self, models: Sequence[InstalledModel]) -> list[ModelFacts]:
+        with self._lock, ThreadPoolExecutor(_ASKED_AT_ONCE, "ollama-facts") as pool:
+            unknown = [model for model in models if (model.name, model.digest) not in self._facts]
+            for model, facts in zip(unknown, pool.map(self._ask_about, unknown), strict=True):
+                if facts is not None:
+                    self._facts[model.name, model.digest] = facts
+            return [self._facts.get((model.name, model.digest), ModelFacts()) for model in models]
+
+    def _ask_about(self, model: InstalledModel) -> ModelFacts | None:
+        """None where the server cannot say it now: one model that is broken must not hide the others."""
+        with suppress(ModelFault):
+            return model_facts(self._settings, model.name)
+        return None
+
+    def _loaded(self) -> dict[str, Loaded]:
+        listed = ask(self._settings, "GET", "/api/ps").get("models") or []
+        try:
+            return {str(entry.get("name") or entry["model"]): read_loaded(entry) for entry in listed}
+        except (TypeError, ValueError, AttributeError, KeyError) as error:
+            raise bad_reply("Ollama") from error
+
+    def _report(self, model: InstalledModel, facts: ModelFacts, loaded: Loaded | None) -> ModelReport:
+        name = f"ollama:{model.name}"
+        host = destination(name, self._settings, model.remote_host)
+        return report(model, facts, loaded, model_label(name), host)
