@@ -26,6 +26,7 @@ def client_options(settings: Settings) -> dict[str, Any]:
     """
     options = {
         "timeout": httpx.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS),
+        "follow_redirects": False,  # what is sent goes where a person said, and nowhere else
         "trust_env": False,
         "verify": settings.ollama_host.startswith("https"),
     }

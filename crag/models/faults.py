@@ -12,6 +12,7 @@ from crag.settings import Settings
 
 _OUT_OF_MEMORY = ("memory", "cuda error", "allocate")
 _KEY_STATUSES = (401, 403)
+_REDIRECTS = range(300, 400)  # never followed: what is sent goes where a person said
 
 
 def host_label(settings: Settings) -> str:
@@ -107,6 +108,8 @@ def _from_status(status: int, text: str, model: str, settings: Settings) -> Mode
             f"There is not enough memory for {model}.",
             "Close other programs or choose a smaller model, then try again.",
         )
+    if status in _REDIRECTS:
+        return _not_ollama(settings)
     if status == HTTPStatus.NOT_FOUND:
         return missing_model(model) if _is_ollama(text) else _not_ollama(settings)
     if status in (HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS):

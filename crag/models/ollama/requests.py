@@ -63,7 +63,7 @@ def _request(
             httpx.Client(transport=CuttableTransport(settings), timeout=limits, trust_env=False) as client,
             client.stream(method, settings.ollama_host + path, json=body) as reply,
         ):
-            if reply.is_error:
+            if not reply.is_success:
                 reply.read()
             reply.raise_for_status()
             yield reply
