@@ -109,13 +109,13 @@ def _from_status(status: int, text: str, model: str, settings: Settings) -> Mode
             "Close other programs or choose a smaller model, then try again.",
         )
     if status in _REDIRECTS:
-        return _not_ollama(settings)
+        return not_ollama(settings)
     if status == HTTPStatus.NOT_FOUND:
-        return missing_model(model) if _is_ollama(text) else _not_ollama(settings)
+        return missing_model(model) if _is_ollama(text) else not_ollama(settings)
     if status in (HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS):
         return ModelFault("busy", "Ollama is busy: its queue is full.", "Wait a moment, then ask again.", "passing")
     if status == HTTPStatus.FORBIDDEN:
-        return _not_ollama(settings)
+        return not_ollama(settings)
     if status == HTTPStatus.UNAUTHORIZED:
         return ModelFault("no_access", f"Ollama asks for a sign-in to use {model}.", "Run `ollama signin`.")
     if status == HTTPStatus.BAD_REQUEST:
@@ -138,7 +138,8 @@ def _is_ollama(text: str) -> bool:
         return "model" in text and "not found" in text
 
 
-def _not_ollama(settings: Settings) -> ModelFault:
+def not_ollama(settings: Settings) -> ModelFault:
+    """Something else answers at that address."""
     return ModelFault(
         "not_ollama",
         f"What answers at {host_label(settings)} does not act like Ollama.",

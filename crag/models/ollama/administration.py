@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from crag.errors import ModelFault
-from crag.models.faults import bad_reply, missing_model
-from crag.models.ollama.requests import ASK_SECONDS, ask
+from crag.models.faults import bad_reply, missing_model, not_ollama
+from crag.models.ollama.requests import ask
 from crag.options import Tuning
 from crag.settings import Settings
 
@@ -69,11 +69,13 @@ def ollama_version(settings: Settings) -> str | None:
     return version if isinstance(version, str) else None
 
 
-def installed_models(settings: Settings, timeout: float = ASK_SECONDS) -> list[InstalledModel]:
+def installed_models(settings: Settings, timeout: float | None = None) -> list[InstalledModel]:
     """All models of the server, in its order (newest first). Raises `ModelFault`."""
-    listed = ask(settings, "GET", "/api/tags", timeout=timeout).get("models") or []
+    told = ask(settings, "GET", "/api/tags", timeout=timeout)
+    if "models" not in told:
+        raise not_ollama(settings)
     try:
-        return [_installed(entry) for entry in listed]
+        return [_installed(entry) for entry in told["models"] or ()]
     except (TypeError, ValueError, AttributeError, KeyError) as error:
         raise bad_reply("Ollama") from error
 

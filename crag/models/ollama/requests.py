@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from crag.models.faults import bad_reply, translate_ollama
+from crag.models.faults import bad_reply, not_ollama, translate_ollama
 from crag.settings import Settings
 
 if TYPE_CHECKING:
@@ -23,16 +23,17 @@ def ask(
     body: dict[str, Any] | None = None,
     *,
     model: str = "the model",
-    timeout: float = ASK_SECONDS,
+    timeout: float | None = None,
 ) -> dict[str, Any]:
     """The JSON object that the server answers with; `model` is what faults speak of. Raises `ModelFault`."""
-    with _request(settings, method, path, body, model, timeout) as reply:
+    with _request(settings, method, path, body, model, timeout or ASK_SECONDS) as reply:
         content = reply.read()
-        if not content:
-            return {}
-        value = json.loads(content)
+    try:
+        value = json.loads(content or b"{}")
+    except ValueError as error:
+        raise not_ollama(settings) from error
     if not isinstance(value, dict):
-        raise bad_reply("Ollama")
+        raise not_ollama(settings)
     return value
 
 
