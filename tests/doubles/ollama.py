@@ -35,7 +35,7 @@ __all__ = ["LLAMA", "NOMIC", "Asked", "Due", "Mishap", "Model", "Offer", "Say", 
 class ScriptedOllama:
     """The server. Set `script` and `embed` at any time; `next_replies` are used up before the script is asked.
 
-    `memory` is what is loaded and how long loading takes, `registry` what can be pulled, by name.
+    `memory` is what is loaded and how long loading takes, `registry` what can be pulled, by name. `port` 0 is any.
     """
 
     models: list[Model] = field(default_factory=lambda: [LLAMA, NOMIC])
@@ -47,6 +47,7 @@ class ScriptedOllama:
     version: str = "0.30.11"
     memory: Memory = field(default_factory=Memory)
     registry: dict[str, Offer] = field(default_factory=usual_offers)
+    port: int = 0
 
     def __post_init__(self) -> None:
         self.requests: list[Asked] = []
@@ -56,7 +57,7 @@ class ScriptedOllama:
         self._lock = threading.Lock()
         self._free = threading.Semaphore(self.slots)
         self.closing = threading.Event()
-        self._server = Server(("127.0.0.1", 0), Handler)
+        self._server = Server(("127.0.0.1", self.port), Handler)
         self._server.ollama = self
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
 
