@@ -70,11 +70,15 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A piece of a streamed reply; the last one carries the usage. `thought` is what the model thinks aloud."""
+    """A piece of a streamed reply; the last one carries the usage. `thought` is what the model thinks aloud.
+
+    `repeated`, of the last one, is how many characters at the end of the whole reply only repeat what stands before.
+    """
 
     text: str
     usage: Usage | None = None
     thought: str = ""
+    repeated: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +126,7 @@ class ChatModel(Protocol):
 
     @property
     def answer_limit(self) -> int:
-        """How many tokens an answer may have; the prompt may use `window - answer_limit`."""
+        """How many tokens an answer may have, thoughts included; the prompt may use `window - answer_limit`."""
         ...
 
     @property

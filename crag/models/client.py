@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
-from itertools import chain
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from crag.errors import CragError, ModelFault, Stopped
-from crag.models.departures import Route
-from crag.models.faults import question_too_long
-from crag.models.following import follow
-from crag.models.logprobs import read_alternatives
-from crag.models.thinking import without_thinking
+from crag.errors import ModelFault
+from crag.models.faults import broken_in_the_middle
+from crag.models.reading import Reading
+from crag.models.sending import Schema, Sender, Traits
 from crag.models.tokens import count_tokens
 from crag.protocols import FirstToken, Piece, Prompt, Reply
 from crag.stopping import Stop
@@ -21,50 +17,19 @@ from crag.types import Usage
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
-    from langchain_core.messages import AIMessageChunk
-
-ATTEMPTS = 3
-# Of our count, which is an upper estimate, tokenizers make at least this share. cl100k makes 0.9 of English and Chinese
-# and 0.7 of Korean; larger vocabularies make less. A server that cuts keeps about half of its window (Ollama 0.30.11).
-LEAST_SHARE = 0.4
-_NEARLY_FULL = 0.95
-_SAME_AS_LENGTH = ("max_tokens", "MAX_TOKENS")
-
-Schema = dict[str, Any]
-Chunks = Generator["AIMessageChunk", None, None]
-Constrain = Callable[[list[Prompt], Schema], tuple[list[Prompt], dict[str, Any]]]
-
-
-@dataclass(frozen=True, slots=True)
-class Traits:
-    """What differs between providers. `marks_end`: each whole reply ends with a mark whose absence means cut off.
-
-    `route` is where prompts go: those that leave the machine are written down first.
-    `one_token` are the options that ask for one token and its alternatives; empty where no such are known.
-    """
-
-    name: str
-    fingerprint: str
-    window: int
-    answer_limit: int
-    concurrency: int
-    marks_end: bool
-    constrain: Constrain
-    translate: Callable[[Exception], ModelFault]
-    route: Route
-    one_token: Mapping[str, Any] = field(default_factory=dict)
 
 
 class LangChainChatModel:
     """The project's `ChatModel` over any LangChain chat model.
 
-    `Usage.finish_reason` is the provider's, with these of our own: `length` (the answer hit its limit), `incomplete`
-    (the stream ended without its end mark). A prompt that no tokenizer could fit into the window is not sent.
+    `Usage.finish_reason` is the provider's, with these of our own: `length` (the answer hit its limit, or went on far
+    beyond it and was ended), `incomplete` (the stream ended without its end mark), `repetition` (it repeated itself and
+    was ended). A prompt that no tokenizer could fit into the window is not sent.
     Every request to a model on another machine is written down first; where that fails, `HomeFault` is raised.
     """
 
     def __init__(self, chat: BaseChatModel, traits: Traits) -> None:
-        self._chat = chat
+        self._sender = Sender(chat, traits)
         self._traits = traits
         self._one_token = traits.one_token
 
@@ -90,7 +55,7 @@ class LangChainChatModel:
 
     @property
     def answer_limit(self) -> int:
-        """How many tokens an answer may have; the prompt may use `window - answer_limit`."""
+        """How many tokens an answer may have, thoughts included; the prompt may use `window - answer_limit`."""
         return self._traits.answer_limit
 
     @property
@@ -103,15 +68,21 @@ class LangChainChatModel:
         return count_tokens(text)
 
     def complete(self, prompts: Sequence[Prompt], stop: Stop, *, schema: Schema | None = None) -> Reply:
-        """A whole reply, constrained to a JSON schema when one is given. Raises `ModelFault`, `Stopped`."""
-        pieces = list(self._pieces(list(prompts), stop, schema))
-        usage = next((piece.usage for piece in reversed(pieces) if piece.usage), Usage())
-        return Reply("".join(piece.text for piece in pieces), usage)
+        """A whole reply, without thinking, constrained to a JSON schema when one is given.
+
+        Raises `ModelFault`, `Stopped`.
+        """
+        constrained, options = list(prompts), dict[str, Any]()
+        if schema is not None:
+            constrained, options = self._traits.constrain(constrained, schema)
+        pieces = list(self._pieces(constrained, stop, options))
+        text, usage = "".join(piece.text for piece in pieces), pieces[-1].usage or Usage()
+        return Reply(text[: len(text) - pieces[-1].repeated], usage)
 
     def first_token(self, prompts: Sequence[Prompt], stop: Stop) -> FirstToken:
         """The first token with its alternatives, or what is said without them. Raises `ModelFault`, `Stopped`."""
         try:
-            return self._asked_for_one(list(prompts), stop, dict(self._one_token))
+            return self._asked_for_one(list(prompts), stop, self._one_token)
         except ModelFault as fault:
             if fault.code != "refused" or not self._one_token:
                 raise
@@ -120,100 +91,26 @@ class LangChainChatModel:
         return said
 
     def stream(self, prompts: Sequence[Prompt], stop: Stop) -> Iterator[Piece]:
-        """The reply as it is made; the last piece is empty and carries the usage. Raises `ModelFault`, `Stopped`."""
-        return self._pieces(list(prompts), stop, None)
+        """The reply as it is made, after thinking where that is on; the last piece is empty and carries the usage.
 
-    def _pieces(self, prompts: list[Prompt], stop: Stop, schema: Schema | None) -> Iterator[Piece]:
-        options: dict[str, Any] = {}
-        if schema is not None:
-            prompts, options = self._traits.constrain(prompts, schema)
-        ending = _Ending(prompts, self._traits)
-        with closing(self._begun(prompts, stop, options)) as chunks:
-            for text in without_thinking(ending.watch(chunks)):
-                yield Piece(_storable(text))
-        yield Piece("", ending.usage())
-
-    def _asked_for_one(self, prompts: list[Prompt], stop: Stop, options: dict[str, Any]) -> FirstToken:
-        ending = _Ending(prompts, self._traits)
-        with closing(self._begun(prompts, stop, options)) as chunks:
-            text = "".join(without_thinking(ending.watch(chunks)))
-        return FirstToken(_storable(text), ending.alternatives, ending.usage())
-
-    def _begun(self, prompts: list[Prompt], stop: Stop, options: dict[str, Any]) -> Chunks:
-        """The chunks of a reply. Passing faults are tried again, but only before the first chunk."""
-        from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
-
-        attempts = Retrying(
-            stop=stop_after_attempt(ATTEMPTS),
-            wait=wait_random_exponential(multiplier=0.3, max=3),
-            retry=retry_if_exception(lambda error: isinstance(error, ModelFault) and error.fault == "passing"),
-            sleep=cast("Callable[[float], None]", stop.wait),
-            reraise=True,
-        )
-        first, rest = attempts(self._first, prompts, stop, options)
-        with closing(rest):
-            yield from chain(first, rest)
-
-    def _first(self, prompts: list[Prompt], stop: Stop, options: dict[str, Any]) -> tuple[list[AIMessageChunk], Chunks]:
-        chunks = self._chunks(prompts, stop, options)
-        return [chunk for chunk in [next(chunks, None)] if chunk is not None], chunks
-
-    def _chunks(self, prompts: list[Prompt], stop: Stop, options: dict[str, Any]) -> Chunks:
-        messages = [(prompt.role, prompt.text) for prompt in prompts]
-        self._traits.route.record_prompts(prompts)
-        try:
-            yield from follow(lambda: self._chat.stream(messages, **options), stop)
-        except (CragError, Stopped):
-            raise
-        except Exception as error:
-            raise self._traits.translate(error) from error
-
-
-class _Ending:
-    """Notes, while a reply passes by, what the provider says about its end. `ModelFault` for too long a prompt."""
-
-    def __init__(self, prompts: Sequence[Prompt], traits: Traits) -> None:
-        self._words = sum(len(prompt.text.split()) for prompt in prompts)
-        self._expected = sum(count_tokens(prompt.text) for prompt in prompts)
-        self._window = traits.window
-        self._marks_end = traits.marks_end
-        self._said: dict[str, Any] = {}
-        self._prompt_tokens: int | None = None
-        self._answer_tokens: int | None = None
-        self.alternatives: dict[str, float] = {}
-        if self._expected * LEAST_SHARE > self._window:
-            raise question_too_long(self._expected, self._window)
-
-    def watch(self, chunks: Iterator[AIMessageChunk]) -> Iterator[str]:
-        for chunk in chunks:
-            self._said |= chunk.response_metadata
-            self.alternatives = self.alternatives or read_alternatives(chunk.response_metadata.get("logprobs"))
-            if counted := chunk.usage_metadata:
-                self._prompt_tokens = counted["input_tokens"] or self._prompt_tokens
-                self._answer_tokens = counted["output_tokens"] or self._answer_tokens
-            yield str(chunk.text)
-
-    def usage(self) -> Usage:
-        return Usage(self._prompt_tokens, self._answer_tokens, self._reason(), self._prompt_cut())
-
-    def _reason(self) -> str | None:
-        said = self._said
-        reason = said.get("done_reason") or said.get("finish_reason") or said.get("stop_reason")
-        if self._marks_end and not said.get("done"):
-            return "incomplete"
-        return "length" if reason in _SAME_AS_LENGTH else reason
-
-    def _prompt_cut(self) -> bool:
-        """Whether the server read nearly its whole window, or fewer tokens than any tokenizer makes of the prompt.
-
-        Each word is a token at least; that says little of Chinese and Korean, where our count does.
+        Raises `ModelFault`, which is *partial* when some text had come, and `Stopped`.
         """
-        seen = self._prompt_tokens
-        if seen is None:
-            return False
-        return seen >= _NEARLY_FULL * self._window or seen < max(self._words, LEAST_SHARE * self._expected)
+        written = False
+        with closing(self._pieces(list(prompts), stop, self._traits.aloud)) as pieces:
+            try:
+                for piece in pieces:
+                    yield piece
+                    written = written or bool(piece.text)
+            except ModelFault as fault:
+                raise broken_in_the_middle(fault) if written else fault from fault.__cause__
 
+    def _pieces(self, prompts: list[Prompt], stop: Stop, options: Mapping[str, Any]) -> Generator[Piece, None, None]:
+        reading = Reading(prompts, self._traits, self._traits.answer_limit)
+        with closing(self._sender.send(prompts, stop, options)) as chunks:
+            yield from reading.pieces(chunks)
 
-def _storable(text: str) -> str:
-    """The text without half surrogates: JSON can hold them, no database can."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+    def _asked_for_one(self, prompts: list[Prompt], stop: Stop, options: Mapping[str, Any]) -> FirstToken:
+        reading = Reading(prompts, self._traits, 1 if options else self._traits.answer_limit)
+        with closing(self._sender.send(prompts, stop, options)) as chunks:
+            *pieces, last = reading.pieces(chunks)
+        return FirstToken("".join(piece.text for piece in pieces), reading.alternatives, last.usage or Usage())

@@ -70,6 +70,12 @@ def broken_off(server: str) -> ModelFault:
     return ModelFault("incomplete", f"{server} broke off its reply.", "Ask again to get a whole answer.", "passing")
 
 
+def broken_in_the_middle(fault: ModelFault) -> ModelFault:
+    """A fault that came when a part of the answer had been written."""
+    remedy = "Continue, or ask again." if fault.fault == "passing" else f"{fault.remedy} Continue goes on from there."
+    return ModelFault(fault.code, f"{fault.message} What had come is kept.", remedy, "partial", model=fault.model)
+
+
 def silent(server: str) -> ModelFault:
     """The server holds the connection but sends nothing for longer than any load takes."""
     return ModelFault("silent", f"{server} has sent nothing for too long.", "Restart the model server, then try again.")

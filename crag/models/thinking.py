@@ -1,31 +1,51 @@
-"""Leaves out what a model thinks aloud before its reply."""
+"""Tells what a model thinks aloud before its reply from the reply."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
+from typing import Literal
 
-_OPEN = "<think>"
-_THOUGHT = re.compile(r"<think>.*?</think>\s*", re.DOTALL)
+_OPEN, _CLOSE = "<think>", "</think>"
 
 
-def without_thinking(texts: Iterable[str]) -> Iterator[str]:
-    """The pieces of a reply without a leading `<think>…</think>`; later mentions of the tag are part of the reply."""
-    held = ""
-    begun = False
-    for text in texts:
-        if begun:
-            yield text
-            continue
-        held = _THOUGHT.sub("", (held + text).lstrip(), count=1) if _may_think(held + text) else held + text
-        begun = bool(held.strip()) and not _may_think(held)
-        if begun:
-            yield held.lstrip()
-    if not begun and not held.lstrip().startswith(_OPEN) and held.strip():
-        yield held.lstrip()
+class ThoughtSplitter:
+    """Takes a reply piece by piece. A leading `<think>…</think>` is a thought; later tags are part of the text.
 
+    White space before the text is left out.
+    """
 
-def _may_think(text: str) -> bool:
-    """Whether `text` begins with the tag, or with as much of it as has come."""
-    start = text.lstrip()
-    return start.startswith(_OPEN) or _OPEN.startswith(start)
+    def __init__(self) -> None:
+        self._held = ""
+        self._reading: Literal["beginning", "thought", "text"] = "beginning"
+
+    def split(self, piece: str) -> tuple[str, str]:
+        """What of this piece, and of what was held back before, is surely text, and what surely thought."""
+        if self._reading == "text":
+            return piece, ""
+        self._held += piece
+        return self._think() if self._reading == "thought" else self._begin()
+
+    def rest(self) -> tuple[str, str]:
+        """What is still held back when nothing more comes, as text and thought."""
+        if self._reading == "thought":
+            return "", self._held
+        return self._held.lstrip() if self._reading == "beginning" else "", ""
+
+    def _begin(self) -> tuple[str, str]:
+        start = self._held.lstrip()
+        if start.startswith(_OPEN):
+            self._reading, self._held = "thought", start.removeprefix(_OPEN)
+            return self._think()
+        if _OPEN.startswith(start):
+            return "", ""
+        self._reading = "text"
+        return start, ""
+
+    def _think(self) -> tuple[str, str]:
+        thought, closed, after = self._held.partition(_CLOSE)
+        if closed:
+            self._reading, self._held = "beginning", after
+            text, more = self._begin()
+            return text, thought + more
+        kept = next((n for n in range(len(_CLOSE) - 1, 0, -1) if thought.endswith(_CLOSE[:n])), 0)
+        self._held = thought[len(thought) - kept :]
+        return "", thought[: len(thought) - kept]

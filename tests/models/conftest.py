@@ -27,3 +27,9 @@ def no_weights(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A home folder without Nomic's weights; returns where they would be."""
     monkeypatch.setenv("HOME", str(tmp_path))
     return tmp_path / ".cache" / "gpt4all" / "nomic-embed-text-v1.5.f16.gguf"
+
+
+@pytest.fixture(autouse=True)
+def brief_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between attempts, which are otherwise some seconds."""
+    monkeypatch.setattr("crag.models.sending.FIRST_HALF_PAUSE", 0.01)

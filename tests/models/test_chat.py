@@ -207,7 +207,7 @@ def test_a_reply_that_breaks_keeps_its_beginning(
     [
         (500, "model requires more system memory (9.1 GiB) than is available (4.2 GiB)", "out_of_memory", 1),
         (500, "llama runner process has terminated", "server_error", 3),
-        (503, "server busy, please try again.  maximum pending requests exceeded", "busy", 3),
+        (503, "server busy, please try again.  maximum pending requests exceeded", "busy", 6),
         (404, "model 'llama3.1:8b' not found", "model_missing", 1),
         (400, "does not support thinking", "refused", 1),
     ],
@@ -216,7 +216,7 @@ def test_error_statuses_are_told_and_only_passing_ones_tried_again(
     ollama: ScriptedOllama, settings: Settings, status: int, error: str, code: str, times: int
 ) -> None:
     model = open_chat_model("ollama:llama3.1:8b", settings)
-    ollama.fail_next(3, status, error)
+    ollama.fail_next(6, status, error)
     with pytest.raises(ModelFault) as fault:
         model.complete(ASK, Stop())
     assert fault.value.code == code
@@ -224,10 +224,10 @@ def test_error_statuses_are_told_and_only_passing_ones_tried_again(
     assert len(ollama.chats) == times
 
 
-def test_busy_twice_and_then_fine(ollama: ScriptedOllama, settings: Settings) -> None:
-    ollama.fail_next(2, 503)
+def test_busy_three_times_and_then_fine(ollama: ScriptedOllama, settings: Settings) -> None:
+    ollama.fail_next(3, 503)
     assert open_chat_model("ollama:llama3.1:8b", settings).complete(ASK, Stop()).text == ASK[1].text
-    assert len(ollama.chats) == 3
+    assert len(ollama.chats) == 4
 
 
 def test_stop_is_heard_between_attempts(ollama: ScriptedOllama, settings: Settings) -> None:

@@ -91,7 +91,7 @@ def test_stop_is_heard_while_the_provider_is_silent(monkeypatch: pytest.MonkeyPa
     [
         (refused(401), "key_missing", 1),
         (refused(404), "model_missing", 1),
-        (refused(429), "busy", 3),
+        (refused(429), "busy", 6),
         (refused(500), "server_error", 3),
         (httpx.ConnectError("no route to api.example.com"), "unreachable", 3),
         (RuntimeError("sk-secret"), "model_failed", 1),

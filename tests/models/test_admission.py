@@ -1,0 +1,171 @@
+"""The line for a model: so many requests at once, one run after another, and everybody sees where they stand."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import pytest
+
+from crag.errors import Stopped
+from crag.models.chat import open_chat_model
+from crag.options import Tuning
+from crag.protocols import ChatModel, Prompt
+from crag.settings import Settings
+from crag.stopping import Stop
+from crag.waiting import Wait, waits
+from tests.doubles.ollama import Say, ScriptedOllama
+from tests.waiting import wait_until
+
+NAME = "ollama:llama3.1:8b"
+
+
+@pytest.fixture
+def pool() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(20) as threads:
+        yield threads
+
+
+@pytest.fixture
+def gate(ollama: ScriptedOllama) -> threading.Event:
+    """Until it is set the server, which would take any number at once, answers nobody."""
+    gate = threading.Event()
+
+    def reply(asked: object) -> Say:
+        gate.wait(20)
+        return Say("Paris.")
+
+    ollama.script, ollama._free = reply, threading.Semaphore(100)
+    return gate
+
+
+def opened(settings: Settings, parallelism: int) -> ChatModel:
+    """Opened anew each time, as it is every few seconds: the line outlasts that."""
+    return open_chat_model(NAME, settings, tuning=Tuning(parallelism=parallelism))
+
+
+def ask(pool: ThreadPoolExecutor, model: ChatModel, stop: Stop, about: str) -> Future[str]:
+    return pool.submit(lambda: model.complete([Prompt("user", about)], stop).text)
+
+
+def queued(stop: Stop) -> list[int]:
+    return [wait.place for wait in waits(stop) if wait.kind == "queued"]
+
+
+def test_no_more_are_sent_than_the_server_works_on(
+    ollama: ScriptedOllama, settings: Settings, pool: ThreadPoolExecutor, gate: threading.Event
+) -> None:
+    stops = [Stop() for _ in range(5)]
+    asked = [ask(pool, opened(settings, 2), stop, f"question {n}") for n, stop in enumerate(stops)]
+    wait_until(lambda: len(ollama.chats) == 2 and sum(bool(queued(stop)) for stop in stops) == 3)
+    gate.set()
+    assert [reply.result(10) for reply in asked] == ["Paris."] * 5
+    assert ollama.most_at_once == 2
+
+
+def test_places_are_counted_in_runs_and_move_up(
+    ollama: ScriptedOllama, settings: Settings, pool: ThreadPoolExecutor
+) -> None:
+    turns = {f"run {n}": threading.Event() for n in range(3)}
+
+    def reply(asked: object) -> Say:
+        assert turns[ollama.chats[-1].prompt].wait(20)
+        return Say("Paris.")
+
+    ollama.script = reply
+    model, stops = opened(settings, 1), [Stop() for _ in range(3)]
+    asked = []
+    for n, stop in enumerate(stops):
+        asked.append(ask(pool, model, stop, f"run {n}"))
+        wait_until(lambda stop=stop, n=n: [w.kind for w in waits(stop)] == ["queued" if n else "answering"])  # type: ignore[misc]
+    extra = ask(pool, model, stops[1], "run 1")  # another of a run that waits already: nobody moves
+    wait_until(lambda: len(waits(stops[1])) == 2)
+    assert (queued(stops[0]), queued(stops[1]), queued(stops[2])) == ([], [1, 1], [2])
+    told = waits(stops[2])[0]
+    assert (told.kind, told.model) == ("queued", NAME)
+    turns["run 0"].set()
+    wait_until(lambda: queued(stops[2]) == [1])
+    assert queued(stops[1]) == [2]  # its second request stands behind the run that has had none
+    for turn in turns.values():
+        turn.set()
+    assert [reply.result(10) for reply in [*asked, extra]] == ["Paris."] * 4
+    assert [chat.prompt for chat in ollama.chats] == ["run 0", "run 1", "run 2", "run 1"]
+
+
+def test_a_run_of_many_requests_starves_nobody(
+    ollama: ScriptedOllama, settings: Settings, pool: ThreadPoolExecutor
+) -> None:
+    ollama.script = lambda asked: Say("Paris.", first_token_after=0.05)
+    model, many, one = opened(settings, 1), Stop(), Stop()
+    crowd = [ask(pool, model, many, f"many {n}") for n in range(10)]
+    wait_until(lambda: len(ollama.chats) == 1)
+    assert ask(pool, model, one, "one").result(10) == "Paris."
+    assert [chat.prompt for chat in ollama.chats].index("one") <= 3
+    assert [reply.result(10) for reply in crowd] == ["Paris."] * 10
+
+
+def test_a_stop_leaves_the_line_at_once(
+    ollama: ScriptedOllama, settings: Settings, pool: ThreadPoolExecutor, gate: threading.Event
+) -> None:
+    model, first, second, third = opened(settings, 1), Stop(), Stop(), Stop()
+    asked = ask(pool, model, first, "first")
+    wait_until(lambda: ollama.chats)
+    leaving = ask(pool, model, second, "second")
+    wait_until(lambda: queued(second) == [1])
+    last = ask(pool, model, third, "third")
+    wait_until(lambda: queued(third) == [2])
+    second.request()
+    with pytest.raises(Stopped):
+        leaving.result(5)
+    assert not waits(second)
+    assert queued(third) == [1]
+    gate.set()
+    assert (asked.result(10), last.result(10)) == ("Paris.", "Paris.")
+    assert [chat.prompt for chat in ollama.chats] == ["first", "third"]
+
+
+def test_an_abandoned_stream_makes_room(ollama: ScriptedOllama, settings: Settings) -> None:
+    ollama.script = lambda asked: Say("word " * 100, per_token=0.02, end="hang")
+    model = opened(settings, 1)
+    for _ in range(3):
+        stream = model.stream([Prompt("user", "Go on.")], Stop())
+        assert next(stream).text
+        stream.close()  # type: ignore[attr-defined]
+
+
+def test_who_waits_only_for_itself_is_not_in_line(
+    ollama: ScriptedOllama, settings: Settings, pool: ThreadPoolExecutor, gate: threading.Event
+) -> None:
+    model, stop = opened(settings, 1), Stop()
+    asked = [ask(pool, model, stop, f"{n}") for n in range(3)]
+    wait_until(lambda: ollama.chats)
+    assert [wait.kind for wait in waits(stop)] == ["answering"]
+    gate.set()
+    assert [reply.result(10) for reply in asked] == ["Paris."] * 3
+
+
+def test_the_wait_for_the_first_piece_is_told_and_over_with_it(ollama: ScriptedOllama, settings: Settings) -> None:
+    ollama.script = lambda asked: Say("Paris is", first_token_after=0.3, end="hang")
+    stop, told = Stop(), list[list[Wait]]()
+    stream = opened(settings, 0).stream([Prompt("user", "Capital?")], stop)
+    watcher = threading.Thread(target=lambda: (wait_until(lambda: waits(stop)), told.append(waits(stop))))
+    watcher.start()
+    assert next(stream).text == "Paris"
+    watcher.join()
+    assert [wait.kind for wait in told[0]] == ["answering"]
+    assert waits(stop) == []
+    stream.close()  # type: ignore[attr-defined]
+
+
+def test_attempts_are_told(
+    ollama: ScriptedOllama, settings: Settings, pool: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("crag.models.sending.FIRST_HALF_PAUSE", 0.2)
+    ollama.fail_next(2, 503)
+    stop, attempts = Stop(), set[int]()
+    reply = ask(pool, opened(settings, 0), stop, "Capital?")
+    while not reply.done():
+        attempts |= {wait.attempt for wait in waits(stop) if wait.kind == "retrying"}
+    assert attempts == {2, 3}
+    assert reply.result() == "Capital?"
