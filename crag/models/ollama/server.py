@@ -49,7 +49,9 @@ class OllamaServer:
         """All models, newest first; each is asked about once, until it changes. Raises `ModelFault`."""
         installed = installed_models(self._settings)
         facts, loaded = self._known(installed), self._loaded()
-        return [self._report(model, known, loaded.get(model.name)) for model, known in zip(installed, facts, strict=True)]
+        return [
+            self._report(model, known, loaded.get(model.name)) for model, known in zip(installed, facts, strict=True)
+        ]
 
     def loaded(self, name: str) -> Loaded | None:
         """How the model is in memory, if it is. Raises `ModelFault`."""

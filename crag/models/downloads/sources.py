@@ -1,0 +1,23 @@
+"""What fetches what: Nomic's weights by this process, a model of Ollama by its server."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from crag.errors import BadRequest
+from crag.ledger import Ledger
+from crag.models.downloads.values import Fetch
+from crag.settings import Settings
+
+
+def choose_fetch(settings: Settings, ledger: Ledger, name: str) -> Fetch:
+    """For `nomic` or `ollama:NAME`. Raises `BadRequest` for any other name."""
+    from crag.models.nomic_weights import NOMIC, fetch_nomic
+    from crag.models.ollama.pulling import pull
+
+    provider, _, model = name.partition(":")
+    if name == NOMIC:
+        return partial(fetch_nomic, settings, ledger)
+    if provider == "ollama" and model.strip():
+        return partial(pull, model.strip(), settings, ledger)
+    raise BadRequest(f"“{name}” is nothing that can be downloaded.", "Write nomic, or ollama:NAME.")

@@ -1,0 +1,89 @@
+"""One download at work: a thread that fetches, and one that writes down how far it is and hears who cancels."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+
+from crag.errors import CragError, HomeFault, Stopped
+from crag.models.downloads.pace import Pace
+from crag.models.downloads.rows import NOT_FINISHED, DownloadRows
+from crag.models.downloads.values import Download, Fetch
+from crag.stopping import Stop
+from crag.types import Progress
+
+_LOOK_SECONDS = 0.25
+_LOOKS_PER_WRITE = 4
+_UNFORESEEN = "Something went wrong inside the application. Try again."
+
+
+class Work:
+    """Fetches until the end, a fault or a stop."""
+
+    def __init__(self, begun: Download, fetch: Fetch, rows: DownloadRows, on_done: Callable[[str], None]) -> None:
+        self.stop = Stop()
+        self._fetch = fetch
+        self._rows = rows
+        self._on_done = on_done
+        self._lock = threading.Lock()
+        self._now = begun
+        self._pace = Pace()
+        self._ended = threading.Event()
+        self._running = threading.Thread(target=self._run, name=f"download-{begun.name}", daemon=True)
+        self._kept = threading.Thread(target=self._keep, name=f"download-kept-{begun.name}", daemon=True)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it has neither ended nor was asked to."""
+        return not self._ended.is_set()
+
+    def start(self) -> None:
+        """Begins to fetch."""
+        self._running.start()
+        self._kept.start()
+
+    def join(self, seconds: float) -> None:
+        """Waits until it has ended and that is written down, but no longer than so many seconds."""
+        self._running.join(seconds)
+
+    def now(self) -> Download:
+        """How far it is."""
+        with self._lock:
+            return replace(self._now, rate=self._pace.rate())
+
+    def _report(self, progress: Progress) -> None:
+        with self._lock:
+            self._pace.note(progress.done)
+            self._now = replace(self._now, stage=progress.stage, done=progress.done, total=progress.total)
+
+    def _run(self) -> None:
+        ended = self._outcome()
+        with suppress(HomeFault):  # it is found unfinished when this process is gone, and can be gone on with
+            self._rows.keep(replace(ended, rate=0.0))
+        self._ended.set()
+
+    def _outcome(self) -> Download:
+        try:
+            self._fetch(self._report, self.stop)
+            self._on_done(self._now.name)
+        except Stopped:
+            return replace(self._now, state="cancelled", stage=NOT_FINISHED)
+        except CragError as error:
+            return replace(self._now, state="failed", fault=str(error))
+        except Exception:
+            logging.getLogger(__name__).exception("A download failed in a way nobody foresaw")
+            return replace(self._now, state="failed", fault=_UNFORESEEN)
+        return replace(self._now, state="done", done=max(self._now.done, self._now.total))
+
+    def _keep(self) -> None:
+        looks = 0
+        while not self._ended.wait(_LOOK_SECONDS):
+            looks += 1
+            with suppress(HomeFault):  # the next look may find the disk well again
+                if self._rows.is_cancelled(self._now.name):
+                    self.stop.request()
+                elif looks % _LOOKS_PER_WRITE == 0:
+                    self._rows.keep(self.now())
