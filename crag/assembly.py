@@ -30,6 +30,9 @@ from crag.models.choice import (
     embedder_label,
 )
 from crag.models.deferred import DeferredEmbedder
+from crag.models.downloads import Downloads
+from crag.models.downloads.sources import choose_fetch
+from crag.models.ollama.server import OllamaServer
 from crag.models.tokens import count_passage_tokens, passage_counter_name
 from crag.options import RunOptions, Thresholds
 from crag.preferences import Preferences
@@ -83,6 +86,9 @@ class Application:
         self.engines = Engines(
             settings, self.library, self._builtin_embedder, self.ledger, self.preferences.may_send_to
         )
+        self.ollama = OllamaServer(settings)
+        choose = partial(choose_fetch, settings, self.ledger)
+        self.downloads = Downloads(self.database, choose, lambda _: self.forget_choice())
         self.search_quota = SearchQuota(settings.tavily_api_key, settings.tavily_url, self.ledger)
         self.runs = RunService(self.database, self._equip)
         self.calibration = Calibrator(self.database, self._equip, self._question_model, self.runs)
@@ -96,6 +102,11 @@ class Application:
             if self._choice is None or time.monotonic() - self._choice[0] > _REMEMBERED_SECONDS:
                 self._choice = (time.monotonic(), choose_chat_model(self.settings))
             return self._choice[1]
+
+    def forget_choice(self) -> None:
+        """Something about the models has changed: what answers under `auto` is looked up anew."""
+        with self._choice_lock:
+            self._choice = None
 
     def models(self) -> list[ModelChoice]:
         """Every model that can be chosen now."""
@@ -166,6 +177,8 @@ class Application:
 
     def close(self) -> None:
         """Stops what runs and closes what is open."""
+        self.downloads.close()
+        self.ollama.close()
         self.measuring.close()
         self.runs.close()
         self.jobs.close()
