@@ -160,9 +160,11 @@ def added_text(result: AddResult) -> str:
 
 
 def check_text(check: Check) -> str:
-    """One line of the set-up checklist."""
+    """One line of the set-up checklist, and under it what mends it, with the commands to copy."""
     sign = {"ok": "✓", "warn": "○", "fail": "✗"}[check.status]
-    return f"{sign} {check.name}: {check.detail}" + (f"\n  {check.fix}" if check.fix else "")
+    commands = [line for line in check.action.commands.splitlines() if line not in check.fix] if check.action else []
+    lines = [f"{sign} {check.name}: {check.detail}", f"  {check.fix}" if check.fix else ""]
+    return "\n".join([line for line in lines if line] + [f"      {command}" for command in commands])
 
 
 def _place(title: str, page: int | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 
 from crag import reports
 from crag.assembly import Application
@@ -18,10 +19,9 @@ def register(command: AddCommand) -> None:
 def doctor(application: Application, options: argparse.Namespace) -> int:
     """Says what is set up, what is not, and what mends it."""
     checks = application.diagnose()
-    document = {
-        "checks": [
-            {"name": check.name, "status": check.status, "detail": check.detail, "fix": check.fix} for check in checks
-        ]
-    }
-    finish(options.json, document, "\n".join(reports.check_text(check) for check in checks))
+    finish(
+        options.json,
+        {"checks": [asdict(check) for check in checks]},
+        "\n".join(reports.check_text(check) for check in checks),
+    )
     return FAILED if any(check.status == "fail" for check in checks) else OK

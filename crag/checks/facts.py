@@ -1,0 +1,62 @@
+"""What the checks judge, looked up once for all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from crag.errors import ModelFault
+from crag.models.choice import ModelChoice, destination
+from crag.models.ollama.administration import PROBE_SECONDS, InstalledModel, installed_models, ollama_version
+from crag.options import RunOptions
+from crag.settings import Settings
+from crag.websearch import Quota
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """The Ollama server as it answers now; without a version it does not, and `fault` says so in words."""
+
+    version: str = ""
+    installed: tuple[InstalledModel, ...] = ()
+    fault: str = ""
+
+    def find(self, model: str) -> InstalledModel | None:
+        """The installed model of this name, where a missing tag means `latest`."""
+        return next((found for found in self.installed if found.name in (model, f"{model}:latest")), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """How things stand. `model` and `embedder` are what answers and embeds when nothing is named.
+
+    `options` hold for the next question. `llama` is the Llama 3 to get, by its name in Ollama, and its size in bytes.
+    `movable` passages were embedded by something else than Nomic, whose weights are here.
+    """
+
+    settings: Settings
+    options: RunOptions
+    model: ModelChoice
+    embedder: ModelChoice
+    searches: Quota
+    server: Server
+    llama: tuple[str, int]
+    movable: int = 0
+
+    @property
+    def server_is_here(self) -> bool:
+        """Whether Ollama runs, or is to run, on this machine."""
+        return not destination("ollama:", self.settings)
+
+    @property
+    def answering(self) -> str:
+        """The name of what answers the next question."""
+        return self.model.name if self.options.model == "auto" else self.options.model
+
+
+def look_at_server(settings: Settings) -> Server:
+    """Asks the server, and waits for half a second at most."""
+    try:
+        installed = tuple(installed_models(settings, PROBE_SECONDS))
+    except ModelFault as fault:
+        return Server(fault=fault.message)
+    return Server(ollama_version(settings) or "of an unknown version", installed)

@@ -1,0 +1,69 @@
+"""The checks of this machine: the program that reads scans, and room on the disks."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from crag.amounts import size
+from crag.checks import commands
+from crag.checks.facts import Facts
+from crag.models.nomic_weights import nomic_present, weights_path
+from crag.types import Check, CheckAction
+
+_LOW_BYTES = 2_000_000_000  # for documents, and beside a model that is fetched
+_NOMIC_BYTES = 274_000_000
+_SECONDS = 5.0
+_NO_LANGUAGES = ("osd", "equ")  # how a page is turned, and formulas
+_SERVICE_MODELS = Path("/usr/share/ollama/.ollama/models")  # of the service that Ollama's script for Linux sets up
+
+
+def ocr_check() -> Check:
+    """Whether Tesseract is there to read scans, and for which languages."""
+    program = shutil.which("tesseract")
+    languages = _languages(program) if program else []
+    if languages:
+        return Check("Scans", "ok", f"Tesseract reads {', '.join(languages)}")
+    detail = "Tesseract has no language" if program else "no Tesseract: pictures of text are not read"
+    action = CheckAction("command", "How to install", commands=commands.install_tesseract())
+    return Check("Scans", "warn", detail, "Install Tesseract, then add the scans again.", action)
+
+
+def disk_check(facts: Facts) -> Check:
+    """Whether there is room for documents in the home, and for the models that are still to be fetched."""
+    home = _free(facts.settings.home)
+    lacking = [f"{size(home)} free for your documents"] if home < _LOW_BYTES else []
+    for where, needed in _to_fetch(facts):
+        if (free := _free(where)) < needed + _LOW_BYTES:
+            lacking.append(f"{size(free)} free where models lie, {size(needed)} to be fetched")
+    if lacking:
+        return Check("Disk", "warn", "; ".join(lacking), "Free some space.")
+    return Check("Disk", "ok", f"{size(home)} free")
+
+
+def _to_fetch(facts: Facts) -> list[tuple[Path, int]]:
+    """Folders, and the bytes that the checklist offers to fetch into them."""
+    wanted = [] if nomic_present() else [(weights_path(), _NOMIC_BYTES)]
+    has_model = any(not model.only_embeds for model in facts.server.installed)
+    if facts.server_is_here and not has_model:
+        own = Path(os.environ.get("OLLAMA_MODELS") or Path.home() / ".ollama" / "models")
+        wanted.append((_SERVICE_MODELS if _SERVICE_MODELS.is_dir() else own, facts.llama[1]))
+    return wanted
+
+
+def _free(folder: Path) -> int:
+    """Free bytes on the disk of a folder, or of the nearest above it that is there."""
+    there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    return shutil.disk_usage(there).free
+
+
+def _languages(program: str) -> list[str]:
+    try:
+        told = subprocess.run(  # noqa: S603 — the program that was found, no shell
+            [program, "--list-langs"], capture_output=True, text=True, timeout=_SECONDS, check=True
+        )
+    except (OSError, subprocess.SubprocessError, ValueError):
+        return []
+    return [name for name in told.stdout.splitlines()[1:] if name not in _NO_LANGUAGES]

@@ -1,0 +1,119 @@
+"""The checks of language models: whether Ollama is there and new enough, and each model that a role is given."""
+
+from __future__ import annotations
+
+import re
+
+import psutil
+
+from crag.amounts import size
+from crag.checks import commands
+from crag.checks.facts import Facts
+from crag.models.choice import model_label
+from crag.models.faults import host_label
+from crag.types import Check, CheckAction
+
+LLAMA = "Llama 3 on Ollama"
+_PREFIX = "ollama:"
+_AUTO = ("", "auto", "builtin")
+# Before these, Ollama takes no JSON schema and tells no log-probabilities (its release notes).
+_SCHEMAS, _PROBABILITIES = (0, 5), (0, 12, 11)
+_MEMORY_SHARE = 0.9  # of all there is; what is larger is read from the disk again for each token
+
+
+def llama_check(facts: Facts) -> Check:
+    """Whether a Llama 3 answers, or what is missing first: the server, or a model in it."""
+    server = facts.server
+    if not server.version:
+        return _no_server(facts)
+    if any(model.name.startswith("llama3") and not model.cloud for model in server.installed):
+        best = facts.model.label if facts.model.name.startswith("ollama:llama3") else "Llama 3"
+        return Check(LLAMA, "ok", f"{best} on Ollama {server.version} at {host_label(facts.settings)}")
+    others = sum(not model.only_embeds for model in server.installed)
+    has = f"no Llama 3, {others} other{'s' * (others > 1)}" if others else "no model to chat with yet"
+    action = get_model(*facts.llama)
+    return Check(LLAMA, "warn", f"Ollama {server.version} is there, {has}", how_to_get(action), action)
+
+
+def get_model(name: str, amount: int = 0) -> CheckAction:
+    """Has Ollama fetch a model by its name there, of so many bytes (0: not known)."""
+    known = f" · {size(amount)}" if amount else ""
+    label = f"Get {model_label(_PREFIX + name)}{known}"
+    return CheckAction("download", label, _PREFIX + name, f"ollama pull {name}")
+
+
+def how_to_get(action: CheckAction) -> str:
+    """In words, what a *download* does and what does the same by hand."""
+    return f"Get it in the application, or with `{action.commands}`."
+
+
+def version_check(facts: Facts) -> list[Check]:
+    """Whether the server is new enough for how passages are graded; nothing where its version cannot be read."""
+    found = re.match(r"\d+(\.\d+)+", facts.server.version)
+    version = tuple(int(part) for part in found.group().split(".")) if found else ()
+    if not any(version):  # 0.0.0 is what those who build it themselves have
+        return []
+    if version >= _PROBABILITIES:
+        return [Check("Ollama's version", "ok", facts.server.version)]
+    missing = "tells no probabilities, so that grades are a plain yes or no (0.12.11 does)"
+    if version < _SCHEMAS:
+        missing = "cannot be held to a form of reply, so that grades may be unreadable (0.5 can)"
+    action = CheckAction("command", "How to update", commands=commands.update_ollama())
+    return [Check("Ollama's version", "warn", f"{facts.server.version} {missing}", "Update Ollama.", action)]
+
+
+def chosen_checks(facts: Facts) -> list[Check]:
+    """Whether the models are there that the settings name for a role; where Ollama is not, that cannot be told."""
+    options = facts.options
+    named = {"Answering": options.model, "Grading": options.grader_model, "Rewriting": options.rewriter_model}
+    checks = (_chosen(facts, f"{role} model", name) for role, name in named.items() if name not in _AUTO)
+    return [check for check in checks if check]
+
+
+def memory_check(facts: Facts) -> list[Check]:
+    """Whether the model that answers fits the memory of this machine, where that is what it runs on."""
+    model = facts.server.find(facts.answering.removeprefix(_PREFIX))
+    if model is None or model.cloud or not facts.server_is_here:
+        return []
+    label, memory = model_label(facts.answering), psutil.virtual_memory().total
+    detail = f"{label} takes {size(model.size)}, this machine has {size(memory)}"
+    if model.size < _MEMORY_SHARE * memory:
+        return [Check("Memory", "ok", detail)]
+    fix = "Choose a smaller model: this one is read from the disk again and again, and very slow, or does not load."
+    return [Check("Memory", "warn", detail, fix, _smaller(facts))]
+
+
+def _no_server(facts: Facts) -> Check:
+    where = host_label(facts.settings)
+    detail = facts.server.fault.rstrip(".") if "act like" in facts.server.fault else f"not reachable at {where}"
+    if not facts.server_is_here:
+        fix = f"Start Ollama at {where}, or name another address as OLLAMA_HOST in the file `.env` and start again."
+        action = CheckAction("key", "How to reach it", commands="OLLAMA_HOST=http://127.0.0.1:11434")
+    elif start := commands.start_ollama():
+        fix = "Start Ollama, which is installed."
+        action = CheckAction("command", "How to start", commands=start)
+    else:
+        fix = f"Install Ollama, then get a model: in the application, or with `ollama pull {facts.llama[0]}`."
+        action = CheckAction("command", "How to install", commands=commands.install_ollama())
+    return Check(LLAMA, "warn", detail, fix, action)
+
+
+def _chosen(facts: Facts, role: str, name: str) -> Check | None:
+    if not name.startswith(_PREFIX):
+        return None
+    model = name.removeprefix(_PREFIX)
+    label = model_label(name)
+    if not facts.server.version:
+        return None
+    action = get_model(model)
+    if facts.server.find(model):
+        return Check(role, "ok", f"{label} is there")
+    return Check(role, "fail", f"Ollama has no model called {model}", how_to_get(action), action)
+
+
+def _smaller(facts: Facts) -> CheckAction:
+    """Where the model for this machine is there already, choosing it; else getting it."""
+    name, amount = facts.llama
+    if facts.server.find(name):
+        return CheckAction("open", "Choose another", "settings")
+    return get_model(name, amount)

@@ -1,0 +1,58 @@
+"""The checks of the start page: four lines that always stand there, and others for what is not as it should be."""
+
+from __future__ import annotations
+
+from crag.checks.embeddings import embedder_check, nomic_check
+from crag.checks.facts import Facts
+from crag.checks.machine import disk_check, ocr_check
+from crag.checks.models import chosen_checks, llama_check, memory_check, version_check
+from crag.types import Check, CheckAction
+
+FIRST = ("Built-in engine", "Llama 3 on Ollama", "Nomic embeddings", "Web search")
+
+
+def setup_checks(facts: Facts) -> list[Check]:
+    """All of them, those that always stand on the start page (`FIRST`) before the others."""
+    return [
+        _builtin(facts),
+        llama_check(facts),
+        nomic_check(facts),
+        _web(facts),
+        *version_check(facts),
+        *chosen_checks(facts),
+        *memory_check(facts),
+        *embedder_check(facts),
+        ocr_check(),
+        disk_check(facts),
+    ]
+
+
+def unknown_checks() -> list[Check]:
+    """What stands there before anything has been looked up."""
+    return [Check(name, "warn", "looking for it …") for name in FIRST]
+
+
+def shown_checks(checks: list[Check]) -> list[Check]:
+    """Those that a page shows: the first four, and what is not as it should be."""
+    return [check for check in checks if check.name in FIRST or check.status != "ok"]
+
+
+def _builtin(facts: Facts) -> Check:
+    used = "in use: answers" if facts.answering == "builtin" else "ready: answers"
+    return Check("Built-in engine", "ok", f"{used} by quoting your documents; needs nothing else")
+
+
+def _web(facts: Facts) -> Check:
+    if facts.settings.tavily_api_key:
+        searches = facts.searches
+        limit = f" of {searches.limit:,}" if searches.limit else ""
+        used = f"{searches.used:,}{limit} searches used this month"
+        return Check("Web search", "ok", f"Tavily key present; searched only when you allow it; {used}")
+    return Check(
+        "Web search",
+        "warn",
+        "no Tavily key, so nothing is ever sent",
+        "Get a key at app.tavily.com, put it into the file `.env` of the project folder as TAVILY_API_KEY, and start "
+        "again.",
+        CheckAction("key", "Add a key", commands="TAVILY_API_KEY=tvly-YOUR-KEY"),
+    )
