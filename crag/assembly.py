@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from crag.calibration import Calibrator, Measuring
-from crag.checks import answering_check, library_checks, setup_checks
+from crag.checks import Facts, answering_check, library_checks, look_at_server, setup_checks
 from crag.conversations import Conversations
 from crag.database import Database
 from crag.engines import BUILTIN, Engines
@@ -133,12 +133,28 @@ class Application:
 
     def checks(self) -> list[Check]:
         """The set-up checklist, each line with what mends it."""
-        return setup_checks(self.settings, self.model_choice(), self.embedder_choice(), self.search_quota.now())
+        space = self.library.spaces.answering.active().space
+        is_elsewhere = space is not None and space.name != "nomic"
+        return setup_checks(
+            Facts(
+                settings=self.settings,
+                options=self.preferences.options(),
+                model=self.model_choice(),
+                embedder=self.embedder_choice(),
+                searches=self.search_quota.now(),
+                server=look_at_server(self.settings),
+                llama=self.ollama.recommended(),
+                movable=self.library.counts()[1] if is_elsewhere else 0,
+            )
+        )
 
     def diagnose(self) -> list[Check]:
         """The set-up checklist, whether what is to answer can, and the state of the library."""
-        answering = answering_check(self.model_choice(), lambda choice: self.engines.open(choice.name, RunOptions()))
-        return [*self.checks(), answering, *library_checks(self.library, self.settings)]
+        options = self.preferences.options()
+        answering = self.answering(options)
+        reason = self.model_choice().reason if options.model == "auto" else "Chosen in the settings."
+        tried = answering_check(answering, reason, lambda: self.engines.open(answering, options))
+        return [*self.checks(), tried, *library_checks(self.library)]
 
     def warm_up(self) -> None:
         """Opens what the first question needs, then follows what is wanted of the spaces in the background."""
