@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,6 +14,7 @@ _LOOKS = 4  # how often each stretch is looked at while it passes by
 _EQUAL_TOKENS = 30
 # A piece is one token at least, and a token of prose far less than 16 characters.
 _BEYOND, _PIECES_MORE, _TOKEN_CHARACTERS = 1.25, 16, 16
+_SENTENCE_END = re.compile(r"[.!?](?=\s)|[。！？\n]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +88,15 @@ def smallest_unit(text: str) -> int:
 
 
 def _repeated(text: str, unit: int) -> int:
-    """How many characters at the end of `text` follow the first instance of its unit."""
+    """How many characters at the end of `text` follow the first instance of its unit, and the sentence that ends it.
+
+    What stands before the first instance may end like the unit does, so that the first seems to begin too early.
+    """
     count = 0
     while count + unit < len(text) and text[-1 - count] == text[-1 - count - unit]:
         count += 1
-    return count
+    kept = text[: len(text) - count]
+    if _SENTENCE_END.match(f"{kept.rstrip(' ')[-1:]} "):
+        return count
+    end = _SENTENCE_END.search(text, len(kept), len(kept) + unit)
+    return count - (end.end() - len(kept)) if end else count
