@@ -5,18 +5,21 @@ from __future__ import annotations
 import importlib
 import threading
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from crag.errors import CragError
+from crag.latest import Latest
 
 if TYPE_CHECKING:
     from crag.assembly import Application
     from crag.models.choice import ModelChoice
     from crag.types import Check
 
-_LOOK_AGAIN_SECONDS = 5.0
+_LOOK_AGAIN_SECONDS = 2.0  # less than what pages wait between two drawings
+_PATIENCE_SECONDS = 0.25
 _FIRST_PAGE = ("PIL.PngImagePlugin", "numpy", "pages.chat.start", "pages.chat.live")  # Streamlit's icon needs two
 
 
@@ -36,7 +39,7 @@ def application() -> Application:
 def open_early() -> None:
     """Open the application before a page asks for it; a home that cannot be used is told by the page."""
     with suppress(CragError):
-        application().checks()
+        _seen()
     for module in _FIRST_PAGE:
         importlib.import_module(module)
 
@@ -48,16 +51,66 @@ def close() -> None:
     application.clear()
 
 
-@st.cache_resource(show_spinner=False, ttl=_LOOK_AGAIN_SECONDS)
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What was seen when it was last looked: what answers on auto, what can be chosen, and the set-up checklist."""
+
+    choice: ModelChoice
+    models: list[ModelChoice]
+    checks: list[Check]
+
+
+def model_choice() -> ModelChoice:
+    """What answers when nothing is named; the built-in engine before it is known."""
+    seen = _seen()
+    return seen.choice if seen else _builtin()
+
+
 def models() -> list[ModelChoice]:
-    """Every model that can be chosen now; a model server is asked every few seconds at most."""
-    return application().models()
+    """Every model that can be chosen now."""
+    seen = _seen()
+    return seen.models if seen else [_builtin()]
 
 
-@st.cache_resource(show_spinner=False, ttl=_LOOK_AGAIN_SECONDS)
 def checks() -> list[Check]:
-    """The set-up checklist, looked at anew every few seconds at most."""
-    return application().checks()
+    """The set-up checklist."""
+    from crag.checks.setup import unknown_checks
+
+    seen = _seen()
+    return seen.checks if seen else unknown_checks()
+
+
+def is_known() -> bool:
+    """Whether it has been looked yet."""
+    return _seen() is not None
+
+
+def look_again() -> None:
+    """Something has changed: it is looked before anything is drawn again."""
+    application().forget_choice()
+    _latest().forget()
+
+
+def _seen() -> Seen | None:
+    """As it was a few seconds ago; a model server that does not answer soon is not waited for."""
+    return _latest().now(_PATIENCE_SECONDS)
+
+
+@st.cache_resource(show_spinner=False)
+def _latest() -> Latest[Seen]:
+    return Latest(_look, _LOOK_AGAIN_SECONDS)
+
+
+def _look() -> Seen:
+    app = application()
+    app.forget_choice()
+    return Seen(app.model_choice(), app.models(), app.checks())
+
+
+def _builtin() -> ModelChoice:
+    from crag.models.choice import BUILTIN_LABEL, ModelChoice
+
+    return ModelChoice("builtin", BUILTIN_LABEL)
 
 
 @st.cache_resource(show_spinner=False)

@@ -1,67 +1,101 @@
-"""What is set up and what is not: one row each, with the one thing that mends it."""
+"""What is set up and what is not: one row each, with the one thing that mends it, looked at again all the time."""
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 import streamlit as st
 
+from crag.checks.models import LLAMA as LLAMA
+from crag.checks.setup import shown_checks
 from crag.types import Check
-from pages.parts import markdown, words
-from pages.parts.resources import checks
+from pages.parts import downloads, markdown, mending, words
+from pages.parts.mending import draw_dialog as draw_dialog
+from pages.parts.resources import checks, is_known, look_again, model_choice
 
 _SIGNS = {
     "ok": ":green[:material/check_circle:]",
     "warn": ":gray[:material/radio_button_unchecked:]",
     "fail": ":red[:material/error:]",
 }
-LLAMA = "Llama 3 on Ollama"
-_ACTIONS = {LLAMA: "How to install", "Nomic embeddings": "How to get", "Web search": "How to add a key"}
 _AGAIN_SECONDS = 5.0
+_NAME_WIDTH = 190
 _BUILTIN = "Built-in engine"
 
 
 def draw(*, folded: bool = False) -> None:
     """The rows, looked at again every few seconds; `folded` to one line for those who have begun already."""
     if folded:
-        missing = [check.name for check in checks() if check.status != "ok"]
+        missing = [check.name for check in shown_checks(checks()) if check.status != "ok"]
         facts = f"not set up: {', '.join(missing)}" if missing else "everything is in place"
         with st.expander(f"Set-up {words.grey(markdown.label(facts))}", type="compact", key="set-up"):
-            _rows()
+            _followed()
     else:
-        st.fragment(_rows, run_every=_AGAIN_SECONDS)()
+        _followed()
 
 
-def _rows() -> None:
+def draw_action(name: str, key: str) -> None:
+    """What mends this check, away from the list: its button, its progress while it is done, nothing once it is."""
+    check = mending.find(name)
+    if check is not None and check.action is not None:
+        st.fragment(_action_followed, run_every=_seconds())(name, key, _drawn())
+
+
+def _followed() -> None:
+    st.fragment(_rows, run_every=_seconds())(_drawn())
+
+
+def _drawn() -> tuple[bool, str]:
+    """What else on the page depends on: when either changes, the whole page is drawn again."""
+    return _is_busy(), model_choice().name
+
+
+def _seconds() -> float:
+    return downloads.AGAIN_SECONDS if _is_busy() else _AGAIN_SECONDS
+
+
+def _is_busy() -> bool:
+    return downloads.is_running() or mending.is_moving() or not is_known()
+
+
+def _rows(drawn: tuple[bool, str]) -> None:
+    if drawn != _drawn():
+        _draw_page()
     with st.container(gap=None):
-        for check in checks():
+        for check in shown_checks(checks()):
             _row(check)
+
+
+def _action_followed(name: str, key: str, drawn: tuple[bool, str]) -> None:
+    check = mending.find(name)
+    if drawn != _drawn() or check is None or check.action is None:
+        _draw_page()
+    if mending.is_under_way(check):
+        mending.draw_progress(check)
+    mending.draw_button(check, key)
+
+
+def _draw_page() -> NoReturn:
+    """Draws the whole page, as things are now."""
+    look_again()
+    st.rerun()
 
 
 def _row(check: Check) -> None:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
-        # The built-in engine is always there: what counts is whether it is in use.
-        state, detail = check.detail.split(": ", 1) if check.name == _BUILTIN else ("", check.detail)
-        name = markdown.label(check.name, 60)
-        st.markdown(f"{_SIGNS[check.status]} {name} {words.grey(markdown.label(detail, 140))}")
-        if state:
-            st.badge(markdown.label(state), color="green" if state == "in use" else "gray")
-        elif check.fix:
-            word = _ACTIONS.get(check.name, "How to mend")
-            if st.button(word, type="tertiary", key=f"mend-{check.name}"):
-                st.session_state.mending = check
-                st.rerun()
+        if mending.is_under_way(check):
+            st.markdown(f"{_SIGNS[check.status]} {markdown.label(check.name, 60)}", width=_NAME_WIDTH)
+            with st.container():
+                mending.draw_progress(check)
+        else:
+            _facts(check)
+        mending.draw_button(check, "mend")
 
 
-def draw_dialog() -> None:
-    """How to mend what was asked about."""
-    if check := st.session_state.get("mending"):
-        st.dialog(markdown.label(check.name, 60), on_dismiss=_close)(_mend)(check)
-
-
-def _mend(check: Check) -> None:
-    st.caption(markdown.label(check.detail))
-    st.markdown(check.fix)
-    st.caption("This page notices by itself when it is done; a key in .env counts after the next start.")
-
-
-def _close() -> None:
-    st.session_state.pop("mending", None)
+def _facts(check: Check) -> None:
+    # The built-in engine is always there: what counts is whether it is in use.
+    state, detail = check.detail.split(": ", 1) if check.name == _BUILTIN else ("", check.detail)
+    name = markdown.label(check.name, 60)
+    st.markdown(f"{_SIGNS[check.status]} {name} {words.grey(markdown.label(detail, 140))}")
+    if state:
+        st.badge(markdown.label(state), color="green" if state == "in use" else "gray")

@@ -1,0 +1,93 @@
+"""Downloads on screen, wherever one is begun: a button, then its progress with Cancel, then what became of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.parts import markdown, words
+from pages.parts.resources import application
+
+if TYPE_CHECKING:
+    from crag.models.downloads import Download
+
+AGAIN_SECONDS = 1.0  # how often a page looks while something is fetched
+_GETTABLE = ("ollama:", "nomic")
+
+
+def can_get(name: str) -> bool:
+    """Whether this can be fetched at the press of a button: a model of Ollama, or Nomic's weights."""
+    return name.startswith(_GETTABLE)
+
+
+def is_running() -> bool:
+    """Whether anything is being fetched, so that a page has to look every second."""
+    return any(download.state == "running" for download in application().downloads.all())
+
+
+def unfinished(name: str) -> Download | None:
+    """The download of this that is running, or that was broken off and can be gone on with."""
+    download = application().downloads.get(name)
+    return download if download is not None and download.state != "done" else None
+
+
+def draw_button(name: str, label: str, key: str = "") -> None:
+    """Fetches it; as long as it is on its way, *Cancel* or *Resume* in place of that. `label` is safe Markdown."""
+    service, download = application().downloads, unfinished(name)
+    if download is not None and download.state == "running":
+        word, icon, act = "Cancel", None, service.cancel
+    else:
+        word, icon, act = "Resume" if download else label, ":material/download:", service.start
+    st.button(word, icon=icon, type="tertiary", key=f"get-{name}{key}", on_click=act, args=(name,))
+
+
+def draw_progress(download: Download) -> None:
+    """How far it is: a bar with bytes, rate and time left, or why it stands still."""
+    if download.state == "failed":
+        st.caption(f":orange[:material/warning:] {markdown.label(download.fault)}")
+    elif download.state == "running":
+        st.progress(_share(download), text=words.grey(facts(download)))
+    else:
+        st.caption(markdown.label(f"{_amount(download)} so far, kept. Not finished."))
+
+
+def draw_one(name: str) -> bool:
+    """The download of this with its button, followed while it runs; whether there is one that is not finished."""
+    if unfinished(name) is None:
+        return False
+    st.fragment(_followed, run_every=AGAIN_SECONDS if is_running() else None)(name, is_running())
+    return True
+
+
+def _followed(name: str, was_running: bool) -> None:
+    download = unfinished(name)
+    if download is None or was_running != is_running():
+        st.rerun()
+    with st.container(horizontal=True, vertical_alignment="center", wrap=False):
+        with st.container():
+            draw_progress(download)
+        draw_button(name, "", "-followed")
+
+
+def facts(download: Download) -> str:
+    """What is told of a running download, such as “1.2 GB of 4.9 GB · 38 MB/s · 2 min left”; safe Markdown."""
+    if not download.total:
+        return markdown.label(download.stage) or "Starting"
+    rate = f"{words.size(round(download.rate))}/s" if download.rate else ""
+    told = (_amount(download), rate, _left(download.seconds_left))
+    return markdown.label(" · ".join(part for part in told if part))
+
+
+def _amount(download: Download) -> str:
+    return f"{words.size(download.done)} of {words.size(download.total)}" if download.total else "Nothing"
+
+
+def _left(seconds: float | None) -> str:
+    if seconds is None:
+        return ""
+    return f"{round(seconds / 60)} min left" if seconds >= 90 else f"{max(1, round(seconds))} s left"
+
+
+def _share(download: Download) -> float:
+    return min(1.0, download.done / download.total) if download.total else 0.0

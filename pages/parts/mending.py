@@ -1,0 +1,124 @@
+"""The one thing that mends a check: a button that does it, its progress, or a dialog with what to type."""
+
+from __future__ import annotations
+
+import sys
+
+import streamlit as st
+
+from crag.types import Check, CheckAction
+from pages.parts import dialogs, downloads, markdown, words
+from pages.parts.resources import application, checks, look_again
+
+_PAGES = {"settings": "pages/settings/page.py"}
+_DIALOG = "mending"
+_NOTICE_SECONDS = 2.0
+_SYSTEMS = {"darwin": "macOS", "win32": "Windows", "linux": "Linux"}
+
+
+def find(name: str) -> Check | None:
+    """The check of this name, as it stands."""
+    return next((check for check in checks() if check.name == name), None)
+
+
+def is_moving() -> bool:
+    """Whether the library is on its way to another embedder."""
+    return application().library.space_work.progress is not None
+
+
+def is_under_way(check: Check) -> bool:
+    """Whether what mends it was begun, and has not come to its end."""
+    action = check.action
+    if action is None:
+        return False
+    if action.kind == "download":
+        return downloads.unfinished(action.target) is not None
+    return action.kind == "move" and is_moving()
+
+
+def draw_progress(check: Check) -> None:
+    """How far that is."""
+    action = check.action
+    if action is None:
+        return
+    if download := downloads.unfinished(action.target):
+        downloads.draw_progress(download)
+    elif work := application().library.space_work.progress:
+        share = min(1.0, work.done / work.total) if work.total else 0.0
+        told = f"{work.done:,} of {work.total:,}" if work.total else ""
+        st.progress(share, text=words.grey(markdown.label(f"{work.stage} {told}".strip(), 100)))
+
+
+def draw_button(check: Check, key: str) -> None:
+    """Does it, or says how; where it is under way, what stops it."""
+    action, key = check.action, f"{key}-{check.name}"
+    if action is None:
+        if check.status != "ok" and check.fix:
+            _dialog_button(check, "How to mend", key)
+    elif action.kind == "download":
+        downloads.draw_button(action.target, markdown.label(action.label, 60), f"-{key}")
+    elif action.kind == "move":
+        _move_button(action, key)
+    elif action.kind == "open":
+        if st.button(markdown.label(action.label), type="tertiary", key=key):
+            st.switch_page(_PAGES[action.target])
+    else:
+        _dialog_button(check, action.label, key)
+
+
+def _dialog_button(check: Check, label: str, key: str) -> None:
+    if st.button(markdown.label(label, 60), type="tertiary", key=key):
+        dialogs.ask(_DIALOG, check.name)
+        st.rerun()
+
+
+def _move_button(action: CheckAction, key: str) -> None:
+    work = application().library.space_work
+    if is_moving():
+        st.button("Cancel", type="tertiary", key=f"{key}-cancel", on_click=work.cancel)
+    else:
+        label = markdown.label(action.label, 60)
+        st.button(label, type="tertiary", key=key, on_click=_move, args=(action.target,))
+
+
+def _move(embedder: str) -> None:
+    application().library.space_work.choose(embedder)
+    look_again()
+
+
+def draw_dialog() -> None:
+    """How to mend what was asked about, where that is what lies over the page."""
+    dialogs.draw({_DIALOG: _draw_dialog})
+
+
+def _draw_dialog(name: str) -> None:
+    check = find(name)
+    if check is None or check.status == "ok":
+        dialogs.close()
+    else:
+        st.dialog(markdown.label(check.name, 60), on_dismiss=dialogs.close)(_explain)(check)
+
+
+def _explain(check: Check) -> None:
+    st.caption(markdown.label(check.detail))
+    st.markdown(check.fix)
+    if check.action and check.action.commands:
+        st.code(check.action.commands, language="bash", wrap_lines=True)
+    st.caption(_where_to(check.action))
+    st.fragment(_notice, run_every=_NOTICE_SECONDS)(check)
+
+
+def _where_to(action: CheckAction | None) -> str:
+    if action is not None and action.kind == "key":
+        return "A line for the file .env. It counts after the next start, and is never shown or stored elsewhere."
+    system = _SYSTEMS.get(sys.platform, "this system")
+    typed = f"For a terminal on {system}. " if action is not None and action.commands else ""
+    return f"{typed}This page notices by itself when it is done."
+
+
+def _notice(explained: Check) -> None:
+    """Closes the dialog as soon as there is nothing left of what it explains."""
+    now = find(explained.name)
+    if now is None or now.action != explained.action or now.status == "ok":
+        st.toast(markdown.label(now.detail if now else f"{explained.name}: done"), icon=":material/check_circle:")
+        dialogs.close_and_redraw()
