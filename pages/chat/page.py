@@ -113,7 +113,7 @@ def _draw_dialog() -> None:
         source.open_drawer(remembered.source, source.Actions(state.close_source, _only, _overrule))
     elif "trace_open" in remembered and is_phone():
         _trace_drawer(remembered.trace_open)
-    elif "mending" in remembered:
+    else:
         setup.draw_dialog()
 
 
