@@ -11,7 +11,6 @@ from crag.types import Citation
 from pages.chat import actions, consent, state, versions
 from pages.chat.questions import answer_again, search_for
 from pages.parts import markdown, setup, words
-from pages.parts.resources import checks
 
 AVATAR = ":material/fact_check:"
 _NEAREST = 4
@@ -160,10 +159,7 @@ def _engine_notice(run_id: str, trace: Trace) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.caption("Answers quote what was found; no language model is running.", width="content")
-        llama = next((check for check in checks() if check.name == setup.LLAMA and check.fix), None)
-        if llama and st.button("Get Llama 3", type="tertiary", key=f"get-llama-{run_id}"):
-            st.session_state.mending = llama
-            st.rerun()
+        setup.draw_action(setup.LLAMA, f"notice-{run_id}")
 
 
 def _sources(run_id: str, trace: Trace) -> None:
