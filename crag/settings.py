@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -17,6 +18,9 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 DEFAULT_OLLAMA_HOST = "http://127.0.0.1:11434"
 _EVERY_INTERFACE = "0.0.0.0"  # noqa: S104 — read from a variable, never bound
 DEFAULT_TAVILY_URL = "https://api.tavily.com"
+# The checksum is the one that nomic-ai/gpt4all publishes in gpt4all-chat/metadata/models3.json.
+DEFAULT_NOMIC_URL = "https://gpt4all.io/models/gguf/nomic-embed-text-v1.5.f16.gguf#md5=a5401e7f7e46ed9fcaed5b60a281d547"
+_CHECKED_ADDRESS = re.compile(r"https?://[^\s/#]+/[^\s#]+#(md5=[0-9a-f]{32}|sha256=[0-9a-f]{64})", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,7 @@ class Settings:
     ollama_host: str = DEFAULT_OLLAMA_HOST
     tavily_api_key: str = field(default="", repr=False)
     tavily_url: str = DEFAULT_TAVILY_URL
+    nomic_url: str = DEFAULT_NOMIC_URL
     allow_private_urls: tuple[Network, ...] = ()
     max_upload_mb: int = 100
 
@@ -58,6 +63,7 @@ def load_settings(home: Path | None = None, env_file: Path = Path(".env")) -> Se
         ollama_host=_ollama_address(get("OLLAMA_HOST", DEFAULT_OLLAMA_HOST)),
         tavily_api_key=get("TAVILY_API_KEY"),
         tavily_url=get("CRAG_TAVILY_URL", DEFAULT_TAVILY_URL).rstrip("/"),
+        nomic_url=_checked_address("CRAG_NOMIC_URL", get("CRAG_NOMIC_URL", DEFAULT_NOMIC_URL)),
         allow_private_urls=_networks(get("CRAG_ALLOW_PRIVATE_URLS")),
         max_upload_mb=_positive("CRAG_MAX_UPLOAD_MB", get("CRAG_MAX_UPLOAD_MB", "100")),
     )
@@ -91,6 +97,15 @@ def _is_web_address(address: str) -> bool:
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port is not None
     except ValueError:
         return False
+
+
+def _checked_address(name: str, value: str) -> str:
+    if not _CHECKED_ADDRESS.fullmatch(value):
+        raise BadRequest(
+            f"{name} is not an address with the checksum of its file.",
+            "Write one such as https://host/file.gguf#sha256=… or #md5=…, with all its digits.",
+        )
+    return value
 
 
 def _networks(value: str) -> tuple[Network, ...]:

@@ -16,7 +16,25 @@ _SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 _HALVED = ("qkv.weight", "output.weight", "up.weight", "gate.weight", "down.weight")
 # Whole words and letters begin with ▁ in this format, what goes on within a word does not.
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789:_.,?"
-_WORDS = "search document query bees dance to tell where the flowers are wasps build nests of paper do".split()
+_WORDS = [
+    "search",
+    "document",
+    "query",
+    "bees",
+    "dance",
+    "to",
+    "tell",
+    "where",
+    "the",
+    "flowers",
+    "are",
+    "wasps",
+    "build",
+    "nests",
+    "of",
+    "paper",
+    "do",
+]
 
 
 @cache

@@ -1,0 +1,57 @@
+"""Fetches one large file into its place: goes on where it stopped, and is checked before anyone can see it."""
+
+from __future__ import annotations
+
+from itertools import chain
+from pathlib import Path
+
+from crag.models import download_faults as faults
+from crag.models.following import follow
+from crag.models.partial_file import PartialFile
+from crag.models.remote_file import FileChanged, Record, RemoteFile, receive
+from crag.progress import Report
+from crag.stopping import Stop
+from crag.types import Progress
+
+# Seconds before each new try after a connection broke in the middle.
+_PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0)
+
+
+def fetch_file(file: RemoteFile, target: Path, magic: bytes, record: Record, report: Report, stop: Stop) -> None:
+    """Puts the file, which begins with `magic`, at `target`, whole and checked; else what was there stays.
+
+    `record(host, what)` is called before each request; `report` is told bytes. What has come is kept beside `target`
+    when it is stopped or fails, and the next call goes on from there. Raises `ModelFault`, `Stopped` and what `record`
+    raises.
+    """
+    import httpx
+
+    partial = PartialFile(target)
+    at_first = partial.size()
+    for pause in (*_PAUSES, None):
+        try:
+            with faults.of_disk():
+                return _fetch_rest(file, partial, magic, record, report, stop)
+        except FileChanged:
+            partial.remove()
+        except (httpx.TransportError, httpx.InvalidURL) as error:
+            if partial.size() <= at_first:
+                raise faults.no_connection(file.host, error) from error
+        if pause is not None:
+            stop.wait(pause)
+            stop.check()
+    raise faults.broken_off(file.host)
+
+
+def _fetch_rest(
+    file: RemoteFile, partial: PartialFile, magic: bytes, record: Record, report: Report, stop: Stop
+) -> None:
+    pieces = follow(lambda: receive(file, partial.size(), record), stop)
+    first = next(pieces, None)
+    if first is None or (first.begin == 0 and not first.body.startswith(magic)):
+        raise faults.other_file(file.host)
+    with partial.opened(first) as kept:
+        for piece in chain([first], pieces):
+            kept.write(piece.body)
+            report(Progress("Receiving", piece.end, piece.total))
+        partial.finish(kept, file, report, stop)

@@ -1,0 +1,107 @@
+"""Nomic's weights on disk: where gpt4all keeps them, which ones they are, and how they get there."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from crag.errors import ModelFault
+from crag.ledger import Ledger
+from crag.models.file_download import fetch_file
+from crag.models.remote_file import RemoteFile
+from crag.progress import Report
+from crag.settings import Settings
+from crag.stopping import Stop
+
+WEIGHTS = "nomic-embed-text-v1.5.f16.gguf"
+NOMIC, NOMIC_ON_OLLAMA = "nomic", "ollama:nomic-embed-text"
+_MAGIC = b"GGUF"
+_TRIAL = Path(__file__).with_name("nomic_trial.py")
+_TRIAL_SECONDS = 120
+
+
+def weights_path() -> Path:
+    """Where gpt4all keeps the weights."""
+    return Path.home() / ".cache" / "gpt4all" / WEIGHTS
+
+
+def nomic_here() -> str:
+    """What Nomic is called where it is to run: in this process, or through Ollama where gpt4all has no wheel."""
+    return NOMIC_ON_OLLAMA if find_spec("gpt4all") is None else NOMIC
+
+
+def nomic_present() -> bool:
+    """Whether the weights are on disk, and this machine can run them."""
+    return weights_path().is_file() and nomic_here() == NOMIC
+
+
+def fetch_nomic(settings: Settings, ledger: Ledger, report: Report, stop: Stop) -> None:
+    """Fetches the weights to where gpt4all looks for them, in place of any that are there; goes on where it stopped.
+
+    `report` is told bytes. Raises `ModelFault`, `Stopped`, and `HomeFault` when it cannot be written down first.
+    """
+    if nomic_here() != NOMIC:
+        raise cannot_run()
+
+    def record(host: str, url: str) -> None:
+        ledger.record(host, "download", f"{url} (nothing was sent but this address)")
+
+    fetch_file(RemoteFile.read(settings.nomic_url), weights_path(), _MAGIC, record, report, stop)
+
+
+def weights_digest() -> str:
+    """The SHA-256 of the weights. Raises `ModelFault` when they are missing."""
+    try:
+        facts = weights_path().stat()
+        return _digest(weights_path(), facts.st_size, facts.st_mtime_ns)
+    except OSError as error:
+        raise missing_weights() from error
+
+
+@lru_cache(maxsize=4)
+def try_out(digest: str) -> None:  # noqa: ARG001 — other weights in the same place are tried anew
+    """Lets a child embed with the weights: some damaged ones end the process that loads them. Raises `ModelFault`."""
+    command = [sys.executable, "-P", str(_TRIAL), str(weights_path())]
+    try:
+        subprocess.run(command, check=True, capture_output=True, timeout=_TRIAL_SECONDS)  # noqa: S603 — our own script
+    except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
+        raise _damaged_weights() from error
+
+
+def missing_weights() -> ModelFault:
+    """They are not there."""
+    return ModelFault(
+        "weights_missing",
+        f"Nomic's weights ({WEIGHTS}, 274 MB) are not on this machine.",
+        "Get them on the page Settings, or put the file into the folder .cache/gpt4all of your home.",
+        model=NOMIC,
+    )
+
+
+def cannot_run() -> ModelFault:
+    """gpt4all, which runs the weights, has no wheel for this machine, or its native library does not load."""
+    return ModelFault(
+        "package_missing",
+        "The library that runs Nomic's weights (gpt4all) does not work on this machine.",
+        "Get nomic-embed-text for Ollama instead, and choose ollama:nomic-embed-text.",
+        model=NOMIC_ON_OLLAMA,
+    )
+
+
+def _damaged_weights() -> ModelFault:
+    return ModelFault(
+        "weights_damaged",
+        "Nomic's weights on this machine are damaged, or are not Nomic's: they could not be loaded.",
+        "Get them again on the page Settings.",
+        model=NOMIC,
+    )
+
+
+@lru_cache(maxsize=4)
+def _digest(path: Path, size: int, changed: int) -> str:  # noqa: ARG001 — they tell when the file is another
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,127 @@
+"""Asks a server for a file from some byte on, over HTTPS or as the address says, in pieces that know their place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+from urllib.parse import urldefrag, urlsplit
+
+from crag.models import download_faults as faults
+from crag.models.connections import note_connection
+
+if TYPE_CHECKING:
+    import httpx
+
+Record = Callable[[str, str], None]
+
+_MAX_REDIRECTS = 5
+_REDIRECTS = (301, 302, 303, 307, 308)
+_CONNECT_SECONDS, _SILENCE_SECONDS = 10.0, 60.0
+_CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+)")
+
+
+class FileChanged(Exception):
+    """What was kept is of another file than the server has now."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteFile:
+    """What to fetch: an address, and its checksum in hexadecimal by an `algorithm` of `hashlib`."""
+
+    url: str
+    algorithm: str
+    checksum: str
+
+    @classmethod
+    def read(cls, address: str) -> RemoteFile:
+        """From an address with its checksum as the fragment, as pip has it: `https://host/file#sha256=…`."""
+        url, fragment = urldefrag(address)
+        algorithm, _, checksum = fragment.partition("=")
+        return cls(url, algorithm, checksum.lower())
+
+    @property
+    def host(self) -> str:
+        """Who is asked, as shown: never a user name or a password."""
+        return _host(self.url)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Bytes of a file from `begin` on, of `total` in all (0: not told); `mark` tells which state of the file it is."""
+
+    body: bytes
+    begin: int
+    total: int
+    mark: str
+
+    @property
+    def end(self) -> int:
+        """Where the next piece begins."""
+        return self.begin + len(self.body)
+
+
+def receive(file: RemoteFile, kept: int, record: Record) -> Iterator[Piece]:
+    """The pieces of the file, from byte `kept` on where the server can do that, else from its start.
+
+    `record(host, what)` is called before each request. Raises `FileChanged`, `ModelFault`, `httpx.TransportError`, and
+    what `record` raises.
+    """
+    wanted = max(kept - 1, 0)  # one byte again, for nothing at all is no range to ask for
+    with _opened(file, wanted, record) as response:
+        begin, total = _place(response, wanted, file.host)
+        state = response.headers.get("ETag") or response.headers.get("Last-Modified") or ""
+        mark = sha256(f"{file.checksum} {total} {state}".encode()).hexdigest()[:16]
+        for body in response.iter_raw():
+            piece = Piece(body, begin, total, mark)
+            yield piece
+            begin = piece.end
+
+
+@contextmanager
+def _opened(file: RemoteFile, wanted: int, record: Record) -> Iterator[httpx.Response]:
+    """The reply of whoever has the file, however often one is sent on; only to HTTPS, and a few times."""
+    import httpx
+
+    headers = {"Accept-Encoding": "identity"}  # any other encoding changes what a range of bytes means
+    if wanted:
+        headers["Range"] = f"bytes={wanted}-"
+    with httpx.Client(timeout=httpx.Timeout(_SILENCE_SECONDS, connect=_CONNECT_SECONDS)) as client:
+        request = client.build_request("GET", file.url, headers=headers, extensions={"trace": note_connection})
+        for _ in range(_MAX_REDIRECTS + 1):
+            url = str(request.url.copy_with(userinfo=b""))
+            record(_host(url), url)
+            response = client.send(request, stream=True)
+            if response.status_code not in _REDIRECTS or response.next_request is None:
+                yield response
+                response.close()
+                return
+            response.close()
+            request = response.next_request
+            if request.url.scheme != "https":
+                raise faults.unsafe_redirect(file.host)
+    raise faults.endless_redirect(file.host)
+
+
+def _place(response: httpx.Response, wanted: int, host: str) -> tuple[int, int]:
+    """Where in the file the reply begins, and how long the file is. Raises `FileChanged`, `ModelFault`."""
+    match response.status_code:
+        case HTTPStatus.OK:
+            return 0, int(response.headers.get("Content-Length", 0))
+        case HTTPStatus.PARTIAL_CONTENT:
+            told = _CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", ""))
+            if told is None or int(told[1]) != wanted:
+                raise FileChanged
+            return wanted, int(told[2])
+        case HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+            raise FileChanged
+        case status:
+            raise faults.refused(status, host)
+
+
+def _host(url: str) -> str:
+    return urlsplit(url).netloc.rpartition("@")[2]

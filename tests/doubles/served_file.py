@@ -1,0 +1,44 @@
+"""One large file on the scripted web server, which can be asked for from a byte on, and breaks off where told to."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass, field
+
+from tests.doubles.web import Handler
+
+_BLOCK = 1 << 14
+
+
+@dataclass
+class ServedFile:
+    """A script for `WebServer.scripts`. `ranges` lists the Range header of each request, "" where there was none."""
+
+    body: bytes
+    etag: str = '"one"'
+    honours_ranges: bool = True
+    breaks: list[int] = field(default_factory=list)  # each request in turn ends after so many bytes
+    pause: float = 0.0  # seconds after each block
+    ranges: list[str] = field(default_factory=list)
+
+    def __call__(self, handler: Handler) -> None:
+        asked = handler.headers["Range"] or ""
+        self.ranges.append(asked)
+        begin = int(re.fullmatch(r"bytes=(\d+)-", asked)[1]) if asked and self.honours_ranges else 0
+        if begin >= len(self.body):
+            handler.reply(b"", status=416)
+            return
+        handler.send_response(206 if begin else 200)
+        handler.send_header("Content-Length", str(len(self.body) - begin))
+        if self.etag:
+            handler.send_header("ETag", self.etag)
+        if begin:
+            handler.send_header("Content-Range", f"bytes {begin}-{len(self.body) - 1}/{len(self.body)}")
+        handler.end_headers()
+        self._send(handler, self.body[begin:][: self.breaks.pop(0) if self.breaks else None])
+
+    def _send(self, handler: Handler, body: bytes) -> None:
+        for begin in range(0, len(body), _BLOCK):
+            handler.wfile.write(body[begin : begin + _BLOCK])
+            time.sleep(self.pause)
