@@ -96,12 +96,15 @@ class Application:
         self._choice_lock = threading.Lock()
         self._choice: tuple[float, ModelChoice] | None = None
 
-    def model_choice(self) -> ModelChoice:
-        """What answers under `auto` now, and why; looked up at most every few seconds."""
+    def model_choice(self, *, anew: bool = False) -> ModelChoice:
+        """What answers under `auto` now, and why; looked up every few seconds at most, or `anew`."""
         with self._choice_lock:
-            if self._choice is None or time.monotonic() - self._choice[0] > _REMEMBERED_SECONDS:
-                self._choice = (time.monotonic(), choose_chat_model(self.settings))
-            return self._choice[1]
+            known = self._choice
+        if anew or known is None or time.monotonic() - known[0] > _REMEMBERED_SECONDS:
+            known = (time.monotonic(), choose_chat_model(self.settings))  # others need not wait for it
+            with self._choice_lock:
+                self._choice = known
+        return known[1]
 
     def forget_choice(self) -> None:
         """Something about the models has changed: what answers under `auto` is looked up anew."""

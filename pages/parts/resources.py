@@ -16,6 +16,7 @@ from crag.latest import Latest
 if TYPE_CHECKING:
     from crag.assembly import Application
     from crag.models.choice import ModelChoice
+    from crag.options import RunOptions
     from crag.types import Check
 
 _LOOK_AGAIN_SECONDS = 2.0  # less than what pages wait between two drawings
@@ -66,6 +67,11 @@ def model_choice() -> ModelChoice:
     return seen.choice if seen else _builtin()
 
 
+def answering(options: RunOptions) -> str:
+    """The name of what answers under these options."""
+    return model_choice().name if options.model == "auto" else options.model
+
+
 def models() -> list[ModelChoice]:
     """Every model that can be chosen now."""
     seen = _seen()
@@ -87,7 +93,6 @@ def is_known() -> bool:
 
 def look_again() -> None:
     """Something has changed: it is looked before anything is drawn again."""
-    application().forget_choice()
     _latest().forget()
 
 
@@ -103,8 +108,7 @@ def _latest() -> Latest[Seen]:
 
 def _look() -> Seen:
     app = application()
-    app.forget_choice()
-    return Seen(app.model_choice(), app.models(), app.checks())
+    return Seen(app.model_choice(anew=True), app.models(), app.checks())
 
 
 def _builtin() -> ModelChoice:
