@@ -104,7 +104,7 @@ def answer(run_id: str, trace: Trace) -> Json:
         "run_id": run_id,
         "question": trace.question,
         "answer": trace.text,
-        "complete": trace.state == "done" and trace.usage.finish_reason not in ("length", "incomplete"),
+        "complete": trace.state == "done" and not trace.unfinished,
         "outcome": trace.outcome,
         "action": trace.action,
         "reason": trace.action_reason,

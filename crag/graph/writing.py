@@ -18,6 +18,13 @@ from crag.types import Knowledge, Usage
 FINISH_NOTES = {
     "length": "The model stopped at its length limit.",
     "incomplete": "The model's reply broke off before its end; what had come is kept.",
+    "repetition": "The model began to repeat itself and was stopped.",
+}
+_NOTHING = "The model returned nothing."
+_NOTHING_BECAUSE = {
+    "thought": "The model only thought and wrote nothing: raise its longest reply, or turn thinking off.",
+    "length": "The model reached its length limit before it wrote anything: raise its longest reply.",
+    "repetition": "The model only repeated itself and was stopped: ask again, or choose another model.",
 }
 
 
@@ -30,7 +37,7 @@ def generate(state: State, runtime: Runtime[Deps]) -> State:
     text, usage, fit = _write(state, knowledge, runtime)
     text = drop_invalid_citations(text, knowledge).strip()
     if not text:
-        return _refuse(state, runtime, note="The model returned nothing.")
+        return _refuse(state, runtime, note=_NOTHING_BECAUSE.get(usage.finish_reason or "", _NOTHING))
     runtime.stream_writer(AnswerWritten(text, cite(text, knowledge), outcome(text, knowledge), usage))
     for note in (FINISH_NOTES.get(usage.finish_reason or "", ""), _cut_note(usage, fit)):
         if note:
@@ -48,8 +55,7 @@ def check_answer(state: State, runtime: Runtime[Deps]) -> State:
 
 def _write(state: State, knowledge: tuple[Knowledge, ...], runtime: Runtime[Deps]) -> tuple[str, Usage, PromptFit]:
     deps = runtime.context
-    pieces: list[str] = []
-    usage, fit = Usage(), PromptFit(0, 0, 0)
+    text, usage, fit = "", Usage(), PromptFit(0, 0, 0)
     history, begun = state.get("history", ()), state.get("begun_answer", "")
     for part in deps.engine.writer.write(standalone(state), knowledge, history, deps.stop, begun=begun):
         if isinstance(part, PromptFit):
@@ -59,10 +65,11 @@ def _write(state: State, knowledge: tuple[Knowledge, ...], runtime: Runtime[Deps
         if part.thought:
             runtime.stream_writer(ThoughtWritten(part.thought, deps.elapsed()))
         if part.text:
-            pieces.append(part.text)
+            text += part.text
             runtime.stream_writer(TokensWritten(part.text))
+        text = text[: len(text) - part.repeated]
         usage = part.usage or usage
-    return "".join(pieces), usage, fit
+    return text, usage, fit
 
 
 def _cut_note(usage: Usage, fit: PromptFit) -> str:

@@ -24,7 +24,8 @@ class LangChainChatModel:
 
     `Usage.finish_reason` is the provider's, with these of our own: `length` (the answer hit its limit, or went on far
     beyond it and was ended), `incomplete` (the stream ended without its end mark), `repetition` (it repeated itself and
-    was ended). A prompt that no tokenizer could fit into the window is not sent.
+    was ended), `thought` (it thought, and wrote nothing). A prompt that no tokenizer could fit into the window is not
+    sent.
     Every request to a model on another machine is written down first; where that fails, `HomeFault` is raised.
     """
 

@@ -71,9 +71,10 @@ def broken_off(server: str) -> ModelFault:
 
 
 def broken_in_the_middle(fault: ModelFault) -> ModelFault:
-    """A fault that came when a part of the answer had been written."""
-    remedy = "Continue, or ask again." if fault.fault == "passing" else f"{fault.remedy} Continue goes on from there."
-    return ModelFault(fault.code, f"{fault.message} What had come is kept.", remedy, "partial", model=fault.model)
+    """A fault that came when a part of the answer had been written, which is kept."""
+    mended = "" if fault.fault == "passing" else f"{fault.remedy} "
+    remedy = f"{mended}Continue from what had come, or ask again."
+    return ModelFault(fault.code, fault.message, remedy, "partial", model=fault.model)
 
 
 def silent(server: str) -> ModelFault:

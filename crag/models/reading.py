@@ -38,7 +38,7 @@ class Reading:
         self._splitter = ThoughtSplitter()
         self._guard, self._thought_guard = RunawayGuard(answer_limit), RunawayGuard(answer_limit)
         self._runaway: Runaway | None = None
-        self._written = 0
+        self._written = self._thought = 0  # characters
         self.alternatives: dict[str, float] = {}
         if self._expected * LEAST_SHARE > traits.window:
             raise question_too_long(self._expected, traits.window)
@@ -67,10 +67,11 @@ class Reading:
             self._answer_tokens = counted["output_tokens"] or self._answer_tokens
 
     def _told(self, text: str, thought: str) -> Iterator[Piece]:
-        thought = thought if self._traits.tells_thoughts else ""
         self._written += len(text)
-        if text or thought:
-            yield Piece(_storable(text), thought=_storable(thought))
+        self._thought += len(thought.strip())
+        told = thought if self._traits.tells_thoughts else ""
+        if text or told:
+            yield Piece(_storable(text), thought=_storable(told))
 
     def _usage(self) -> Usage:
         return Usage(self._prompt_tokens, self._answer_tokens, self._reason(), self._prompt_cut())
@@ -84,6 +85,8 @@ class Reading:
             return self._runaway.reason
         if self._ended_without_mark:
             return "incomplete"
+        if self._thought and not self._written:
+            return "thought"
         said = self._said
         reason = said.get("done_reason") or said.get("finish_reason") or said.get("stop_reason")
         return "length" if reason in _SAME_AS_LENGTH else reason

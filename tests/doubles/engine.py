@@ -80,7 +80,7 @@ class MarkingRewriter:
 class QuotingWriter:
     """Quotes each text it is given with its number; `reply` says something else instead.
 
-    `seen` is the server's count of a prompt that it did not read whole.
+    `seen` is the server's count of a prompt that it did not read whole; `repeated` as in `Piece`.
     """
 
     reply: Callable[[Sequence[Knowledge]], Sequence[str]] | None = None
@@ -89,6 +89,7 @@ class QuotingWriter:
     given: list[Knowledge] = field(default_factory=list)
     gate: threading.Event | None = None
     seen: int | None = None
+    repeated: int = 0
 
     def write(
         self, question: str, knowledge: Sequence[Knowledge], history: Sequence[Turn], stop: Stop, *, begun: str = ""
@@ -104,7 +105,11 @@ class QuotingWriter:
             if number == 0 and self.gate:
                 while not self.gate.wait(0.01):
                     stop.check()
-        yield Piece("", Usage(self.seen or 10, len(pieces), self.finish, prompt_cut=self.seen is not None))
+        yield Piece(
+            "",
+            Usage(self.seen or 10, len(pieces), self.finish, prompt_cut=self.seen is not None),
+            repeated=self.repeated,
+        )
 
 
 @dataclass

@@ -193,7 +193,7 @@ def test_each_sentence_is_checked_against_what_it_cites():
 
 @pytest.mark.parametrize(
     ("finish", "note"),
-    [("length", "length limit"), ("incomplete", "broke off")],
+    [("length", "length limit"), ("incomplete", "broke off"), ("repetition", "repeat itself")],
 )
 def test_an_answer_that_is_not_whole_says_so(finish, note):
     trace = Bench({1: 0.9}, writer=QuotingWriter(finish=finish)).ask()
@@ -221,10 +221,26 @@ def test_what_did_not_fit_is_told():
     assert trace.notes == ["3 strips did not fit the window of 8,192 tokens and were left out."]
 
 
-def test_a_silent_model_is_not_shown_as_an_answer():
-    trace = Bench({1: 0.9}, writer=QuotingWriter(reply=lambda _: ["  "])).ask()
+def test_what_only_repeats_is_no_part_of_the_answer():
+    replies = ["Fact1 holds [1]. ", "It does. ", *["It does. "] * 50]
+    writer = QuotingWriter(reply=lambda _: replies, finish="repetition", repeated=50 * len("It does. "))
+    assert Bench({1: 0.9}, writer=writer).ask().text == "Fact1 holds [1]. It does."
+
+
+@pytest.mark.parametrize(
+    ("finish", "note"),
+    [
+        ("stop", "returned nothing"),
+        ("thought", "only thought and wrote nothing: raise its longest reply"),
+        ("length", "before it wrote anything: raise its longest reply"),
+        ("repetition", "only repeated itself"),
+    ],
+)
+def test_a_silent_model_is_not_shown_as_an_answer(finish, note):
+    trace = Bench({1: 0.9}, writer=QuotingWriter(reply=lambda _: ["  "], finish=finish)).ask()
     assert trace.outcome == "not_answered"
-    assert trace.notes == ["The model returned nothing."]
+    assert len(trace.notes) == 1
+    assert note in trace.notes[0]
 
 
 def test_five_strips_in_all_are_kept_and_those_of_what_a_person_wants_beside_them():

@@ -109,4 +109,4 @@ def test_a_model_that_only_thought_has_written_nothing(ollama: ScriptedOllama, s
     pieces = streamed(settings, "qwen3:8b", thinking=True, tuning=Tuning(answer_limit=100))
     assert told(pieces)[0] == ""
     assert pieces[-1].usage is not None
-    assert pieces[-1].usage.finish_reason == "length"
+    assert pieces[-1].usage.finish_reason == "thought"
