@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import streamlit as st
 
-from crag.options import RunOptions
+from crag.options import RunOptions, with_changes
 from crag.runs import Trace
 from pages.chat.questions import answer_again
-from pages.parts import markdown, words
+from pages.parts import away, markdown, words
 from pages.parts.components import copy_button
 from pages.parts.resources import application, models
 
@@ -36,15 +36,18 @@ def draw(run_id: str, trace: Trace) -> None:
 
 
 def again_choices(options: RunOptions) -> dict[str, RunOptions]:
-    """What `Again` offers, by the words of its menu: the same settings, another model, another policy."""
+    """What `Again` offers, by the words of its menu: the same settings, other models, other policies, presets."""
     choices = {_AGAIN: options}
     used = application().model_choice().name if options.model == "auto" else options.model
     for model in models():
         if model.name != used:
-            choices[f"With {markdown.label(model.label, 60)}"] = replace(options, model=model.name)
+            choices[f"With {away.marked(model.name)}"] = replace(options, model=model.name, preset="")
     for policy, (name, meaning) in words.POLICIES.items():
         if policy != options.policy:
             choices[f"Policy {name} {words.grey(meaning)}"] = replace(options, policy=policy, preset="")
+    for preset, changes in application().preferences.presets().items():
+        if preset != options.preset:
+            choices[f"Preset {markdown.label(preset, 60)}"] = with_changes(options, {**changes, "preset": preset})
     return choices
 
 

@@ -8,7 +8,7 @@ import streamlit as st
 
 from crag.runs import Trace
 from crag.types import Citation
-from pages.chat import actions, consent, state, versions
+from pages.chat import actions, consent, failures, state, thoughts, versions
 from pages.chat.questions import answer_again, search_for
 from pages.parts import markdown, setup, words
 
@@ -23,6 +23,7 @@ def draw(run_id: str, trace: Trace, *, last: bool) -> None:
     with st.container(gap=None):
         _headline(run_id, trace)
         versions.draw(run_id)
+    thoughts.draw(run_id, trace)
     if trace.text:
         draw_text(run_id, trace)
     _notes(trace)
@@ -30,8 +31,7 @@ def draw(run_id: str, trace: Trace, *, last: bool) -> None:
         _sources(run_id, trace)
     if trace.outcome == "not_answered":
         _ways_out(run_id, trace)
-    if trace.state == "failed":
-        _failed_ways_out(run_id, trace)
+    failures.draw(run_id, trace)
     if last:
         _without_source(run_id, trace)
         _engine_notice(run_id, trace)
@@ -84,7 +84,8 @@ def _open_trace(run_id: str) -> None:
 
 def _badge(trace: Trace) -> str:
     if trace.state == "failed":
-        return ":red-badge[:material/error: not answered]"
+        word = "broken off" if trace.text else "not answered"
+        return f":red-badge[:material/error: {word}]"
     if trace.state in {"stopped", "interrupted"}:
         return f":gray-badge[:material/stop_circle: {trace.state}]"
     if trace.waiting and trace.waiting.from_answer:
@@ -117,12 +118,10 @@ def _facts(trace: Trace) -> list[str]:
 
 
 def _notes(trace: Trace) -> None:
-    if trace.state == "failed":
-        st.markdown(f"**{markdown.label(trace.error)}** {markdown.answer(trace.remedy)}")
-    elif trace.state == "stopped":
-        st.caption("Stopped by you. The text so far is kept.")
+    if trace.state == "stopped":
+        st.caption(f"Stopped by you. {failures.what_is_kept(trace)}")
     elif trace.state == "interrupted":
-        st.caption("The application was closed while this was written. The text so far is kept.")
+        st.caption(f"The application was closed while this was written. {failures.what_is_kept(trace)}")
     if trace.query_sent:
         sent = f"Sent to {markdown.label(trace.web_provider)}: “{markdown.label(trace.query_sent)}”"
         st.caption(f":material/arrow_circle_up: {sent}")
@@ -205,23 +204,3 @@ def _ways_out(run_id: str, trace: Trace) -> None:
             )
         if st.button("Add documents", icon=":material/folder_open:", key=f"add-{run_id}"):
             st.switch_page("pages/documents/page.py")
-
-
-def _failed_ways_out(run_id: str, trace: Trace) -> None:
-    options = trace.options
-    with st.container(horizontal=True):
-        st.button(
-            "Try again",
-            icon=":material/refresh:",
-            key=f"retry-{run_id}",
-            on_click=answer_again,
-            args=(run_id, options),
-        )
-        if options.model != "builtin":
-            st.button(
-                "Answer with the built-in engine",
-                icon=":material/memory:",
-                key=f"builtin-{run_id}",
-                on_click=answer_again,
-                args=(run_id, replace(options, model="builtin")),
-            )

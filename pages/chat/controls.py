@@ -2,86 +2,88 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 
 import streamlit as st
 
 from crag.errors import CragError
-from crag.options import RunOptions, Thresholds
-from pages.parts import markdown, words
-from pages.parts.resources import application, models
+from crag.options import ROLES, RunOptions, Thresholds, value_of
+from crag.preferences import CATALOG, Setting, ValueOrigin
+from crag.preferences.catalog import Section
+from pages.chat import state
+from pages.parts import markdown, settings, words
+from pages.parts.resources import application
 
 Change = Callable[..., None]
-_K = (1, 20)
-_SAME_MODEL = "The one that answers"
+THRESHOLDS = "thresholds"
+_FIRST = ("policy", "k", "refine")
+_ROLE_TITLES = {"answering": "Answering", "grading": "Grading", "rewriting": "Rewriting"}
 
 
 @dataclass(frozen=True, slots=True)
 class Controls:
-    """Draws options and hands every change on; `prefix` keeps the keys of two drawings apart."""
+    """Draws options and hands every change on; `prefix` keeps the keys of two drawings apart.
+
+    With `origins`, by name, each says where its value comes from, and `forget` takes one of the conversation back.
+    """
 
     options: RunOptions
     change: Change
     prefix: str
+    origins: Mapping[str, ValueOrigin] = field(default_factory=dict)
+    forget: Change | None = None
 
     def draw(self) -> None:
-        """What is often changed first; how passages are judged, and how the web is asked, folded."""
-        self._choose("policy", "Policy", words.POLICIES)
-        st.slider(
-            "Passages to grade (k)", *_K, value=self.options.k, key=self._key("k"), on_change=self._take, args=("k",)
-        )
-        self._switch("refine", "Refine knowledge", "Passages are cut into strips; only those that help are used.")
-        grader = words.GRADERS[self.options.grader][0]
-        with st.expander(f"Grading: {grader.lower()}", type="compact", key=self._key("grading")):
-            self._choose("grader", "Grader", words.GRADERS)
-            self._grader_model()
-            self._thresholds()
-        rewrite = words.REWRITES[self.options.rewrite][0].lower()
-        with st.expander(f"Query for the web: {rewrite}", type="compact", key=self._key("query")):
-            self._choose("rewrite", "Rewritten as", words.REWRITES)
-            self._switch("fetch_pages", "Read whole pages", "The pages that were found are fetched, not only quoted.")
+        """What is often changed first; everything else folded, with what holds in a few words."""
+        self._rows(_FIRST)
+        option = self.options
+        self._group("Models", settings.value_word("model", option), _names("Models"))
+        self._group("Grading", settings.value_word("grader", option), (*_names("Grading"), THRESHOLDS))
+        self._group("Web search", settings.value_word("web", option), _names("Web search"))
+        self._group("Answers", "", _names("Answers"))
+        st.caption("Fine-tuning")
+        for role in ROLES:
+            window, limit = (settings.value_word(f"{role}.{name}", option) for name in ("window", "answer_limit"))
+            tuned = [name for name in CATALOG if name.startswith(f"{role}.")]
+            self._group(_ROLE_TITLES[role], f"window {window}, replies up to {limit} tokens", tuned)
 
-    def _choose(self, name: str, title: str, known: dict[Any, tuple[str, str]]) -> None:
-        """One of several, each with a line on what it means."""
-        values = list(known)
-        st.radio(
-            title,
-            values,
-            index=values.index(getattr(self.options, name)),
-            format_func=lambda value: known[value][0],
-            captions=[known[value][1] for value in values],
-            key=self._key(name),
-            on_change=self._take,
-            args=(name,),
-        )
+    def _group(self, title: str, held: str, names: Iterable[str]) -> None:
+        names = list(names)
+        own = sum(self.origins.get(name) == "conversation" for name in names)
+        told = f"{words.grey(held)} {f':small[:orange[{own} changed]]' if own else ''}"
+        with st.expander(f"{title} {told}", type="compact", key=self._key(f"group-{names[0]}")):
+            self._rows(names)
 
-    def _switch(self, name: str, title: str, meaning: str) -> None:
-        st.toggle(
-            title,
-            value=getattr(self.options, name),
-            help=meaning,
-            key=self._key(name),
-            on_change=self._take,
-            args=(name,),
-        )
+    def _rows(self, names: Iterable[str]) -> None:
+        for name in names:
+            if name == THRESHOLDS:
+                self._thresholds()
+            elif name != "web" or state.web_is_there():
+                self._row(CATALOG[name])
 
-    def _grader_model(self) -> None:
-        known = {model.name: model.label for model in models() if not model.builtin}
-        chosen = self.options.grader_model
-        names = list(dict.fromkeys(["", *known, chosen]))
-        if len(names) < 2 or self.options.grader == "builtin":
-            return
-        st.selectbox(
-            "Grader's model",
-            names,
-            index=names.index(chosen),
-            format_func=lambda name: known.get(name, name) or _SAME_MODEL,
-            key=self._key("grader_model"),
-            on_change=self._take,
-            args=("grader_model",),
-        )
+    def _row(self, setting: Setting) -> None:
+        """Its name, where its value comes from, what it means, and the control."""
+        value, key = value_of(self.options, setting.name), self._key(setting.name)
+        with st.container(gap="xxsmall"):
+            self._head(setting.name, setting.title.rpartition(": ")[2].capitalize(), _meaning(setting, value))
+            settings.control(setting, value, key, lambda: self._take(setting), titled=False)
+
+    def _head(self, name: str, title: str, meaning: str) -> None:
+        origin = self.origins.get(name)
+        badge = settings.ORIGINS[origin] if origin else ""
+        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+            st.markdown(f"{title} {badge}", width="content")
+            if origin == "conversation" and self.forget:
+                st.button(
+                    "Back to the home's value",
+                    icon=":material/undo:",
+                    type="tertiary",
+                    key=self._key(f"forget-{name}"),
+                    on_click=self.forget,
+                    args=(name,),
+                )
+        st.caption(markdown.label(meaning))
 
     def _thresholds(self) -> None:
         """Where scores turn into words: what holds now and why, and other values for this conversation."""
@@ -90,37 +92,44 @@ class Controls:
         except CragError as error:
             st.caption(f":material/info: {markdown.label(str(error))}")
             return
-        held, key = judging.thresholds, self._key("thresholds")
+        held, key = judging.thresholds, self._key(THRESHOLDS)
         st.session_state[key] = held.lower, held.upper  # they change with the grader, too
-        st.slider(
-            "Irrelevant below · relevant from",
-            0.0,
-            1.0,
-            step=0.01,
-            key=key,
-            on_change=self._set_thresholds,
-        )
         origin = words.threshold_origin(self.options, calibrated=judging.calibrated)
-        st.caption(f"Thresholds for *{words.grader_label(judging.grader)}*: {origin}.")
-        if self.options.thresholds is not None:
-            self._back_to_automatic()
-
-    def _back_to_automatic(self) -> None:
-        st.button(
-            "Back to automatic thresholds",
-            icon=":material/undo:",
-            type="tertiary",
-            key=self._key("automatic"),
-            on_click=self.change,
-            kwargs={"thresholds": None},
-        )
+        with st.container(gap="xxsmall"):
+            self._head(THRESHOLDS, "Thresholds", f"Irrelevant below the first, relevant from the second: {origin}.")
+            st.slider(
+                "Irrelevant below · relevant from",
+                0.0,
+                1.0,
+                step=0.01,
+                key=key,
+                on_change=self._set_thresholds,
+                label_visibility="collapsed",
+            )
+            st.caption(f"For *{words.grader_label(judging.grader)}*.")
 
     def _key(self, name: str) -> str:
         return f"{self.prefix}_{name}"
 
-    def _take(self, name: str) -> None:
-        self.change(**{name: st.session_state[self._key(name)]}, preset="")
+    def _take(self, setting: Setting) -> None:
+        value = settings.taken(setting, self._key(setting.name))
+        try:
+            setting.check(value)
+        except CragError as error:
+            st.toast(markdown.label(str(error)), icon=":material/error:")
+        else:
+            self.change(**{setting.name: value, "preset": ""})
 
     def _set_thresholds(self) -> None:
-        lower, upper = st.session_state[self._key("thresholds")]
+        lower, upper = st.session_state[self._key(THRESHOLDS)]
         self.change(thresholds=Thresholds(lower, upper), preset="")
+
+
+def _names(section: Section) -> list[str]:
+    return [name for name, setting in CATALOG.items() if setting.section == section and name not in _FIRST]
+
+
+def _meaning(setting: Setting, value: object) -> str:
+    """What the setting means, or where it is one of several choices what the chosen one does."""
+    chosen = settings.CHOICES.get(setting.name, {}).get(value)
+    return f"{chosen[0]}: {chosen[1]}." if chosen else setting.meaning

@@ -14,7 +14,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from crag.runs import Trace
 from crag.runs.run import Run
-from pages.chat import state, versions
+from pages.chat import state, thoughts, versions, waits
 from pages.parts import markdown, steps, words
 from pages.parts.trace import TraceDrawing
 
@@ -47,6 +47,19 @@ class Followed:
         return tuple((step.node, step.state) for step in self.trace.steps)
 
 
+@dataclass(slots=True)
+class _Line:
+    """One line that is drawn already; it is written again only when it says something else."""
+
+    place: DeltaGenerator
+    shown: str
+
+    def show(self, text: str) -> None:
+        if text != self.shown:
+            self.shown = text
+            self.place.markdown(text)
+
+
 def draw(run: Run, trace_place: DeltaGenerator | None) -> None:
     """The answer in the message that is open now and, with a place for it, the trace in the sidebar."""
     drawer = state.drawer_is_open()
@@ -72,11 +85,13 @@ class _Slices:
         followed.take(self.run, seconds=0)
         _leave_at_rest(followed)
         until = time.monotonic() + min(self.seconds, _first_slice(followed, unseen) if first else _SLICE)
-        drawing = TraceDrawing(followed.trace, self.run.id, state.passage_opener(self.run.id))
+        waiting = waits.waiting_for(self.run.id)
+        drawing = TraceDrawing(followed.trace, self.run.id, state.passage_opener(self.run.id), waiting=waiting)
         if self.trace_place is not None:
             with self.trace_place:
                 drawing.draw()
-        status = st.markdown(_status(followed.trace))
+        line = _status(followed.trace, waiting)
+        status = _Line(st.markdown(line), line)
         if followed.trace.parent:
             versions.draw_earlier(self.run.id)
         text = st.markdown(_text(followed), anchors=False) if followed.trace.text else st.skeleton(height=64)
@@ -85,17 +100,18 @@ class _Slices:
             st.rerun(scope="fragment")
 
     def _follow(
-        self, followed: Followed, drawing: TraceDrawing, status: DeltaGenerator, text: DeltaGenerator, until: float
+        self, followed: Followed, drawing: TraceDrawing, status: _Line, text: DeltaGenerator, until: float
     ) -> bool:
         """Append and rewrite until then; True as soon as a step began or ended."""
         outline = followed.outline
         while (began := time.monotonic()) < until:
-            if not followed.take(self.run, seconds=_FRAME):
+            happened = followed.take(self.run, seconds=_FRAME)
+            status.show(_status(followed.trace, waits.waiting_for(self.run.id)))
+            if not happened:
                 continue
             _leave_at_rest(followed)
             if followed.outline != outline:
                 return True
-            status.markdown(_status(followed.trace))
             drawing.append_verdicts()
             if followed.trace.text:
                 text.markdown(_text(followed), anchors=False)
@@ -122,10 +138,12 @@ def _leave_at_rest(followed: Followed) -> None:
         st.rerun()
 
 
-def _status(trace: Trace) -> str:
-    if not trace.steps:
-        return ":small[:shimmer[Getting ready]]"
-    return f":small[:shimmer[{words.DOING[trace.steps[-1].node]}]] {words.grey(steps.progress(trace))}"
+def _status(trace: Trace, waiting: str) -> str:
+    doing = words.DOING[trace.steps[-1].node] if trace.steps else "Getting ready"
+    progress = steps.progress(trace)
+    if thoughts.is_thinking(trace):
+        doing, progress = "Thinking", thoughts.last_sentence(trace)
+    return f":small[:shimmer[{doing}]] {words.grey(waiting or progress)}"
 
 
 def _text(followed: Followed) -> str:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
-from crag.options import RunOptions, WebMode
-from pages.chat import state, versions
-from pages.chat.controls import Change, Controls
+from crag.options import RunOptions, with_changes
+from pages.chat import presets, state, versions
+from pages.chat.controls import Controls
 from pages.chat.questions import answer_again
-from pages.parts import words
-from pages.parts.resources import application, models
 
 _WIDTH = 480
 _CALIBRATION = "pages/calibration/page.py"
@@ -31,7 +28,9 @@ def close_options() -> None:
 
 
 def _options_drawer() -> None:
-    Controls(state.options(), state.change_options, "option").draw()
+    presets.draw()
+    Controls(state.options(), state.change_options, "option", state.origins(), state.forget_changes).draw()
+    presets.draw_saving()
     if st.button("Calibrate thresholds on your documents", icon=":material/straighten:", type="tertiary"):
         close_options()  # else the drawer would lie over the chat on the way back
         st.switch_page(_CALIBRATION)
@@ -57,8 +56,6 @@ def _close_comparison() -> None:
 def _comparison_drawer(run_id: str, first: RunOptions) -> None:
     second: RunOptions = st.session_state.get("compared_options", first)
     st.caption("The same question is answered once more. What you choose here counts for that answer alone.")
-    _model(second, _change_second)
-    _web(second, _change_second)
     Controls(second, _change_second, "compared").draw()
     if st.button("Answer and compare", icon=":material/compare_arrows:", disabled=second == first):
         other = answer_again(run_id, second)
@@ -72,33 +69,4 @@ def _comparison_drawer(run_id: str, first: RunOptions) -> None:
 
 def _change_second(**changes: Any) -> None:
     _, first = st.session_state.comparing
-    st.session_state.compared_options = replace(st.session_state.get("compared_options", first), **changes)
-
-
-def _model(options: RunOptions, change: Change) -> None:
-    known = {model.name: model.label for model in models()}
-    automatic = application().model_choice().label
-    names = ["auto", *known] if options.model in ("auto", *known) else ["auto", *known, options.model]
-    st.selectbox(
-        "Model",
-        names,
-        index=names.index(options.model),
-        format_func=lambda name: f"Automatic, now {automatic}" if name == "auto" else known.get(name, name),
-        key="compared_model",
-        on_change=lambda: change(model=st.session_state.compared_model),
-    )
-
-
-def _web(options: RunOptions, change: Change) -> None:
-    if not state.web_is_there():
-        return
-    modes: list[WebMode] = list(words.WEB_MODES)
-    st.segmented_control(
-        "Web search",
-        modes,
-        default=options.web,
-        required=True,
-        format_func=lambda mode: words.WEB_MODES[mode][0],
-        key="compared_web",
-        on_change=lambda: change(web=st.session_state.compared_web),
-    )
+    st.session_state.compared_options = with_changes(st.session_state.get("compared_options", first), changes)

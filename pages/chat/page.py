@@ -7,8 +7,8 @@ from streamlit.delta_generator import DeltaGenerator
 
 from crag.runs.run import Run
 from crag.types import Conversation, Message, Ruling
-from pages.chat import actions, answer, box, conversations, live, options, questions, sidebar, start, state
-from pages.parts import markdown, setup, source
+from pages.chat import actions, answer, asked, box, conversations, live, options, questions, sidebar, start, state
+from pages.parts import setup, source
 from pages.parts.components import cited, page_glue
 from pages.parts.device import is_phone
 from pages.parts.resources import application
@@ -55,7 +55,7 @@ def _draw_messages(
     live_place = None
     for message in messages:
         if message.role == "user":
-            _draw_question(message.text)
+            asked.draw(message.text, str(message.id))
         elif live_run is not None and message.run_id == live_run.id:
             live_place = st.chat_message("assistant", avatar=answer.AVATAR)
         else:
@@ -73,17 +73,12 @@ def _draw_answer(message: Message, *, last: bool) -> None:
         answer.draw(run_id, trace, last=last)
 
 
-def _draw_question(text: str) -> None:
-    with st.chat_message("user", avatar=":material/person:"):
-        st.markdown(markdown.paragraphs(text), anchors=False)
-
-
 def _draw_waiting(asks: Run | None) -> None:
     """The question that was sent while another one is answered, waits for a person, or while its files are read."""
     waiting = st.session_state.get("waiting")
     if waiting is None:
         return
-    _draw_question(waiting)
+    asked.draw(waiting, "waiting")
     reason = "asked when this answer is done"
     if asks is not None:
         reason = "decide about the web search first"

@@ -34,6 +34,17 @@ def answer_again(run_id: str, options: RunOptions) -> str | None:
     return _begin(lambda: application().runs.ask_again(run_id, options))
 
 
+def go_on(run_id: str) -> None:
+    """Make another version of an answer that is not whole: it keeps the text so far and goes on from it."""
+    _begin(lambda: application().runs.go_on(run_id))
+
+
+def allow_and_answer(run_id: str, model: str, options: RunOptions) -> None:
+    """Let questions and passages go to this model, which runs elsewhere, and answer again."""
+    application().preferences.allow_model(model)
+    answer_again(run_id, options)
+
+
 def overrule(run_id: str, passage_id: int, ruling: Ruling) -> None:
     """Make another version of an answer, with a person's word on a passage above the grader's."""
     _begin(lambda: application().runs.overrule(run_id, {passage_id: ruling}))

@@ -9,7 +9,8 @@ import streamlit as st
 
 from crag.conversations import Conversations
 from crag.errors import NotFound
-from crag.options import Changes, RunOptions
+from crag.options import Changes, RunOptions, changes_between
+from crag.preferences import CATALOG, ValueOrigin
 from crag.types import Conversation
 from pages.parts.resources import application, checks
 from pages.parts.source import SourceView
@@ -73,6 +74,26 @@ def change_options(**values: Any) -> None:
 def forget_changes(*names: str) -> None:
     """Ask under what holds for the home again, in these options."""
     _keep_changes({name: value for name, value in changes().items() if name not in names})
+
+
+def use_preset(name: str) -> None:
+    """Ask under a preset from now on, in place of what this conversation had chosen; of the same documents."""
+    documents = {own: value for own, value in changes().items() if own in ("collection", "source_ids")}
+    _keep_changes({**documents, **application().preferences.presets()[name], "preset": name})
+
+
+def overrides() -> dict[str, Any]:
+    """What this conversation settles otherwise than its home does, beside which documents are asked."""
+    home, own = application().preferences.options(), options()
+    between = changes_between(home, own)
+    return {name: value for name, value in between.items() if name in CATALOG or name == "thresholds"}
+
+
+def origins() -> dict[str, ValueOrigin]:
+    """Where the value of each setting comes from, in this conversation."""
+    preferences, own = application().preferences, overrides()
+    held: dict[str, ValueOrigin] = {name: preferences.effective(name).origin for name in CATALOG}
+    return held | dict.fromkeys(own, "conversation")
 
 
 def _keep_changes(changed: Changes) -> None:

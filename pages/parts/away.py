@@ -5,12 +5,25 @@ from __future__ import annotations
 import streamlit as st
 
 from crag.errors import CragError
-from crag.models.choice import destination
+from crag.models.choice import destination, model_label
 from crag.options import RunOptions
-from pages.parts import markdown
+from pages.parts import markdown, words
 from pages.parts.resources import application, models
 
-ICON = ":material/arrow_circle_up:"
+ICON = ":material/cloud_upload:"
+
+
+def of_model(name: str) -> str:
+    """The host or provider that what this model is given goes to; empty on this machine."""
+    known = next((model.host for model in models() if model.name == name), "")
+    return known or destination(name, application().settings)
+
+
+def marked(name: str) -> str:
+    """A model as people call it, with a sign and a word where it runs elsewhere; safe Markdown."""
+    host = of_model(name)
+    mark = words.grey(f"{ICON} runs at {markdown.label(host, 60)}") if host else ""
+    return f"{markdown.label(model_label(name), 60)} {mark}".strip()
 
 
 def destinations(options: RunOptions) -> list[str]:
@@ -20,10 +33,8 @@ def destinations(options: RunOptions) -> list[str]:
         cast = app.engines.cast(app.answering(options), options)
     except CragError:  # such settings answer nothing
         return []
-    known = {model.name: model.host for model in models()}
     names = dict.fromkeys(role.model for role in (cast.answering, cast.grading, cast.rewriting))
-    hosts = (known.get(name) or destination(name, app.settings) for name in names)
-    return [host for host in dict.fromkeys(hosts) if host]
+    return [host for host in dict.fromkeys(map(of_model, names)) if host]
 
 
 def draw(options: RunOptions) -> None:

@@ -64,6 +64,7 @@ _COPY_JS = """
 export default function ({ data, parentElement }) {
   const button = parentElement.querySelector("button")
   const word = button.querySelector("span")
+  word.textContent = data.label
   button.onclick = async () => {
     try {
       await navigator.clipboard.writeText(data.text)
@@ -71,7 +72,7 @@ export default function ({ data, parentElement }) {
     } catch {
       word.textContent = "Not allowed"
     }
-    setTimeout(() => { word.textContent = "Copy" }, 1500)
+    setTimeout(() => { word.textContent = data.label }, 1500)
   }
 }
 """
@@ -95,6 +96,6 @@ def cited() -> tuple[str, int] | None:
     return (run_id, int(number)) if run_id and number.isdigit() else None
 
 
-def copy_button(text: str, key: str) -> None:
+def copy_button(text: str, key: str, label: str = "Copy") -> None:
     """A button that puts `text` on the clipboard."""
-    _copy(data={"text": text}, key=key, width="content", height="content")
+    _copy(data={"text": text, "label": label}, key=key, width="content", height="content")

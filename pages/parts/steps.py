@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from crag.events import PromptBuilt
 from crag.runs import Step, Trace
 from crag.types import Passage, Strip
 from pages.parts import markdown, words
@@ -152,12 +153,18 @@ def _prompt(trace: Trace) -> None:
     elif prompt.window == 0:
         st.caption("Quoted from the passages; no language model is running.")
     else:
-        left_out = "nothing left out" if not prompt.left_out else f"{words.count(prompt.left_out, 'strip')} left out"
-        text = words.grey(f"Prompt {prompt.tokens:,} of {prompt.window:,} tokens, {left_out}")
+        text = words.grey(f"Prompt {prompt.tokens:,} of {prompt.window:,} tokens · {_left_out(trace, prompt)}")
         st.progress(min(1.0, prompt.tokens / prompt.window), text=text)
         if counted := trace.usage.prompt_tokens:
             sign = ":orange[:material/warning:] " if trace.usage.prompt_cut else ""
             st.caption(f"{sign}The server counted {counted:,}.")
+
+
+def _left_out(trace: Trace, prompt: PromptBuilt) -> str:
+    """What of the question and of the knowledge the prompt does not hold."""
+    question = trace.shortened and f"{words.count(trace.shortened.left_out, 'token')} of your question left out"
+    strips = prompt.left_out and f"{words.count(prompt.left_out, 'strip')} left out"
+    return " · ".join(part for part in (question, strips) if part) or "nothing left out"
 
 
 def _strips(trace: Trace) -> None:

@@ -36,12 +36,16 @@ class VerdictRows:
 
 @dataclass(slots=True)
 class TraceDrawing:
-    """Draws one run's trace; `prefix` keeps the keys of two drawings of the same run apart."""
+    """Draws one run's trace; `prefix` keeps the keys of two drawings of the same run apart.
+
+    `waiting` is what the step that runs waits for, as safe Markdown.
+    """
 
     trace: Trace
     run_id: str
     open_passage: OpenPassage
     prefix: str = "trace"
+    waiting: str = ""
     live: VerdictRows | None = None
 
     def draw(self) -> None:
@@ -86,6 +90,8 @@ class TraceDrawing:
             self._verdicts(step)
         else:
             steps.draw(step, self.trace)
+        if step.state == "running" and self.waiting:
+            st.caption(f":material/hourglass_empty: {self.waiting}")
 
     def _graded(self) -> list[int]:
         """The passages of the origin that is graded now, as far as they have verdicts."""

@@ -131,12 +131,12 @@ def test_an_empty_question_is_refused_in_words(chat, notes):
 def test_options_belong_to_the_conversation(chat, notes, services):
     chat.run()
     chat.button(key="chip_options").click().run()
-    chat.radio(key="option_policy").set_value("off").run()
+    chat.selectbox(key="option_policy").set_value("off").run()
     chat.slider(key="option_k").set_value(2).run()
     chat.session_state["options_open"] = None
     ask(chat, QUESTION)
     assert services.conversations.list()[0].changes == {"policy": "off", "k": 2, "preset": ""}
-    assert "No grading · k 2" in labels(chat)
+    assert "No grading · k 2 · 2 changes" in labels(chat)
     trace = services.runs.trace(services.conversations.messages(services.conversations.list()[0].id)[-1].run_id)
     assert trace.options == RunOptions(policy="off", k=2)
 

@@ -195,7 +195,7 @@ def test_the_second_settings_are_chosen_in_a_drawer(chat, notes, services):
     chat.run()
     start = next(button for button in chat.button if button.label == "Answer and compare")
     assert start.disabled
-    chat.radio(key="compared_policy").set_value("off").run()
+    chat.selectbox(key="compared_policy").set_value("off").run()
     start = next(button for button in chat.button if button.label == "Answer and compare")
     assert not start.disabled
     assert chat.session_state["compared_options"] == RunOptions(policy="off")
@@ -206,13 +206,13 @@ def test_thresholds_are_set_for_a_conversation_and_given_back(chat, notes, servi
     chat.run()
     chat.button(key="chip_options").click().run()
     automatic = chat.slider(key="option_thresholds").value
-    assert said(chat, "Thresholds for *Built-in*: the grader's own.")
+    assert said(chat, "relevant from the second: the grader's own.")
     chat.slider(key="option_thresholds").set_value((0.1, 0.95)).run()
     assert said(chat, "set by you")
     ask(chat, QUESTION)
     assert services.runs.trace(last_run(services)).thresholds == Thresholds(0.1, 0.95)
     assert said(chat, "relevant from 0.95, irrelevant below 0.10 · set by you")
-    chat.button(key="option_automatic").click().run()
+    chat.button(key="option_forget-thresholds").click().run()
     assert chat.slider(key="option_thresholds").value == automatic
     assert services.conversations.list()[0].changes.get("thresholds") is None
 

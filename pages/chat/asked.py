@@ -1,0 +1,37 @@
+"""A question as it stands in the conversation: whole, or its first lines where it is long."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.parts import markdown
+
+_LINES = 8
+_CHARACTERS = 700
+_HEIGHT = 420
+
+
+def draw(text: str, key: str) -> None:
+    """The message of a person; what is long is folded, and sent to the browser when it is opened."""
+    with st.chat_message("user", avatar=":material/person:"):
+        head = beginning(text)
+        st.markdown(markdown.paragraphs(head), anchors=False)
+        if len(head) < len(text.strip()):
+            _rest(text, key)
+
+
+def beginning(text: str) -> str:
+    """The question, or of a long one the first lines with an ellipsis."""
+    text = text.strip()
+    lines = text[: _CHARACTERS + 1].split("\n")
+    head = "\n".join(lines[:_LINES])
+    if len(head) == len(text):
+        return text
+    return f"{head[:_CHARACTERS].rstrip()}…"
+
+
+def _rest(text: str, key: str) -> None:
+    folded = st.expander(f"Show all {len(text):,} characters", type="compact", key=f"asked-{key}", on_change="rerun")
+    if folded.open:
+        with folded:
+            st.code(markdown.visible(text), language=None, wrap_lines=True, height=_HEIGHT)

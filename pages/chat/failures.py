@@ -1,0 +1,115 @@
+"""What one can do about an answer that failed or is not whole: go on with it, allow or get a model, do without one."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import streamlit as st
+
+from crag.models.choice import model_label
+from crag.options import RunOptions
+from crag.runs import Trace
+from pages.chat.questions import allow_and_answer, answer_again, go_on
+from pages.parts import away, downloads, markdown
+from pages.parts.components import copy_button
+
+_NOT_THERE = "The model is not there"
+_TITLES = {
+    "unreachable": _NOT_THERE,
+    "model_missing": _NOT_THERE,
+    "not_ollama": _NOT_THERE,
+    "consent_needed": "May this leave your machine?",
+    "out_of_memory": "The model does not fit",
+    "busy": "The model is busy",
+    "silent": "The model is silent",
+    "incomplete": "The answer broke off",
+    "key_missing": "The key is not there",
+    "package_missing": "A package is not there",
+    "question_too_long": "The question is too long",
+    "bad_request": "This cannot be asked so",
+}
+_FAILED = "The answer failed"
+_COMMAND = re.compile(r"`((?:ollama|pip) [^`\n]+)`")
+
+
+def title(trace: Trace) -> str:
+    """What went wrong, in a few words."""
+    return _TITLES.get(trace.error_code, _FAILED)
+
+
+def what_is_kept(trace: Trace) -> str:
+    """What was not lost."""
+    return "The text so far is kept." if trace.text else "Your question is kept."
+
+
+def draw(run_id: str, trace: Trace) -> None:
+    """What happened, and the ways on from there; nothing below an answer that is whole."""
+    if trace.state == "failed":
+        _tell(trace)
+        getting = _draw_download(trace)
+        with st.container(horizontal=True):
+            _mend(run_id, trace, getting=getting)
+    elif trace.unfinished or trace.state in ("stopped", "interrupted"):
+        with st.container(horizontal=True):
+            _draw_go_on(run_id, trace)
+            if trace.usage.finish_reason != "length":  # the same limit would cut it again
+                _draw_again(run_id, trace.options)
+
+
+def _tell(trace: Trace) -> None:
+    told = f"{markdown.label(trace.error)} {markdown.answer(trace.remedy)} {what_is_kept(trace)}"
+    st.markdown(f"**{title(trace)}**  \n{told}", anchors=False)
+
+
+def _draw_download(trace: Trace) -> bool:
+    """The download of the model that was missing, if there is one; whether the model is still to come."""
+    return trace.error_code == "model_missing" and downloads.draw_one(trace.error_model)
+
+
+def _mend(run_id: str, trace: Trace, *, getting: bool) -> None:
+    """The buttons, that which mends it first."""
+    _draw_go_on(run_id, trace)
+    name = markdown.label(model_label(trace.error_model), 60)
+    if trace.error_code == "consent_needed" and trace.error_model:
+        st.button(
+            f"Allow {name}",
+            icon=away.ICON,
+            key=f"allow-{run_id}",
+            on_click=allow_and_answer,
+            args=(run_id, trace.error_model, trace.options),
+        )
+    elif trace.error_code == "model_missing" and downloads.can_get(trace.error_model):
+        downloads.draw_button(trace.error_model, f"Get {name}")
+    if trace.error_code != "consent_needed" and not getting:
+        _draw_again(run_id, trace.options)
+    if command := _COMMAND.search(trace.remedy):
+        copy_button(command.group(1), key=f"command-{run_id}", label="Copy the command")
+    if trace.options.model != "builtin":
+        _draw_builtin(run_id, trace.options)
+
+
+def _draw_go_on(run_id: str, trace: Trace) -> None:
+    if trace.unfinished:
+        st.button("Continue", icon=":material/resume:", key=f"go-on-{run_id}", on_click=go_on, args=(run_id,))
+
+
+def _draw_again(run_id: str, options: RunOptions) -> None:
+    st.button(
+        "Try again", icon=":material/refresh:", key=f"retry-{run_id}", on_click=answer_again, args=(run_id, options)
+    )
+
+
+def _draw_builtin(run_id: str, options: RunOptions) -> None:
+    st.button(
+        "Answer with the built-in engine",
+        icon=":material/memory:",
+        key=f"builtin-{run_id}",
+        on_click=answer_again,
+        args=(run_id, without_models(options)),
+    )
+
+
+def without_models(options: RunOptions) -> RunOptions:
+    """The same settings with the built-in engine in every role."""
+    return replace(options, model="builtin", grader="builtin", grader_model="", rewriter_model="", preset="")

@@ -1,0 +1,57 @@
+"""Presets of a conversation: known variants and those that were saved, chosen or saved in its drawer."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from crag.errors import CragError
+from pages.chat import state
+from pages.parts import markdown
+from pages.parts.resources import application
+
+_MENU, _NAME = "chosen_preset", "new_preset"
+
+
+def draw() -> None:
+    """The menu of presets, and a way to keep what holds now as another one."""
+    names = list(application().preferences.presets())
+    chosen = state.options().preset
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.menu_button(
+            f"Preset: {markdown.label(chosen, 40)}" if chosen else "Use a preset",
+            names,
+            format_func=lambda name: markdown.label(name, 60),
+            icon=":material/bookmark:",
+            key=_MENU,
+            on_click=lambda: state.use_preset(st.session_state[_MENU]),
+        )
+        if own := state.overrides():
+            st.button(
+                "Back to the home's values",
+                icon=":material/undo:",
+                type="tertiary",
+                key="forget_all",
+                on_click=state.forget_changes,
+                args=(*own, "preset"),
+            )
+
+
+def draw_saving() -> None:
+    """A name for what holds now."""
+    with (
+        st.expander("Save these as a preset…", type="compact", key="saving_preset"),
+        st.form("save_preset", border=False),
+        st.container(horizontal=True, vertical_alignment="bottom"),
+    ):
+        name = st.text_input("Name", max_chars=60, key=_NAME, placeholder="Long answers")
+        if st.form_submit_button("Save", icon=":material/check:"):
+            _save(name or "")
+
+
+def _save(name: str) -> None:
+    try:
+        application().preferences.save_preset(name, state.options())
+    except CragError as error:
+        st.toast(markdown.label(str(error)), icon=":material/error:")
+    else:
+        st.toast(f"Saved: “{markdown.label(name, 60)}”", icon=":material/bookmark:")

@@ -1,0 +1,61 @@
+"""What a run waits for while nothing comes, in words; looking at the model server never holds a page up."""
+
+from __future__ import annotations
+
+import time
+
+import streamlit as st
+
+from crag.errors import CragError
+from crag.latest import Latest
+from crag.models.choice import model_label
+from crag.waiting import Wait
+from pages.parts import markdown
+from pages.parts.resources import application
+
+_LOOK_AGAIN_SECONDS = 2.0
+_QUIET_SECONDS = 2.0  # sooner than this most replies begin
+_QUEUED_SECONDS = 0.5
+_PLACES = ("next", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+
+
+@st.cache_resource(show_spinner=False)
+def _loaded(name: str) -> Latest[bool | None]:
+    """Whether Ollama has this model in memory; None where it does not say."""
+    server = application().ollama
+
+    def look() -> bool | None:
+        try:
+            return server.loaded(name) is not None
+        except CragError:
+            return None
+
+    return Latest(look, _LOOK_AGAIN_SECONDS)
+
+
+def waiting_for(run_id: str) -> str:
+    """What this run waits for now, in words; empty while it waits for nothing or not long enough to be told."""
+    wait = application().runs.waiting_for(run_id)
+    if wait is None:
+        return ""
+    provider, _, name = wait.model.partition(":")
+    loaded = _loaded(name).now(patience=0) if provider == "ollama" else None
+    return in_words(wait, loaded, time.monotonic() - wait.since)
+
+
+def in_words(wait: Wait, loaded: bool | None, seconds: float) -> str:
+    """A wait of so many seconds; safe Markdown. `loaded`: whether the model is in memory, None where nobody knows."""
+    name, so_far = markdown.label(model_label(wait.model), 60), f"{int(seconds)} s so far"
+    if wait.kind == "queued":
+        return f"The model is busy: you are {_place(wait.place)} in line" if seconds >= _QUEUED_SECONDS else ""
+    if wait.kind == "retrying":
+        return f"{name} was busy, attempt {wait.attempt} follows"
+    if seconds < _QUIET_SECONDS:
+        return ""
+    if loaded is None:
+        return f"{name} has not begun to answer, {so_far}"
+    return f"{name} is {'reading the prompt' if loaded else 'loading'}, {so_far}"
+
+
+def _place(number: int) -> str:
+    return _PLACES[number - 1] if 0 < number <= len(_PLACES) else f"number {number}"
