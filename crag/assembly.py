@@ -32,6 +32,7 @@ from crag.models.choice import (
 from crag.models.deferred import DeferredEmbedder
 from crag.models.downloads import Downloads
 from crag.models.downloads.sources import choose_fetch
+from crag.models.nomic_weights import NOMIC
 from crag.models.ollama.server import OllamaServer
 from crag.models.tokens import count_passage_tokens, passage_counter_name
 from crag.options import RunOptions, Thresholds
@@ -88,7 +89,7 @@ class Application:
         )
         self.ollama = OllamaServer(settings)
         choose = partial(choose_fetch, settings, self.ledger)
-        self.downloads = Downloads(self.database, choose, lambda _: self.forget_choice())
+        self.downloads = Downloads(self.database, choose, lambda _: self._notice_model())
         self.search_quota = SearchQuota(settings.tavily_api_key, settings.tavily_url, self.ledger)
         self.runs = RunService(self.database, self._equip)
         self.calibration = Calibrator(self.database, self._equip, self._question_model, self.runs)
@@ -111,6 +112,11 @@ class Application:
         with self._choice_lock:
             self._choice = None
 
+    def _notice_model(self) -> None:
+        """A model has come: it may be what is to answer, or what the library waits for."""
+        self.forget_choice()
+        self.library.space_work.wake()
+
     def models(self) -> list[ModelChoice]:
         """Every model that can be chosen now."""
         return available_chat_models(self.settings)
@@ -130,14 +136,19 @@ class Application:
         space = self.library.spaces.answering.active().space
         return embedder_label(space.name) if space else self.embedder_choice().label
 
+    def nomic_offer(self) -> int:
+        """How many passages could move to Nomic's space: its weights are here, and nobody has decided about it.
+
+        `library.space_work.choose("nomic")` moves them in the background.
+        """
+        return self.library.counts()[1] if self.library.spaces.answering.offered() == NOMIC else 0
+
     def embedders(self) -> list[ModelChoice]:
         """Every embedder that can be chosen now."""
         return available_embedders(self.settings)
 
     def checks(self) -> list[Check]:
         """The set-up checklist, each line with what mends it."""
-        space = self.library.spaces.answering.active().space
-        is_elsewhere = space is not None and space.name != "nomic"
         return setup_checks(
             Facts(
                 settings=self.settings,
@@ -147,7 +158,7 @@ class Application:
                 searches=self.search_quota.now(),
                 server=look_at_server(self.settings),
                 llama=self.ollama.recommended(),
-                movable=self.library.counts()[1] if is_elsewhere else 0,
+                movable=self.nomic_offer(),
             )
         )
 

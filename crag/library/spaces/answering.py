@@ -9,7 +9,7 @@ from crag.library.spaces.rows import ActiveSpace, Choices, read_active_space, re
 from crag.protocols import Embedders, Vectors
 from crag.types import Space
 
-# The space that every installation can have: what the application chooses by itself may only be better.
+# The space that every installation can have: anything else that the application would choose is better.
 _LEAST = "builtin"
 
 
@@ -36,15 +36,26 @@ class Answering:
         """The name of the embedder that is to answer: what a person chose, else what the settings name.
 
         A choice by hand holds against the settings until they name an embedder that was not known when it was made.
-        What the application chooses by itself only takes the place of the built-in vectors, never of a choice.
+        What the application chooses by itself is for an empty library; one that holds passages stays where it is, and
+        is offered to move (`offered`).
         """
         settings, choices, space = self._source.wanted(), self.choices(), self.active().space
         if choices.chosen:
             is_new = settings.explicit and settings.name not in choices.refused
             return settings.name if is_new else choices.chosen
-        if space and not settings.explicit and space.name != _LEAST:
+        if space and not settings.explicit:
             return space.name
         return settings.name
+
+    def offered(self) -> str:
+        """The embedder to which the library could move from the built-in vectors, while nobody has decided; else empty.
+
+        It is the one that the application would choose for an empty library.
+        """
+        settings, choices, space = self._source.wanted(), self.choices(), self.active().space
+        if space is None or space.name != _LEAST or settings.explicit or choices.chosen:
+            return ""
+        return settings.name if settings.name != _LEAST else ""
 
     def embed_query(self, query: str) -> tuple[Space, Vectors] | None:
         """The question's vector, and of which space; None where nothing can embed it. See `notice`."""

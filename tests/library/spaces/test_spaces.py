@@ -211,7 +211,7 @@ def test_cancelling_stays_with_what_answers(switching, reopen, old, new):
     assert states(restarted)[NEW] == ("kept", 256)
 
 
-def test_what_the_application_chooses_by_itself_only_takes_the_place_of_the_builtin_vectors(filled, reopen, old, new):
+def test_what_the_application_chooses_by_itself_moves_no_passages(filled, reopen, old, new):
     library = reopen(shelf=Shelf(new, old, explicit=False))
     library.spaces.keep_up(quietly, Stop())
     assert (answers(library), library.spaces.answering.wanted()) == (OLD, OLD)
