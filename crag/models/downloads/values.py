@@ -36,6 +36,6 @@ class Download:
     @property
     def seconds_left(self) -> float | None:
         """At the rate of the last seconds."""
-        if self.state != "running" or self.rate <= 0 or not self.total:
+        if self.state != "running" or self.rate <= 0 or self.done >= self.total:
             return None
-        return max(0, self.total - self.done) / self.rate
+        return (self.total - self.done) / self.rate

@@ -1,0 +1,235 @@
+"""Downloads of one home: pulled from a scripted Ollama over real HTTP, kept in a real database."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from crag.database import Database
+from crag.errors import BadRequest
+from crag.ledger import Ledger
+from crag.models.downloads import Download, Downloads
+from crag.models.downloads.pace import Pace
+from crag.models.downloads.sources import choose_fetch
+from crag.progress import Report
+from crag.settings import Settings
+from crag.stopping import Stop
+from crag.types import Progress
+from tests.doubles.ollama import Mishap, ScriptedOllama, closed_address
+from tests.waiting import wait_until
+
+LLAMA = "ollama:llama3.2:3b"
+SIZE = 2_000_000_000
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    database = Database(tmp_path)
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def arrived() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def downloads(database: Database, settings: Settings, arrived: list[str]) -> Iterator[Downloads]:
+    downloads = over(database, settings, arrived)
+    yield downloads
+    downloads.close()
+
+
+def over(database: Database, settings: Settings, arrived: list[str] | None = None) -> Downloads:
+    heard = [] if arrived is None else arrived
+    return Downloads(database, partial(choose_fetch, settings, Ledger(database)), heard.append)
+
+
+def state(downloads: Downloads, name: str = LLAMA) -> str:
+    download = downloads.get(name)
+    return download.state if download else "none"
+
+
+def test_a_model_arrives(downloads: Downloads, ollama: ScriptedOllama, arrived: list[str]) -> None:
+    downloads.start(LLAMA)
+    assert downloads.wait(LLAMA, 10) == Download(LLAMA, "done", "Ready", SIZE, SIZE)
+    assert arrived == [LLAMA]
+    assert ollama.has("llama3.2:3b")
+    assert [download.name for download in downloads.all()] == [LLAMA]
+    downloads.dismiss(LLAMA)
+    assert downloads.all() == []
+
+
+def test_it_tells_how_fast_and_how_long(downloads: Downloads, ollama: ScriptedOllama) -> None:
+    ollama.registry["llama3.2:3b"].seconds = 60.0
+    ollama.registry["llama3.2:3b"].steps = 1200
+    downloads.start(LLAMA)
+    wait_until(lambda: (seen := downloads.get(LLAMA)) is not None and seen.seconds_left is not None)
+    time.sleep(0.5)
+    seen = downloads.get(LLAMA)
+    assert seen is not None
+    assert seen.seconds_left is not None
+    assert (seen.state, seen.stage, seen.total) == ("running", "Receiving", SIZE - 12_500)  # what was told of so far
+    assert 0 < seen.done < seen.total
+    assert SIZE / 240 < seen.rate < SIZE / 15  # it was told to take a minute
+    assert seen.seconds_left == pytest.approx((seen.total - seen.done) / seen.rate)
+
+
+@pytest.mark.parametrize("mishap", [Mishap(0.5, "hang"), Mishap(0.0, "hang")])
+def test_cancelled_while_nothing_comes_and_gone_on_with(
+    downloads: Downloads, ollama: ScriptedOllama, mishap: Mishap
+) -> None:
+    ollama.registry["llama3.2:3b"].mishaps.append(mishap)
+    downloads.start(LLAMA)
+    ollama.wait_until(lambda: ollama.asked("/api/pull"))
+    wait_until(lambda: (seen := downloads.get(LLAMA)) is not None and seen.done >= mishap.after * SIZE)
+    downloads.cancel(LLAMA)
+    cancelled = downloads.get(LLAMA)
+    assert cancelled is not None
+    assert (cancelled.state, cancelled.stage, cancelled.rate) == ("cancelled", "Not finished", 0.0)
+    ollama.wait_until(lambda: ollama.asked("/api/pull")[0].outcome == "dropped")
+    downloads.start(LLAMA)
+    resumed = downloads.get(LLAMA)
+    assert resumed is not None
+    assert resumed.done >= cancelled.done
+    assert downloads.wait(LLAMA, 10) == Download(LLAMA, "done", "Ready", SIZE, SIZE)
+
+
+def test_starting_twice_is_one_download(downloads: Downloads, ollama: ScriptedOllama) -> None:
+    ollama.registry["llama3.2:3b"].seconds = 0.5
+    for _ in range(5):
+        downloads.start(LLAMA)
+    assert downloads.wait(LLAMA, 10) == Download(LLAMA, "done", "Ready", SIZE, SIZE)
+    assert len(ollama.asked("/api/pull")) == 1
+
+
+def test_two_at_once(downloads: Downloads, ollama: ScriptedOllama) -> None:
+    ollama.registry["llama3.2:3b"].mishaps.append(Mishap(0.5, "hang"))
+    downloads.start(LLAMA)
+    downloads.start("ollama:nomic-embed-text")
+    assert downloads.wait("ollama:nomic-embed-text", 10) is not None
+    assert (state(downloads, "ollama:nomic-embed-text"), state(downloads)) == ("done", "running")
+
+
+def test_a_fault_is_told_with_its_remedy(downloads: Downloads, arrived: list[str]) -> None:
+    downloads.start("ollama:lama")
+    ended = downloads.wait("ollama:lama", 10)
+    assert ended is not None
+    assert (ended.state, ended.seconds_left) == ("failed", None)
+    assert ended.fault == "Ollama's registry has no model called lama. Check its name on ollama.com/library."
+    assert arrived == []
+
+
+def test_no_server(database: Database, settings: Settings) -> None:
+    downloads = over(database, replace(settings, ollama_host=closed_address()))
+    downloads.start(LLAMA)
+    ended = downloads.wait(LLAMA, 10)
+    assert ended is not None
+    assert "Ollama does not answer" in ended.fault
+    downloads.close()
+
+
+def test_a_name_that_nothing_goes_by(downloads: Downloads) -> None:
+    for name in ("", "openai:gpt-4o", "ollama:", "builtin"):
+        with pytest.raises(BadRequest, match="nothing that can be downloaded"):
+            downloads.start(name)
+
+
+def test_what_nobody_foresaw_is_not_shown(database: Database) -> None:
+    def fetch(report: Report, stop: Stop) -> None:
+        report(Progress("Receiving", 1, 2))
+        raise KeyError("/root/secret")
+
+    downloads = Downloads(database, lambda _: fetch, lambda _: None)
+    downloads.start("nomic")
+    ended = downloads.wait("nomic", 10)
+    assert ended is not None
+    assert (ended.state, ended.fault) == ("failed", "Something went wrong inside the application. Try again.")
+
+
+def test_another_on_the_same_home_sees_and_cancels(
+    downloads: Downloads, database: Database, settings: Settings, ollama: ScriptedOllama
+) -> None:
+    ollama.registry["llama3.2:3b"].mishaps.append(Mishap(0.5, "hang"))
+    other = over(database, settings)
+    downloads.start(LLAMA)
+    wait_until(lambda: (seen := other.get(LLAMA)) is not None and seen.done >= SIZE / 2)
+    other.start(LLAMA)
+    other.dismiss(LLAMA)
+    assert (state(other), len(ollama.asked("/api/pull"))) == ("running", 1)
+    other.cancel(LLAMA)
+    wait_until(lambda: state(downloads) == "cancelled")
+    assert state(other) == "cancelled"
+
+
+def test_closing_leaves_it_to_be_gone_on_with(
+    downloads: Downloads, database: Database, settings: Settings, ollama: ScriptedOllama
+) -> None:
+    ollama.registry["llama3.2:3b"].mishaps.append(Mishap(0.5, "hang"))
+    downloads.start(LLAMA)
+    ollama.wait_until(lambda: ollama.registry["llama3.2:3b"].there >= SIZE / 2)
+    downloads.close()
+    later = over(database, settings)
+    assert state(later) == "cancelled"
+    later.start(LLAMA)
+    assert later.wait(LLAMA, 10) == Download(LLAMA, "done", "Ready", SIZE, SIZE)
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from crag.database import Database
+from crag.models.downloads import Downloads
+from crag.types import Progress
+
+def fetch(report, stop):
+    report(Progress("Receiving", 400, 1000))
+    stop.wait(60)
+
+database = Database(Path(sys.argv[1]))
+downloads, other = [Downloads(database, lambda _: fetch, lambda _: None) for _ in range(2)]
+downloads.start("nomic")
+while not other.get("nomic").done:
+    other.wait("nomic", 0.05)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_a_killed_process_left_can_be_gone_on_with(database: Database, tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], check=False, timeout=60)
+
+    def fetch(report: Report, _stop: Stop) -> None:
+        report(Progress("Receiving", 1000, 1000))
+
+    downloads = Downloads(database, lambda _: fetch, lambda _: None)
+    assert downloads.get("nomic") == Download("nomic", "cancelled", "Not finished", 400, 1000)
+    downloads.start("nomic")
+    assert downloads.wait("nomic", 10) == Download("nomic", "done", "Receiving", 1000, 1000)
+
+
+def test_what_was_there_before_says_nothing_of_the_pace() -> None:
+    now = [0.0]
+    pace = Pace(lambda: now[0])
+    for seconds, done in ((0.0, 0), (1.0, 1_000_000), (2.0, 1_000_100), (3.0, 1_000_200)):
+        now[0] = seconds
+        pace.note(done)
+    assert pace.rate() == pytest.approx(100)
+    now[0] = 60.0
+    assert pace.rate() == 0
+
+
+def test_the_pace_is_that_of_the_last_seconds() -> None:
+    now = [0.0]
+    pace = Pace(lambda: now[0])
+    for second in range(1, 30):
+        now[0] = float(second)
+        pace.note(second * 10 if second < 20 else 200 + (second - 20) * 1000)
+    assert pace.rate() == pytest.approx(1000)

@@ -1,0 +1,144 @@
+"""Pulling a model, over real HTTP: its progress, what breaks on the way, and what is said then."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from crag.database import Database
+from crag.errors import ModelFault, Stopped
+from crag.ledger import Ledger
+from crag.models.ollama.pulling import pull
+from crag.progress import silent
+from crag.settings import Settings
+from crag.stopping import Stop
+from crag.types import Progress
+from tests.doubles.ollama import Mishap, ScriptedOllama
+
+NAME = "llama3.2:3b"
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Ledger:
+    return Ledger(Database(tmp_path))
+
+
+def test_progress_over_all_layers(ollama: ScriptedOllama, settings: Settings, ledger: Ledger) -> None:
+    told: list[Progress] = []
+    pull(NAME, settings, ledger, told.append, Stop())
+    assert told[0] == Progress("Asking the registry")
+    assert told[-1] == Progress("Ready", 2_000_000_000, 2_000_000_000)
+    assert {progress.stage for progress in told} >= {"Receiving", "Checking what has come", "Putting it in its place"}
+    done = [progress.done for progress in told]
+    assert done == sorted(done)
+    assert len(set(done)) > 15
+    assert ollama.has(NAME)
+
+
+def test_it_is_in_the_ledger_before_it_is_asked_for(ollama: ScriptedOllama, settings: Settings, ledger: Ledger) -> None:
+    before: list[int] = []
+    ollama.registry[NAME].mishaps.append(Mishap(0.0, "error", "pull model manifest: file does not exist"))
+    with pytest.raises(ModelFault):
+        pull(NAME, settings, ledger, lambda _: before.append(len(ledger.entries(kind="download"))), Stop())
+    assert before[0] == 1
+    [entry] = ledger.entries()
+    assert (entry.host, entry.kind) == ("registry.ollama.ai", "download")
+    assert NAME in entry.what
+
+
+def test_a_model_that_is_not_there(settings: Settings, ledger: Ledger) -> None:
+    with pytest.raises(ModelFault) as raised:
+        pull("lama", settings, ledger, silent, Stop())
+    assert str(raised.value) == "Ollama's registry has no model called lama. Check its name on ollama.com/library."
+
+
+@pytest.mark.parametrize("kind", ["reset", "close"])
+def test_a_connection_that_breaks_is_made_anew(
+    ollama: ScriptedOllama, settings: Settings, ledger: Ledger, kind: str
+) -> None:
+    told: list[Progress] = []
+    ollama.registry[NAME].mishaps.extend([Mishap(0.3, kind), Mishap(0.6, kind)])  # type: ignore[arg-type]
+    pull(NAME, settings, ledger, told.append, Stop())
+    done = [progress.done for progress in told]
+    assert done == sorted(done)
+    assert len(ollama.asked("/api/pull")) == 3
+    assert ollama.has(NAME)
+
+
+def test_it_is_given_up_when_nothing_more_comes(
+    ollama: ScriptedOllama, settings: Settings, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Stop, "wait", lambda self, seconds: False)  # between attempts
+    ollama.registry[NAME].mishaps.extend([Mishap(0.5, "reset")] * 9)
+    with pytest.raises(ModelFault, match="broke off"):
+        pull(NAME, settings, ledger, silent, Stop())
+    assert 5 <= len(ollama.asked("/api/pull")) <= 6
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ("write /root/.ollama/blobs/x: no space left on device", "The disk is full where Ollama keeps its models"),
+        ("pull model manifest: 412: requires a newer version of Ollama", "needs a newer Ollama"),
+        ("open /root/.ollama: permission denied", "Ollama cannot write to the folder"),
+        ("pull model manifest: unauthorized", "does not give llama3.2:3b to just anyone"),
+    ],
+)
+def test_what_ollama_says_is_told_in_words(
+    ollama: ScriptedOllama, settings: Settings, ledger: Ledger, said: str, words: str
+) -> None:
+    ollama.registry[NAME].mishaps.append(Mishap(0.2, "error", said))
+    with pytest.raises(ModelFault) as raised:
+        pull(NAME, settings, ledger, silent, Stop())
+    assert words in str(raised.value)
+    assert "/root" not in str(raised.value)
+    assert len(ollama.asked("/api/pull")) == 1
+
+
+def test_a_registry_out_of_reach_is_tried_again(
+    ollama: ScriptedOllama, settings: Settings, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Stop, "wait", lambda self, seconds: False)
+    said = 'Get "https://registry.ollama.ai/v2/": dial tcp: lookup registry.ollama.ai: no such host'
+    ollama.registry[NAME].mishaps.extend([Mishap(0.0, "error", said)] * 9)
+    with pytest.raises(ModelFault, match="Ollama cannot reach its registry"):
+        pull(NAME, settings, ledger, silent, Stop())
+    assert len(ollama.asked("/api/pull")) == 5
+
+
+@pytest.mark.parametrize("mishap", [Mishap(0.4, "hang"), Mishap(0.0, "hang")])
+def test_it_is_stopped_while_the_server_is_silent(
+    ollama: ScriptedOllama, settings: Settings, ledger: Ledger, mishap: Mishap
+) -> None:
+    ollama.registry[NAME].mishaps.append(mishap)
+    stop, ended = Stop(), threading.Event()
+
+    def work() -> None:
+        with pytest.raises(Stopped):
+            pull(NAME, settings, ledger, silent, stop)
+        ended.set()
+
+    threading.Thread(target=work).start()
+    ollama.wait_until(lambda: ollama.asked("/api/pull"))
+    time.sleep(0.1)
+    stop.request()
+    assert ended.wait(5)
+    ollama.wait_until(lambda: ollama.asked("/api/pull")[0].outcome == "dropped")
+
+
+def test_what_has_no_room_is_left_at_once(
+    ollama: ScriptedOllama, settings: Settings, ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Usage:
+        free = 1_200_000_000
+
+    ollama.registry[NAME].seconds = 10.0
+    monkeypatch.setenv("OLLAMA_MODELS", str(tmp_path))
+    monkeypatch.setattr("shutil.disk_usage", lambda _: Usage)
+    with pytest.raises(ModelFault) as raised:
+        pull(NAME, settings, ledger, silent, Stop())
+    assert raised.value.message == "There is no room for llama3.2:3b: 2.0 GB more are needed, and 1.2 GB are free."
+    assert ollama.registry[NAME].there < 200_000_000
