@@ -57,6 +57,8 @@ def open_chat_model(
 def _open_ollama(model: str, settings: Settings, ledger: Ledger | None, tuning: Tuning, *, thinking: bool) -> ChatModel:
     installed = find_model(settings, model)
     facts = _facts(settings, installed)
+    if _only_embeds(installed, facts):
+        raise faults.only_embeds(model)
     window = fitting_window(tuning, facts)
     tuning = replace(tuning, window=window, answer_limit=min(tuning.answer_limit, window // 2))
     thinks = thinking and "thinking" in (facts.capabilities or ())
@@ -77,6 +79,11 @@ def _open_ollama(model: str, settings: Settings, ledger: Ledger | None, tuning: 
         tells_thoughts=thinking,
     )
     return LangChainChatModel(_chat_ollama(model, settings, tuning), traits)
+
+
+def _only_embeds(installed: InstalledModel, facts: ModelFacts) -> bool:
+    """Whether it cannot chat: by what the server says, else by its name and family."""
+    return installed.only_embeds if facts.capabilities is None else "completion" not in facts.capabilities
 
 
 def _facts(settings: Settings, installed: InstalledModel) -> ModelFacts:

@@ -39,6 +39,15 @@ def missing_model(model: str) -> ModelFault:
     )
 
 
+def only_embeds(model: str) -> ModelFault:
+    """The model is there, and makes vectors."""
+    return ModelFault(
+        "only_embeds",
+        f"{model} only makes vectors: it cannot answer.",
+        "Choose a chat model, such as Llama 3.1, in the settings.",
+    )
+
+
 def consent_needed(model: str, label: str, host: str) -> ModelFault:
     """Nobody has said yet that questions and passages may go to this model, which runs elsewhere."""
     return ModelFault(
