@@ -23,7 +23,8 @@ def draw(setting: Setting, value: float, title: str, common: dict[str, Any], hig
         st.selectbox(title, _times(value), format_func=duration_word, accept_new_options=True, **common)
     elif (setting.highest - setting.lowest) / setting.step <= _SLIDER_STEPS:
         kind = type(setting.step)
-        st.slider(title, kind(setting.lowest), kind(setting.highest), step=setting.step, **common)
+        shown = "%d" if kind is int else "%.1f"
+        st.slider(title, kind(setting.lowest), kind(setting.highest), step=setting.step, format=shown, **common)
     else:
         st.number_input(title, setting.lowest, setting.highest, step=setting.step, **common)
 

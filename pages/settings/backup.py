@@ -9,13 +9,13 @@ import streamlit as st
 from pages.parts import words
 from pages.parts.resources import application
 
+WORDS = "backup download restore everything documents conversations one file"
 _MOST_BYTES = 500_000_000  # a download is held in memory as a whole
 
 
 def draw() -> None:
     """What a backup holds, how large it is at most, and the button that makes one."""
     _, _, size = application().library.counts()
-    st.header("Backup", anchor=False)
     with st.container(border=True):
         st.markdown(
             "Documents, passages, vectors and conversations in one file, taken while you work. "

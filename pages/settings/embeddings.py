@@ -10,6 +10,7 @@ from crag.errors import CragError
 from crag.models.choice import embedder_label
 from pages.parts import markdown, words
 from pages.parts.resources import application
+from pages.parts.settings import ORIGINS
 from pages.settings import rows
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from crag.types import Progress
 
 _AGAIN_SECONDS = 1.0
+WORDS = "embeddings embedder vectors space Nomic CRAG_EMBEDDER switching going back download dimensions"
 _AUTO = ""
 _SIGNS = {
     "answering": ":green[:material/check_circle:]",
@@ -34,7 +36,6 @@ def _embedders() -> list[ModelChoice]:
 
 def draw() -> None:
     """The section, drawn anew every second while a space is being built."""
-    st.header("Embeddings", anchor=False)
     busy = application().library.space_work.progress is not None
     st.fragment(_section, run_every=_AGAIN_SECONDS if busy else None)(busy)
 
@@ -57,7 +58,7 @@ def _choice() -> None:
     answering = app.library.spaces.answering
     chosen, overruled = answering.choices().chosen, answering.overruled()
     is_locked = app.settings.embedder not in ("", "auto")
-    badge = rows.ENVIRONMENT if is_locked else rows.SAVED if chosen else rows.DEFAULT
+    badge = ORIGINS["environment" if is_locked else "saved" if chosen else "default"]
     wanted = app.embedder_choice()
     meaning = wanted.reason
     if overruled:

@@ -1,82 +1,57 @@
-"""The settings in their first form: what is in force, where it comes from, and what is set up."""
+"""The settings: one section at a time, or whatever search finds in all of them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import groupby
+
 import streamlit as st
 
-from pages.parts import setup, words
-from pages.parts.resources import application
-from pages.settings import backup, embeddings, privacy, rows
+from pages.parts import dialogs, markdown, mending
+from pages.settings import consent, ollama, presets, privacy, server, sidebar
+from pages.settings.rows import Row
+from pages.settings.sections import sections
+
+_DIALOGS = {
+    consent.ALLOW: consent.draw_dialog,
+    ollama.DELETE: ollama.draw_delete_dialog,
+    presets.DELETE: presets.draw_delete_dialog,
+    privacy.FORGET: privacy.draw_dialog,
+}
 
 
 def main() -> None:
     """Draw the page."""
-    with st.sidebar:
-        st.caption("What you change here is saved at once. All else comes from the environment or from the file .env.")
+    server.look()
     st.title("Settings", anchor=False)
-    st.caption("A conversation can differ: its chips above the question box win.")
-    _models()
-    embeddings.draw()
-    _web()
-    privacy.draw()
-    _library()
-    backup.draw()
-    st.header("Set-up", anchor=False)
-    setup.draw()
-    setup.draw_dialog()
-    privacy.draw_dialog()
+    st.caption("Saved for this home as you change it. A conversation can differ: its chips above the question box win.")
+    wanted, chosen = sidebar.draw()
+    if wanted:
+        _found(wanted)
+    else:
+        st.header(chosen.name, anchor=False)
+        _rows(chosen.choose() if chosen.choose else chosen.rows)
+    dialogs.draw(_DIALOGS)
+    mending.draw_dialog()
+    server.follow()
 
 
-def _models() -> None:
-    app = application()
-    model = app.model_choice()
-    st.header("Models", anchor=False)
-    with st.container(border=True):
-        rows.text("Answering", "CRAG_CHAT_MODEL", model.reason or "Writes the answer.", model.label)
-        grader = app.settings.grader_model
-        rows.text(
-            "Grading",
-            "CRAG_GRADER_MODEL",
-            "Judges each passage. A smaller model is usually enough and much faster.",
-            grader or "Same as answering",
-        )
-        rows.text("Ollama", "OLLAMA_HOST", "Where the model server is looked for.", app.settings.ollama_host)
+def _found(wanted: str) -> None:
+    found = [(section, rows) for section in sections() if (rows := section.found(wanted))]
+    for section, rows in found:
+        st.header(section.name, anchor=False)
+        _rows(rows)
+    if not found:
+        st.markdown(f"No setting fits “{markdown.label(wanted, 60)}”.")
+        st.caption("Search looks at names, meanings, the words of choices and the names of variables.")
 
 
-def _web() -> None:
-    settings = application().settings
-    there = bool(settings.tavily_api_key)
-    st.header("Web search", anchor=False)
-    with st.container(border=True):
-        rows.text(
-            "Tavily",
-            "TAVILY_API_KEY",
-            "Only the query is ever sent there, and only where a conversation allows it."
-            if there
-            else "There is no key, so nothing is ever sent.",
-            "Key present" if there else "Off",
-        )
-        if there:
-            rows.text("Address", "CRAG_TAVILY_URL", "Where the query goes.", settings.tavily_url)
-
-
-def _library() -> None:
-    app = application()
-    sources, passages, size = app.library.counts()
-    st.header("Library", anchor=False)
-    with st.container(border=True):
-        rows.text("Folder", "CRAG_HOME", "Everything that is kept lies here.", str(app.settings.home))
-        held = f"{words.count(sources, 'document')}, {words.count(passages, 'passage')}"
-        rows.text("Size", "", f"{held}.", words.size(size))
-        limit = f"{app.settings.max_upload_mb:,} MB a file"
-        rows.text("Upload limit", "CRAG_MAX_UPLOAD_MB", "Larger files are refused before they are read.", limit)
-        networks = ", ".join(str(network) for network in app.settings.allow_private_urls)
-        rows.text(
-            "Private addresses",
-            "CRAG_ALLOW_PRIVATE_URLS",
-            "Networks besides the public internet that pages may be added from.",
-            networks or "None",
-        )
+def _rows(rows: Iterable[Row]) -> None:
+    """Neighbours share a box; blocks draw their own."""
+    for framed, group in groupby(rows, key=lambda row: row.framed):
+        with st.container(border=framed, gap="medium"):
+            for row in group:
+                row.draw()
 
 
 main()

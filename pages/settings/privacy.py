@@ -12,19 +12,23 @@ import streamlit as st
 
 from crag.errors import CragError
 from crag.types import Departure
-from pages.parts import markdown, words
+from pages.parts import away, dialogs, markdown, words
 from pages.parts.resources import application
+from pages.settings import hosted
 
 _SHOWN = 200
 _EXPORTED = 1_000_000
 _ROW_HEIGHT = 35
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet would calculate (OWASP, “CSV injection”)
-_FORGETTING = "forgetting_departures"
+FORGET = "forget_departures"
+WORDS = (
+    "what left this machine departures ledger meter of searches Tavily quota export as CSV forget this list "
+    "models that may be sent to allowed take back cloud provider"
+)
 
 
 def draw() -> None:
-    """The section on the page."""
-    st.header("Privacy", anchor=False)
+    """The section: what left, and which models elsewhere may be sent to."""
     with st.container(border=True):
         st.markdown(
             "What leaves this machine is written down here before it is sent. "
@@ -33,12 +37,27 @@ def draw() -> None:
         if application().settings.tavily_api_key:
             _meter()
         _departures()
+    _allowed()
 
 
-def draw_dialog() -> None:
-    """The question before the list is forgotten, when that was chosen."""
-    if st.session_state.get(_FORGETTING):
-        st.dialog("Forget this list?", icon=":material/delete:", on_dismiss=_close)(_confirm)()
+def draw_dialog(_: None) -> None:
+    """The question before the list is forgotten."""
+    st.dialog("Forget this list?", icon=":material/delete:", on_dismiss=dialogs.close)(_confirm)()
+
+
+def _allowed() -> None:
+    """The models elsewhere that a person allowed, each with the way to take that back."""
+    preferences = application().preferences
+    st.header("Models that may be sent to", anchor=False)
+    with st.container(border=True):
+        if not preferences.allowed_models():
+            st.caption("None. A model that runs elsewhere is used only after you allowed it.")
+        for model in preferences.allowed_models():
+            with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+                where = words.grey(f"at {markdown.label(hosted.host(model), 60)}")
+                st.markdown(f"{away.ICON} {markdown.label(model, 80)} {where}", width="content")
+                key = f"forbid-{model}"
+                st.button("Take back", type="tertiary", key=key, on_click=preferences.forbid_model, args=(model,))
 
 
 def _meter() -> None:
@@ -81,7 +100,7 @@ def _departures() -> None:
             icon=":material/download:",
             on_click="ignore",
         )
-        st.button("Forget this list", icon=":material/delete:", on_click=_ask)
+        st.button("Forget this list", icon=":material/delete:", on_click=dialogs.ask, args=(FORGET,))
 
 
 def _table(entries: list[Departure]) -> Departure | None:
@@ -127,14 +146,6 @@ def _moment(entry: Departure) -> str:
     return f"{datetime.fromtimestamp(entry.at, UTC).astimezone():%Y-%m-%d %H:%M:%S}"
 
 
-def _ask() -> None:
-    st.session_state[_FORGETTING] = True
-
-
-def _close() -> None:
-    st.session_state.pop(_FORGETTING, None)
-
-
 def _confirm() -> None:
     count = application().ledger.count_since()
     st.markdown(f"{words.count(count, 'entry', 'entries')} will be gone for good.")
@@ -142,11 +153,10 @@ def _confirm() -> None:
         st.caption("The count of this month's searches begins at 0 again, whatever Tavily counts.")
     st.caption("It does not undo what was sent: those who got it may keep it.")
     with st.container(horizontal=True):
-        if st.button("Forget", type="primary"):
+        if st.button("Forget", icon=":material/delete:"):
             _forget()
         if st.button("Cancel"):
-            _close()
-            st.rerun()
+            dialogs.close_and_redraw()
 
 
 def _forget() -> None:
@@ -155,5 +165,4 @@ def _forget() -> None:
     except CragError as error:
         st.warning(markdown.label(str(error)))
         return
-    _close()
-    st.rerun()
+    dialogs.close_and_redraw()

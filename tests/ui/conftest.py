@@ -85,3 +85,12 @@ def said(app: AppTest, words: str) -> bool:
 def labels(app: AppTest) -> list[str]:
     """The labels of all buttons and menus."""
     return [item.label for item in [*app.button, *app.get("menu_button")]]
+
+
+def open_settings(app: AppTest, section: str) -> AppTest:
+    """The settings at one of their sections."""
+    app.session_state["section"] = section
+    app.run()
+    app.switch_page("pages/settings/page.py").run()
+    assert not app.exception
+    return app

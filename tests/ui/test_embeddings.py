@@ -10,7 +10,7 @@ from pages.parts.markdown import JOINER
 from pages.parts.resources import application
 from tests.doubles.little_model import embed_words
 from tests.doubles.ollama import ScriptedOllama
-from tests.ui.conftest import NOTES, add, labels, said, until
+from tests.ui.conftest import NOTES, add, labels, open_settings, said, until
 
 NOMIC = "ollama:nomic-embed-text"
 BACK = "Go back to Built-in vectors"
@@ -34,13 +34,7 @@ def click(page, label):
 
 @pytest.fixture
 def settings(chat):
-    def open_():
-        chat.run()
-        chat.switch_page("pages/settings/page.py").run()
-        assert not chat.exception
-        return chat
-
-    return open_
+    return lambda: open_settings(chat, "embeddings")
 
 
 def test_an_embedder_is_chosen_answers_and_is_left_again(ollama, services, settings):

@@ -8,20 +8,14 @@ from crag.types import Departure
 from pages.parts.resources import application
 from pages.settings.privacy import as_csv
 from tests.doubles.tavily import TavilyServer
-from tests.ui.conftest import labels, said
+from tests.ui.conftest import labels, open_settings, said
 
 HOSTILE = "![x](https://evil.example/p.png) <img src=x onerror=alert(1)> :material/home: [a](javascript:alert(1)) $x^2$"
 
 
 @pytest.fixture
 def settings(chat):
-    def open_():
-        chat.run()
-        chat.switch_page("pages/settings/page.py").run()
-        assert not chat.exception
-        return chat
-
-    return open_
+    return lambda: open_settings(chat, "privacy")
 
 
 @pytest.fixture

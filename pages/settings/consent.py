@@ -1,0 +1,45 @@
+"""The question before a model on another machine is used for the first time: where to, and what goes there."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from crag.models.choice import model_label
+from pages.parts import away, dialogs, markdown
+from pages.parts.resources import application
+from pages.settings import hosted, setting
+
+ALLOW = "allow_model"
+_GOES = {
+    "model": "Your question, the conversation so far and the passages that were found",
+    "grader_model": "Your question and every passage that is to be graded",
+    "rewriter_model": "Your question and the conversation so far",
+}
+
+
+def what_goes(setting_name: str) -> str:
+    """What a model in this place is given."""
+    return _GOES[setting_name]
+
+
+def ask(setting_name: str, model: str) -> None:
+    """Open the question with the next drawing of the page."""
+    dialogs.ask(ALLOW, (setting_name, model))
+
+
+def draw_dialog(asked: tuple[str, str]) -> None:
+    """The question about a model (second) for a setting (first)."""
+    st.dialog("Use a model on another machine?", icon=away.ICON, on_dismiss=dialogs.close)(_ask)(*asked)
+
+
+def _ask(setting_name: str, model: str) -> None:
+    name, host = markdown.label(model_label(model), 60), markdown.label(hosted.host(model), 60)
+    st.markdown(f"**{name}** runs elsewhere, at **{host}**. {what_goes(setting_name)} would go there.")
+    st.caption("Whatever is sent is listed under Privacy, where you can also take this back.")
+    with st.container(horizontal=True):
+        if st.button("Allow and use", icon=away.ICON):
+            application().preferences.allow_model(model)
+            setting.save(setting_name, model)
+            dialogs.close_and_redraw()
+        if st.button("Cancel"):
+            dialogs.close_and_redraw()

@@ -1,0 +1,92 @@
+"""Getting another model: what to get, how far it is, and what became of one that was broken off."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.parts import downloads, markdown, words
+from pages.parts.resources import application
+from pages.settings.server import seen
+
+if TYPE_CHECKING:
+    from crag.models.downloads import Download
+
+_OLLAMA = "ollama:"
+_FIELD = "model_to_get"
+# Names and bytes to download, as the library of ollama.com lists them; the server tells the true size when it begins.
+_SUGGESTED = {
+    "llama3.1:8b": 4_900_000_000,
+    "llama3.2:3b": 2_000_000_000,
+    "llama3.2:1b": 1_300_000_000,
+    "qwen3:8b": 5_200_000_000,
+    "qwen3:4b": 2_600_000_000,
+    "gemma3:4b": 3_300_000_000,
+    "mistral:7b": 4_400_000_000,
+    "nomic-embed-text": 274_000_000,
+}
+
+
+def draw_unfinished() -> None:
+    """One row for each model that is on its way, or was broken off."""
+    for download in application().downloads.all():
+        if download.name.startswith(_OLLAMA) and download.state != "done":
+            _row(download)
+
+
+def draw_form() -> None:
+    """The field for the next one, and where it comes from."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.selectbox(
+            "Get another model",
+            _suggestions(),
+            index=None,
+            format_func=_described,
+            placeholder="A name such as llama3.1:8b",
+            accept_new_options=True,
+            key=_FIELD,
+        )
+        st.button("Get it", icon=":material/download:", on_click=_get)
+    st.caption("Ollama fetches it from ollama.com and keeps it on this machine. Any name of its library can be typed.")
+
+
+def _row(download: Download) -> None:
+    name = download.name.removeprefix(_OLLAMA)
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
+        with st.container(gap=None):
+            word = "Getting " if download.state == "running" else ""
+            st.markdown(f"{word}**{markdown.label(name, 60)}**")
+            downloads.draw_progress(download)
+        with st.container(horizontal=True, width="content", gap="small"):
+            downloads.draw_button(download.name, "Resume", "-listed")
+            if download.state != "running":
+                key = f"dismiss-{download.name}"
+                st.button("Dismiss", type="tertiary", key=key, on_click=_dismiss, args=(download.name,))
+
+
+def _suggestions() -> list[str]:
+    """The model for this machine first, then the others that are not there yet."""
+    there = {model.name.removesuffix(":latest") for model in seen().models}
+    best, _ = application().ollama.recommended()
+    return [name for name in dict.fromkeys([best, *_SUGGESTED]) if name not in there]
+
+
+def _described(name: str) -> str:
+    """No Markdown is read here."""
+    best, size = application().ollama.recommended()
+    bytes_ = size if name == best else _SUGGESTED.get(name, 0)
+    facts = (words.size(bytes_) if bytes_ else "", "fits this machine" if name == best else "")
+    told = ", ".join(fact for fact in facts if fact)
+    return f"{name} — {told}" if told else name
+
+
+def _get() -> None:
+    if name := (st.session_state[_FIELD] or "").strip().removeprefix(_OLLAMA):
+        application().downloads.start(f"{_OLLAMA}{name}")
+        st.session_state[_FIELD] = None
+
+
+def _dismiss(name: str) -> None:
+    application().downloads.dismiss(name)
+    st.rerun()

@@ -1,0 +1,54 @@
+"""The library and the web search as the environment sets them: rows that only tell."""
+
+from __future__ import annotations
+
+from pages.parts import words
+from pages.parts.resources import application
+from pages.settings.rows import Row, telling
+
+
+def library_rows() -> tuple[Row, ...]:
+    """Where everything is kept, how much it is, and what may be added."""
+    return (
+        telling("Folder", "CRAG_HOME", "Everything that is kept lies here.", _folder),
+        telling("Size", "", "What the documents, their passages and vectors take on disk.", _size),
+        telling("Upload limit", "CRAG_MAX_UPLOAD_MB", "Larger files are refused before they are read.", _limit),
+        telling(
+            "Private addresses",
+            "CRAG_ALLOW_PRIVATE_URLS",
+            "Networks besides the public internet that pages may be added from.",
+            _networks,
+        ),
+    )
+
+
+def web_rows() -> tuple[Row, ...]:
+    """Whether there is a key, and where queries go."""
+    return (
+        telling(
+            "Tavily",
+            "TAVILY_API_KEY",
+            "Without a key nothing is ever sent. With one only the query is, and only where a conversation allows it.",
+            lambda: "Key present" if application().settings.tavily_api_key else "No key",
+        ),
+        telling(
+            "Tavily's address", "CRAG_TAVILY_URL", "Where the query goes.", lambda: application().settings.tavily_url
+        ),
+    )
+
+
+def _folder() -> str:
+    return str(application().settings.home)
+
+
+def _size() -> str:
+    sources, passages, size = application().library.counts()
+    return f"{words.size(size)}: {words.count(sources, 'document')}, {words.count(passages, 'passage')}"
+
+
+def _limit() -> str:
+    return f"{application().settings.max_upload_mb:,} MB a file"
+
+
+def _networks() -> str:
+    return ", ".join(str(network) for network in application().settings.allow_private_urls) or "None"

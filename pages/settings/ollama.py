@@ -1,0 +1,146 @@
+"""The models of the Ollama server: where it is, what it has and holds in memory, and what is being fetched."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from crag.models.faults import host_label
+from pages.parts import away, dialogs, downloads, markdown, words
+from pages.parts.device import is_phone
+from pages.parts.resources import application
+from pages.settings import fetching, models
+from pages.settings.server import Work, is_busy, look, report, seen, watch
+
+if TYPE_CHECKING:
+    from crag.models.ollama import ModelReport
+
+_WHERE = "https://ollama.com/download"
+WORDS = (
+    "on Ollama models load unload delete get another model download pull size context length quantization OLLAMA_HOST "
+    "server version address loaded on GPU CPU cloud"
+)
+DELETE = "delete_model"
+_ROLES = ("answering", "grading", "rewriting")
+
+
+def draw() -> None:
+    """The block: its head with the state of the server, then the models and what is on its way."""
+    with st.container():
+        _head()
+        with st.container(border=True):
+            if seen().fault:
+                _not_there()
+            else:
+                busy = is_busy()
+                st.fragment(_list, run_every=downloads.AGAIN_SECONDS if busy else None)(busy)
+                fetching.draw_form()
+
+
+def _head() -> None:
+    state, address = seen(), markdown.label(host_label(application().settings), 60)
+    if not state.known:
+        sign, fact = ":gray[:material/progress_activity:]", f"looking for it at {address}"
+    elif state.fault:
+        sign, fact = ":gray[:material/radio_button_unchecked:]", f"not at {address}"
+    else:
+        sign, fact = ":green[:material/check_circle:]", f"{markdown.label(state.version, 20)} at {address}"
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.header("On Ollama", anchor=False, width="content")
+        st.markdown(f"{sign} {words.grey(fact)}", width="content")
+
+
+def _not_there() -> None:
+    st.markdown(markdown.label(seen().fault))
+    st.code("ollama serve", language="bash")
+    st.caption(
+        f"Not installed yet? Get it from {markdown.label(_WHERE)}. This page notices by itself when it is there."
+    )
+
+
+def _list(was_busy: bool) -> None:
+    if was_busy != is_busy():
+        st.rerun()
+    with st.container(gap="small"):
+        for model in look().models:
+            _model(model)
+        if seen().known and not seen().models:
+            st.caption("No model is there yet.")
+        fetching.draw_unfinished()
+
+
+def _model(model: ModelReport) -> None:
+    work = watch().work(model.name)
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=is_phone()):
+        with st.container():
+            st.markdown(f"**{markdown.label(model.name, 60)}** {words.grey(_facts(model))} {_marks(model)}")
+        with st.container(horizontal=True, width="content", gap="small"):
+            _actions(model, work)
+    if work is not None and work.fault:
+        st.markdown(f":small[:orange[:material/error:] {markdown.label(work.fault)}]")
+
+
+def _facts(model: ModelReport) -> str:
+    """Safe Markdown."""
+    context = f"{model.context_length:,} tokens" if model.context_length else ""
+    size = "" if model.cloud else words.size(model.size)
+    facts = [model.parameters, model.quantization, context, size, "makes vectors" if model.embeds else ""]
+    told = [markdown.label(fact) for fact in facts if fact]
+    if model.loaded:
+        told.append(f":green[{markdown.label(f'loaded on {model.processor}' if model.processor else 'loaded')}]")
+    return " · ".join(told)
+
+
+def _marks(model: ModelReport) -> str:
+    """Where else the model runs, and what it is used for."""
+    marks = [f":orange-badge[{away.ICON} runs at {markdown.label(model.host, 40)}]"] if model.cloud else []
+    roles = [role for role in _ROLES if report(models.playing(role)) == model]
+    if roles:
+        marks.append(f":blue-badge[used for {'all' if len(roles) == len(_ROLES) else ' and '.join(roles)}]")
+    return " ".join(marks)
+
+
+def _actions(model: ModelReport, work: Work | None) -> None:
+    if work is not None and not work.fault:
+        st.markdown(words.grey(f"{work.word}, {time.monotonic() - work.since:.0f} s so far"), width="content")
+        return
+    if not model.cloud:
+        word, act = ("Unload", _unload) if model.loaded else ("Load", _load)
+        st.button(word, type="tertiary", key=f"{word}-{model.name}", on_click=act, args=(model.name,))
+    st.button("Delete", type="tertiary", key=f"delete-{model.name}", on_click=_ask_to_delete, args=(model.name,))
+
+
+def _load(name: str) -> None:
+    server, tuning = application().ollama, application().preferences.options().answering
+    watch().begin(name, "loading", lambda wanted: server.load(wanted, tuning=tuning))
+    st.rerun()  # the list is drawn every second from now on
+
+
+def _unload(name: str) -> None:
+    watch().begin(name, "unloading", application().ollama.unload)
+    st.rerun()
+
+
+def _ask_to_delete(name: str) -> None:
+    dialogs.ask(DELETE, name)
+    st.rerun()
+
+
+def draw_delete_dialog(name: str) -> None:
+    """What goes when a model is deleted."""
+    st.dialog("Delete this model?", icon=":material/delete:", on_dismiss=dialogs.close)(_confirm)(name)
+
+
+def _confirm(name: str) -> None:
+    model = next((model for model in seen().models if model.name == name), None)
+    size = f", {words.size(model.size)}" if model is not None and not model.cloud else ""
+    st.markdown(f"**{markdown.label(name, 60)}**{size}, is removed from Ollama, for every program that uses it.")
+    st.caption("Your documents and conversations stay. To have it again, it must be fetched again.")
+    with st.container(horizontal=True):
+        if st.button("Delete it", icon=":material/delete:"):
+            watch().begin(name, "deleting", application().ollama.delete)
+            dialogs.close_and_redraw()
+        if st.button("Keep it"):
+            dialogs.close_and_redraw()

@@ -1,0 +1,108 @@
+"""The row of one setting that can be saved: where its value comes from, its control, and the ways back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+
+from crag.preferences import CATALOG, Effective, Setting
+from pages.chat import state
+from pages.parts import settings
+from pages.parts.resources import application
+from pages.settings import rows
+
+Draw = Callable[[Setting, Effective], None]
+Explain = Callable[[Setting, Effective], str]
+
+
+def row(name: str, draw: Draw | None = None, explain: Explain | None = None, title: str = "") -> rows.Row:
+    """The row of a setting; `draw` is its control, `explain` its sentence, `title` its name, where not as usual."""
+    setting = CATALOG[name]
+    return rows.Row(
+        _searched(setting), lambda: _draw(setting, title or setting.title, draw or control, explain or meaning)
+    )
+
+
+def control(setting: Setting, held: Effective, highest: float | None = None) -> None:
+    """The usual control, which saves at once."""
+    key = key_of(setting)
+    settings.control(
+        setting,
+        held.value,
+        key,
+        lambda: save(setting.name, settings.taken(setting, key)),
+        titled=False,
+        locked=held.origin == "environment",
+        highest=highest,
+    )
+
+
+def meaning(setting: Setting, held: Effective) -> str:
+    """What the setting means, and what the value does that holds."""
+    if setting.name not in settings.CHOICES:
+        return setting.meaning
+    word, explained = settings.CHOICES[setting.name][held.value]
+    return f"{setting.meaning} {word}: {explained}."
+
+
+def key_of(setting: Setting) -> str:
+    """The key of the control of a setting."""
+    return f"setting-{setting.name}"
+
+
+def save(name: str, value: Any) -> None:
+    """Keep a value for this home; a refusal is told in the row."""
+    rows.attempt(name, application().preferences.save, name, value)
+
+
+def _draw(setting: Setting, title: str, draw: Draw, explain: Explain) -> None:
+    held = application().preferences.effective(setting.name)
+    sentence = explain(setting, held)
+    if held.origin == "environment":
+        sentence = f"{sentence} Set by {setting.variable}; change it there."
+    with rows.control(title, settings.ORIGINS[held.origin], sentence), st.container(gap="xxsmall"):
+        draw(setting, held)
+        rows.tell_refusal(setting.name)
+        if held.origin == "saved":
+            _back(setting)
+        _differing(setting, held)
+
+
+def _back(setting: Setting) -> None:
+    st.button(
+        "Back to default",
+        icon=":material/undo:",
+        type="tertiary",
+        key=f"reset-{setting.name}",
+        on_click=application().preferences.reset,
+        args=(setting.name,),
+    )
+
+
+def _differing(setting: Setting, held: Effective) -> None:
+    """That the conversation which is open has a value of its own, and the way back from it."""
+    changes = state.changes()
+    if setting.name not in changes or changes[setting.name] == held.value:
+        return
+    own = settings.value_word(setting.name, state.options())
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(f":orange-badge[this conversation: {_unit(setting)}{own}]", width="content")
+        st.button(
+            "Use the saved value there" if held.origin == "saved" else "Use this value there",
+            type="tertiary",
+            key=f"forget-{setting.name}",
+            on_click=state.forget_changes,
+            args=(setting.name,),
+        )
+
+
+def _unit(setting: Setting) -> str:
+    return "k " if setting.name == "k" else ""
+
+
+def _searched(setting: Setting) -> str:
+    """Title, meaning, the words of its choices, and the names it goes by."""
+    choices = (f"{word} {meant}" for word, meant in settings.CHOICES.get(setting.name, {}).values())
+    return " ".join((setting.title, setting.meaning, *choices, setting.name, setting.variable, setting.unit))
