@@ -92,6 +92,10 @@ class Answering:
             self._fault = fault
         return self._fault
 
+    def look_again(self) -> None:
+        """An embedder may be there that was not: the next use finds out."""
+        self._opened.look_again()
+
     def overruled(self) -> str:
         """The embedder that the settings name in vain, for a person decided otherwise by hand; else empty."""
         settings = self._source.wanted()

@@ -65,6 +65,12 @@ class OpenEmbedders:
             raise changed_model(space)
         return known
 
+    def look_again(self) -> None:
+        """Something about the embedders has changed: each is looked at anew when it is next used."""
+        with self._lock:
+            for cached in self._cached.values():
+                cached.expire()
+
     def _look(self, name: str, on_changed: Callable[[], None]) -> KnownEmbedder:
         embedder = self._source.open(name)
         canary = embedder.embed_documents([CANARY])[0]
@@ -102,7 +108,7 @@ class _CachedEmbedder:
     def _look_again(self) -> None:
         before = self._found
         try:
-            self._found = self._look(self._name, self._expire)
+            self._found = self._look(self._name, self.expire)
             self._until = time.monotonic() + _REMEMBERED_SECONDS
         except ModelFault as fault:
             self._found = fault
@@ -110,7 +116,7 @@ class _CachedEmbedder:
         if before is not None and isinstance(self._found, KnownEmbedder) and not _is_same(before, self._found):
             self._on_change()
 
-    def _expire(self) -> None:
+    def expire(self) -> None:
         """The next to come looks anew."""
         self._until = 0.0
 
