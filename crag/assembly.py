@@ -115,6 +115,7 @@ class Application:
     def _notice_model(self) -> None:
         """A model has come: it may be what is to answer, or what the library waits for."""
         self.forget_choice()
+        self.library.spaces.answering.look_again()
         self.library.space_work.wake()
 
     def models(self) -> list[ModelChoice]:

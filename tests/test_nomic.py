@@ -1,0 +1,198 @@
+"""From built-in vectors to Nomic's: its weights are fetched, the library moves when that is accepted, all offline."""
+
+from __future__ import annotations
+
+import hashlib
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from crag.assembly import Application, open_application
+from crag.options import RunOptions
+from crag.runs import Trace
+from crag.settings import Settings
+from tests.doubles.nomic_weights import nomic_weights
+from tests.doubles.ollama import closed_address
+from tests.doubles.served_file import ServedFile
+from tests.doubles.web import WebServer, serving
+
+pytest.importorskip("gpt4all", reason="gpt4all has no wheel for this machine")
+BEES = b"# Bees\n\nBees dance to tell where the flowers are.\n\n# Wasps\n\nWasps build nests of paper.\n"
+QUESTION = "Where do bees tell the flowers are?"
+
+
+@pytest.fixture
+def server() -> Iterator[WebServer]:
+    with serving() as server:
+        server.scripts["/weights.gguf"] = ServedFile(nomic_weights())
+        yield server
+
+
+@pytest.fixture
+def opened(tmp_path: Path, server: WebServer, monkeypatch: pytest.MonkeyPatch):
+    """Opens the application on one home, whose user has no weights yet."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    checksum = hashlib.sha256(nomic_weights()).hexdigest()
+    made: list[Application] = []
+
+    def open_(**settings) -> Application:
+        url = f"{server.url('/weights.gguf')}#sha256={checksum}"
+        given = {"home": tmp_path / "home", "ollama_host": closed_address(), "nomic_url": url}
+        made.append(open_application(Settings(**(given | settings))))
+        return made[-1]
+
+    yield open_
+    for application in made:
+        application.close()
+
+
+def begin(application: Application, *documents: bytes) -> None:
+    """As the running application does, with these documents."""
+    for number, document in enumerate(documents):
+        application.library.add_bytes(f"notes {number}.md", document)
+    application.warm_up()
+    assert application.library.space_work.wait(30)
+
+
+def download(application: Application) -> None:
+    application.downloads.start("nomic")
+    ended = application.downloads.wait("nomic", 30)
+    assert (ended.state, ended.fault, ended.done) == ("done", "", len(nomic_weights()))
+    assert application.library.space_work.wait(30)
+
+
+def answering(application: Application) -> str:
+    space = application.library.spaces.answering.active().space
+    return space.name if space else ""
+
+
+def ask(application: Application) -> Trace:
+    run = application.runs.start(None, QUESTION, RunOptions(model="builtin", policy="off"))
+    return Trace().apply_all(event for _, event in run.follow(seconds=30))
+
+
+@pytest.fixture
+def go_offline(monkeypatch: pytest.MonkeyPatch):
+    """From here on nobody can be asked for anything, and who asks fails the test."""
+
+    def forbid() -> None:
+        def fail(*asked: object, **_: object) -> None:
+            raise AssertionError(f"somebody was asked for: {asked}")
+
+        for name in ("connect", "connect_ex"):
+            monkeypatch.setattr(socket.socket, name, fail)
+        monkeypatch.setattr(socket, "getaddrinfo", fail)
+
+    return forbid
+
+
+def test_documents_move_when_that_is_accepted_and_all_is_offline_afterwards(opened, server, go_offline):
+    application = opened()
+    begin(application, BEES)
+    assert (answering(application), application.nomic_offer()) == ("builtin", 0)
+    download(application)
+    assert (answering(application), application.embedder_choice().name) == ("builtin", "builtin"), "only offered"
+    assert application.nomic_offer() == application.library.counts()[1] > 0
+    assert [row.kind for row in application.ledger.entries()] == ["download"]
+
+    asked = len(server.seen)
+    go_offline()
+    application.library.space_work.choose("nomic")
+    assert application.library.space_work.wait(60)
+    assert application.library.space_work.fault == ""
+    space = application.library.spaces.answering.active().space
+    assert (space.name, space.dimension) == ("nomic", 768)
+    assert space.digest == hashlib.sha256(nomic_weights()).hexdigest()
+    assert (application.nomic_offer(), application.library.missing_vectors()) == (0, 0)
+    assert application.answering_embedder() == "Nomic (local)"
+    trace = ask(application)
+    assert (trace.state, trace.outcome, trace.notes) == ("done", "documents", [])
+    hit = application.library.search("bees dance", k=1)[0]
+    assert "Bees dance" in hit.text
+    assert application.library.add_bytes("more.md", b"# Ants\n\nAnts walk.\n").status == "added"
+    assert len(server.seen) == asked
+    assert len(application.ledger.entries()) == 1
+
+
+def test_what_was_accepted_holds_after_a_restart_and_can_be_gone_back_from(opened):
+    first = opened()
+    begin(first, BEES)
+    download(first)
+    first.library.space_work.choose("nomic")
+    assert first.library.space_work.wait(60)
+    first.close()
+    second = opened()
+    begin(second)
+    assert answering(second) == "nomic"
+    second.library.space_work.go_back()
+    assert second.library.space_work.wait(30)
+    assert (answering(second), second.nomic_offer()) == ("builtin", 0), "decided by hand, so not offered again"
+
+
+def test_the_offer_stays_until_somebody_decides(opened):
+    first = opened()
+    begin(first, BEES)
+    download(first)
+    first.close()
+    second = opened()
+    begin(second)
+    assert (answering(second), second.nomic_offer()) == ("builtin", second.library.counts()[1])
+    second.library.space_work.cancel()
+    assert second.library.space_work.wait(30)
+    assert (answering(second), second.nomic_offer()) == ("builtin", 0)
+
+
+def test_an_empty_library_uses_them_at_once(opened):
+    application = opened()
+    begin(application)
+    download(application)
+    assert (application.embedder_choice().name, application.nomic_offer()) == ("nomic", 0)
+    begin(application, BEES)
+    assert answering(application) == "nomic"
+
+
+def test_a_library_that_is_set_to_nomic_moves_as_soon_as_they_are_there(opened):
+    first = opened()
+    begin(first, BEES)
+    first.close()
+    second = opened(embedder="nomic")
+    begin(second)
+    assert answering(second) == "builtin"
+    assert "not on this machine" in second.library.space_work.fault
+    download(second)
+    assert (answering(second), second.nomic_offer()) == ("nomic", 0)
+
+
+def test_weights_that_change_afterwards_are_noticed_said_and_followed(opened, tmp_path, monkeypatch):
+    monkeypatch.setattr("crag.library.spaces.embedders._REMEMBERED_SECONDS", 0)
+    application = opened()
+    begin(application)
+    download(application)
+    begin(application, BEES)
+    weights = tmp_path / ".cache" / "gpt4all" / "nomic-embed-text-v1.5.f16.gguf"
+    weights.write_bytes(nomic_weights(seed=4))
+    assert any("another model under the same name" in note for note in ask(application).notes)
+    application.library.space_work.wake()
+    assert application.library.space_work.wait(30)
+    space = application.library.spaces.answering.active().space
+    assert space.digest == hashlib.sha256(weights.read_bytes()).hexdigest()
+    assert ask(application).notes == []
+
+
+def test_damaged_weights_leave_the_words_say_so_and_are_replaced(opened, tmp_path):
+    application = opened()
+    begin(application)
+    download(application)
+    begin(application, BEES)
+    application.close()
+    weights = tmp_path / ".cache" / "gpt4all" / "nomic-embed-text-v1.5.f16.gguf"
+    weights.write_bytes(weights.read_bytes()[:-1000])
+    again = opened()
+    trace = ask(again)
+    assert (trace.state, trace.outcome) == ("done", "documents")
+    assert any("damaged" in note and "Get them again" in note for note in trace.notes)
+    again.library.space_work.begin()
+    download(again)
+    assert ask(again).notes == []
