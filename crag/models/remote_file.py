@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from urllib.parse import urldefrag, urlsplit
 
 from crag.models import download_faults as faults
-from crag.models.connections import note_connection
 
 if TYPE_CHECKING:
     import httpx
@@ -86,6 +85,8 @@ def receive(file: RemoteFile, kept: int, record: Record) -> Iterator[Piece]:
 def _opened(file: RemoteFile, wanted: int, record: Record) -> Iterator[httpx.Response]:
     """The reply of whoever has the file, however often one is sent on; only to HTTPS, and a few times."""
     import httpx
+
+    from crag.models.connections import note_connection
 
     headers = {"Accept-Encoding": "identity"}  # any other encoding changes what a range of bytes means
     if wanted:
