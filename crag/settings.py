@@ -5,6 +5,8 @@ from __future__ import annotations
 import ipaddress
 import os
 import re
+import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -16,16 +18,22 @@ from crag.errors import BadRequest
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 DEFAULT_OLLAMA_HOST = "http://127.0.0.1:11434"
+_THIS_MACHINE = ("127.0.0.1", "localhost", "::1")
 _EVERY_INTERFACE = "0.0.0.0"  # noqa: S104 — read from a variable, never bound
 DEFAULT_TAVILY_URL = "https://api.tavily.com"
 # The checksum is the one that nomic-ai/gpt4all publishes in gpt4all-chat/metadata/models3.json.
 DEFAULT_NOMIC_URL = "https://gpt4all.io/models/gguf/nomic-embed-text-v1.5.f16.gguf#md5=a5401e7f7e46ed9fcaed5b60a281d547"
 _CHECKED_ADDRESS = re.compile(r"https?://[^\s/#]+/[^\s#]+#(md5=[0-9a-f]{32}|sha256=[0-9a-f]{64})", re.IGNORECASE)
+# Settings of our own are read here; those of LangChain's tracing would send every prompt to another service.
+_NO_KEYS = ("CRAG_", "OLLAMA_", "TAVILY_", "LANGCHAIN_", "LANGSMITH_")
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Where things are and what answers. Model and embedder `auto` mean: the best that is present now."""
+    """Where things are and what answers. Model and embedder `auto` mean: the best that is present now.
+
+    `keys` is what `.env` and Streamlit's secrets hold besides: keys of providers and the like, by their names.
+    """
 
     home: Path = Path("data")
     chat_model: str = "auto"
@@ -37,6 +45,12 @@ class Settings:
     nomic_url: str = DEFAULT_NOMIC_URL
     allow_private_urls: tuple[Network, ...] = ()
     max_upload_mb: int = 100
+    keys: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
+
+    @property
+    def ollama_is_here(self) -> bool:
+        """Whether the Ollama server is on this machine."""
+        return urlsplit(self.ollama_host).hostname in _THIS_MACHINE
 
     @property
     def max_upload_bytes(self) -> int:
@@ -44,13 +58,12 @@ class Settings:
         return self.max_upload_mb * 1024 * 1024
 
 
-def load_settings(home: Path | None = None, env_file: Path = Path(".env")) -> Settings:
-    """Settings from `env_file`, overridden by the environment, overridden by `home`. Raises `BadRequest`."""
-    try:
-        written = dotenv_values(env_file)
-    except ValueError as error:
-        raise BadRequest("The file .env is not text in UTF-8.", "Save it as UTF-8, or delete it.") from error
-    values = {name: value or "" for name, value in written.items()} | dict(os.environ)
+def load_settings(
+    home: Path | None = None, env_file: Path = Path(".env"), secrets_file: Path = Path(".streamlit/secrets.toml")
+) -> Settings:
+    """Settings from Streamlit's secrets, overridden by `env_file`, the environment and `home`. Raises `BadRequest`."""
+    written = _secrets(secrets_file) | _variables(env_file)
+    values = written | dict(os.environ)
 
     def get(name: str, default: str = "") -> str:
         return values.get(name, "").strip() or default
@@ -66,7 +79,29 @@ def load_settings(home: Path | None = None, env_file: Path = Path(".env")) -> Se
         nomic_url=_checked_address("CRAG_NOMIC_URL", get("CRAG_NOMIC_URL", DEFAULT_NOMIC_URL)),
         allow_private_urls=_networks(get("CRAG_ALLOW_PRIVATE_URLS")),
         max_upload_mb=_positive("CRAG_MAX_UPLOAD_MB", get("CRAG_MAX_UPLOAD_MB", "100")),
+        keys={name: value for name, value in written.items() if value and not name.upper().startswith(_NO_KEYS)},
     )
+
+
+def _variables(file: Path) -> dict[str, str]:
+    try:
+        return {name: value or "" for name, value in dotenv_values(file).items()}
+    except ValueError as error:
+        raise BadRequest("The file .env is not text in UTF-8.", "Save it as UTF-8, or delete it.") from error
+
+
+def _secrets(file: Path) -> dict[str, str]:
+    """The texts at the root of Streamlit's secrets."""
+    try:
+        with file.open("rb") as opened:
+            values = tomllib.load(opened)
+    except OSError:
+        return {}
+    except ValueError as error:
+        raise BadRequest(
+            "The file .streamlit/secrets.toml cannot be read.", 'Write lines such as OPENAI_API_KEY = "…" in UTF-8.'
+        ) from error
+    return {name: value for name, value in values.items() if isinstance(value, str)}
 
 
 def _home(path: Path) -> Path:

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from crag.errors import ModelFault
 from crag.ledger import Ledger
-from crag.models import faults
 from crag.models.admission import admission_to
 from crag.models.client import LangChainChatModel
 from crag.models.departures import Route, ollama_route
-from crag.models.ollama.administration import InstalledModel, ModelFacts, find_model, fitting_window, model_facts
+from crag.models.faults import only_embeds, translate_ollama
+from crag.models.ollama.administration import (
+    InstalledModel,
+    ModelFacts,
+    find_model,
+    fitting_window,
+    installed_models,
+    model_facts,
+)
+from crag.models.provider_faults import missing_key, missing_package, translate_provider, unknown_provider
+from crag.models.providers import provide_keys
 from crag.models.sending import Schema, Traits
 from crag.options import Tuning
 from crag.protocols import ChatModel, Prompt
@@ -48,9 +57,10 @@ def open_chat_model(
     """
     provider, colon, model = name.partition(":")
     if not colon or not provider or not model:
-        raise faults.unknown_provider(name)
+        raise unknown_provider(name)
     if provider == "ollama":
         return _open_ollama(model, settings, ledger, tuning, thinking=thinking)
+    provide_keys(settings)
     return _open_provider(provider, model, ledger, tuning, thinking=thinking)
 
 
@@ -58,8 +68,8 @@ def _open_ollama(model: str, settings: Settings, ledger: Ledger | None, tuning: 
     installed = find_model(settings, model)
     facts = _facts(settings, installed)
     if _only_embeds(installed, facts):
-        raise faults.only_embeds(model)
-    window = fitting_window(tuning, facts)
+        raise only_embeds(model)
+    window = fitting_window(tuning, facts.context_length)
     tuning = replace(tuning, window=window, answer_limit=min(tuning.answer_limit, window // 2))
     thinks = thinking and "thinking" in (facts.capabilities or ())
     aloud = replace(tuning, answer_limit=tuning.answer_limit + min(THINKING_TOKENS, window // 4))
@@ -71,7 +81,7 @@ def _open_ollama(model: str, settings: Settings, ledger: Ledger | None, tuning: 
         concurrency=tuning.parallelism or _server_parallelism(),
         marks_end=True,
         constrain=lambda prompts, schema: (prompts, {"format": schema}),
-        translate=lambda error: faults.translate_ollama(error, model, settings),
+        translate=lambda error: _translated(error, installed, settings),
         route=ollama_route(installed, settings, ledger),
         admission=admission_to(f"ollama:{model}", settings.ollama_host),
         one_token=_ALTERNATIVES | {"options": _options(replace(tuning, answer_limit=1))},
@@ -84,6 +94,22 @@ def _open_ollama(model: str, settings: Settings, ledger: Ledger | None, tuning: 
 def _only_embeds(installed: InstalledModel, facts: ModelFacts) -> bool:
     """Whether it cannot chat: by what the server says, else by its name and family."""
     return installed.only_embeds if facts.capabilities is None else "completion" not in facts.capabilities
+
+
+def _translated(error: Exception, model: InstalledModel, settings: Settings) -> ModelFault:
+    """What an error means; where the model is too large, with the largest smaller one that is there."""
+    fault = translate_ollama(error, model.name, settings)
+    if fault.code != "out_of_memory":
+        return fault
+    try:
+        others = [other for other in installed_models(settings) if not (other.only_embeds or other.cloud)]
+    except ModelFault:
+        return fault
+    smaller = max((other for other in others if other.size < model.size), key=lambda other: other.size, default=None)
+    if smaller is None:
+        return fault
+    remedy = f"Choose a smaller model such as {smaller.name}, which you have, or close other programs."
+    return ModelFault(fault.code, fault.message, remedy, fault.fault)
 
 
 def _facts(settings: Settings, installed: InstalledModel) -> ModelFacts:
@@ -130,7 +156,7 @@ def _open_provider(provider: str, model: str, ledger: Ledger | None, tuning: Tun
         concurrency=tuning.parallelism or _DEFAULT_CONCURRENCY,
         marks_end=False,
         constrain=_with_schema_in_words,
-        translate=lambda error: faults.translate_provider(error, provider),
+        translate=lambda error: translate_provider(error, provider),
         route=Route(model, provider, ledger),
         admission=admission_to(f"{provider}:{model}", provider),
         one_token=_ALTERNATIVES | {"max_tokens": 1} if provider in _TELL_ALTERNATIVES else {},
@@ -147,17 +173,12 @@ def _init_provider(provider: str, model: str, tuning: Tuning) -> BaseChatModel:
             model, model_provider=provider, temperature=tuning.temperature, max_tokens=tuning.answer_limit
         )
     except ImportError as error:
-        raise faults.missing_package(provider, _package(str(error), provider)) from error
+        raise missing_package(provider) from error
     except Exception as error:
         if "Unsupported provider" in str(error):
-            raise faults.unknown_provider(f"{provider}:{model}") from error
-        raise faults.missing_key(provider, str(error)) from error
+            raise unknown_provider(f"{provider}:{model}") from error
+        raise missing_key(provider, str(error)) from error
     return chat
-
-
-def _package(words: str, provider: str) -> str:
-    named = re.search(r"pip install (?:-U )?[\"']?([\w\-\[\]]+)", words)
-    return named.group(1) if named else f"langchain-{provider}"
 
 
 def _with_schema_in_words(prompts: list[Prompt], schema: Schema) -> tuple[list[Prompt], dict[str, Any]]:

@@ -17,7 +17,6 @@ from crag.settings import Settings
 BUILTIN_LABEL = "Built-in engine"
 _OLLAMA_CLOUD = "ollama.com"
 _AUTO = ("", "auto")
-_THIS_MACHINE = ("127.0.0.1", "localhost", "::1")
 # Larger models than this fit few machines: an automatic choice prefers the largest below it. Bytes.
 _COMFORTABLE = 10_000_000_000
 _SIZE = re.compile(r"\d+(?:\.\d+)?[bm]", re.IGNORECASE)
@@ -130,8 +129,7 @@ def destination(name: str, settings: Settings, remote_host: str = "") -> str:
         return "" if name == "builtin" else provider
     if remote_host or is_cloud_name(model):
         return urlsplit(remote_host).netloc.rpartition("@")[2] or _OLLAMA_CLOUD
-    here = urlsplit(settings.ollama_host).hostname in _THIS_MACHINE
-    return "" if here else host_label(settings)
+    return "" if settings.ollama_is_here else host_label(settings)
 
 
 def model_label(name: str) -> str:

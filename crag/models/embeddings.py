@@ -10,6 +10,8 @@ from crag.ledger import Ledger
 from crag.models import faults
 from crag.models.departures import Route, ollama_route
 from crag.models.ollama.administration import find_model, model_facts
+from crag.models.provider_faults import missing_key, missing_package, translate_provider
+from crag.models.providers import provide_keys
 from crag.protocols import Embedder, Vectors
 from crag.settings import Settings
 from crag.types import Space
@@ -40,7 +42,10 @@ def open_embedder(name: str, settings: Settings, ledger: Ledger | None = None) -
         return _open_nomic()
     if not model:
         raise _unknown_embedder(name)
-    return _open_ollama(model, settings, ledger) if provider == "ollama" else _open_provider(provider, model, ledger)
+    if provider == "ollama":
+        return _open_ollama(model, settings, ledger)
+    provide_keys(settings)
+    return _open_provider(provider, model, ledger)
 
 
 class CheckedEmbedder:
@@ -140,7 +145,7 @@ def _open_provider(provider: str, model: str, ledger: Ledger | None) -> Embedder
     route = Route(model, provider, ledger)
 
     def translate(error: Exception) -> ModelFault:
-        return faults.translate_provider(error, provider)
+        return translate_provider(error, provider)
 
     embed = route.recording_texts(_guarded(embeddings.embed_documents, translate))
     query = route.recording_questions(_guarded(lambda texts: [embeddings.embed_query(texts[0])], translate))
@@ -154,11 +159,11 @@ def _init_provider(provider: str, model: str) -> Embeddings:
     try:
         return init_embeddings(model, provider=provider)
     except ImportError as error:
-        raise faults.missing_package(provider, f"langchain-{provider}") from error
+        raise missing_package(provider) from error
     except Exception as error:
         if "not supported" in str(error):
             raise _unknown_embedder(f"{provider}:{model}") from error
-        raise faults.missing_key(provider, str(error)) from error
+        raise missing_key(provider, str(error)) from error
 
 
 def _guarded(embed: Embed, translate: Callable[[Exception], ModelFault]) -> Embed:
@@ -185,7 +190,7 @@ def _probe(embed: Embed) -> int:
 
 def _ollama_fault(error: Exception, model: str, settings: Settings) -> ModelFault:
     fault = faults.translate_ollama(error, model, settings)
-    if fault.code in ("refused", "server_error", "bad_reply", "incomplete"):
+    if fault.code in ("refused", "prompt_too_long", "server_error", "bad_reply", "incomplete"):
         return _failed(f"{model} on Ollama could not embed this text.")
     return fault
 

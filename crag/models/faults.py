@@ -1,4 +1,4 @@
-"""The one place where errors of model servers and their client libraries become words a person can act on."""
+"""Errors of the Ollama server and its client library in words a person can act on; those of others stand beside it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,16 @@ from urllib.parse import urlsplit
 from crag.errors import ModelFault
 from crag.settings import Settings
 
-_OUT_OF_MEMORY = ("memory", "cuda error", "allocate")
-_KEY_STATUSES = (401, 403)
+_OUT_OF_MEMORY = ("out of memory", "system memory", "enough memory", "insufficient memory", "allocate")
+_GPU_FAILED = ("cuda error", "rocm error", "hip error", "metal error", "vulkan")
+_RUNNER_ENDED = ("runner process", "runner has unexpectedly stopped")
+_TOO_LONG = ("context length", "context window", "exceed_context_size")
+# What servers before 0.5 say to a JSON schema, and what newer ones say to any wish that they do not know.
+_TOO_OLD = ("cannot unmarshal",)
+_ALLOWANCE = ("usage limit", "quota", "upgrade", "subscription")
+_TWO_SIZES = re.compile(r"(\d[\d.]* ?[KMGT]i?B)\D.*?(\d[\d.]* ?[KMGT]i?B)")
+_ACCESS = (HTTPStatus.UNAUTHORIZED, HTTPStatus.PAYMENT_REQUIRED, HTTPStatus.FORBIDDEN, HTTPStatus.TOO_MANY_REQUESTS)
+_IN_STREAM = -1  # what the client library calls an error that was a line of the stream
 _REDIRECTS = range(300, 400)  # never followed: what is sent goes where a person said
 
 
@@ -22,11 +30,10 @@ def host_label(settings: Settings) -> str:
 
 def unreachable(settings: Settings) -> ModelFault:
     """Nothing listens, or the connection could not be made."""
-    return ModelFault(
-        "unreachable",
-        f"Ollama does not answer at {host_label(settings)}.",
-        "Start it with `ollama serve`, then try again.",
-    )
+    remedy = "Start it with `ollama serve`, then try again."
+    if not settings.ollama_is_here:
+        remedy = "Start it there with `OLLAMA_HOST=0.0.0.0 ollama serve`, or set OLLAMA_HOST here to where it is."
+    return ModelFault("unreachable", f"Ollama does not answer at {host_label(settings)}.", remedy)
 
 
 def missing_model(model: str) -> ModelFault:
@@ -87,8 +94,12 @@ def broken_in_the_middle(fault: ModelFault) -> ModelFault:
 
 
 def silent(server: str) -> ModelFault:
-    """The server holds the connection but sends nothing for longer than any load takes."""
-    return ModelFault("silent", f"{server} has sent nothing for too long.", "Restart the model server, then try again.")
+    """The server holds the connection but sends nothing for longer than its work can take."""
+    return ModelFault(
+        "silent",
+        f"{server} took the request and has sent nothing for too long.",
+        "Restart the model server, then try again.",
+    )
 
 
 def unknown(server: str) -> ModelFault:
@@ -118,32 +129,78 @@ def translate_ollama(error: Exception, model: str, settings: Settings) -> ModelF
 
 def _from_status(status: int, text: str, model: str, settings: Settings) -> ModelFault:
     words = text.lower()
-    if any(sign in words for sign in _OUT_OF_MEMORY):
-        return ModelFault(
-            "out_of_memory",
-            f"There is not enough memory for {model}.",
-            "Close other programs or choose a smaller model, then try again.",
-        )
-    if status in _REDIRECTS:
+
+    def said(signs: tuple[str, ...]) -> bool:
+        return any(sign in words for sign in signs)
+
+    if said(_OUT_OF_MEMORY):
+        return _out_of_memory(model, text)
+    if status in _ACCESS and said(_ALLOWANCE):
+        return _used_up(model)
+    if status in _REDIRECTS or (status in (HTTPStatus.NOT_FOUND, HTTPStatus.FORBIDDEN) and not _is_ollama(text)):
         return not_ollama(settings)
     if status == HTTPStatus.NOT_FOUND:
-        return missing_model(model) if _is_ollama(text) else not_ollama(settings)
+        return missing_model(model)
+    if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+        return ModelFault("no_access", f"Ollama asks for a sign-in to use {model}.", "Run `ollama signin`.")
     if status in (HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS):
         return ModelFault("busy", "Ollama is busy: its queue is full.", "Wait a moment, then ask again.", "passing")
-    if status == HTTPStatus.FORBIDDEN:
-        return not_ollama(settings)
-    if status == HTTPStatus.UNAUTHORIZED:
-        return ModelFault("no_access", f"Ollama asks for a sign-in to use {model}.", "Run `ollama signin`.")
+    if said(_TOO_LONG):
+        return _prompt_too_long(model)
     if status == HTTPStatus.BAD_REQUEST:
-        return ModelFault(
-            "refused", f"Ollama refused the request for {model}.", "Choose another model, or update Ollama."
-        )
+        return _too_old() if said(_TOO_OLD) else _refused(model)
+    return _server_error(status, model, gpu=said(_GPU_FAILED), ended=said(_RUNNER_ENDED))
+
+
+def _out_of_memory(model: str, text: str) -> ModelFault:
+    sizes = _TWO_SIZES.search(text)
+    figures = f": it needs {sizes[1]}, and {sizes[2]} are free" if sizes else ""
     return ModelFault(
-        "server_error",
-        f"Ollama reported an error while {model} was at work.",
-        "Try again; if it happens again, look at Ollama's log.",
-        "passing" if status >= HTTPStatus.INTERNAL_SERVER_ERROR else "yours",
+        "out_of_memory",
+        f"There is not enough memory for {model}{figures}.",
+        "Close other programs or choose a smaller model, then try again.",
     )
+
+
+def _used_up(model: str) -> ModelFault:
+    return ModelFault(
+        "no_access",
+        f"What your account allows of {model} is used up, or does not cover it.",
+        "Wait until it is renewed, or choose a model on this machine.",
+    )
+
+
+def _prompt_too_long(model: str) -> ModelFault:
+    return ModelFault(
+        "prompt_too_long",
+        f"The question with its passages is longer than {model} takes.",
+        "Use fewer passages, or make the model's context window larger in the settings.",
+    )
+
+
+def _too_old() -> ModelFault:
+    return ModelFault(
+        "too_old",
+        "This Ollama is too old: it does not understand what it is asked.",
+        "Update it to version 0.5 or later, then try again.",
+    )
+
+
+def _refused(model: str) -> ModelFault:
+    return ModelFault("refused", f"Ollama refused the request for {model}.", "Choose another model, or update Ollama.")
+
+
+def _server_error(status: int, model: str, *, gpu: bool, ended: bool) -> ModelFault:
+    message = f"Ollama reported an error while {model} was at work."
+    remedy = "Try again; if it happens again, look at Ollama's log."
+    if gpu:
+        message = f"The graphics processor failed while {model} was at work."
+        remedy = "Restart Ollama, then try again; if it happens again, update the driver."
+    elif ended:
+        message = f"{model} ended while it was at work, perhaps because memory ran out."
+        remedy = "Try again; if it happens again, choose a smaller model or a smaller context window."
+    passing = status >= HTTPStatus.INTERNAL_SERVER_ERROR or status == _IN_STREAM
+    return ModelFault("server_error", message, remedy, "passing" if passing else "yours")
 
 
 def _is_ollama(text: str) -> bool:
@@ -161,57 +218,3 @@ def not_ollama(settings: Settings) -> ModelFault:
         f"What answers at {host_label(settings)} does not act like Ollama.",
         "Set OLLAMA_HOST to the address of your Ollama server.",
     )
-
-
-def missing_package(provider: str, package: str) -> ModelFault:
-    """The provider's client library is not installed."""
-    return ModelFault(
-        "package_missing",
-        f"The package for the provider {provider} is not installed.",
-        f"Install it with `pip install {package}`, then try again.",
-    )
-
-
-def missing_key(provider: str, words: str = "") -> ModelFault:
-    """No key, or one that is refused. The variable is read from the library's words where they name one."""
-    named = re.search(r"\b[A-Z][A-Z0-9_]*_(?:API_KEY|KEY|TOKEN)\b", words)
-    variable = named.group() if named else f"{provider.upper()}_API_KEY"
-    return ModelFault(
-        "key_missing", f"The provider {provider} needs a valid key.", f"Set {variable} to your key, then try again."
-    )
-
-
-def unknown_provider(name: str) -> ModelFault:
-    """A name that no engine goes by."""
-    return ModelFault(
-        "unknown_model",
-        f"There is no model called “{name}”.",
-        "Write builtin, ollama:NAME, or provider:model such as openai:gpt-4o-mini.",
-    )
-
-
-def translate_provider(error: Exception, provider: str) -> ModelFault:
-    """What an error of a hosted provider means. Only its status is looked at: its words may hold keys or addresses."""
-    import httpx
-
-    if isinstance(error, ModelFault):
-        return error
-    response = getattr(error, "response", None)
-    status = getattr(error, "status_code", None) or getattr(response, "status_code", None)
-    if status in _KEY_STATUSES:
-        return missing_key(provider)
-    if status == HTTPStatus.NOT_FOUND:
-        return ModelFault("model_missing", f"{provider} has no such model.", "Check the model's name in the settings.")
-    if status == HTTPStatus.BAD_REQUEST:
-        return ModelFault("refused", f"{provider} refused the request.", "Choose another model in the settings.")
-    if status == HTTPStatus.TOO_MANY_REQUESTS:
-        return ModelFault(
-            "busy", f"{provider} takes no more requests now.", "Wait a moment, then ask again.", "passing"
-        )
-    if isinstance(status, int) and status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        return ModelFault("server_error", f"{provider} reported an error.", "Ask again in a moment.", "passing")
-    if isinstance(error, httpx.TransportError | OSError) or "Connection" in type(error).__name__:
-        return ModelFault(
-            "unreachable", f"{provider} cannot be reached.", "Check the network, then ask again.", "passing"
-        )
-    return unknown(provider)

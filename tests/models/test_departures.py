@@ -8,7 +8,7 @@ import pytest
 from langchain_core.embeddings import DeterministicFakeEmbedding
 
 from crag.errors import HomeFault
-from crag.models import choice, embeddings
+from crag.models import embeddings
 from crag.models.chat import open_chat_model
 from crag.models.embeddings import open_embedder
 from crag.models.writing import ModelRewriter, ModelWriter
@@ -81,7 +81,7 @@ def test_every_try_is_written_down(ollama: ScriptedOllama, settings: Settings, l
 def test_an_ollama_on_another_machine_is_named_without_its_password(
     ollama: ScriptedOllama, settings: Settings, ledger: ListLedger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(choice, "_THIS_MACHINE", ())  # as for any host but this one
+    monkeypatch.setattr("crag.settings._THIS_MACHINE", ())  # as for any host but this one
     away = replace(settings, ollama_host=settings.ollama_host.replace("//", "//user:secret@"))
     open_chat_model("ollama:llama3.1:8b", away, ledger).complete(ASK, Stop())
     embedder = open_embedder("ollama:nomic-embed-text", away, ledger)

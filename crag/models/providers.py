@@ -1,0 +1,79 @@
+"""Hosted providers that LangChain knows by name: which packages and keys they need, and what is there of both."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+from crag.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """One provider, `name` as before the colon in `openai:gpt-4o-mini`. Its key itself is never held here.
+
+    `key_variable` is the variable that its package reads the key from; `key_present` also where another one will do.
+    """
+
+    name: str
+    label: str
+    package: str
+    installed: bool
+    key_variable: str
+    key_present: bool
+
+
+_AWS = ("AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_BEARER_TOKEN_BEDROCK")
+# Name, label, package, variables of the key; as https://docs.langchain.com/oss/python/integrations/chat has them.
+_KNOWN = (
+    ("openai", "OpenAI", "langchain-openai", ("OPENAI_API_KEY",)),
+    ("anthropic", "Anthropic", "langchain-anthropic", ("ANTHROPIC_API_KEY",)),
+    ("google_genai", "Google Gemini", "langchain-google-genai", ("GOOGLE_API_KEY", "GEMINI_API_KEY")),
+    ("google_vertexai", "Google Vertex AI", "langchain-google-vertexai", ("GOOGLE_APPLICATION_CREDENTIALS",)),
+    ("mistralai", "Mistral AI", "langchain-mistralai", ("MISTRAL_API_KEY",)),
+    ("bedrock_converse", "Amazon Bedrock", "langchain-aws", _AWS),
+    ("azure_openai", "Azure OpenAI", "langchain-openai", ("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN")),
+    ("groq", "Groq", "langchain-groq", ("GROQ_API_KEY",)),
+    ("cohere", "Cohere", "langchain-cohere", ("COHERE_API_KEY",)),
+    ("deepseek", "DeepSeek", "langchain-deepseek", ("DEEPSEEK_API_KEY",)),
+    ("xai", "xAI", "langchain-xai", ("XAI_API_KEY",)),
+    ("together", "Together AI", "langchain-together", ("TOGETHER_API_KEY",)),
+    ("fireworks", "Fireworks AI", "langchain-fireworks", ("FIREWORKS_API_KEY",)),
+    ("perplexity", "Perplexity", "langchain-perplexity", ("PPLX_API_KEY", "PERPLEXITY_API_KEY")),
+    ("openrouter", "OpenRouter", "langchain-openrouter", ("OPENROUTER_API_KEY",)),
+    ("nvidia", "NVIDIA", "langchain-nvidia-ai-endpoints", ("NVIDIA_API_KEY",)),
+    ("upstage", "Upstage", "langchain-upstage", ("UPSTAGE_API_KEY",)),
+)
+_SAME_AS = {"bedrock": "bedrock_converse"}
+
+
+def providers(settings: Settings) -> list[Provider]:
+    """Every provider that is known well enough to name its package and key; no package is imported."""
+    set_now = {name for name, value in {**settings.keys, **os.environ}.items() if value}
+    return [
+        Provider(name, label, package, _installed(package), variables[0], not set_now.isdisjoint(variables))
+        for name, label, package, variables in _KNOWN
+    ]
+
+
+def package_of(provider: str) -> str:
+    """The package of a provider, by LangChain's usual name where it is not known."""
+    name = _SAME_AS.get(provider, provider)
+    return next((package for known, _, package, _ in _KNOWN if known == name), f"langchain-{name.replace('_', '-')}")
+
+
+def key_variable_of(provider: str) -> str:
+    """The variable of a provider's key, by the usual name where it is not known."""
+    name = _SAME_AS.get(provider, provider)
+    return next((variables[0] for known, _, _, variables in _KNOWN if known == name), f"{name.upper()}_API_KEY")
+
+
+def provide_keys(settings: Settings) -> None:
+    """Puts the keys of `.env` and of Streamlit's secrets where providers look for them; the environment's own stay."""
+    for name, value in settings.keys.items():
+        os.environ.setdefault(name, value)
+
+
+def _installed(package: str) -> bool:
+    return find_spec(package.replace("-", "_")) is not None
