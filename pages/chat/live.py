@@ -143,7 +143,8 @@ def _status(trace: Trace, waiting: str) -> str:
     progress = steps.progress(trace)
     if thoughts.is_thinking(trace):
         doing, progress = "Thinking", thoughts.last_sentence(trace)
-    return f":small[:shimmer[{doing}]] {words.grey(waiting or progress)}"
+    told = f"· {waiting}" if waiting else progress
+    return f":small[:shimmer[{doing}]] {words.grey(told)}"
 
 
 def _text(followed: Followed) -> str:

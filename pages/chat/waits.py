@@ -15,22 +15,28 @@ from pages.parts.resources import application
 
 _LOOK_AGAIN_SECONDS = 2.0
 _QUIET_SECONDS = 2.0  # sooner than this most replies begin
-_QUEUED_SECONDS = 0.5
+_LOADING_SECONDS, _QUEUED_SECONDS = 1.0, 0.5
 _PLACES = ("next", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
 
 @st.cache_resource(show_spinner=False)
-def _loaded(name: str) -> Latest[bool | None]:
-    """Whether Ollama has this model in memory; None where it does not say."""
+def _loaded() -> Latest[frozenset[str] | None]:
+    """The names of the models that Ollama has in memory; None where it does not say."""
     server = application().ollama
 
-    def look() -> bool | None:
+    def look() -> frozenset[str] | None:
         try:
-            return server.loaded(name) is not None
+            return frozenset(f"ollama:{model.name}" for model in server.models() if model.loaded)
         except CragError:
             return None
 
     return Latest(look, _LOOK_AGAIN_SECONDS)
+
+
+def _is_loaded(model: str) -> bool | None:
+    """Whether a model is in memory, as of a moment ago; None where nobody knows."""
+    held = _loaded().now(patience=0) if model.startswith("ollama:") else None
+    return None if held is None else not held.isdisjoint((model, f"{model}:latest"))
 
 
 def waiting_for(run_id: str) -> str:
@@ -38,9 +44,7 @@ def waiting_for(run_id: str) -> str:
     wait = application().runs.waiting_for(run_id)
     if wait is None:
         return ""
-    provider, _, name = wait.model.partition(":")
-    loaded = _loaded(name).now(patience=0) if provider == "ollama" else None
-    return in_words(wait, loaded, time.monotonic() - wait.since)
+    return in_words(wait, _is_loaded(wait.model), time.monotonic() - wait.since)
 
 
 def in_words(wait: Wait, loaded: bool | None, seconds: float) -> str:
@@ -50,7 +54,7 @@ def in_words(wait: Wait, loaded: bool | None, seconds: float) -> str:
         return f"The model is busy: you are {_place(wait.place)} in line" if seconds >= _QUEUED_SECONDS else ""
     if wait.kind == "retrying":
         return f"{name} was busy, attempt {wait.attempt} follows"
-    if seconds < _QUIET_SECONDS:
+    if seconds < (_LOADING_SECONDS if loaded is False else _QUIET_SECONDS):
         return ""
     if loaded is None:
         return f"{name} has not begun to answer, {so_far}"
