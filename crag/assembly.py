@@ -14,7 +14,7 @@ from crag.calibration import Calibrator, Measuring
 from crag.checks import Facts, answering_check, library_checks, look_at_server, setup_checks
 from crag.conversations import Conversations
 from crag.database import Database
-from crag.engines import BUILTIN, Engines
+from crag.engines import BUILTIN, Engines, Role
 from crag.errors import ModelFault
 from crag.ledger import Ledger
 from crag.library import IngestJobs, Library, LibraryRetriever
@@ -42,6 +42,7 @@ from crag.runs import RunService
 from crag.runs.worker import Equipment
 from crag.settings import Settings, load_settings
 from crag.types import Check
+from crag.warming import ModelWarmth
 from crag.websearch import SearchQuota, TavilySearch
 
 EXAMPLE_URLS = (
@@ -83,11 +84,12 @@ class Application:
         self.jobs = IngestJobs(self.database, self.library)
         self.exchange = Exchange(self.database, self.library, count_passage_tokens)
         self.conversations = Conversations(self.database)
-        self.preferences = Preferences(self.database, settings)
+        self.preferences = Preferences(self.database, settings, on_change=lambda: self.warmth.follow())
         self.engines = Engines(
             settings, self.library, self._builtin_embedder, self.ledger, self.preferences.may_send_to
         )
         self.ollama = OllamaServer(settings)
+        self.warmth = ModelWarmth(self.ollama, self._answering_role)
         choose = partial(choose_fetch, settings, self.ledger)
         self.downloads = Downloads(self.database, choose, lambda _: self._notice_model())
         self.search_quota = SearchQuota(settings.tavily_api_key, settings.tavily_url, self.ledger)
@@ -117,6 +119,7 @@ class Application:
         self.forget_choice()
         self.library.spaces.answering.look_again()
         self.library.space_work.wake()
+        self.warmth.follow()
 
     def models(self) -> list[ModelChoice]:
         """Every model that can be chosen now."""
@@ -179,6 +182,7 @@ class Application:
             self.library.warm()
         self.runs.forget_deleted()
         self.library.space_work.begin()
+        self.warmth.begin()
 
     def judging(self, options: RunOptions) -> Judging:
         """What would grade under these options now. Raises `ModelFault`."""
@@ -235,6 +239,11 @@ class Application:
     def answering(self, options: RunOptions) -> str:
         """The name of what answers under these options now."""
         return self.model_choice().name if options.model == "auto" else options.model
+
+    def _answering_role(self) -> Role:
+        """Who answers where no conversation says otherwise. Raises `BadRequest`."""
+        options = self.preferences.options()
+        return self.engines.cast(self.answering(options), options).answering
 
     def _question_model(self, options: RunOptions) -> ChatModel | None:
         """The chat model that answers under these options, None for the built-in engine. Raises `ModelFault`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -40,7 +40,9 @@ class Effective:
 class Preferences:
     """The preferences of one home. Safe to share between threads; other processes' changes are seen at once."""
 
-    def __init__(self, database: Database, settings: Settings) -> None:
+    def __init__(self, database: Database, settings: Settings, on_change: Callable[[], None] = lambda: None) -> None:
+        """`on_change` hears of every value that was saved here, and of each return to the default."""
+        self._on_change = on_change
         self._database = database
         self._settings = settings
         self._allowed_here: frozenset[str] = frozenset()
@@ -82,11 +84,13 @@ class Preferences:
             self.reset(name)
         else:
             self._keep(name, value)
+            self._on_change()
 
     def reset(self, name: str) -> None:
         """Goes back to the default; harmless where nothing was saved."""
         with self._database.write() as connection:
             connection.execute(delete(preferences).where(preferences.c.name == name))
+        self._on_change()
 
     def presets(self) -> dict[str, Changes]:
         """The changes that each preset makes, by its name: the known variants first, then those that were saved."""

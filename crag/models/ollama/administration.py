@@ -105,12 +105,12 @@ def model_facts(settings: Settings, name: str) -> ModelFacts:
     )
 
 
-def fitting_window(tuning: Tuning, facts: ModelFacts) -> int:
+def fitting_window(tuning: Tuning, context_length: int | None) -> int:
     """The context window that is asked for, in tokens, as far as the model has one so large.
 
     Whoever loads a model and whoever asks it must ask for the same: with another it is loaded anew.
     """
-    return min(tuning.window, facts.context_length or tuning.window)
+    return min(tuning.window, context_length or tuning.window)
 
 
 def _installed(entry: dict[str, Any]) -> InstalledModel:

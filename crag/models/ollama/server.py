@@ -15,6 +15,7 @@ from crag.models.following import follow
 from crag.models.ollama.administration import (
     InstalledModel,
     ModelFacts,
+    find_model,
     fitting_window,
     installed_models,
     model_facts,
@@ -53,24 +54,25 @@ class OllamaServer:
             self._report(model, known, loaded.get(model.name)) for model, known in zip(installed, facts, strict=True)
         ]
 
-    def loaded(self, name: str) -> Loaded | None:
-        """How the model is in memory, if it is. Raises `ModelFault`."""
-        loaded = self._loaded()
-        return loaded.get(name) or loaded.get(f"{name}:latest")
+    def model(self, name: str) -> ModelReport:
+        """The model called `name`, where a missing tag means `latest`. Raises `ModelFault`."""
+        installed = find_model(self._settings, name)
+        [facts] = self._known([installed])
+        return self._report(installed, facts, self._loaded().get(installed.name))
 
     def load(self, name: str, tuning: Tuning = _USUAL) -> None:
         """Has the model in memory as questions under this tuning use it: with another window it would load anew.
 
         Returns when it is there, which may take minutes. Raises `ModelFault`, and `Stopped` when this is closed.
         """
-        facts = model_facts(self._settings, name)
+        model = self.model(name)
         body: dict[str, Any] = {"model": name, "stream": False}
         if tuning.keep_alive:  # 0 would unload it at once, so it stays for the server's usual time instead
             body["keep_alive"] = tuning.keep_alive
-        if "embedding" in (facts.capabilities or ()):
+        if model.embeds:
             self._wait_for("/api/embed", body | {"input": ""})
         else:
-            window = fitting_window(tuning, facts)
+            window = fitting_window(tuning, model.context_length)
             self._wait_for("/api/generate", body | {"prompt": "", "options": {"num_ctx": window}})
 
     def unload(self, name: str) -> None:
