@@ -5,7 +5,8 @@ Closing a socket does not wake a thread that reads from it; shutting it down doe
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, cast
 
 import httpx
 
@@ -15,6 +16,9 @@ from crag.settings import Settings
 CONNECT_SECONDS = 5.0
 # A cold load of a large model is minutes of silence before the first byte.
 SILENCE_SECONDS = 900.0
+# In bytes. A line of a stream holds one token, a whole reply some hundred vectors at most.
+LONGEST_LINE = 1_000_000
+LONGEST_REPLY = 100_000_000
 
 _OPENED = ("connection.connect_tcp.complete", "connection.start_tls.complete")
 
@@ -43,7 +47,30 @@ class CuttableTransport(httpx.HTTPTransport):
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """As its parent, noting the socket."""
         request.extensions = {**request.extensions, "trace": note_connection}
-        return super().handle_request(request)
+        reply = super().handle_request(request)
+        streamed = "ndjson" in reply.headers.get("Content-Type", "")
+        reply.stream = _Bounded(cast("httpx.SyncByteStream", reply.stream), LONGEST_LINE if streamed else LONGEST_REPLY)
+        return reply
+
+
+class _Bounded(httpx.SyncByteStream):
+    """The body of a reply. `ValueError` for a line longer than any that a model server sends: it would fill memory."""
+
+    def __init__(self, stream: httpx.SyncByteStream, longest: int) -> None:
+        self._stream = stream
+        self._longest = longest
+
+    def __iter__(self) -> Iterator[bytes]:
+        length = 0
+        for part in self._stream:
+            begun = part.rfind(b"\n") + 1
+            length = len(part) - begun if begun else length + len(part)
+            if length > self._longest:
+                raise ValueError("A line of the reply is too long.")
+            yield part
+
+    def close(self) -> None:
+        self._stream.close()
 
 
 def note_connection(event: str, details: dict[str, Any]) -> None:
