@@ -38,6 +38,8 @@ _USUAL = Tuning()
 _ALTERNATIVES = {"logprobs": True, "top_logprobs": 20}  # the most that OpenAI and Ollama tell
 # Providers whose LangChain package passes these options on; others would refuse them or raise.
 _TELL_ALTERNATIVES = ("openai", "azure_openai", "deepseek")
+# Providers whose client tries again by itself, where no stop is heard and nobody is told.
+_TRY_AGAIN = ("openai", "azure_openai", "deepseek", "xai", "together", "anthropic", "groq")
 
 
 def open_chat_model(
@@ -168,10 +170,11 @@ def _open_provider(provider: str, model: str, ledger: Ledger | None, tuning: Tun
 def _init_provider(provider: str, model: str, tuning: Tuning) -> BaseChatModel:
     from langchain.chat_models import init_chat_model
 
+    options: dict[str, Any] = {"temperature": tuning.temperature, "max_tokens": tuning.answer_limit}
+    if provider in _TRY_AGAIN:
+        options["max_retries"] = 0
     try:
-        chat: BaseChatModel = init_chat_model(
-            model, model_provider=provider, temperature=tuning.temperature, max_tokens=tuning.answer_limit
-        )
+        chat: BaseChatModel = init_chat_model(model, model_provider=provider, **options)
     except ImportError as error:
         raise missing_package(provider) from error
     except Exception as error:

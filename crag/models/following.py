@@ -24,7 +24,8 @@ def follow(produce: Callable[[], Iterable[Item]], stop: Stop) -> Iterator[Item]:
     """The items of `produce()`, made in a thread of their own, as they come.
 
     Raises `Stopped` as soon as `stop` is requested, and whatever the work raised. However the caller leaves, the
-    connections of the work are cut, so that no server goes on generating for nobody.
+    connections of the work are cut, so that no server goes on generating for nobody; work over connections that
+    are not known here ends with its next item.
     """
     stop.check()
     line = Line()
@@ -46,6 +47,8 @@ def _work(produce: Callable[[], Iterable[Item]], line: Line, inbox: SimpleQueue[
     try:
         with line.holding():
             for item in produce():
+                if line.is_cut:
+                    break
                 inbox.put(item)
         inbox.put(_Ended())
     except Exception as error:  # noqa: BLE001 — raised again where the items are waited for

@@ -34,6 +34,11 @@ class Line:
         if late:
             _shut(opened)
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether nobody waits for this call any more."""
+        return self._cut
+
     def cut(self) -> None:
         """End every connection, now and later; the thread that waits for one gets an error. Harmless when repeated."""
         with self._lock:

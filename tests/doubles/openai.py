@@ -1,0 +1,111 @@
+"""A scripted server of OpenAI's chat completions on the loopback interface, spoken to by the real client package."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import deque
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+
+
+@dataclass
+class Completion:
+    """One reply, word by word with `per_token` seconds between; a `status` other than 200 sends `error` with `code`."""
+
+    text: str = "Paris."
+    finish: str = "stop"
+    per_token: float = 0.0
+    status: int = 200
+    error: str = ""
+    code: str = ""
+    alternatives: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass
+class OpenAIServer:
+    """`replies` are used up before `usual`; `bodies` and `keys` are what was asked, and `dropped` counts who left."""
+
+    usual: Completion = field(default_factory=Completion)
+    replies: deque[Completion] = field(default_factory=deque)
+    bodies: list[dict[str, Any]] = field(default_factory=list)
+    keys: list[str] = field(default_factory=list)
+    dropped: int = 0
+    closing: threading.Event = field(default_factory=threading.Event)
+
+    def __enter__(self) -> Self:
+        scripted = self
+
+        class Handler(_Handler):
+            server_script = scripted
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.closing.set()
+        self._server.shutdown()
+        self._server.server_close()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server_script: OpenAIServer
+
+    def log_message(self, *_: object) -> None:
+        """Silence."""
+
+    def do_POST(self) -> None:
+        script = self.server_script
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        script.bodies.append(body)
+        script.keys.append(self.headers["Authorization"])
+        reply = script.replies.popleft() if script.replies else script.usual
+        if reply.status != 200:
+            self._refuse(reply)
+            return
+        try:
+            self._stream(reply, body)
+        except OSError:
+            script.dropped += 1
+
+    def _refuse(self, reply: Completion) -> None:
+        content = json.dumps({"error": {"message": reply.error, "code": reply.code or None}}).encode()
+        self.send_response(reply.status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def _stream(self, reply: Completion, body: dict[str, Any]) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.end_headers()
+        words = reply.text.split(" ")[: body.get("max_completion_tokens") or body.get("max_tokens")]
+        for number, word in enumerate(words):
+            told = _logprobs(word, reply.alternatives) if body.get("logprobs") else None
+            self._send({"delta": {"content": f" {word}" if number else word}, "logprobs": told})
+            self.server_script.closing.wait(reply.per_token)
+        self._send({"delta": {}, "finish_reason": reply.finish})
+        usage = {"prompt_tokens": 21, "completion_tokens": len(words), "total_tokens": 21 + len(words)}
+        self._event({"choices": [], "usage": usage})
+        self.wfile.write(b"data: [DONE]\n\n")
+
+    def _send(self, choice: dict[str, Any]) -> None:
+        self._event({"choices": [{"index": 0} | choice]})
+
+    def _event(self, value: dict[str, Any]) -> None:
+        told = {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "gpt-4o-mini"} | value
+        self.wfile.write(b"data: " + json.dumps(told).encode() + b"\n\n")
+        self.wfile.flush()
+
+
+def _logprobs(word: str, alternatives: dict[str, float]) -> dict[str, Any]:
+    top = [{"token": token, "logprob": value, "bytes": None} for token, value in alternatives.items()]
+    return {"content": [{"token": word, "logprob": -0.1, "bytes": None, "top_logprobs": top}]}
