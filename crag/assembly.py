@@ -240,6 +240,14 @@ class Application:
         """The name of what answers under these options now."""
         return self.model_choice().name if options.model == "auto" else options.model
 
+    def load_model(self, name: str) -> None:
+        """Has a model of Ollama in memory as questions would use it; minutes may pass. Raises `ModelFault`, `Stopped`.
+
+        All roles of one model share a window, so that none of them makes the server load it anew.
+        """
+        tuning = self.engines.cast(f"ollama:{name}", self.preferences.options()).answering.tuning
+        self.ollama.load(name, tuning)
+
     def _answering_role(self) -> Role:
         """Who answers where no conversation says otherwise. Raises `BadRequest`."""
         options = self.preferences.options()

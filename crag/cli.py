@@ -9,13 +9,37 @@ import sys
 from collections.abc import Sequence
 
 from crag.assembly import open_application
-from crag.commands import adding, asking, calibrating, collections, doctor, exchange, ledger, library, settings, spaces
+from crag.commands import (
+    adding,
+    asking,
+    calibrating,
+    collections,
+    doctor,
+    exchange,
+    ledger,
+    library,
+    models,
+    settings,
+    spaces,
+)
 from crag.commands.arguments import FAILED, OK, USAGE, Command, EarlyCommand, folder
 from crag.errors import CragError
 from crag.settings import load_settings
 from crag.terminal import prepare_output, print_json, report_failure
 
-_COMMAND_MODULES = (adding, library, collections, exchange, asking, calibrating, spaces, settings, ledger, doctor)
+_COMMAND_MODULES = (
+    adding,
+    library,
+    collections,
+    exchange,
+    asking,
+    calibrating,
+    models,
+    spaces,
+    settings,
+    ledger,
+    doctor,
+)
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -14,34 +14,39 @@ from crag.types import Progress
 if TYPE_CHECKING:
     import rich.progress
 
+Tell = Callable[[Progress], str]
 Lines = Callable[[str], AbstractContextManager[Report]]
 
 
+def stage_and_count(progress: Progress) -> str:
+    """What is done, and how far: “Embedding 128 of 1,024”."""
+    return f"{progress.stage} {progress.done:,} of {progress.total:,}" if progress.total else progress.stage
+
+
 @contextmanager
-def progress_lines(total: int, *, wanted: bool = True) -> Iterator[Lines]:
+def progress_lines(total: int, *, wanted: bool = True, tell: Tell = stage_and_count) -> Iterator[Lines]:
     """What gives each piece of work a line while it lasts; above them one for all, where `total` is more than one."""
     if not (wanted and sys.stderr and sys.stderr.isatty()):
         yield lambda _: nullcontext(silent)
         return
     with _bars() as bars:
         whole = bars.add_task("In all", total=total, stage="") if total > 1 else None
-        yield lambda name: _line(bars, whole, name)
+        yield lambda name: _line(bars, whole, tell, name)
 
 
 @contextmanager
-def progress_line(name: str) -> Iterator[Report]:
-    """The line of a single piece of work."""
-    with progress_lines(1) as lines, lines(name) as report:
+def progress_line(name: str, tell: Tell = stage_and_count) -> Iterator[Report]:
+    """The line of a single piece of work, which `tell` puts into words."""
+    with progress_lines(1, tell=tell) as lines, lines(name) as report:
         yield report
 
 
 @contextmanager
-def _line(bars: rich.progress.Progress, whole: rich.progress.TaskID | None, name: str) -> Iterator[Report]:
+def _line(bars: rich.progress.Progress, whole: rich.progress.TaskID | None, tell: Tell, name: str) -> Iterator[Report]:
     task = bars.add_task(printable(name), total=None, stage="")
 
     def report(progress: Progress) -> None:
-        amount = f" {progress.done:,} of {progress.total:,}" if progress.total else ""
-        stage = printable(f"{progress.stage}{amount}")
+        stage = printable(tell(progress))
         bars.update(task, total=progress.total or None, completed=progress.done, stage=stage)
 
     try:

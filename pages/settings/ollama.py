@@ -113,8 +113,7 @@ def _actions(model: ModelReport, work: Work | None) -> None:
 
 
 def _load(name: str) -> None:
-    server, tuning = application().ollama, application().preferences.options().answering
-    watch().begin(name, "loading", lambda wanted: server.load(wanted, tuning=tuning))
+    watch().begin(name, "loading", application().load_model)
     st.rerun()  # the list is drawn every second from now on
 
 
