@@ -13,7 +13,7 @@ from crag.settings import Settings
 _OUT_OF_MEMORY = ("out of memory", "system memory", "enough memory", "insufficient memory", "allocate")
 _GPU_FAILED = ("cuda error", "rocm error", "hip error", "metal error", "vulkan")
 _RUNNER_ENDED = ("runner process", "runner has unexpectedly stopped")
-_TOO_LONG = ("context length", "context window", "exceed_context_size")
+_TOO_LONG = ("context length", "context size", "context window", "exceed_context_size")
 # What servers before 0.5 say to a JSON schema, and what newer ones say to any wish that they do not know.
 _TOO_OLD = ("cannot unmarshal",)
 _ALLOWANCE = ("usage limit", "quota", "upgrade", "subscription")
