@@ -88,7 +88,7 @@ class Application:
         self.engines = Engines(
             settings, self.library, self._builtin_embedder, self.ledger, self.preferences.may_send_to
         )
-        self.ollama = OllamaServer(settings)
+        self.ollama = OllamaServer(settings, self.forget_choice)
         self.warmth = ModelWarmth(self.ollama, self._answering_role)
         choose = partial(choose_fetch, settings, self.ledger)
         self.downloads = Downloads(self.database, choose, lambda _: self._notice_model())

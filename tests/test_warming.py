@@ -1,4 +1,4 @@
-"""The model that would answer is in memory before the first question, and nothing else is."""
+"""The model that would answer is known and in memory before the first question, and nothing else is."""
 
 from __future__ import annotations
 
@@ -128,6 +128,13 @@ def test_a_model_that_was_fetched_answers_and_is_loaded(opened: Open, ollama: Sc
     application.downloads.start("ollama:llama3.2:3b")
     wait_until(lambda: application.model_choice().name == "ollama:llama3.2:3b")
     wait_until(lambda: ollama.memory.loads == [("llama3.2:3b", 8192)])
+
+
+def test_a_model_that_was_deleted_answers_no_longer(opened: Open) -> None:
+    application = opened()
+    assert application.model_choice().name == "ollama:llama3.1:8b"
+    application.ollama.delete("llama3.1:8b")
+    assert application.model_choice().builtin
 
 
 def test_a_command_loads_nothing(opened: Open, ollama: ScriptedOllama) -> None:

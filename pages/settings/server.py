@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from crag.errors import CragError
+from crag.errors import CragError, Stopped
 from crag.latest import Latest
 from pages.parts import downloads
 from pages.parts.resources import application, is_known, model_choice
@@ -85,6 +85,8 @@ class Watch:
             act(name)
         except CragError as error:
             self._work[name] = Work(self._work[name].word, 0.0, str(error))
+        except Stopped:  # the application closes
+            self._work.pop(name)
         else:
             self.look_again()
             self._work.pop(name)
@@ -129,12 +131,16 @@ def report(name: str) -> ModelReport | None:
     return next((model for model in seen().models if provider == "ollama" and model.name == wanted), None)
 
 
-def follow() -> None:
-    """Draw the page again as soon as something else is seen."""
-    drawn = (seen(), model_choice())
-    st.fragment(_compare, run_every=_NOW_AND_THEN if seen().known and is_known() else _SOON)(drawn)
+def whole() -> tuple[Seen, ModelChoice]:
+    """All that the page depends on, looked at afresh."""
+    return look(), model_choice()
+
+
+def follow(drawn: tuple[Seen, ModelChoice]) -> None:
+    """Draw the page again as soon as something else is seen than was `drawn`."""
+    st.fragment(_compare, run_every=_NOW_AND_THEN if drawn[0].known and is_known() else _SOON)(drawn)
 
 
 def _compare(drawn: tuple[Seen, ModelChoice]) -> None:
-    if (look(), model_choice()) != drawn:
+    if whole() != drawn:
         st.rerun()

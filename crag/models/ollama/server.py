@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
@@ -29,6 +29,7 @@ from crag.settings import Settings
 from crag.stopping import Stop
 
 _LOAD_SECONDS = 900.0  # minutes of silence are usual when a large model is read from a slow disk
+_DELETE_SECONDS = 60.0
 _ASKED_AT_ONCE = 8
 _USUAL = Tuning()
 
@@ -36,7 +37,9 @@ _USUAL = Tuning()
 class OllamaServer:
     """The server of the settings. Safe to share between threads; close it to cut what is still loading."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, on_change: Callable[[], None] = lambda: None) -> None:
+        """`on_change` hears when a model was deleted, which may have been the one that answers."""
+        self._on_change = on_change
         self._settings = settings
         self._closing = Stop()
         self._lock = threading.Lock()
@@ -81,7 +84,8 @@ class OllamaServer:
 
     def delete(self, name: str) -> None:
         """Removes it from the disk. Raises `ModelFault`."""
-        ask(self._settings, "DELETE", "/api/delete", {"model": name}, model=name, timeout=60.0)
+        ask(self._settings, "DELETE", "/api/delete", {"model": name}, model=name, timeout=_DELETE_SECONDS)
+        self._on_change()
 
     def recommended(self) -> tuple[str, int]:
         """The Llama 3 for this machine's memory, and how many bytes it is to download."""
