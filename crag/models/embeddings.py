@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from crag.errors import ModelFault
 from crag.ledger import Ledger
-from crag.models import faults
 from crag.models.departures import Route, ollama_route
+from crag.models.faults import translate_ollama
 from crag.models.ollama.administration import find_model, model_facts
 from crag.models.provider_faults import missing_key, missing_package, translate_provider
 from crag.models.providers import provide_keys
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 Embed = Callable[[list[str]], Any]
 
 _SMALLEST_LENGTH = 1e-6
+# Faults that say nothing more of a text that was to be embedded than that it was not.
+_NOTHING_TOLD = ("refused", "server_error", "bad_reply", "incomplete", "model_failed")
+# OpenAI's class counts tokens before it sends, and would download what it counts with.
+_OPTIONS: dict[str, dict[str, Any]] = {"openai": {"check_embedding_ctx_length": False}}
 # What a model was trained to see before documents and before queries; Ollama does not add it.
 _PREFIXES = {
     "nomic-embed-text": ("search_document: ", "search_query: "),
@@ -128,8 +132,12 @@ def _open_ollama(model: str, settings: Settings, ledger: Ledger | None) -> Embed
 
     installed = find_model(settings, model)
     route = ollama_route(installed, settings, ledger)
+
+    def translate(error: Exception) -> ModelFault:
+        return _about_embedding(translate_ollama(error, model, settings), f"{model} on Ollama")
+
     embeddings = OllamaEmbeddings(model=model, base_url=settings.ollama_host, **client_options(settings))
-    embed = _guarded(embeddings.embed_documents, lambda error: _ollama_fault(error, model, settings))
+    embed = _guarded(embeddings.embed_documents, translate)
     before = next((prefixes for sign, prefixes in _PREFIXES.items() if sign in model), ("", ""))
     dimension = model_facts(settings, model).embedding_length or _probe(route.recording_texts(embed))
     space = Space("ollama", model, installed.digest, dimension, *before)
@@ -145,7 +153,7 @@ def _open_provider(provider: str, model: str, ledger: Ledger | None) -> Embedder
     route = Route(model, provider, ledger)
 
     def translate(error: Exception) -> ModelFault:
-        return translate_provider(error, provider)
+        return _about_embedding(translate_provider(error, provider), f"{provider}:{model}")
 
     embed = route.recording_texts(_guarded(embeddings.embed_documents, translate))
     query = route.recording_questions(_guarded(lambda texts: [embeddings.embed_query(texts[0])], translate))
@@ -157,7 +165,7 @@ def _init_provider(provider: str, model: str) -> Embeddings:
     from langchain.embeddings import init_embeddings
 
     try:
-        return init_embeddings(model, provider=provider)
+        return init_embeddings(model, provider=provider, **_OPTIONS.get(provider, {}))
     except ImportError as error:
         raise missing_package(provider) from error
     except Exception as error:
@@ -188,10 +196,16 @@ def _probe(embed: Embed) -> int:
     return len(rows[0]) if rows else 0
 
 
-def _ollama_fault(error: Exception, model: str, settings: Settings) -> ModelFault:
-    fault = faults.translate_ollama(error, model, settings)
-    if fault.code in ("refused", "prompt_too_long", "server_error", "bad_reply", "incomplete"):
-        return _failed(f"{model} on Ollama could not embed this text.")
+def _about_embedding(fault: ModelFault, label: str) -> ModelFault:
+    """What this fault means when the model was to embed, not to answer."""
+    if fault.code == "prompt_too_long":
+        return ModelFault(
+            "embedding_failed",
+            f"A passage is longer than {label} takes, so it has no vector.",
+            "Choose another embedder in the settings.",
+        )
+    if fault.code in _NOTHING_TOLD:
+        return _failed(f"{label} could not embed this text.")
     return fault
 
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import threading
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
+
+from tests.doubles.little_model import embed_words
 
 
 @dataclass
@@ -25,12 +28,17 @@ class Completion:
 
 @dataclass
 class OpenAIServer:
-    """`replies` are used up before `usual`; `bodies` and `keys` are what was asked, and `dropped` counts who left."""
+    """`replies` are used up before `usual`; `bodies` and `keys` are what was asked, and `dropped` counts who left.
+
+    `embed` makes the rows for texts that are to be embedded, of `dimension` numbers each.
+    """
 
     usual: Completion = field(default_factory=Completion)
     replies: deque[Completion] = field(default_factory=deque)
     bodies: list[dict[str, Any]] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
+    embed: Callable[[list[str], int], Any] = embed_words
+    dimension: int = 96
     dropped: int = 0
     closing: threading.Event = field(default_factory=threading.Event)
 
@@ -40,7 +48,7 @@ class OpenAIServer:
         class Handler(_Handler):
             server_script = scripted
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server = _Server(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
         return self
@@ -53,6 +61,11 @@ class OpenAIServer:
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+
+
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, *_: object) -> None:
+        """Whatever `embed` raises ends the connection without a reply."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -70,14 +83,26 @@ class _Handler(BaseHTTPRequestHandler):
         if reply.status != 200:
             self._refuse(reply)
             return
+        if self.path.endswith("/embeddings"):
+            self._embed(body["input"])
+            return
         try:
             self._stream(reply, body)
         except OSError:
             script.dropped += 1
 
+    def _embed(self, texts: list[str]) -> None:
+        rows = self.server_script.embed(texts, self.server_script.dimension)
+        data = [{"object": "embedding", "index": number, "embedding": row} for number, row in enumerate(rows)]
+        usage = {"prompt_tokens": 1, "total_tokens": 1}
+        self._send_json(200, {"object": "list", "data": data, "model": "text-embedding-3-small", "usage": usage})
+
     def _refuse(self, reply: Completion) -> None:
-        content = json.dumps({"error": {"message": reply.error, "code": reply.code or None}}).encode()
-        self.send_response(reply.status)
+        self._send_json(reply.status, {"error": {"message": reply.error, "code": reply.code or None}})
+
+    def _send_json(self, status: int, value: dict[str, Any]) -> None:
+        content = json.dumps(value).encode()
+        self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
