@@ -95,11 +95,7 @@ def broken_in_the_middle(fault: ModelFault) -> ModelFault:
 
 def silent(server: str) -> ModelFault:
     """The server holds the connection but sends nothing for longer than its work can take."""
-    return ModelFault(
-        "silent",
-        f"{server} took the request and has sent nothing for too long.",
-        "Restart the model server, then try again.",
-    )
+    return ModelFault("silent", f"{server} has sent nothing for too long.", "Restart the model server, then try again.")
 
 
 def unknown(server: str) -> ModelFault:
