@@ -30,7 +30,7 @@ from crag.models.choice import (
     embedder_label,
 )
 from crag.models.deferred import DeferredEmbedder
-from crag.models.downloads import Downloads
+from crag.models.downloads import Download, Downloads
 from crag.models.downloads.sources import choose_fetch
 from crag.models.nomic_weights import NOMIC
 from crag.models.ollama.server import OllamaServer
@@ -162,9 +162,14 @@ class Application:
                 searches=self.search_quota.now(),
                 server=look_at_server(self.settings),
                 llama=self.ollama.recommended(),
+                begun=self._begun_llama(),
                 movable=self.nomic_offer(),
             )
         )
+
+    def _begun_llama(self) -> Download | None:
+        downloads = self.downloads.all()
+        return next((one for one in downloads if one.name.startswith("ollama:llama3") and one.state != "done"), None)
 
     def diagnose(self) -> list[Check]:
         """The set-up checklist, whether what is to answer can, and the state of the library."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from crag.errors import ModelFault
 from crag.models.choice import ModelChoice, destination
+from crag.models.downloads import Download
 from crag.models.ollama.administration import PROBE_SECONDS, InstalledModel, installed_models, ollama_version
 from crag.options import RunOptions
 from crag.settings import Settings
@@ -19,6 +20,7 @@ class Server:
     version: str = ""
     installed: tuple[InstalledModel, ...] = ()
     fault: str = ""
+    fault_code: str = ""
 
     def find(self, model: str) -> InstalledModel | None:
         """The installed model of this name, where a missing tag means `latest`."""
@@ -30,7 +32,8 @@ class Facts:
     """How things stand. `model` and `embedder` are what answers and embeds when nothing is named.
 
     `options` hold for the next question. `llama` is the Llama 3 to get, by its name in Ollama, and its size in bytes.
-    `movable` passages were embedded by something else than Nomic, whose weights are here.
+    `begun` is a download of a Llama 3 that has not come to its end. `movable` passages have vectors, but none of Nomic,
+    whose weights are here.
     """
 
     settings: Settings
@@ -40,6 +43,7 @@ class Facts:
     searches: Quota
     server: Server
     llama: tuple[str, int]
+    begun: Download | None = None
     movable: int = 0
 
     @property
@@ -58,5 +62,5 @@ def look_at_server(settings: Settings) -> Server:
     try:
         installed = tuple(installed_models(settings, PROBE_SECONDS))
     except ModelFault as fault:
-        return Server(fault=fault.message)
+        return Server(fault=fault.message, fault_code=fault.code)
     return Server(ollama_version(settings) or "of an unknown version", installed)

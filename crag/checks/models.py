@@ -23,7 +23,9 @@ _MEMORY_SHARE = 0.9  # of all there is; what is larger is read from the disk aga
 
 def llama_check(facts: Facts) -> Check:
     """Whether a Llama 3 answers, or what is missing first: the server, or a model in it."""
-    server = facts.server
+    server, begun = facts.server, facts.begun
+    if not server.version and begun and begun.state != "cancelled":  # its own words say what is the matter
+        return Check(LLAMA, "warn", _absence(facts), begun.fault, get_model(begun.name.removeprefix(_PREFIX)))
     if not server.version:
         return _no_server(facts)
     if any(model.name.startswith("llama3") and not model.cloud for model in server.installed):
@@ -31,7 +33,7 @@ def llama_check(facts: Facts) -> Check:
         return Check(LLAMA, "ok", f"{best} on Ollama {server.version} at {host_label(facts.settings)}")
     others = sum(not model.only_embeds for model in server.installed)
     has = f"no Llama 3, {others} other{'s' * (others > 1)}" if others else "no model to chat with yet"
-    action = get_model(*facts.llama)
+    action = get_model(begun.name.removeprefix(_PREFIX)) if begun else get_model(*facts.llama)
     return Check(LLAMA, "warn", f"Ollama {server.version} is there, {has}", how_to_get(action), action)
 
 
@@ -84,9 +86,8 @@ def memory_check(facts: Facts) -> list[Check]:
 
 
 def _no_server(facts: Facts) -> Check:
-    where = host_label(facts.settings)
-    detail = facts.server.fault.rstrip(".") if "act like" in facts.server.fault else f"not reachable at {where}"
     if not facts.server_is_here:
+        where = host_label(facts.settings)
         fix = f"Start Ollama at {where}, or name another address as OLLAMA_HOST in the file `.env` and start again."
         action = CheckAction("key", "How to reach it", commands="OLLAMA_HOST=http://127.0.0.1:11434")
     elif start := commands.start_ollama():
@@ -95,7 +96,14 @@ def _no_server(facts: Facts) -> Check:
     else:
         fix = f"Install Ollama, then get a model: in the application, or with `ollama pull {facts.llama[0]}`."
         action = CheckAction("command", "How to install", commands=commands.install_ollama())
-    return Check(LLAMA, "warn", detail, fix, action)
+    return Check(LLAMA, "warn", _absence(facts), fix, action)
+
+
+def _absence(facts: Facts) -> str:
+    """Why there is no server: nothing answers, or what answers is something else."""
+    if facts.server.fault_code == "unreachable":
+        return f"not reachable at {host_label(facts.settings)}"
+    return facts.server.fault.rstrip(".")
 
 
 def _chosen(facts: Facts, role: str, name: str) -> Check | None:

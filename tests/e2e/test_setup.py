@@ -1,0 +1,118 @@
+"""From a machine with nothing on it to an answer by Llama 3, without leaving the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.doubles.ollama import Mishap, ScriptedOllama, closed_address
+from tests.e2e.browser import ask, badge, open_page, upload
+from tests.e2e.conftest import NOTES, QUESTION
+from tests.served import served
+
+LLAMA = "llama3.1:8b"
+COUNT_CLICKS = "window.clicks = 0; addEventListener('click', event => { window.clicks += event.isTrusted }, true)"
+NOTICED = 10_000  # milliseconds; a look every five seconds, and a slow machine
+
+
+@pytest.fixture
+def nowhere() -> str:
+    """The address at which Ollama will be."""
+    return closed_address()
+
+
+@pytest.fixture
+def empty(tmp_path: Path, nowhere: str) -> Iterator[str]:
+    """The application on a machine with nothing on it."""
+    (tmp_path / "user").mkdir()
+    with served(tmp_path / "home", OLLAMA_HOST=nowhere, HOME=str(tmp_path / "user")) as address:
+        yield address
+
+
+@contextmanager
+def installed(nowhere: str, seconds: float = 0.0, mishap: Mishap | None = None) -> Iterator[ScriptedOllama]:
+    """Ollama without a model, at the address that was empty; getting Llama 3 takes so long."""
+    with ScriptedOllama(models=[], port=urlsplit(nowhere).port or 0) as ollama:
+        ollama.registry[LLAMA].seconds = seconds
+        if mishap:
+            ollama.registry[LLAMA].mishaps.append(mishap)
+        yield ollama
+
+
+def chip(page: Page, name: str) -> Locator:
+    return page.get_by_test_id("stBottom").get_by_role("button", name=name)
+
+
+def button(page: Page, name: str) -> Locator:
+    """The button of this name, which may appear with the next look."""
+    found = page.get_by_role("button", name=name).locator("visible=true").first
+    expect(found).to_be_visible(timeout=NOTICED)
+    return found
+
+
+def test_from_an_empty_machine_to_an_answer_by_llama_3_in_two_clicks(page: Page, empty: str, nowhere: str):
+    page.add_init_script(COUNT_CLICKS)
+    open_page(page, empty)
+    expect(chip(page, "Built-in engine")).to_be_visible()
+    button(page, "How to install").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("ollama.com/install.sh")
+    with installed(nowhere, seconds=4.0) as ollama:
+        expect(dialog).to_be_hidden(timeout=NOTICED)
+        button(page, "Get Llama 3.1 8B · 4.9 GB").click()
+        expect(page.get_by_text("of 4.9 GB").first).to_be_visible()
+        expect(chip(page, "Llama 3.1 8B")).to_be_visible(timeout=NOTICED)
+        assert page.evaluate("window.clicks") == 2
+        expect(page.get_by_text("Llama 3.1 8B on Ollama").first).to_be_visible()
+
+        upload(page, "brewing.md", NOTES.encode())
+        ollama.wait_until(lambda: ollama.memory.loads, 20)
+        ask(page, QUESTION)
+        expect(badge(page, "from your documents")).to_be_visible()
+        expect(page.get_by_test_id("stChatMessage").last).not_to_contain_text("no language model is running")
+        assert ollama.chats
+        assert len(ollama.memory.loads) == 1, "it was warmed up as the question needs it"
+
+
+def test_a_pull_is_cancelled_and_gone_on_with(page: Page, empty: str, nowhere: str):
+    with installed(nowhere, seconds=6.0) as ollama:
+        open_page(page, empty)
+        button(page, "Get Llama 3.1 8B").click()
+        expect(page.get_by_text("of 4.9 GB").first).to_be_visible()
+        ollama.wait_until(lambda: ollama.registry[LLAMA].there > 0)
+        button(page, "Cancel").click()
+        button(page, "Resume").click()
+        begun = ollama.registry[LLAMA].there
+        expect(chip(page, "Llama 3.1 8B")).to_be_visible(timeout=20_000)
+        assert begun > 0
+        assert len(ollama.asked("/api/pull")) == 2
+
+
+def test_ollama_dies_during_a_pull_and_comes_back(page: Page, empty: str, nowhere: str):
+    with installed(nowhere, seconds=20.0) as ollama:
+        open_page(page, empty)
+        button(page, "Get Llama 3.1 8B").click()
+        ollama.wait_until(lambda: ollama.registry[LLAMA].there > 0)
+    expect(button(page, "Resume")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("Ollama does not answer").first).to_be_visible()
+    with installed(nowhere):
+        button(page, "Resume").click()
+        expect(chip(page, "Llama 3.1 8B")).to_be_visible(timeout=20_000)
+
+
+def test_a_full_disk_is_told_in_words(page: Page, empty: str, nowhere: str):
+    full = Mishap(0.3, "error", "write /root/.ollama/models/blobs/sha256-11: no space left on device")
+    with installed(nowhere, mishap=full):
+        open_page(page, empty)
+        button(page, "Get Llama 3.1 8B").click()
+        expect(button(page, "Resume")).to_be_visible(timeout=20_000)
+        told = page.get_by_test_id("stMain")
+        expect(told).to_contain_text("disk")
+        expect(told).not_to_contain_text("/root/")
+        button(page, "Resume").click()
+        expect(chip(page, "Llama 3.1 8B")).to_be_visible(timeout=20_000)
