@@ -108,16 +108,19 @@ class Engines:
         opened = None if kind == BUILTIN else self.chat_model(Role(model))
         return self._judges(kind, opened, statistics or self._library, lambda grader: grader)[0]
 
-    def chat_model(self, role: Role) -> ChatModel:
-        """The chat model that plays this role. Raises `ModelFault`, also where it runs elsewhere and nobody allowed it.
+    def may_send(self, name: str, host: str) -> bool:
+        """Whether questions and passages may go to this model, which runs at `host`; always where that is empty.
 
         An Ollama server on another machine was named by a person: what it runs itself needs no more leave.
         """
+        return host in ("", host_label(self._settings)) or self._may_send_to(name)
+
+    def chat_model(self, role: Role) -> ChatModel:
+        """The chat model that plays this role. Raises `ModelFault`, also where it may not be sent to."""
         from crag.models.chat import open_chat_model
 
         model = open_chat_model(role.model, self._settings, self._ledger, role.tuning, thinking=role.thinking)
-        elsewhere = model.host and model.host != host_label(self._settings)
-        if elsewhere and not self._may_send_to(role.model):
+        if not self.may_send(role.model, model.host):
             raise consent_needed(role.model, model_label(role.model), model.host)
         return model
 

@@ -15,7 +15,7 @@ from crag.protocols import Embedder, WantedEmbedder
 from crag.settings import Settings
 
 BUILTIN_LABEL = "Built-in engine"
-_OLLAMA_CLOUD = "ollama.com"
+_OLLAMA_CLOUD, _USUAL_PORT = "ollama.com", ":443"
 _AUTO = ("", "auto")
 # Larger models than this fit few machines: an automatic choice prefers the largest below it. Bytes.
 _COMFORTABLE = 10_000_000_000
@@ -128,7 +128,7 @@ def destination(name: str, settings: Settings, remote_host: str = "") -> str:
     if provider != "ollama":
         return "" if name == "builtin" else provider
     if remote_host or is_cloud_name(model):
-        return urlsplit(remote_host).netloc.rpartition("@")[2] or _OLLAMA_CLOUD
+        return urlsplit(remote_host).netloc.rpartition("@")[2].removesuffix(_USUAL_PORT) or _OLLAMA_CLOUD
     return "" if settings.ollama_is_here else host_label(settings)
 
 

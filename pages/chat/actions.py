@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import streamlit as st
 
+from crag.graph.presets import PRESETS
 from crag.options import RunOptions, with_changes
 from crag.runs import Trace
 from pages.chat.questions import answer_again
@@ -36,7 +37,7 @@ def draw(run_id: str, trace: Trace) -> None:
 
 
 def again_choices(options: RunOptions) -> dict[str, RunOptions]:
-    """What `Again` offers, by the words of its menu: the same settings, other models, other policies, presets."""
+    """What `Again` offers, by the words of its menu: the same settings, other models and policies, saved presets."""
     choices = {_AGAIN: options}
     used = application().model_choice().name if options.model == "auto" else options.model
     for model in models():
@@ -46,7 +47,7 @@ def again_choices(options: RunOptions) -> dict[str, RunOptions]:
         if policy != options.policy:
             choices[f"Policy {name} {words.grey(meaning)}"] = replace(options, policy=policy, preset="")
     for preset, changes in application().preferences.presets().items():
-        if preset != options.preset:
+        if preset not in (*PRESETS, options.preset):  # known variants are many: comparing offers them
             choices[f"Preset {markdown.label(preset, 60)}"] = with_changes(options, {**changes, "preset": preset})
     return choices
 

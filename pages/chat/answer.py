@@ -10,7 +10,7 @@ from crag.runs import Trace
 from crag.types import Citation
 from pages.chat import actions, consent, failures, state, thoughts, versions
 from pages.chat.questions import answer_again, search_for
-from pages.parts import markdown, setup, words
+from pages.parts import away, markdown, setup, words
 
 AVATAR = ":material/fact_check:"
 _NEAREST = 4
@@ -27,11 +27,11 @@ def draw(run_id: str, trace: Trace, *, last: bool) -> None:
     if trace.text:
         draw_text(run_id, trace)
     _notes(trace)
+    failures.draw(run_id, trace)
     if trace.citations:
         _sources(run_id, trace)
     if trace.outcome == "not_answered":
         _ways_out(run_id, trace)
-    failures.draw(run_id, trace)
     if last:
         _without_source(run_id, trace)
         _engine_notice(run_id, trace)
@@ -83,6 +83,8 @@ def _open_trace(run_id: str) -> None:
 
 
 def _badge(trace: Trace) -> str:
+    if trace.error_code == "consent_needed":
+        return f":orange-badge[{away.ICON} nothing was sent]"
     if trace.state == "failed":
         word = "broken off" if trace.text else "not answered"
         return f":red-badge[:material/error: {word}]"

@@ -66,7 +66,7 @@ class Controls:
         """Its name, where its value comes from, what it means, and the control."""
         value, key = value_of(self.options, setting.name), self._key(setting.name)
         with st.container(gap="xxsmall"):
-            self._head(setting.name, setting.title.rpartition(": ")[2].capitalize(), _meaning(setting, value))
+            self._head(setting.name, _title(setting), _meaning(setting, value))
             settings.control(setting, value, key, lambda: self._take(setting), titled=False)
 
     def _head(self, name: str, title: str, meaning: str) -> None:
@@ -127,6 +127,12 @@ class Controls:
 
 def _names(section: Section) -> list[str]:
     return [name for name, setting in CATALOG.items() if setting.section == section and name not in _FIRST]
+
+
+def _title(setting: Setting) -> str:
+    """Its name, without that of the role whose group it is in."""
+    title = setting.title.rpartition(": ")[2]
+    return title[:1].upper() + title[1:]
 
 
 def _meaning(setting: Setting, value: object) -> str:

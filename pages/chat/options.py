@@ -10,6 +10,7 @@ from crag.options import RunOptions, with_changes
 from pages.chat import presets, state, versions
 from pages.chat.controls import Controls
 from pages.chat.questions import answer_again
+from pages.parts.resources import application
 
 _WIDTH = 480
 _CALIBRATION = "pages/calibration/page.py"
@@ -56,6 +57,7 @@ def _close_comparison() -> None:
 def _comparison_drawer(run_id: str, first: RunOptions) -> None:
     second: RunOptions = st.session_state.get("compared_options", first)
     st.caption("The same question is answered once more. What you choose here counts for that answer alone.")
+    presets.draw_menu(second.preset, _use_preset, "compared_preset")
     Controls(second, _change_second, "compared").draw()
     if st.button("Answer and compare", icon=":material/compare_arrows:", disabled=second == first):
         other = answer_again(run_id, second)
@@ -65,6 +67,10 @@ def _comparison_drawer(run_id: str, first: RunOptions) -> None:
         versions.open_comparison(run_id, other)
     if second == first:
         st.caption("Change something first: these are the settings of the answer that is there.")
+
+
+def _use_preset(name: str) -> None:
+    _change_second(**application().preferences.presets()[name], preset=name)
 
 
 def _change_second(**changes: Any) -> None:

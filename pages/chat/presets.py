@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from crag.errors import CragError
@@ -9,22 +11,13 @@ from pages.chat import state
 from pages.parts import markdown
 from pages.parts.resources import application
 
-_MENU, _NAME = "chosen_preset", "new_preset"
+_NAME = "new_preset"
 
 
 def draw() -> None:
-    """The menu of presets, and a way to keep what holds now as another one."""
-    names = list(application().preferences.presets())
-    chosen = state.options().preset
+    """The menu of presets for this conversation, and the way back from all that it settles otherwise."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.menu_button(
-            f"Preset: {markdown.label(chosen, 40)}" if chosen else "Use a preset",
-            names,
-            format_func=lambda name: markdown.label(name, 60),
-            icon=":material/bookmark:",
-            key=_MENU,
-            on_click=lambda: state.use_preset(st.session_state[_MENU]),
-        )
+        draw_menu(state.options().preset, state.use_preset, "chosen_preset")
         if own := state.overrides():
             st.button(
                 "Back to the home's values",
@@ -34,6 +27,18 @@ def draw() -> None:
                 on_click=state.forget_changes,
                 args=(*own, "preset"),
             )
+
+
+def draw_menu(chosen: str, choose: Callable[[str], None], key: str) -> None:
+    """All presets by name, that which is in use as the menu's own."""
+    st.menu_button(
+        f"Preset: {markdown.label(chosen, 40)}" if chosen else "Use a preset",
+        list(application().preferences.presets()),
+        format_func=lambda name: markdown.label(name, 60),
+        icon=":material/bookmark:",
+        key=key,
+        on_click=lambda: choose(st.session_state[key]),
+    )
 
 
 def draw_saving() -> None:

@@ -26,19 +26,22 @@ def marked(name: str) -> str:
     return f"{markdown.label(model_label(name), 60)} {mark}".strip()
 
 
-def destinations(options: RunOptions) -> list[str]:
-    """The hosts and providers of the models that play a role under these options; empty on this machine."""
+def destinations(options: RunOptions) -> dict[str, bool]:
+    """The hosts and providers of the models that play a role under these options, and whether they may be sent to."""
     app = application()
     try:
         cast = app.engines.cast(app.answering(options), options)
     except CragError:  # such settings answer nothing
-        return []
+        return {}
     names = dict.fromkeys(role.model for role in (cast.answering, cast.grading, cast.rewriting))
-    return [host for host in dict.fromkeys(map(of_model, names)) if host]
+    return {host: app.engines.may_send(name, host) for name in names if (host := of_model(name))}
 
 
 def draw(options: RunOptions) -> None:
     """The standing sign; nothing where all stays on this machine."""
-    if hosts := destinations(options):
-        where = " and ".join(markdown.label(host, 60) for host in hosts)
-        st.caption(f":orange[{ICON}] Questions and passages go to {where}", width="content")
+    hosts = destinations(options)
+    if not hosts:
+        return
+    where = " and ".join(markdown.label(host, 60) for host in hosts)
+    said = f"go to {where}" if all(hosts.values()) else f"would go to {where}: you are asked first"
+    st.caption(f":orange[{ICON}] Questions and passages {said}", width="content")

@@ -64,7 +64,7 @@ def test_models_to_choose_from(ollama: ScriptedOllama, settings: Settings) -> No
     choices = available_chat_models(settings)
     assert [choice.name for choice in choices] == ["builtin", "ollama:llama3.1:8b", "ollama:gpt-oss:120b-cloud"]
     assert [choice.cloud for choice in choices] == [False, False, True]
-    assert [choice.host for choice in choices] == ["", "", "ollama.com:443"]
+    assert [choice.host for choice in choices] == ["", "", "ollama.com"]
     assert len(available_chat_models(replace(settings, ollama_host=closed_address()))) == 1
 
 

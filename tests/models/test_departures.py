@@ -48,7 +48,7 @@ def test_a_cloud_model_leaves_one_row_a_request(
     question = "무엇으로 석회를 제거하나요? " * 30
     list(writer.write(question, [Knowledge(1, PASSAGE, PASSAGE.text)], (), Stop()))
     (row,) = ledger.entries
-    assert row[:2] == ("ollama.com:443", "model")
+    assert row[:2] == ("ollama.com", "model")
     assert f"to {model.name}. answer: {question}" in row[2]
     assert PASSAGE.text not in row[2], "documents are not copied"
     sent = sum(len(message["content"]) for message in ollama.chats[0].body["messages"])

@@ -48,7 +48,7 @@ def test_all_that_is_known_of_a_model(ollama: ScriptedOllama, server: OllamaServ
     assert (llama.embeds, llama.thinks, llama.loaded, llama.processor, llama.expires_at) == (False,) * 3 + ("", None)
     assert (thinker.thinks, thinker.embeds, nomic.embeds, nomic.quantization) == (True, False, True, "F16")
     assert [model.cloud for model in (thinker, llama, nomic, cloud)] == [False, False, False, True]
-    assert (cloud.host, llama.host) == ("ollama.com:443", "")
+    assert (cloud.host, llama.host) == ("ollama.com", "")
 
 
 def test_thirty_models_are_asked_about_once(ollama: ScriptedOllama, server: OllamaServer) -> None:
