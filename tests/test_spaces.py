@@ -81,6 +81,38 @@ def test_a_server_that_is_gone_leaves_the_words_and_a_note(opened):
     assert any(check.status == "fail" and "ollama serve" in check.fix for check in application.diagnose())
 
 
+def lose(_texts, _size):
+    """The connection ends without a reply."""
+    raise ConnectionResetError
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (lambda texts, size: [[float("nan")] * size for _ in texts], "values that are not numbers"),
+        (lambda texts, size: [[0.0] * size for _ in texts], "all zeros"),
+        (lambda texts, size: [[1.0] * 5 for _ in texts], "do not have 768 dimensions"),
+        (lambda texts, size: [[1.0] * size for _ in texts][1:], "are 0 for 1 text,"),
+        (lose, "could not embed this text"),
+    ],
+    ids=["not numbers", "zero", "another size", "too few", "closed"],
+)
+def test_vectors_that_are_none_are_never_stored_and_words_find_instead(opened, answer, words):
+    with ScriptedOllama() as ollama:
+        application = opened(ollama_host=ollama.url, embedder=NOMIC)
+        application.library.add_bytes("bees.md", BEES)
+        held = application.library.size()
+        ollama.embed = answer
+        refused = application.library.add_bytes("ants.md", b"# Ants\n\nAnts walk in lines.\n")
+        assert (refused.status, refused.error.code) == ("failed", "embedding_failed")
+        assert words in refused.error.message
+        assert "choose another embedder" in refused.error.message
+        assert application.library.size() == held
+        trace = ask(application)
+        assert (trace.state, trace.outcome) == ("done", "documents")
+        assert any(words in note and "by words" in note for note in trace.notes)
+
+
 def test_old_vectors_whose_server_is_gone_give_way_to_those_that_are_wanted(opened):
     with ScriptedOllama() as ollama:
         opened(ollama_host=ollama.url, embedder=NOMIC).library.add_bytes("bees.md", BEES)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from crag import amounts
 from crag.errors import ModelFault
 from crag.ledger import Ledger
 from crag.models.departures import Route, ollama_route
@@ -93,7 +94,7 @@ def unit_vectors(rows: Any, count: int, space: Space) -> Vectors:
     except (TypeError, ValueError) as error:
         raise _unsound(space, "are not all of one size") from error
     if len(vectors) != count:
-        raise _unsound(space, f"are {len(vectors)} for {count} texts")
+        raise _unsound(space, f"are {len(vectors)} for {amounts.count(count, 'text')}")
     if vectors.shape != (count, space.dimension):
         raise _unsound(space, f"do not have {space.dimension} dimensions")
     if not np.isfinite(vectors).all():
