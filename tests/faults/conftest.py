@@ -1,0 +1,58 @@
+"""A home with two documents, the application over a copy of it, and the scripted server that it speaks to."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from crag.assembly import Application, open_application
+from crag.settings import Settings
+from tests.doubles.ollama import ScriptedOllama, closed_address
+
+NOTES = {
+    "traces.md": "After two failed recordings the fragment is blacklisted, which means it is never recorded again.",
+    "kitchen.md": "The espresso machine is descaled every six weeks with citric acid, and its tank is rinsed twice.",
+}
+Open = Callable[..., Application]
+
+
+@pytest.fixture(scope="session")
+def filled_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home that was left in good order."""
+    home = tmp_path_factory.mktemp("filled") / "home"
+    application = open_application(Settings(home=home, ollama_host=closed_address(), embedder="builtin"))
+    for name, text in NOTES.items():
+        application.library.add_bytes(name, text.encode())
+    application.close()
+    return home
+
+
+@pytest.fixture
+def ollama() -> Iterator[ScriptedOllama]:
+    with ScriptedOllama() as server:
+        yield server
+
+
+@pytest.fixture
+def opened(tmp_path: Path, filled_home: Path, ollama: ScriptedOllama) -> Iterator[Open]:
+    """Opens the application over a copy of the home, with these settings in place of the usual ones."""
+    home = tmp_path / "home"
+    shutil.copytree(filled_home, home)
+    made: list[Application] = []
+
+    def open_(**settings: object) -> Application:
+        given = {"home": home, "ollama_host": ollama.url, "embedder": "builtin"} | settings
+        made.append(open_application(Settings(**given)))
+        return made[-1]
+
+    yield open_
+    for application in made:
+        application.close()
+
+
+@pytest.fixture
+def application(opened: Open) -> Application:
+    return opened()

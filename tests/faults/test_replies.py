@@ -1,0 +1,408 @@
+"""Replies that fail, break off, say nothing, never end or were cut: what is said, what is kept, what can be done."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+
+import pytest
+
+from crag.errors import BadRequest
+from tests.doubles.ollama import LLAMA as LLAMA_MODEL
+from tests.doubles.ollama import Say
+from tests.faults.asking import ANSWER, LLAMA, QUESTION, TWENTY, ask, assert_all_is_well, start, wait, when_writing
+from tests.waiting import wait_until
+
+AGAIN = "Continue from what had come, or ask again."
+LOOK_AT_LOG = "Try again; if it happens again, look at Ollama's log."
+BROKE_OFF = "The model's reply broke off before its end; what had come is kept."
+AT_WORK = "Ollama reported an error while llama3.1:8b was at work."
+NOT_ANSWERED = "**Your documents do not answer this.**"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A fault while the answer is written, and what the person sees of it; `{host}` is the server's.
+
+    `times` is how often the server does it, None for ever; `tries` how often it is asked before the run gives up.
+    """
+
+    name: str
+    reply: Say
+    code: str
+    error: str
+    remedy: str
+    times: int | None = None
+    tries: int = 1
+    model: str = ""
+
+
+BEFORE_A_WORD = [
+    Row(
+        "59-500-out-of-memory",
+        Say(status=500, error="model requires more system memory (9.1 GiB) than is available (4.2 GiB)"),
+        "out_of_memory",
+        "There is not enough memory for llama3.1:8b: it needs 9.1 GiB, and 4.2 GiB are free.",
+        "Close other programs or choose a smaller model, then try again.",
+    ),
+    Row(
+        "59-500-out-of-memory-of-the-graphics-card",
+        Say(status=500, error="llama runner process has terminated: cudaMalloc failed: out of memory"),
+        "out_of_memory",
+        "There is not enough memory for llama3.1:8b.",
+        "Close other programs or choose a smaller model, then try again.",
+    ),
+    Row(
+        "59-500-the-runner-died",
+        Say(status=500, error="llama runner process has terminated: exit status 2"),
+        "server_error",
+        "llama3.1:8b ended while it was at work, perhaps because memory ran out.",
+        "Try again; if it happens again, choose a smaller model or a smaller context window.",
+        tries=3,
+    ),
+    Row(
+        "500-for-no-reason",
+        Say(status=500, error="something went wrong"),
+        "server_error",
+        AT_WORK,
+        LOOK_AT_LOG,
+        tries=3,
+    ),
+    Row(
+        "400-refused",
+        Say(status=400, error="invalid option"),
+        "refused",
+        "Ollama refused the request for llama3.1:8b.",
+        "Choose another model, or update Ollama.",
+    ),
+    Row(
+        "400-longer-than-the-context",
+        Say(status=400, error="the request exceeds the available context size"),
+        "prompt_too_long",
+        "The question with its passages is longer than llama3.1:8b takes.",
+        "Use fewer passages, or make the model's context window larger in the settings.",
+    ),
+    Row(
+        "400-of-a-server-before-json-schemas",
+        Say(status=400, error="json: cannot unmarshal object into Go struct field ChatRequest.format of type string"),
+        "too_old",
+        "This Ollama is too old: it does not understand what it is asked.",
+        "Update it to version 0.5 or later, then try again.",
+    ),
+    Row(
+        "401-sign-in",
+        Say(status=401, error="unauthorized"),
+        "no_access",
+        "Ollama asks for a sign-in to use llama3.1:8b.",
+        "Run `ollama signin`.",
+    ),
+    Row(
+        "403-of-a-proxy",
+        Say(status=403, body=b"<h1>Forbidden</h1>"),
+        "not_ollama",
+        "What answers at {host} does not act like Ollama.",
+        "Set OLLAMA_HOST to the address of your Ollama server.",
+    ),
+    Row(
+        "html-with-200",
+        Say(body=b"<html><h1>Sign in to the hotel's network</h1></html>"),
+        "bad_reply",
+        "Ollama sent a reply that cannot be read.",
+        "Try again, or restart the model server.",
+        tries=3,
+    ),
+    Row(
+        "html-with-502",
+        Say(status=502, body=b"<html><h1>Bad gateway</h1></html>"),
+        "server_error",
+        AT_WORK,
+        LOOK_AT_LOG,
+        tries=3,
+    ),
+    Row(
+        "62-reset-before-a-word",
+        Say(end="reset"),
+        "incomplete",
+        "Ollama broke off its reply.",
+        "Ask again to get a whole answer.",
+        tries=3,
+    ),
+]
+
+
+@pytest.mark.parametrize("row", BEFORE_A_WORD, ids=lambda row: row.name)
+def test_before_a_word_is_written(application, ollama, row, monkeypatch):
+    """The question is kept, the fault named with its remedy, and what may pass is tried at most three times."""
+    monkeypatch.setattr("crag.models.sending.FIRST_HALF_PAUSE", 0.01)
+    conversation = application.conversations.create().id
+    when_writing(ollama, row.reply, for_ever=True)
+    trace = ask(application, conversation=conversation)
+    assert (trace.state, trace.error_code, trace.text) == ("failed", row.code, "")
+    assert trace.error == row.error.format(host=ollama.url.removeprefix("http://"))
+    assert trace.remedy == row.remedy
+    assert len([chat for chat in ollama.chats if chat.writes]) == row.tries
+    question, answer = application.conversations.messages(conversation)
+    assert (question.text, answer.state, answer.text) == (QUESTION, "failed", "")
+    assert trace.verdicts, "what was found and judged stays to be seen"
+    assert_all_is_well(application, ollama, conversation)
+
+
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_60_busy_at_first_and_then_fine(application, ollama, times, monkeypatch):
+    monkeypatch.setattr("crag.models.sending.FIRST_HALF_PAUSE", 0.01)
+    busy = Say(status=503, error="server busy, please try again.  maximum pending requests exceeded")
+    when_writing(ollama, *[busy] * times)
+    trace = ask(application)
+    assert (trace.state, trace.outcome, trace.error, trace.notes) == ("done", "documents", "", [])
+    assert trace.text == ANSWER
+
+
+def test_60_busy_for_ever(application, ollama, monkeypatch):
+    monkeypatch.setattr("crag.models.sending.FIRST_HALF_PAUSE", 0.01)
+    when_writing(ollama, Say(status=503, error="server busy, please try again."), for_ever=True)
+    trace = ask(application)
+    assert (trace.state, trace.error_code) == ("failed", "busy")
+    assert trace.error == "Ollama is busy: its queue is full."
+    assert trace.remedy == "Wait a moment, then ask again."
+    assert_all_is_well(application, ollama)
+
+
+def test_60_busy_is_shown_while_it_is_tried_again_and_stop_is_heard(application, ollama):
+    when_writing(ollama, Say(status=503, error="server busy, please try again."), for_ever=True)
+    run = start(application)
+    wait_until(lambda: (waits := application.runs.waiting_for(run.id)) and waits.kind == "retrying", 10)
+    told = application.runs.waiting_for(run.id)
+    assert told is None or (told.model, told.attempt >= 2) == (LLAMA, True)
+    application.runs.stop(run.id)
+    assert wait(run, seconds=5).state == "stopped"
+    assert_all_is_well(application, ollama)
+
+
+def test_61_a_cold_load_is_shown_with_its_seconds(application, ollama):
+    """While nothing comes it is told what is waited for and since when; the answer is then as ever."""
+    when_writing(ollama, Say(ANSWER, first_token_after=1.5))
+    run = start(application)
+    wait_until(lambda: ollama.chats and ollama.chats[-1].writes and application.runs.waiting_for(run.id), 10)
+    since = application.runs.waiting_for(run.id).since
+    time.sleep(0.6)
+    told = application.runs.waiting_for(run.id)
+    assert (told.kind, told.model, told.since) == ("answering", LLAMA, since)
+    assert time.monotonic() - told.since > 0.6
+    trace = wait(run)
+    assert (trace.state, trace.text) == ("done", ANSWER)
+    assert application.runs.waiting_for(run.id) is None
+
+
+BROKEN = [
+    Row("62-reset-after-20-tokens", Say(TWENTY, end="reset"), "incomplete", "Ollama broke off its reply.", AGAIN),
+    Row("62-closed-after-20-tokens", Say(TWENTY, end="close"), "incomplete", "Ollama broke off its reply.", AGAIN),
+    Row(
+        "62-error-line-after-20-tokens",
+        Say(TWENTY, end="error_line", error="an error was encountered while running the model"),
+        "server_error",
+        AT_WORK,
+        AGAIN,
+    ),
+    Row(
+        "62-out-of-memory-after-20-tokens",
+        Say(TWENTY, end="error_line", error="CUDA error: out of memory"),
+        "out_of_memory",
+        "There is not enough memory for llama3.1:8b.",
+        f"Close other programs or choose a smaller model, then try again. {AGAIN}",
+    ),
+    Row(
+        "62-a-line-that-is-not-json",
+        Say(TWENTY, end="bad_line"),
+        "bad_reply",
+        "Ollama sent a reply that cannot be read.",
+        AGAIN,
+    ),
+    Row(
+        "a-line-of-another-kind",
+        Say(TWENTY, end="bad_line", line=b"[1, 2, 3]"),
+        "bad_reply",
+        "Ollama sent a reply that cannot be read.",
+        AGAIN,
+    ),
+    Row(
+        "a-line-of-100-MB",
+        Say(TWENTY, end="bad_line", line=b'{"message": {"content": "' + b"a" * 100_000_000 + b'"}}'),
+        "bad_reply",
+        "Ollama sent a reply that cannot be read.",
+        AGAIN,
+    ),
+]
+
+
+@pytest.mark.parametrize("row", BROKEN, ids=lambda row: row.name)
+def test_in_the_middle_of_an_answer(application, ollama, row):
+    """What had come is kept, nothing is tried again by itself, and Continue makes a whole answer of it."""
+    conversation = application.conversations.create().id
+    when_writing(ollama, row.reply)
+    run = start(application, conversation=conversation)
+    trace = wait(run)
+    assert (trace.state, trace.error_code, trace.text) == ("failed", row.code, TWENTY)
+    assert (trace.error, trace.remedy) == (row.error, row.remedy)
+    assert len([chat for chat in ollama.chats if chat.writes]) == 1
+    kept = application.conversations.messages(conversation)[-1]
+    assert (kept.state, kept.text) == ("failed", TWENTY)
+    assert_continues(application, ollama, run)
+    assert_all_is_well(application, ollama, conversation)
+
+
+@pytest.mark.parametrize(
+    ("reply", "text", "note"),
+    [
+        pytest.param(Say(TWENTY, end="no_done"), TWENTY, BROKE_OFF, id="62-no-done-after-20-tokens"),
+        pytest.param(
+            Say(
+                TWENTY,
+                end="bad_line",
+                line=b'{"message": {"role": "assistant", "content": " \xff\xfe"}, "done": false}',
+            ),
+            f"{TWENTY} \ufffd\ufffd",
+            BROKE_OFF,
+            id="invalid-utf-8",
+        ),
+        pytest.param(
+            Say(TWENTY, end="length"), TWENTY, "The model stopped at its length limit.", id="65-done-reason-length"
+        ),
+    ],
+)
+def test_an_end_that_is_none_is_told_and_can_be_continued(application, ollama, reply, text, note):
+    when_writing(ollama, reply)
+    run = start(application)
+    trace = wait(run)
+    assert (trace.state, trace.text, trace.notes) == ("done", text, [note])
+    assert_continues(application, ollama, run)
+    assert_all_is_well(application, ollama)
+
+
+def assert_continues(application, ollama, run) -> None:
+    """Continue goes on from the text so far, in a version of its own, and what it makes is whole."""
+    before = wait(run).text
+    when_writing(ollama, Say("and it is never recorded again [1]."))
+    continued = application.runs.go_on(run.id)
+    trace = wait(continued)
+    assert (trace.state, trace.error, trace.notes) == ("done", "", [])
+    assert trace.text.startswith(TWENTY.rpartition(" ")[0])
+    assert trace.text.endswith("and it is never recorded again [1].")
+    assert trace.text.count("blacklisted") == before.count("blacklisted")
+    assert [citation.title for citation in trace.citations] == ["traces.md"]
+    assert [version.run_id for version in application.runs.versions(run.id)] == [run.id, continued.id]
+    with pytest.raises(BadRequest):
+        application.runs.go_on(continued.id)
+
+
+SILENT = [
+    pytest.param(Say(""), "The model returned nothing.", id="63-empty"),
+    pytest.param(Say("  \n \n  "), "The model returned nothing.", id="63-whitespace"),
+    pytest.param(
+        Say("<think>Let me see what the passages say.</think>"),
+        "The model only thought and wrote nothing: raise its longest reply, or turn thinking off.",
+        id="63-only-thoughts",
+    ),
+    pytest.param(
+        Say("<think>Let me see, and see, and"),
+        "The model only thought and wrote nothing: raise its longest reply, or turn thinking off.",
+        id="63-thoughts-without-an-end",
+    ),
+    pytest.param(
+        Say("", end="length"),
+        "The model reached its length limit before it wrote anything: raise its longest reply.",
+        id="65-length-before-a-word",
+    ),
+    pytest.param(
+        Say("\n" * 5000),
+        "The model only repeated itself and was stopped: ask again, or choose another model.",
+        id="64-empty-lines-without-end",
+    ),
+]
+
+
+@pytest.mark.parametrize(("reply", "note"), SILENT)
+def test_nothing_is_said(application, ollama, reply, note):
+    """No answer is made up, and the note says why there is none; thoughts are not shown as an answer."""
+    when_writing(ollama, reply)
+    trace = ask(application)
+    assert (trace.state, trace.outcome, trace.notes) == ("done", "not_answered", [note])
+    assert trace.text.startswith(NOT_ANSWERED)
+    assert "Let me see" not in trace.text
+    assert_all_is_well(application, ollama)
+
+
+def test_63_only_thoughts_of_a_thinking_model_are_shown_folded_never_as_the_answer(application, ollama):
+    thinking = replace(LLAMA_MODEL, thinks=True)
+    ollama.models = [thinking]
+    when_writing(ollama, Say("", thought="The passages speak of fragments."))
+    trace = ask(application, thinking=True)
+    assert trace.thought == "The passages speak of fragments."
+    assert trace.text.startswith(NOT_ANSWERED)
+    assert trace.notes == ["The model only thought and wrote nothing: raise its longest reply, or turn thinking off."]
+
+
+SENTENCE = "After two failed recordings the fragment is blacklisted [1]."
+REPEATED = [
+    pytest.param("again " * 4000, "again", id="64-a-word"),
+    pytest.param("ha" * 9000, "ha", id="64-a-syllable-without-spaces"),
+    pytest.param(f"{SENTENCE} " * 300, SENTENCE, id="64-a-sentence"),
+    pytest.param(f"{SENTENCE}\n\n" * 300, SENTENCE, id="64-a-paragraph"),
+    pytest.param(f"{SENTENCE} " + "I do not know. " * 900, f"{SENTENCE} I do not know.", id="64-an-end-of-an-answer"),
+    pytest.param("두 번 실패하면 기록하지 않는다. " * 400, "두 번 실패하면 기록하지 않는다.", id="64-korean"),
+    pytest.param("两次失败之后就不再记录。" * 400, "两次失败之后就不再记录。", id="64-chinese"),
+]
+
+
+@pytest.mark.parametrize(("text", "kept"), REPEATED)
+def test_endless_repetition_is_stopped_and_cut(application, ollama, text, kept):
+    """A server that ignores `num_predict`, too: the stream is closed, and one instance of the repeated stays."""
+    when_writing(ollama, Say(text, unlimited=True, end="hang"))
+    trace = ask(application)
+    assert (trace.state, trace.text) == ("done", kept)
+    assert trace.notes == ["The model began to repeat itself and was stopped."]
+    assert trace.usage.finish_reason == "repetition"
+    wait_until(lambda: ollama.chats[-1].outcome == "dropped", 5)
+    assert_all_is_well(application, ollama)
+
+
+def test_64_a_server_that_ignores_num_predict_is_stopped_a_little_later(application, ollama):
+    """Nothing repeats, and nothing ends: it is closed at a quarter more than was asked for."""
+    when_writing(ollama, Say(" ".join(f"word{n}" for n in range(20_000)), unlimited=True))
+    trace = ask(application)
+    assert trace.state == "done"
+    assert trace.notes == ["The model stopped at its length limit."]
+    assert 1024 <= len(trace.text.split()) <= 1024 * 1.3
+    wait_until(lambda: ollama.chats[-1].outcome == "dropped", 5)
+    assert_all_is_well(application, ollama)
+
+
+def test_66_the_server_read_half_of_what_was_sent(application, ollama):
+    """The answer stands, with what is to be doubted about it."""
+    when_writing(ollama, Say(ANSWER, prompt_tokens=60))
+    trace = ask(application)
+    assert (trace.state, trace.text, trace.usage.prompt_cut) == ("done", ANSWER, True)
+    about = f"{trace.prompt.tokens:,}"
+    assert trace.notes == [
+        f"The server read 60 of about {about} tokens of the prompt: the answer may rest on less than is shown."
+    ]
+    assert_all_is_well(application, ollama)
+
+
+def test_66_the_window_is_full(application, ollama):
+    when_writing(ollama, Say(ANSWER, prompt_tokens=8190))
+    trace = ask(application)
+    (note,) = trace.notes
+    assert note.startswith("The prompt filled the model's window (8,190 of 8,192 tokens), so it may have been cut:")
+    assert note.endswith("the answer may rest on less than is shown.")
+
+
+def test_one_token_a_minute_can_be_stopped_and_what_came_is_kept(application, ollama):
+    when_writing(ollama, Say(ANSWER, per_token=60))
+    run = start(application)
+    wait_until(lambda: ollama.chats and ollama.chats[-1].tokens_sent == 1, 10)
+    wait_until(lambda: any(event.type == "tokens_written" for _, event in run.follow(seconds=0.05)), 10)
+    application.runs.stop(run.id)
+    trace = wait(run, seconds=5)
+    assert (trace.state, trace.text) == ("stopped", "After")
+    wait_until(lambda: ollama.chats[-1].outcome == "dropped", 5)
+    assert_all_is_well(application, ollama)
