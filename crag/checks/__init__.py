@@ -1,7 +1,20 @@
-"""The set-up checklist: what is there, what is not, and the one action that mends it."""
+"""The set-up checklist: what is there, what is not, and the one action that mends it.
+
+What a page needs is imported from here: threads that import a package and a part of it at once get half of it.
+"""
 
 from crag.checks.facts import Facts, look_at_server
 from crag.checks.library import answering_check, library_checks
-from crag.checks.setup import setup_checks
+from crag.checks.models import LLAMA
+from crag.checks.setup import setup_checks, shown_checks, unknown_checks
 
-__all__ = ["Facts", "answering_check", "library_checks", "look_at_server", "setup_checks"]
+__all__ = [
+    "LLAMA",
+    "Facts",
+    "answering_check",
+    "library_checks",
+    "look_at_server",
+    "setup_checks",
+    "shown_checks",
+    "unknown_checks",
+]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 from crag.amounts import count
 from crag.checks.facts import Facts
 from crag.checks.models import get_model, how_to_get
 from crag.models.choice import embedder_label
-from crag.models.nomic_weights import nomic_present
+from crag.models.nomic_weights import NOMIC_ON_OLLAMA, nomic_here, nomic_present
 from crag.types import Check, CheckAction
 
 NOMIC = "Nomic embeddings"
@@ -18,7 +16,9 @@ _OFFLINE = "274 MB once, then offline"
 
 def nomic_check(facts: Facts) -> Check:
     """Whether Nomic's weights are here, whole, and used for the documents."""
-    if find_spec("gpt4all") is None and not facts.embedder.name.endswith(_IN_OLLAMA):
+    if facts.embedder.name == NOMIC_ON_OLLAMA:
+        return Check(NOMIC, "ok", "in use, through Ollama")
+    if nomic_here() == NOMIC_ON_OLLAMA:
         return _through_ollama(facts)
     if nomic_present():
         return _present(facts)
@@ -48,7 +48,7 @@ def _present(facts: Facts) -> Check:
 
 def _through_ollama(facts: Facts) -> Check:
     """Where gpt4all has no wheel, as on ARM, Ollama runs Nomic's model."""
-    name = f"ollama:{_IN_OLLAMA}"
+    name = NOMIC_ON_OLLAMA
     detail = "only through Ollama on this kind of machine"
     if facts.server.version and not facts.server.find(_IN_OLLAMA):
         action = get_model(_IN_OLLAMA, 274_000_000)

@@ -80,7 +80,7 @@ def models() -> list[ModelChoice]:
 
 def checks() -> list[Check]:
     """The set-up checklist."""
-    from crag.checks.setup import unknown_checks
+    from crag.checks import unknown_checks
 
     seen = _seen()
     return seen.checks if seen else unknown_checks()

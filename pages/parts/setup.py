@@ -6,8 +6,8 @@ from typing import NoReturn
 
 import streamlit as st
 
-from crag.checks.models import LLAMA as LLAMA
-from crag.checks.setup import shown_checks
+from crag.checks import LLAMA as LLAMA
+from crag.checks import shown_checks
 from crag.types import Check
 from pages.parts import downloads, markdown, mending, words
 from pages.parts.mending import draw_dialog as draw_dialog
