@@ -1,50 +1,23 @@
-"""The scripted Ollama server's HTTP: what each address answers, and how a stream is sent or breaks."""
+"""What each address of the scripted Ollama server answers, and how a stream ends or breaks."""
 
 from __future__ import annotations
 
-import json
 import math
-import select
-import socket
-import struct
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from http.server import BaseHTTPRequestHandler
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
+from tests.doubles.ollama_connection import Connection, Dropped
 from tests.doubles.ollama_registry import Mishap
 from tests.doubles.ollama_values import Asked, Model, Say
 
-if TYPE_CHECKING:
-    from tests.doubles.ollama import ScriptedOllama, Server
 
-Due = Callable[[], float]  # a time by `time.monotonic`, asked for again while it is waited for
+class Handler(Connection):
+    """What each address answers."""
 
-
-_NO_HEADERS: Mapping[str, str] = MappingProxyType({})
-
-
-class Dropped(Exception):
-    """The client closed its connection."""
-
-
-class Handler(BaseHTTPRequestHandler):
-    """One connection."""
-
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-
-    @property
-    def ollama(self) -> ScriptedOllama:
-        return cast("Server", self.server).ollama
-
-    def log_message(self, *_: object) -> None:
-        """Silence."""
-
-    def do_GET(self) -> None:
+    def do_GET(self) -> None:  # noqa: N802 — the name of the base class
         self._record({})
         if self.path == "/api/version":
             self._send(200, {"version": self.ollama.version})
@@ -55,7 +28,7 @@ class Handler(BaseHTTPRequestHandler):
         else:
             self._send(404, None)
 
-    def do_POST(self) -> None:
+    def do_POST(self) -> None:  # noqa: N802 — the name of the base class
         asked = self._record(self._body())
         model = self.ollama.has(asked.body.get("model", ""))
         work = {"/api/chat": self._chat, "/api/embed": self._embed, "/api/generate": self._generate}
@@ -70,7 +43,7 @@ class Handler(BaseHTTPRequestHandler):
         else:
             self._send(404, None)
 
-    def do_DELETE(self) -> None:
+    def do_DELETE(self) -> None:  # noqa: N802 — the name of the base class
         asked = self._record(self._body())
         model = self.ollama.has(asked.body.get("model", ""))
         if self.path != "/api/delete":
@@ -80,15 +53,6 @@ class Handler(BaseHTTPRequestHandler):
         else:
             self.ollama.remove(model)
             self._send_content(200, b"", "text/plain")
-
-    def _body(self) -> dict[str, Any]:
-        body: dict[str, Any] = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        return body
-
-    def _record(self, body: dict[str, Any]) -> Asked:
-        asked = Asked(self.path, body, time.monotonic())
-        self.ollama.requests.append(asked)
-        return asked
 
     def _settle(self, asked: Asked, answer: Callable[[Asked], None]) -> None:
         try:
@@ -104,6 +68,9 @@ class Handler(BaseHTTPRequestHandler):
         unloads = asked.body.get("keep_alive") == 0
         if unloads:
             self.ollama.memory.unload(model.name)
+        elif "bert" in model.family:
+            self._send(400, {"error": f'"{model.name}" does not support generate'})
+            return
         else:
             self._load(model, asked)
         told = {"model": model.name, "created_at": "2026-01-01T00:00:00Z", "response": "", "done": True}
@@ -222,50 +189,8 @@ class Handler(BaseHTTPRequestHandler):
             rows = self.ollama.embed([texts] if isinstance(texts, str) else texts, model.embedding_length)
             self._send(200, {"model": model.name, "embeddings": rows})
 
-    def _pause(self, due: Due) -> None:
-        """Wait until a time that may yet change, but notice when the client goes away or the server closes."""
-        left = 0.0
-        while left >= 0:
-            ready, _, _ = select.select([self.connection], [], [], min(left, 0.02))
-            if self.ollama.closing.is_set() or (ready and not self.connection.recv(1, socket.MSG_PEEK)):
-                raise Dropped
-            left = due() - time.monotonic()
-
-    def _reset(self) -> None:
-        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        self.connection.close()
-        raise Dropped
-
     def _send_missing(self, asked: Asked) -> None:
         self._send(404, {"error": f"model '{asked.body.get('model')}' not found"})
-
-    def _send(self, status: int, value: dict[str, Any] | None) -> None:
-        """A whole reply: JSON, or what some other web server would say."""
-        if value is None:
-            self._send_content(status, b"404 page not found", "text/plain")
-        else:
-            self._send_content(status, json.dumps(value).encode(), "application/json")
-
-    def _send_content(self, status: int, content: bytes, kind: str, headers: Mapping[str, str] = _NO_HEADERS) -> None:
-        self.send_response(status)
-        for name, text in {"Content-Type": kind, **headers}.items():
-            self.send_header(name, text)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def _begin_stream(self) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", "application/x-ndjson")
-        self.send_header("Transfer-Encoding", "chunked")
-        self.end_headers()
-
-    def _send_line(self, value: dict[str, Any]) -> None:
-        self._send_chunk(json.dumps(value).encode() + b"\n")
-
-    def _send_chunk(self, content: bytes) -> None:
-        self.wfile.write(f"{len(content):x}\r\n".encode() + content + b"\r\n")
-        self.wfile.flush()
 
 
 def _tokens(text: str) -> list[str]:

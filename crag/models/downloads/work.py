@@ -56,8 +56,10 @@ class Work:
 
     def _report(self, progress: Progress) -> None:
         with self._lock:
-            self._pace.note(progress.done)
-            self._now = replace(self._now, stage=progress.stage, done=progress.done, total=progress.total)
+            self._now = replace(self._now, stage=progress.stage)
+            if progress.total:  # till then what the last attempt knew is better than nothing
+                self._pace.note(progress.done)
+                self._now = replace(self._now, done=progress.done, total=progress.total)
 
     def _run(self) -> None:
         ended = self._outcome()

@@ -18,6 +18,11 @@ def no_room(name: str, needed: int, free: int) -> ModelFault:
     )
 
 
+def pull_broken() -> ModelFault:
+    """The connection to the server itself broke off, as often as it was made anew."""
+    return ModelFault("incomplete", "Ollama broke off the download again and again.", f"See that it runs. {_KEPT}")
+
+
 def pull_failed(name: str, words: str) -> ModelFault:
     """What Ollama says in a stream that had begun well (status 200)."""
     said = words.lower()

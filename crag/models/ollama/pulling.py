@@ -14,7 +14,7 @@ from crag.ledger import Ledger
 from crag.models.connections import SILENCE_SECONDS
 from crag.models.faults import broken_off, host_label
 from crag.models.following import follow
-from crag.models.ollama.pull_faults import pull_failed
+from crag.models.ollama.pull_faults import pull_broken, pull_failed
 from crag.models.ollama.requests import ask_for_lines
 from crag.models.ollama.storage import check_room
 from crag.progress import Report
@@ -72,7 +72,10 @@ def pull(name: str, settings: Settings, ledger: Ledger, report: Report, stop: St
         sleep=cast("Any", stop.wait),
         reraise=True,
     )
-    attempts(_attempt, name, settings, layers, report, stop)
+    try:
+        attempts(_attempt, name, settings, layers, report, stop)
+    except ModelFault as fault:
+        raise (pull_broken() if fault.code == "incomplete" else fault) from fault
 
 
 class _Failures:
