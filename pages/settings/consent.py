@@ -33,11 +33,16 @@ def draw_dialog(asked: tuple[str, str]) -> None:
 
 
 def _ask(setting_name: str, model: str) -> None:
-    name, host = markdown.label(model_label(model), 60), markdown.label(hosted.host(model), 60)
-    st.markdown(f"**{name}** runs elsewhere, at **{host}**. {what_goes(setting_name)} would go there.")
+    is_provider = model.endswith(":")
+    if is_provider:
+        typed = st.text_input("Model, as the provider calls it", placeholder="gpt-4o-mini", max_chars=100)
+        model += (typed or "").strip()
+    host = markdown.label(hosted.host(model), 60)
+    name = "It" if is_provider else f"**{markdown.label(model_label(model), 60)}**"
+    st.markdown(f"{name} runs elsewhere, at **{host}**. {what_goes(setting_name)} would go there.")
     st.caption("Whatever is sent is listed under Privacy, where you can also take this back.")
     with st.container(horizontal=True):
-        if st.button("Allow and use", icon=away.ICON):
+        if st.button("Allow and use", icon=away.ICON, disabled=model.endswith(":")):
             application().preferences.allow_model(model)
             setting.save(setting_name, model)
             dialogs.close_and_redraw()

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from crag.checks.embeddings import NOMIC
 from crag.errors import CragError
 from crag.models.choice import embedder_label
-from pages.parts import markdown, words
+from pages.parts import markdown, mending, setup, words
 from pages.parts.resources import application
 from pages.parts.settings import ORIGINS
 from pages.settings import rows
@@ -35,9 +36,19 @@ def _embedders() -> list[ModelChoice]:
 
 
 def draw() -> None:
-    """The section, drawn anew every second while a space is being built."""
+    """The section, drawn anew every second while a space is being built; then Nomic, where it is not in use yet."""
     busy = application().library.space_work.progress is not None
     st.fragment(_section, run_every=_AGAIN_SECONDS if busy else None)(busy)
+    _nomic()
+
+
+def _nomic() -> None:
+    """Fetching Nomic's weights, then the offer to move the library to it."""
+    check = mending.find(NOMIC)
+    if check is None or check.action is None:
+        return
+    with st.container(border=True), rows.control(NOMIC, "", f"{check.detail[:1].upper()}{check.detail[1:]}."):
+        setup.draw_action(NOMIC, "embeddings")
 
 
 def _section(was_busy: bool) -> None:

@@ -10,14 +10,21 @@ from pages.settings.rows import Row, telling
 def library_rows() -> tuple[Row, ...]:
     """Where everything is kept, how much it is, and what may be added."""
     return (
-        telling("Folder", "CRAG_HOME", "Everything that is kept lies here.", _folder),
-        telling("Size", "", "What the documents, their passages and vectors take on disk.", _size),
-        telling("Upload limit", "CRAG_MAX_UPLOAD_MB", "Larger files are refused before they are read.", _limit),
+        telling("Folder", "Everything that is kept lies here.", _folder, "CRAG_HOME", "home"),
+        telling("Size", "What the documents, their passages and vectors take on disk.", _size),
+        telling(
+            "Upload limit",
+            "Larger files are refused before they are read.",
+            _limit,
+            "CRAG_MAX_UPLOAD_MB",
+            "max_upload_mb",
+        ),
         telling(
             "Private addresses",
-            "CRAG_ALLOW_PRIVATE_URLS",
             "Networks besides the public internet that pages may be added from.",
             _networks,
+            "CRAG_ALLOW_PRIVATE_URLS",
+            "allow_private_urls",
         ),
     )
 
@@ -27,12 +34,17 @@ def web_rows() -> tuple[Row, ...]:
     return (
         telling(
             "Tavily",
-            "TAVILY_API_KEY",
             "Without a key nothing is ever sent. With one only the query is, and only where a conversation allows it.",
             lambda: "Key present" if application().settings.tavily_api_key else "No key",
+            "TAVILY_API_KEY",
+            "tavily_api_key",
         ),
         telling(
-            "Tavily's address", "CRAG_TAVILY_URL", "Where the query goes.", lambda: application().settings.tavily_url
+            "Tavily's address",
+            "Where the query goes.",
+            lambda: application().settings.tavily_url,
+            "CRAG_TAVILY_URL",
+            "tavily_url",
         ),
     )
 

@@ -28,14 +28,16 @@ _ROLES = ("answering", "grading", "rewriting")
 
 def draw() -> None:
     """The block: its head with the state of the server, then the models and what is on its way."""
-    with st.container():
+    with st.container(gap="xxsmall"):
         _head()
         with st.container(border=True):
-            if seen().fault:
+            if not seen().known:
+                st.skeleton(height=64)
+            elif seen().fault:
                 _not_there()
             else:
-                busy = is_busy()
-                st.fragment(_list, run_every=downloads.AGAIN_SECONDS if busy else None)(busy)
+                drawn = (is_busy(), seen().fault)
+                st.fragment(_list, run_every=downloads.AGAIN_SECONDS if is_busy() else None)(drawn)
                 fetching.draw_form()
 
 
@@ -55,18 +57,18 @@ def _head() -> None:
 def _not_there() -> None:
     st.markdown(markdown.label(seen().fault))
     st.code("ollama serve", language="bash")
-    st.caption(
-        f"Not installed yet? Get it from {markdown.label(_WHERE)}. This page notices by itself when it is there."
-    )
+    st.caption(f"Not installed yet? Get it from {markdown.label(_WHERE)}. OLLAMA_HOST names another address.")
+    st.caption("This page notices by itself when it is there.")
 
 
-def _list(was_busy: bool) -> None:
-    if was_busy != is_busy():
+def _list(drawn: tuple[bool, str]) -> None:
+    there = look().models
+    if drawn != (is_busy(), seen().fault):
         st.rerun()
     with st.container(gap="small"):
-        for model in look().models:
+        for model in there:
             _model(model)
-        if seen().known and not seen().models:
+        if not there:
             st.caption("No model is there yet.")
         fetching.draw_unfinished()
 

@@ -22,7 +22,7 @@ _DIALOGS = {
 
 def main() -> None:
     """Draw the page."""
-    server.look()
+    drawn = server.whole()
     st.title("Settings", anchor=False)
     st.caption("Saved for this home as you change it. A conversation can differ: its chips above the question box win.")
     wanted, chosen = sidebar.draw()
@@ -33,7 +33,7 @@ def main() -> None:
         _rows(chosen.choose() if chosen.choose else chosen.rows)
     dialogs.draw(_DIALOGS)
     mending.draw_dialog()
-    server.follow()
+    server.follow(drawn)
 
 
 def _found(wanted: str) -> None:

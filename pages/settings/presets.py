@@ -71,7 +71,7 @@ _SWITCHES = {
 
 def _use(key: str, name: str, changes: Changes) -> None:
     if st.session_state[key] == _FOR_CONVERSATION:
-        state.change_options(**changes, preset=name)
+        state.use_preset(name)
         st.toast(f"The next question is asked under {markdown.label(name, 60)}.", icon=":material/check:")
         return
     preferences = application().preferences

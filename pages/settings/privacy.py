@@ -47,8 +47,13 @@ def draw_dialog(_: None) -> None:
 
 def _allowed() -> None:
     """The models elsewhere that a person allowed, each with the way to take that back."""
+    with st.container(gap=None):
+        st.header("Models that may be sent to", anchor=False)
+        _allowed_models()
+
+
+def _allowed_models() -> None:
     preferences = application().preferences
-    st.header("Models that may be sent to", anchor=False)
     with st.container(border=True):
         if not preferences.allowed_models():
             st.caption("None. A model that runs elsewhere is used only after you allowed it.")

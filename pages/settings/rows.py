@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
 from crag.errors import CragError
+from crag.settings import Settings
 from pages.parts import markdown, words
 from pages.parts.device import is_phone
+from pages.parts.resources import application
 from pages.parts.settings import ORIGINS
 
 _REFUSED = "refused_settings"
@@ -45,17 +47,22 @@ def control(name: str, badge: str, meaning: str) -> Iterator[None]:
         yield
 
 
-def text(name: str, variable: str, meaning: str, value: str) -> None:
-    """A row that only tells; `variable` is what sets it, empty where nothing does."""
-    is_set = bool(variable and os.environ.get(variable))
-    badge = ORIGINS["environment" if is_set else "default"] if variable else ""
-    with control(name, badge, meaning + (f" Set by {variable}." if is_set else "")):
-        st.text(value)
+def telling(name: str, meaning: str, value: Callable[[], str], variable: str = "", field: str = "") -> Row:
+    """A row that only tells; `variable` is what sets it, as `field` of the settings, empty where nothing does."""
+
+    def draw() -> None:
+        is_set = bool(field) and _is_set(field)
+        badge = ORIGINS["environment" if is_set else "default"] if field else ""
+        with control(name, badge, f"{meaning} Set by {variable}." if is_set else meaning):
+            st.text(value())
+
+    return Row(f"{name} {variable} {meaning}", draw)
 
 
-def telling(name: str, variable: str, meaning: str, value: Callable[[], str]) -> Row:
-    """A row that only tells, for a section."""
-    return Row(f"{name} {variable} {meaning}", lambda: text(name, variable, meaning, value()))
+def _is_set(field: str) -> bool:
+    """Whether the environment or `.env` says something else than what is so by itself."""
+    value, default = getattr(application().settings, field), getattr(Settings(), field)
+    return value != (default.resolve() if isinstance(default, Path) else default)
 
 
 def attempt(name: str, act: Callable[..., Any], *values: Any) -> bool:

@@ -17,6 +17,7 @@ from pages.settings import (
     ollama,
     presets,
     privacy,
+    providers,
     setting,
     tuning,
 )
@@ -53,6 +54,7 @@ def _model_rows() -> tuple[Row, ...]:
         *map(models.row, models.SETTINGS),
         setting.row("thinking"),
         Row(ollama.WORDS, ollama.draw, framed=False),
+        Row(providers.WORDS, providers.draw, framed=False),
     )
 
 

@@ -6,6 +6,7 @@ import streamlit as st
 
 from crag.preferences import CATALOG, Effective, Setting
 from pages.settings import models, rows, setting
+from pages.settings.model_list import BUILTIN
 from pages.settings.server import report
 
 _ROLES = {"answering": "Answering", "grading": "Grading", "rewriting": "Rewriting"}
@@ -33,7 +34,7 @@ def chosen_rows() -> tuple[rows.Row, ...]:
     )
     role = role or "answering"
     model = models.playing(role)
-    st.caption(f"{models.shown(model)} plays this role now{_UNTUNED if model == models.BUILTIN else '.'}")
+    st.caption(f"{models.shown(model)} plays this role now{_UNTUNED if model == BUILTIN else '.'}")
     return tuple(_row(role, name, short=True) for name in _TUNED)
 
 

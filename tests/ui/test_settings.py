@@ -183,7 +183,7 @@ def test_a_model_of_ollama_is_chosen_by_what_was_typed(ollama, chat):
     type_into(page, "grader_model", "llama3.2:3b")
     assert application().preferences.options().grader_model == "ollama:llama3.2:3b"
     assert said(page, "not on Ollama yet")
-    page.button(key="get-grader_model").click().run()
+    page.button(key="get-ollama:llama3.2:3b-grader_model").click().run()
     assert application().downloads.wait("ollama:llama3.2:3b", 20)
     until(page, lambda: not said(page, "not on Ollama yet"))
 
