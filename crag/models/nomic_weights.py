@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import signal
 import subprocess
 import sys
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
+from stat import S_ISREG
 
 from crag.errors import ModelFault
 from crag.ledger import Ledger
@@ -22,6 +24,8 @@ NOMIC, NOMIC_ON_OLLAMA = "nomic", "ollama:nomic-embed-text"
 _MAGIC = b"GGUF"
 _TRIAL = Path(__file__).with_name("nomic_trial.py")
 _TRIAL_SECONDS = 120
+_State = tuple[int, int]  # size in bytes, and when it was changed
+_damaged: set[_State] = set()  # weights whose trial failed
 
 
 def weights_path() -> Path:
@@ -35,8 +39,8 @@ def nomic_here() -> str:
 
 
 def nomic_present() -> bool:
-    """Whether the weights are on disk, and this machine can run them."""
-    return weights_path().is_file() and nomic_here() == NOMIC
+    """Whether the weights are on disk, not known to be damaged, and this machine can run them."""
+    return nomic_here() == NOMIC and _state() not in (None, *_damaged)
 
 
 def fetch_nomic(settings: Settings, ledger: Ledger, report: Report, stop: Stop) -> None:
@@ -55,21 +59,27 @@ def fetch_nomic(settings: Settings, ledger: Ledger, report: Report, stop: Stop) 
 
 def weights_digest() -> str:
     """The SHA-256 of the weights. Raises `ModelFault` when they are missing."""
-    try:
-        facts = weights_path().stat()
-        return _digest(weights_path(), facts.st_size, facts.st_mtime_ns)
-    except OSError as error:
-        raise missing_weights() from error
+    state = _state()
+    if state is None:
+        raise missing_weights()
+    return _digest(weights_path(), state)
 
 
 @lru_cache(maxsize=4)
 def try_out(digest: str) -> None:  # noqa: ARG001 — other weights in the same place are tried anew
     """Lets a child embed with the weights: some damaged ones end the process that loads them. Raises `ModelFault`."""
-    command = [sys.executable, "-P", str(_TRIAL), str(weights_path())]
+    command, state = [sys.executable, "-P", str(_TRIAL), str(weights_path())], _state()
+    if state in _damaged:
+        raise _damaged_weights()
     try:
         subprocess.run(command, check=True, capture_output=True, timeout=_TRIAL_SECONDS)  # noqa: S603 — our own script
-    except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
+    except subprocess.CalledProcessError as error:
+        if error.returncode == -signal.SIGKILL or state is None:
+            raise _no_room() from error
+        _damaged.add(state)
         raise _damaged_weights() from error
+    except subprocess.TimeoutExpired as error:
+        raise _no_room() from error
 
 
 def missing_weights() -> ModelFault:
@@ -101,7 +111,28 @@ def _damaged_weights() -> ModelFault:
     )
 
 
+def _no_room() -> ModelFault:
+    return ModelFault(
+        "weights_not_loaded",
+        "Nomic's weights could not be loaded: too little memory is free, or the machine is too busy.",
+        "Close other programs, then try again.",
+        "passing",
+    )
+
+
+def _state() -> _State | None:
+    """Tells whether the file is another than before; None where there is none."""
+    try:
+        facts = weights_path().stat()
+    except OSError:
+        return None
+    return (facts.st_size, facts.st_mtime_ns) if S_ISREG(facts.st_mode) else None
+
+
 @lru_cache(maxsize=4)
-def _digest(path: Path, size: int, changed: int) -> str:  # noqa: ARG001 — they tell when the file is another
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _digest(path: Path, state: _State) -> str:  # noqa: ARG001 — it tells when the file is another
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise missing_weights() from error

@@ -96,6 +96,9 @@ def test_damaged_weights_are_told_and_end_nothing(no_weights: Path, damage) -> N
     assert fault.value.code == "weights_damaged"
     assert "damaged" in fault.value.message
     assert "Get them again" in fault.value.remedy
+    assert not nomic_present(), "so that they are offered to be fetched, and nobody chooses them"
+    no_weights.write_bytes(nomic_weights())
+    assert nomic_present()
 
 
 def test_damaged_numbers_give_no_vectors(weights: Path) -> None:
@@ -121,6 +124,16 @@ def test_weights_are_tried_once_in_a_child(weights: Path, monkeypatch: pytest.Mo
     for _ in range(3):
         open_embedder("nomic", Settings()).embed_query("bees")
     assert len(tried) == 1
+
+
+def test_a_machine_without_room_is_told_from_damage(weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    killed = ["-c", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"]
+    run = subprocess.run
+    monkeypatch.setattr(weights_on_disk.subprocess, "run", lambda command, **how: run([command[0], *killed], **how))
+    weights.write_bytes(nomic_weights(seed=5))
+    with pytest.raises(ModelFault, match="too little memory"):
+        open_embedder("nomic", Settings()).embed_query("bees")
+    assert nomic_present()
 
 
 def test_where_gpt4all_has_no_wheel_nomic_is_that_of_ollama(weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
