@@ -1,0 +1,111 @@
+"""67: graders that keep to no form, through the whole application: unknown after one more try, shown, and answered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from tests.doubles.ollama import Say
+from tests.faults.asking import ANSWER, ask, assert_all_is_well, when_grading
+
+GRADERS = ("score", "explained", "listwise", "cascade")
+UNREADABLE = "The grader's reply could not be read; kept as ambiguous."
+ONLY_DOCUMENTS = "Web search is off, so only your documents were used."
+REPLIES = {
+    "67-prose": "The passage could perhaps be of some use to whoever asks this.",
+    "67-another-word": '{"score": "maybe"}',
+    "67-array": '["yes", "no"]',
+    "67-thought-that-never-ends": "<think>Yes? It speaks of fragments, so yes",
+    "67-thought-alone": "<think>Yes, surely.</think>",
+    "67-ten-thousand-spaces": " " * 10_000,
+    "67-nothing": "",
+    "67-half-a-json": '{"verdict"',
+}
+
+
+@pytest.mark.parametrize("reply", REPLIES.values(), ids=REPLIES)
+@pytest.mark.parametrize("grader", GRADERS)
+def test_what_cannot_be_read_is_unknown_and_shown_as_such(application, ollama, grader, reply):
+    when_grading(ollama, Say(reply), for_ever=True)
+    trace = ask(application, grader=grader)
+    judged = [verdict for verdict in trace.verdicts.values() if verdict.score is None]
+    assert judged
+    assert {(verdict.word, verdict.reason) for verdict in judged} == {("unknown", UNREADABLE)}
+    assert (trace.state, trace.action, trace.outcome) == ("done", "ambiguous", "documents")
+    assert (trace.text, trace.notes) == (ANSWER, [ONLY_DOCUMENTS])
+    graded = [chat for chat in ollama.chats if not chat.writes]
+    assert len(graded) == 2 * (1 if grader == "listwise" else len(judged)), "asked once more, and no oftener"
+    assert_all_is_well(application, ollama)
+
+
+@pytest.mark.parametrize("grader", GRADERS)
+def test_67_a_bare_yes(application, ollama, grader):
+    """It says enough of one passage, and nothing of a list."""
+    when_grading(ollama, Say("Yes."), for_ever=True)
+    trace = ask(application, grader=grader)
+    word = "unknown" if grader == "listwise" else "relevant"
+    assert word in {verdict.word for verdict in trace.verdicts.values()}
+    assert (trace.state, trace.outcome) == ("done", "documents")
+
+
+@pytest.mark.parametrize("grader", GRADERS)
+def test_67_a_verdict_in_a_thought_is_none(application, ollama, grader):
+    """What a model thinks on its way is never read as its verdict."""
+    no = '{"verdict": "no", "1": 0, "2": 0}'
+    when_grading(ollama, Say(f'<think>{{"verdict": "yes", "1": 9, "2": 9}} at first sight</think>{no}'), for_ever=True)
+    trace = ask(application, grader=grader)
+    assert {verdict.word for verdict in trace.verdicts.values()} == {"irrelevant"}
+    assert (trace.state, trace.outcome) == ("done", "not_answered")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A fault while passages are judged; `reason` is what stands with the verdict where the run goes on."""
+
+    name: str
+    reply: Say
+    reason: str = ""
+    code: str = ""
+
+
+PASSING = [
+    Fault(
+        "500",
+        Say(status=500, error="something went wrong"),
+        "Could not be judged: Ollama reported an error while llama3.1:8b was at work.",
+    ),
+    Fault(
+        "503-for-ever", Say(status=503, error="server busy"), "Could not be judged: Ollama is busy: its queue is full."
+    ),
+    Fault("reset", Say(end="reset"), "Could not be judged: Ollama broke off its reply."),
+    Fault("not-json", Say(end="bad_line"), "Could not be judged: Ollama sent a reply that cannot be read."),
+]
+LASTING = [
+    Fault("59-out-of-memory", Say(status=500, error="CUDA error: out of memory"), code="out_of_memory"),
+    Fault("58-model-deleted", Say(status=404, error="model 'llama3.1:8b' not found"), code="model_missing"),
+    Fault("401", Say(status=401, error="unauthorized"), code="no_access"),
+]
+
+
+@pytest.mark.parametrize("fault", PASSING, ids=lambda fault: fault.name)
+@pytest.mark.parametrize("grader", GRADERS)
+def test_a_fault_that_may_pass_costs_a_verdict_and_not_the_answer(application, ollama, grader, fault, monkeypatch):
+    monkeypatch.setattr("crag.models.sending.FIRST_HALF_PAUSE", 0.001)
+    when_grading(ollama, fault.reply, for_ever=True)
+    trace = ask(application, grader=grader)
+    judged = {(verdict.word, verdict.reason) for verdict in trace.verdicts.values() if verdict.score is None}
+    assert judged == {("unknown", fault.reason)}
+    assert (trace.state, trace.text, trace.notes) == ("done", ANSWER, [ONLY_DOCUMENTS])
+    assert_all_is_well(application, ollama)
+
+
+@pytest.mark.parametrize("fault", LASTING, ids=lambda fault: fault.name)
+@pytest.mark.parametrize("grader", GRADERS)
+def test_a_fault_that_a_person_must_mend_ends_the_run_before_anything_is_written(application, ollama, grader, fault):
+    when_grading(ollama, fault.reply, for_ever=True)
+    trace = ask(application, grader=grader)
+    assert (trace.state, trace.error_code, trace.text) == ("failed", fault.code, "")
+    assert trace.remedy
+    assert not [chat for chat in ollama.chats if chat.writes]
+    assert_all_is_well(application, ollama)
