@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import threading
 import time
 from contextlib import suppress
@@ -280,5 +281,10 @@ class Application:
 
 
 def open_application(settings: Settings | None = None, home: Path | None = None) -> Application:
-    """The application over the given settings, or over those of the environment. Raises `HomeFault`, `BadRequest`."""
+    """The application over the given settings, or over those of the environment. Raises `HomeFault`, `BadRequest`.
+
+    LangChain's tracing, which a variable left over from other work switches on, is off: it would send every prompt to
+    another service, past the list of what left the machine.
+    """
+    os.environ["LANGSMITH_TRACING_V2"] = "false"  # this one overrules the others
     return Application(settings or load_settings(home))

@@ -241,3 +241,16 @@ def test_a_home_that_cannot_be_used_is_refused_in_words(tmp_path):
     (tmp_path / "home").write_text("a file, not a folder")
     with pytest.raises(HomeFault, match="CRAG_HOME"):
         open_application(Settings(home=tmp_path / "home"))
+
+
+def test_no_prompt_is_traced_to_another_service(opened, monkeypatch):
+    from langsmith.utils import get_env_var, tracing_is_enabled
+
+    for name in ("LANGSMITH_TRACING", "LANGCHAIN_TRACING_V2", "LANGSMITH_TRACING_V2"):
+        monkeypatch.setenv(name, "true")
+    get_env_var.cache_clear()
+    assert tracing_is_enabled()
+    get_env_var.cache_clear()
+    opened()
+    assert not tracing_is_enabled()
+    get_env_var.cache_clear()
