@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import socket
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from crag.options import RunOptions
 from crag.runs import Trace
 from crag.settings import Settings
 from tests.doubles.nomic_weights import nomic_weights
-from tests.doubles.ollama import closed_address
+from tests.doubles.ollama import LLAMA, NOMIC, Offer, ScriptedOllama, closed_address
 from tests.doubles.served_file import ServedFile
 from tests.doubles.web import WebServer, serving
 
@@ -68,6 +69,12 @@ def answering(application: Application) -> str:
     return space.name if space else ""
 
 
+def mended_by(application: Application) -> tuple[str, str] | None:
+    """What the checklist offers about Nomic."""
+    check = next(check for check in application.checks() if check.name == "Nomic embeddings")
+    return (check.action.kind, check.action.target) if check.action else None
+
+
 def ask(application: Application) -> Trace:
     run = application.runs.start(None, QUESTION, RunOptions(model="builtin", policy="off"))
     return Trace().apply_all(event for _, event in run.follow(seconds=30))
@@ -92,7 +99,9 @@ def test_documents_move_when_that_is_accepted_and_all_is_offline_afterwards(open
     application = opened()
     begin(application, BEES)
     assert (answering(application), application.nomic_offer()) == ("builtin", 0)
+    assert mended_by(application) == ("download", "nomic")
     download(application)
+    assert mended_by(application) == ("move", "nomic")
     assert (answering(application), application.embedder_choice().name) == ("builtin", "builtin"), "only offered"
     assert application.nomic_offer() == application.library.counts()[1] > 0
     assert [row.kind for row in application.ledger.entries()] == ["download"]
@@ -144,13 +153,32 @@ def test_the_offer_stays_until_somebody_decides(opened):
     assert (answering(second), second.nomic_offer()) == ("builtin", 0)
 
 
+def test_where_gpt4all_has_no_wheel_ollama_runs_nomic(opened, monkeypatch):
+    monkeypatch.setitem(sys.modules, "gpt4all", None)
+    with ScriptedOllama(models=[LLAMA], registry={"nomic-embed-text": Offer(NOMIC)}) as ollama:
+        application = opened(ollama_host=ollama.url)
+        begin(application, BEES)
+        assert mended_by(application) == ("download", "ollama:nomic-embed-text")
+        application.downloads.start("ollama:nomic-embed-text")
+        assert application.downloads.wait("ollama:nomic-embed-text", 30).state == "done"
+        assert mended_by(application) == ("move", "ollama:nomic-embed-text")
+        application.library.space_work.choose("ollama:nomic-embed-text")
+        assert application.library.space_work.wait(30)
+        assert answering(application) == "ollama:nomic-embed-text"
+        assert mended_by(application) is None
+        application.downloads.start("nomic")
+        refused = application.downloads.wait("nomic", 30)
+        assert refused.state == "failed"
+        assert "ollama:nomic-embed-text" in refused.fault
+
+
 def test_an_empty_library_uses_them_at_once(opened):
     application = opened()
     begin(application)
     download(application)
     assert (application.embedder_choice().name, application.nomic_offer()) == ("nomic", 0)
     begin(application, BEES)
-    assert answering(application) == "nomic"
+    assert (answering(application), mended_by(application)) == ("nomic", None)
 
 
 def test_a_library_that_is_set_to_nomic_moves_as_soon_as_they_are_there(opened):
