@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import replace
 from functools import wraps
 
@@ -22,6 +23,7 @@ from crag.events import (
 )
 from crag.graph.policy import decide as decide_action
 from crag.graph.state import Deps, State, asked, standalone
+from crag.models.following import follow
 from crag.types import Knowledge, Passage, Strip, Verdict
 
 MOST_STRIPS = 5  # the paper's; they hold the answer as often as all that are above the floor (docs/measurements.md)
@@ -58,7 +60,9 @@ def condense_question(state: State, runtime: Runtime[Deps]) -> State:
 def retrieve(state: State, runtime: Runtime[Deps]) -> State:
     """Finds the nearest passages of the library."""
     deps = runtime.context
-    passages = tuple(deps.retriever.retrieve(standalone(state), deps.options))
+    question, options = standalone(state), deps.options
+    with closing(follow(lambda: [deps.retriever.retrieve(question, options)], deps.stop)) as found:
+        passages = tuple(next(found))  # a stop is heard also while the question is embedded elsewhere
     runtime.stream_writer(PassagesFound("library", passages, deps.retriever.size(deps.options)))
     if notice := deps.retriever.notice():
         runtime.stream_writer(Noted(notice))

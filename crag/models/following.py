@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from queue import SimpleQueue
 from typing import TypeVar
 
@@ -20,7 +20,7 @@ class _Ended:
         self.error = error
 
 
-def follow(produce: Callable[[], Iterable[Item]], stop: Stop) -> Iterator[Item]:
+def follow(produce: Callable[[], Iterable[Item]], stop: Stop) -> Generator[Item, None, None]:
     """The items of `produce()`, made in a thread of their own, as they come.
 
     Raises `Stopped` as soon as `stop` is requested, and whatever the work raised. However the caller leaves, the

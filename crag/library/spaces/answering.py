@@ -109,7 +109,7 @@ class Answering:
         if fault.code == "embedder_changed":
             return f"{fault.message} Till your documents are embedded anew, passages are found mostly by their words."
         why = f"{fault.message} {fault.remedy}".strip()
-        return f"The embedder of your documents ({space.name}) is not there, so they were searched by words: {why}"
+        return f"The embedder of your documents ({space.name}) could not be used, so they were searched by words: {why}"
 
     def _stand_in(self, query: str) -> tuple[Space, Vectors] | None:
         try:
