@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import threading
 import time
 from typing import get_args
 
@@ -10,11 +11,12 @@ import pytest
 from crag.assembly import open_application
 from crag.errors import HomeFault
 from crag.events import PassageGraded, TokensWritten
-from crag.options import GraderKind, RunOptions
+from crag.options import GraderKind, RunOptions, Tuning
 from crag.runs import Trace
 from crag.settings import Settings
 from tests.doubles.ollama import LLAMA, NOMIC, Model, Say, ScriptedOllama, closed_address
 from tests.doubles.tavily import TavilyServer
+from tests.waiting import wait_until
 
 PAPER = "\n\n".join(
     f"# Part {number}\n\nTraceMonkey records a trace in part {number}. " + "The trace is compiled and patched. " * 30
@@ -254,3 +256,31 @@ def test_no_prompt_is_traced_to_another_service(opened, monkeypatch):
     opened()
     assert not tracing_is_enabled()
     get_env_var.cache_clear()
+
+
+def test_several_questions_at_once_are_served_in_turn_and_everybody_sees_their_place(opened):
+    gate = threading.Event()
+
+    def reply(asked):
+        gate.wait(20)
+        return Say("TraceMonkey records a trace [1].")
+
+    with ScriptedOllama() as ollama:
+        application = opened(ollama_host=ollama.url)
+        application.library.add_bytes("paper.md", PAPER.encode())
+        ollama.script = reply
+        options = RunOptions(model="ollama:llama3.1:8b", grader="builtin", answering=Tuning(parallelism=1))
+        runs = []
+        for _ in range(3):
+            runs.append(application.runs.start(None, QUESTION, options))
+            wait_until(lambda: application.runs.waiting_for(runs[-1].id))
+        told = [application.runs.waiting_for(run.id) for run in runs]
+        assert [(wait.kind, wait.place) for wait in told] == [("answering", 0), ("queued", 1), ("queued", 2)]
+        gate.set()
+        assert [trace.state for trace in map(finished, runs)] == ["done"] * 3
+        assert ollama.most_at_once == 1
+        assert [application.runs.waiting_for(run.id) for run in runs] == [None] * 3
+
+
+def finished(run):
+    return Trace().apply_all(event for _, event in run.follow(seconds=20))
