@@ -14,6 +14,7 @@ from crag.models.downloads.work import Work
 from crag.processes import this_process
 
 _HEARD_SECONDS = 0.5
+_ENDED_SECONDS = 5.0
 _LOOK_SECONDS = 0.05
 
 
@@ -31,12 +32,14 @@ class Downloads:
 
     def start(self, name: str) -> None:
         """Begins it, or goes on with it; harmless while it runs. Raises `BadRequest` for an unknown name."""
-        fetch = self._choose(name)
+        fetch, before = self._choose(name), self._work.get(name)
+        if before is not None and before.is_stopping:
+            before.join(_ENDED_SECONDS)
         with self._lock:
             if self._closed or not self._rows.claim(name):
                 return
-            before = next(download for download in self._rows.all() if download.name == name)
-            self._work[name] = Work(before, fetch, self._rows, self._on_done)
+            begun = next(download for download in self._rows.all() if download.name == name)
+            self._work[name] = Work(begun, fetch, self._rows, self._on_done)
             self._work[name].start()
 
     def cancel(self, name: str) -> None:

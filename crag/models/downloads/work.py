@@ -37,8 +37,13 @@ class Work:
 
     @property
     def is_running(self) -> bool:
-        """Whether it has neither ended nor was asked to."""
+        """Whether it has not ended."""
         return not self._ended.is_set()
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether it was asked to stop."""
+        return self.stop.wait(0)
 
     def start(self) -> None:
         """Begins to fetch."""
@@ -50,8 +55,10 @@ class Work:
         self._running.join(seconds)
 
     def now(self) -> Download:
-        """How far it is."""
+        """How far it is; cancelled as soon as it was asked to stop, though its end may not be written down yet."""
         with self._lock:
+            if self.is_stopping:
+                return replace(self._now, state="cancelled", stage=NOT_FINISHED)
             return replace(self._now, rate=self._pace.rate())
 
     def _report(self, progress: Progress) -> None:
@@ -87,5 +94,5 @@ class Work:
             with suppress(HomeFault):  # the next look may find the disk well again
                 if self._rows.is_cancelled(self._now.name):
                     self.stop.request()
-                elif looks % _LOOKS_PER_WRITE == 0:
-                    self._rows.keep(self.now())
+                elif looks % _LOOKS_PER_WRITE == 0 and (now := self.now()).state == "running":
+                    self._rows.keep(now)
