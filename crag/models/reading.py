@@ -50,7 +50,9 @@ class Reading:
             content, thought = str(chunk.text), str(chunk.additional_kwargs.get("reasoning_content") or "")
             text, thought_in_text = self._splitter.split(content)
             yield from self._told(text, thought + thought_in_text)
-            self._runaway = self._guard.read(content) or self._thought_guard.read(thought)
+            self._runaway = self._guard.read(content)
+            if not self._runaway and (astray := self._thought_guard.read(thought)):
+                self._runaway = Runaway(astray.reason)  # the text repeats nothing
             if self._runaway:
                 break
         yield from self._told(*self._splitter.rest())

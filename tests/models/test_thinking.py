@@ -110,3 +110,12 @@ def test_a_model_that_only_thought_has_written_nothing(ollama: ScriptedOllama, s
     assert told(pieces)[0] == ""
     assert pieces[-1].usage is not None
     assert pieces[-1].usage.finish_reason == "thought"
+
+
+def test_a_thought_that_goes_round_in_circles_is_ended(ollama: ScriptedOllama, settings: Settings) -> None:
+    ollama.models = [QWEN]
+    ollama.script = lambda asked: Say("Paris.", thought="But wait. " * 900, unlimited=True)
+    pieces = streamed(settings, "qwen3:8b", thinking=True)
+    assert pieces[-1].usage is not None
+    assert (told(pieces)[0], pieces[-1].usage.finish_reason, pieces[-1].repeated) == ("", "repetition", 0)
+    assert len(told(pieces)[1]) < 800
