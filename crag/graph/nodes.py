@@ -21,9 +21,9 @@ from crag.events import (
     StripsScored,
     WebSkipped,
 )
+from crag.following import follow
 from crag.graph.policy import decide as decide_action
 from crag.graph.state import Deps, State, asked, standalone
-from crag.models.following import follow
 from crag.types import Knowledge, Passage, Strip, Verdict
 
 MOST_STRIPS = 5  # the paper's; they hold the answer as often as all that are above the floor (docs/measurements.md)

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import httpx
 
-from crag.models.line import current_line
+from crag.line import current_line
 from crag.settings import Settings
 
 CONNECT_SECONDS = 5.0

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import chain
 from pathlib import Path
 
+from crag.following import follow
 from crag.models import download_faults as faults
-from crag.models.following import follow
 from crag.models.partial_file import PartialFile
 from crag.models.remote_file import FileChanged, Record, RemoteFile, receive
 from crag.progress import Report

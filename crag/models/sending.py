@@ -10,9 +10,9 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from crag.errors import CragError, ModelFault, Stopped
+from crag.following import follow
 from crag.models.admission import Admission
 from crag.models.departures import Route
-from crag.models.following import follow
 from crag.protocols import Prompt
 from crag.stopping import Stop
 from crag.waiting import Wait, WaitKind, telling

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from crag.errors import ModelFault
+from crag.following import follow
 from crag.ledger import Ledger
 from crag.models.connections import SILENCE_SECONDS
 from crag.models.faults import broken_off, host_label
-from crag.models.following import follow
 from crag.models.ollama.pull_faults import pull_broken, pull_failed
 from crag.models.ollama.requests import ask_for_lines
 from crag.models.ollama.storage import check_room

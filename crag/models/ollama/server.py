@@ -9,9 +9,9 @@ from contextlib import suppress
 from typing import Any
 
 from crag.errors import ModelFault
+from crag.following import follow
 from crag.models.choice import destination, model_label
 from crag.models.faults import bad_reply
-from crag.models.following import follow
 from crag.models.ollama.administration import (
     InstalledModel,
     ModelFacts,

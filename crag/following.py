@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterable
 from queue import SimpleQueue
 from typing import TypeVar
 
-from crag.models.line import Line
+from crag.line import Line
 from crag.stopping import Stop
 
 Item = TypeVar("Item")
