@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from tests.doubles.ollama_connection import Connection, Dropped
+from tests.doubles.ollama_memory import NotLoaded
 from tests.doubles.ollama_registry import Mishap
 from tests.doubles.ollama_values import Asked, Model, Say
 
@@ -57,6 +58,9 @@ class Handler(Connection):
     def _settle(self, asked: Asked, answer: Callable[[Asked], None]) -> None:
         try:
             answer(asked)
+            asked.outcome = "finished"
+        except NotLoaded as error:
+            self._send(500, {"error": str(error)})
             asked.outcome = "finished"
         except (Dropped, OSError):
             asked.outcome = "dropped"

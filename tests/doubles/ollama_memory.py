@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -33,14 +34,22 @@ class Loaded:
         return self.model.entry | told
 
 
+class NotLoaded(Exception):
+    """The server says why."""
+
+
 @dataclass
 class Memory:
-    """`loads` are the names and windows of all loads that began; `on_gpu` the share of a model that a GPU holds."""
+    """`loads` are the names and windows of all loads that began; `on_gpu` the share of a model that a GPU holds.
+
+    `refusals` end the next loads, one each, with these words and status 500.
+    """
 
     load_seconds: float = 0.0
     on_gpu: float = 1.0
     loads: list[tuple[str, int]] = field(default_factory=list)
     held: dict[str, Loaded] = field(default_factory=dict)
+    refusals: deque[str] = field(default_factory=deque)
     _loading: threading.Lock = field(default_factory=threading.Lock)
 
     def load(self, model: Model, asked: Asked, pause: Callable[[Callable[[], float]], None]) -> None:
@@ -55,6 +64,8 @@ class Memory:
                 self.loads.append((model.name, window))
                 due = time.monotonic() + self.load_seconds
                 pause(lambda: due)
+                if self.refusals:
+                    raise NotLoaded(self.refusals.popleft())
             self.held[model.name] = Loaded(model, window, time.time() + _kept(asked))
         finally:
             self._loading.release()

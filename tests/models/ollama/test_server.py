@@ -121,6 +121,12 @@ def test_deleting_and_what_is_not_there(ollama: ScriptedOllama, server: OllamaSe
         assert (raised.value.code, raised.value.model) == ("model_missing", "ollama:llama3.1:8b")
 
 
+def test_a_model_that_is_too_large(ollama: ScriptedOllama, server: OllamaServer) -> None:
+    ollama.memory.refusals.append("model requires more system memory (41.2 GiB) than is available (7.1 GiB)")
+    with pytest.raises(ModelFault, match=r"not enough memory for llama3\.1:8b"):
+        server.load("llama3.1:8b")
+
+
 def test_closing_cuts_a_load(ollama: ScriptedOllama, server: OllamaServer) -> None:
     ollama.memory.load_seconds = 60.0
     ended: list[type[BaseException]] = []
