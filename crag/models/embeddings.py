@@ -13,6 +13,7 @@ from crag.models.faults import translate_ollama
 from crag.models.ollama.administration import find_model, model_facts
 from crag.models.provider_faults import missing_key, missing_package, translate_provider
 from crag.models.providers import provide_keys
+from crag.models.sending import ATTEMPTS, FIRST_HALF_PAUSE, LONGEST_HALF_PAUSE
 from crag.protocols import Embedder, Vectors
 from crag.settings import Settings
 from crag.types import Space
@@ -144,8 +145,8 @@ def _open_ollama(model: str, settings: Settings, ledger: Ledger | None) -> Embed
     space = Space("ollama", model, installed.digest, dimension, *before)
     return CheckedEmbedder(
         space,
-        route.recording_texts(_prefixed(embed, space.document_prefix)),
-        route.recording_questions(_prefixed(embed, space.query_prefix)),
+        _trying_again(route.recording_texts(_prefixed(embed, space.document_prefix))),
+        _trying_again(route.recording_questions(_prefixed(embed, space.query_prefix))),
     )
 
 
@@ -185,6 +186,19 @@ def _guarded(embed: Embed, translate: Callable[[Exception], ModelFault]) -> Embe
             raise translate(error) from error
 
     return guarded
+
+
+def _trying_again(embed: Embed) -> Embed:
+    """A busy server turns requests away; it is asked twice more."""
+    from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
+
+    attempts = Retrying(
+        stop=stop_after_attempt(ATTEMPTS),
+        wait=wait_random_exponential(FIRST_HALF_PAUSE, LONGEST_HALF_PAUSE),
+        retry=retry_if_exception(lambda error: isinstance(error, ModelFault) and error.fault == "passing"),
+        reraise=True,
+    )
+    return lambda texts: attempts(embed, texts)
 
 
 def _prefixed(embed: Embed, prefix: str) -> Embed:
