@@ -27,7 +27,7 @@ def draw(run_id: str, trace: Trace, *, last: bool) -> None:
     if trace.text:
         draw_text(run_id, trace)
     _notes(trace)
-    failures.draw(run_id, trace)
+    failures.draw(run_id, trace, last=last)
     if trace.citations:
         _sources(run_id, trace)
     if trace.outcome == "not_answered":

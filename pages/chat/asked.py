@@ -16,18 +16,15 @@ def draw(text: str, key: str) -> None:
     with st.chat_message("user", avatar=":material/person:"):
         head = beginning(text)
         st.markdown(markdown.paragraphs(head), anchors=False)
-        if len(head) < len(text.strip()):
+        if head != text.strip():
             _rest(text, key)
 
 
 def beginning(text: str) -> str:
     """The question, or of a long one the first lines with an ellipsis."""
     text = text.strip()
-    lines = text[: _CHARACTERS + 1].split("\n")
-    head = "\n".join(lines[:_LINES])
-    if len(head) == len(text):
-        return text
-    return f"{head[:_CHARACTERS].rstrip()}…"
+    head = "\n".join(text[:_CHARACTERS].split("\n")[:_LINES])
+    return text if head == text else f"{head.rstrip()} …"
 
 
 def _rest(text: str, key: str) -> None:

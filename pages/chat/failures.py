@@ -13,6 +13,7 @@ from crag.runs import Trace
 from pages.chat.questions import allow_and_answer, answer_again, go_on
 from pages.parts import away, downloads, markdown
 from pages.parts.components import copy_button
+from pages.parts.resources import application, models
 
 _NOT_THERE = "The model is not there"
 _TITLES = {
@@ -43,14 +44,18 @@ def what_is_kept(trace: Trace) -> str:
     return "The text so far is kept." if trace.text else "Your question is kept."
 
 
-def draw(run_id: str, trace: Trace) -> None:
-    """What happened, and the ways on from there; nothing below an answer that is whole."""
+def draw(run_id: str, trace: Trace, *, last: bool) -> None:
+    """What happened, and the ways on from there; nothing below an answer that is whole.
+
+    Below the `last` answer of a conversation there are all of them, below others one may only try again.
+    """
     if trace.state == "failed":
         _tell(trace)
-        getting = _draw_download(trace)
+        if last and trace.error_code == "model_missing" and downloads.draw_one(trace.error_model):
+            return
         with st.container(horizontal=True):
-            _mend(run_id, trace, getting=getting)
-    elif trace.unfinished or trace.state in ("stopped", "interrupted"):
+            _draw_ways(run_id, trace, last=last)
+    elif last and (trace.unfinished or trace.state in ("stopped", "interrupted")):
         with st.container(horizontal=True):
             _draw_go_on(run_id, trace)
             if trace.usage.finish_reason != "length":  # the same limit would cut it again
@@ -62,31 +67,39 @@ def _tell(trace: Trace) -> None:
     st.markdown(f"**{title(trace)}**  \n{told}", anchors=False)
 
 
-def _draw_download(trace: Trace) -> bool:
-    """The download of the model that was missing, if there is one; whether the model is still to come."""
-    return trace.error_code == "model_missing" and downloads.draw_one(trace.error_model)
-
-
-def _mend(run_id: str, trace: Trace, *, getting: bool) -> None:
+def _draw_ways(run_id: str, trace: Trace, *, last: bool) -> None:
     """The buttons, that which mends it first."""
-    _draw_go_on(run_id, trace)
-    name = markdown.label(model_label(trace.error_model), 60)
-    if trace.error_code == "consent_needed" and trace.error_model:
+    if last:
+        _draw_go_on(run_id, trace)
+        _draw_mending(run_id, trace)
+    if trace.error_code != "consent_needed":
+        _draw_again(run_id, trace.options)
+    command = _COMMAND.search(trace.remedy)
+    if last and command:
+        copy_button(command.group(1), key=f"command-{run_id}", label="Copy the command")
+    if trace.options.model != "builtin":
+        _draw_builtin(run_id, trace.options)
+
+
+def _draw_mending(run_id: str, trace: Trace) -> None:
+    """To get the model that is not there, or to allow the one that runs elsewhere."""
+    model, name = trace.error_model, markdown.label(model_label(trace.error_model), 60)
+    if trace.error_code == "consent_needed":
         st.button(
             f"Allow {name}",
             icon=away.ICON,
             key=f"allow-{run_id}",
             on_click=allow_and_answer,
-            args=(run_id, trace.error_model, trace.options),
+            args=(run_id, model, trace.options),
         )
-    elif trace.error_code == "model_missing" and downloads.can_get(trace.error_model):
-        downloads.draw_button(trace.error_model, f"Get {name}")
-    if trace.error_code != "consent_needed" and not getting:
-        _draw_again(run_id, trace.options)
-    if command := _COMMAND.search(trace.remedy):
-        copy_button(command.group(1), key=f"command-{run_id}", label="Copy the command")
-    if trace.options.model != "builtin":
-        _draw_builtin(run_id, trace.options)
+    elif trace.error_code == "model_missing" and downloads.can_get(model) and not _is_there(model):
+        start = application().downloads.start
+        st.button(f"Get {name}", icon=":material/download:", key=f"get-{run_id}", on_click=start, args=(model,))
+
+
+def _is_there(model: str) -> bool:
+    """Whether a model that was missing has come since."""
+    return any(known.name in (model, f"{model}:latest") for known in models())
 
 
 def _draw_go_on(run_id: str, trace: Trace) -> None:

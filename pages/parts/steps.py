@@ -149,7 +149,9 @@ def _decision(trace: Trace) -> None:
 def _prompt(trace: Trace) -> None:
     prompt = trace.prompt
     if prompt is None:
-        st.caption("Putting the knowledge together.")
+        st.caption(
+            "Putting the knowledge together." if trace.state == "running" else "There was nothing to write from."
+        )
     elif prompt.window == 0:
         st.caption("Quoted from the passages; no language model is running.")
     else:
