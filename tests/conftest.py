@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 CONFIGURATION = (
@@ -23,3 +25,10 @@ def _bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests run as on a machine where nothing is configured."""
     for name in CONFIGURATION:
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(autouse=True)
+def _forgotten_models() -> None:
+    """A server of an earlier test may have had the same address, and a model of the same digest."""
+    if administration := sys.modules.get("crag.models.ollama.administration"):
+        administration.remembered_facts.clear()

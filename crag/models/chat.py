@@ -68,7 +68,7 @@ def open_chat_model(
 
 def _open_ollama(model: str, settings: Settings, ledger: Ledger | None, tuning: Tuning, *, thinking: bool) -> ChatModel:
     installed = find_model(settings, model)
-    facts = _facts(settings, installed)
+    facts = model_facts(settings, installed)
     if _only_embeds(installed, facts):
         raise only_embeds(model)
     window = fitting_window(tuning, facts.context_length)
@@ -112,14 +112,6 @@ def _translated(error: Exception, model: InstalledModel, settings: Settings) -> 
         return fault
     remedy = f"Choose a smaller model such as {smaller.name}, which you have, or close other programs."
     return ModelFault(fault.code, fault.message, remedy, fault.fault)
-
-
-def _facts(settings: Settings, installed: InstalledModel) -> ModelFacts:
-    """What the server knows of the model, asked once for each digest: another one is another model."""
-    key = (settings.ollama_host, installed.name, installed.digest)
-    if key not in _known_facts:
-        _known_facts[key] = model_facts(settings, installed.name)
-    return _known_facts[key]
 
 
 def _options(tuning: Tuning) -> dict[str, Any]:
@@ -189,6 +181,3 @@ def _with_schema_in_words(prompts: list[Prompt], schema: Schema) -> tuple[list[P
     words = f"Reply with one JSON object and nothing else. It must match this JSON schema:\n{json.dumps(schema)}"
     *before, last = prompts
     return [*before, replace(last, text=f"{last.text}\n\n{words}")], {}
-
-
-_known_facts: dict[tuple[str, str, str], ModelFacts] = {}

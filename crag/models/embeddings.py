@@ -141,7 +141,7 @@ def _open_ollama(model: str, settings: Settings, ledger: Ledger | None) -> Embed
     embeddings = OllamaEmbeddings(model=model, base_url=settings.ollama_host, **client_options(settings))
     embed = _guarded(embeddings.embed_documents, translate)
     before = next((prefixes for sign, prefixes in _PREFIXES.items() if sign in model), ("", ""))
-    dimension = model_facts(settings, model).embedding_length or _probe(route.recording_texts(embed))
+    dimension = model_facts(settings, installed).embedding_length or _probe(route.recording_texts(embed))
     space = Space("ollama", model, installed.digest, dimension, *before)
     return CheckedEmbedder(
         space,

@@ -89,8 +89,15 @@ def find_model(settings: Settings, name: str) -> InstalledModel:
     raise missing_model(name)
 
 
-def model_facts(settings: Settings, name: str) -> ModelFacts:
-    """What the server knows of one model. Raises `ModelFault`."""
+def model_facts(settings: Settings, model: InstalledModel) -> ModelFacts:
+    """What the server knows of one model; asked once for each digest, which is another model. Raises `ModelFault`."""
+    key = (settings.ollama_host, model.name, model.digest)
+    if key not in remembered_facts:
+        remembered_facts[key] = _ask_for_facts(settings, model.name)
+    return remembered_facts[key]
+
+
+def _ask_for_facts(settings: Settings, name: str) -> ModelFacts:
     shown = ask(settings, "POST", "/api/show", {"model": name}, model=name)
     known, details, told = shown.get("model_info"), shown.get("details"), shown.get("capabilities")
     known = known if isinstance(known, dict) else {}
@@ -126,3 +133,6 @@ def _installed(entry: dict[str, Any]) -> InstalledModel:
 
 def _ending(known: dict[str, Any], end: str) -> int | None:
     return next((value for key, value in known.items() if key.endswith(end) and isinstance(value, int)), None)
+
+
+remembered_facts: dict[tuple[str, str, str], ModelFacts] = {}

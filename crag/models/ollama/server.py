@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from typing import Any
 
 from crag.errors import ModelFault
@@ -42,8 +40,6 @@ class OllamaServer:
         self._on_change = on_change
         self._settings = settings
         self._closing = Stop()
-        self._lock = threading.Lock()
-        self._facts: dict[tuple[str, str], ModelFacts] = {}
 
     def version(self) -> str | None:
         """The server's version, or None when nothing that acts like Ollama answers within half a second."""
@@ -103,18 +99,15 @@ class OllamaServer:
             pass
 
     def _known(self, models: Sequence[InstalledModel]) -> list[ModelFacts]:
-        with self._lock, ThreadPoolExecutor(_ASKED_AT_ONCE, "ollama-facts") as pool:
-            unknown = [model for model in models if (model.name, model.digest) not in self._facts]
-            for model, facts in zip(unknown, pool.map(self._ask_about, unknown), strict=True):
-                if facts is not None:
-                    self._facts[model.name, model.digest] = facts
-            return [self._facts.get((model.name, model.digest), ModelFacts()) for model in models]
+        with ThreadPoolExecutor(_ASKED_AT_ONCE, "ollama-facts") as pool:
+            return list(pool.map(self._ask_about, models))
 
-    def _ask_about(self, model: InstalledModel) -> ModelFacts | None:
-        """None where the server cannot say it now: one model that is broken must not hide the others."""
-        with suppress(ModelFault):
-            return model_facts(self._settings, model.name)
-        return None
+    def _ask_about(self, model: InstalledModel) -> ModelFacts:
+        """Nothing where the server cannot say it now: one model that is broken must not hide the others."""
+        try:
+            return model_facts(self._settings, model)
+        except ModelFault:
+            return ModelFacts()
 
     def _loaded(self) -> dict[str, Loaded]:
         listed = ask(self._settings, "GET", "/api/ps").get("models") or []
