@@ -60,7 +60,7 @@ def test_pull_and_remove(crag: Run, ollama: ScriptedOllama) -> None:
     assert (code, got["name"], got["state"], got["done"]) == (0, "ollama:llama3.2:3b", "done", 2_000_000_000)
     assert ollama.has("llama3.2:3b")
     assert crag("ledger")[1]["departures"][0]["host"] == "registry.ollama.ai"
-    assert crag("models", "remove", "llama3.2:3b")[0] == 0
+    assert crag("models", "remove", "ollama:llama3.2:3b")[0] == 0
     assert not ollama.has("llama3.2:3b")
 
 

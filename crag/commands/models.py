@@ -25,10 +25,12 @@ def register(command: AddCommand) -> None:
     """Adds the parsers of these commands."""
     command("models", list_models)
     command("models list", list_models)
-    command("models pull", pull).add_argument("name", type=text, help=f"{_NAME}; or nomic: the weights that embed here")
-    command("models remove", remove).add_argument("name", type=text, help=_NAME)
-    command("models load", load).add_argument("name", type=text, help=_NAME)
-    command("models unload", unload).add_argument("name", type=text, help=_NAME)
+    command("models pull", pull).add_argument(
+        "name", type=_name, help=f"{_NAME}; or nomic: the weights that embed here"
+    )
+    command("models remove", remove).add_argument("name", type=_name, help=_NAME)
+    command("models load", load).add_argument("name", type=_name, help=_NAME)
+    command("models unload", unload).add_argument("name", type=_name, help=_NAME)
 
 
 def list_models(application: Application, options: argparse.Namespace) -> int:
@@ -84,9 +86,14 @@ def unload(application: Application, options: argparse.Namespace) -> int:
     return OK
 
 
+def _name(given: str) -> str:
+    """As Ollama names it, also where it is written as in the settings."""
+    return text(given).removeprefix("ollama:")
+
+
 def _full(name: str) -> str:
     """As downloads are named."""
-    return name if name == "nomic" or name.startswith("ollama:") else f"ollama:{name}"
+    return name if name == "nomic" else f"ollama:{name}"
 
 
 def _line(model: ModelReport) -> str:
