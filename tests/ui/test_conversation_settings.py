@@ -61,7 +61,7 @@ def test_what_a_conversation_settles_its_questions_run_under(drawer, services):
 
 
 def test_a_preset_is_used_saved_and_offered_again(drawer, services):
-    menu(drawer, "chosen_preset").set_value("langgraph\\-js").run()
+    menu(drawer, "chosen_preset").set_value("langgraph-js").run()
     assert r"langgraph\-js · k 4" in labels(drawer.run())
     assert drawer.selectbox(key="option_policy").value == "none"
     drawer.slider(key="option_k").set_value(9).run()  # no longer that preset
