@@ -6,8 +6,8 @@
 
 from __future__ import annotations
 
-import threading
-from functools import lru_cache
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,7 +29,7 @@ def nomic_space() -> Space:
 
 @lru_cache(maxsize=1)
 def local_nomic(digest: str) -> Embeddings:
-    """LangChain's Nomic embeddings over the weights on disk; one for the process, used by one thread at a time.
+    """LangChain's Nomic embeddings over the weights on disk; one for the process, with one thread that embeds.
 
     Adds the task prefixes itself. Raises `ModelFault`, also for weights that would end the process.
     """
@@ -44,13 +44,13 @@ def local_nomic(digest: str) -> Embeddings:
 
         def __init__(self, weights: Path) -> None:
             self.model = weights.stem
-            self._lock = threading.Lock()
+            self._line = ThreadPoolExecutor(1, "nomic")
             self._engine = Embed4All(weights.name, model_path=weights.parent, allow_download=False)
 
         def embed(self, texts: list[str], *, task_type: str) -> list[list[float]]:
-            with self._lock:
-                rows: list[list[float]] = self._engine.embed(texts, prefix=task_type)
-            return rows
+            """One text after the other, which takes no longer, so that a question waits for one passage at most."""
+            one = partial(self._engine.embed, prefix=task_type)
+            return [self._line.submit(one, [text]).result()[0] for text in texts]
 
     try_out(digest)
     return LocalNomicEmbeddings(weights_path())

@@ -63,11 +63,20 @@ def test_its_space_is_that_of_the_very_file(weights: Path) -> None:
 
 def test_several_threads_get_the_same_vectors(weights: Path) -> None:
     embedder = open_embedder("nomic", Settings())
-    texts = [f"bees dance {n}" for n in range(24)]
+    texts = [f"bees dance {n}" for n in range(12)]
     together = embedder.embed_documents(texts)
     with ThreadPoolExecutor(6) as pool:
         alone = np.stack(list(pool.map(lambda text: embedder.embed_documents([text])[0], texts)))
     assert np.allclose(together, alone, atol=1e-4)
+
+
+def test_a_question_does_not_wait_for_all_that_is_being_embedded(weights: Path) -> None:
+    embedder = open_embedder("nomic", Settings())
+    passages = [f"bees dance {n} " * 4 for n in range(40)]
+    with ThreadPoolExecutor(1) as pool:
+        adding = pool.submit(embedder.embed_documents, passages)
+        embedder.embed_query("Where are the flowers?")
+        assert not adding.done()
 
 
 def _flipped(body: bytes, sign: bytes, value: int) -> bytes:
