@@ -57,9 +57,9 @@ def version_check(facts: Facts) -> list[Check]:
         return []
     if version >= _PROBABILITIES:
         return [Check("Ollama's version", "ok", facts.server.version)]
-    missing = "tells no probabilities, so that grades are a plain yes or no (0.12.11 does)"
+    missing = "grades with a plain yes or no; 0.12.11 and later give scores"
     if version < _SCHEMAS:
-        missing = "cannot be held to a form of reply, so that grades may be unreadable (0.5 can)"
+        missing = "cannot be held to a form, so that grades may be unreadable; 0.5 and later can"
     action = CheckAction("command", "How to update", commands=commands.update_ollama())
     return [Check("Ollama's version", "warn", f"{facts.server.version} {missing}", "Update Ollama.", action)]
 

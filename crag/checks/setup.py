@@ -32,9 +32,10 @@ def unknown_checks() -> list[Check]:
     return [Check(name, "warn", "looking for it …") for name in FIRST]
 
 
-def shown_checks(checks: list[Check]) -> list[Check]:
-    """Those that a page shows: the first four, and what is not as it should be."""
-    return [check for check in checks if check.name in FIRST or check.status != "ok"]
+def shown_checks(checks: list[Check]) -> tuple[list[Check], list[Check]]:
+    """What a page shows: the lines that always stand there, and what else is not as it should be."""
+    first = [check for check in checks if check.name in FIRST]
+    return first, [check for check in checks if check.name not in FIRST and check.status != "ok"]
 
 
 def _builtin(facts: Facts) -> Check:

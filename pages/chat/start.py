@@ -22,7 +22,7 @@ def draw() -> None:
         return
     st.markdown(
         "Every passage that is found is graded before it is used. If your documents do not answer, the question is "
-        "rewritten and, when you allow it, the web is searched. You see every step."
+        "rewritten and, when you allow it, the web is searched. You see every step and can overrule it."
     )
     jobs.draw()
     _first_documents()
@@ -40,22 +40,24 @@ def _notice_documents(jobs_drawn: int) -> None:
 def _first_documents() -> None:
     with st.container(border=True):
         adding.uploader("Add documents")
-        form = st.form("first_page", border=False)  # Enter in the field adds the page, too
-        with form, st.container(horizontal=True, vertical_alignment="bottom"):
-            st.text_input(
-                "Or the address of a web page",
-                type="url",
-                icon=":material/link:",
-                placeholder="https://example.com",
-                key="first_address",
+        with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+            # A form: Enter in the field adds the page, too.
+            with st.form("first_page", border=False), st.container(horizontal=True):
+                st.text_input(
+                    "Or the address of a web page",
+                    type="url",
+                    icon=":material/link:",
+                    placeholder="Or the address of a web page",
+                    label_visibility="collapsed",
+                    key="first_address",
+                )
+                st.form_submit_button("Add page", icon=":material/add_link:", on_click=_add_page)
+            st.button(
+                "Add three example posts",
+                icon=":material/auto_stories:",
+                type="tertiary",
+                on_click=_add_examples,
             )
-            st.form_submit_button("Add page", icon=":material/add_link:", on_click=_add_page)
-        st.button(
-            "Nothing at hand? Add three example posts",
-            icon=":material/auto_stories:",
-            type="tertiary",
-            on_click=_add_examples,
-        )
 
 
 def _add_page() -> None:

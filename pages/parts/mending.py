@@ -100,7 +100,7 @@ def _draw_dialog(name: str) -> None:
 
 
 def _explain(check: Check) -> None:
-    st.caption(markdown.label(check.detail))
+    st.caption(markdown.label(f"{check.detail[:1].upper()}{check.detail[1:]}."))
     st.markdown(check.fix)
     if check.action and check.action.commands:
         st.code(check.action.commands, language="bash", wrap_lines=True)

@@ -10,6 +10,7 @@ from crag.checks import LLAMA as LLAMA
 from crag.checks import shown_checks
 from crag.types import Check
 from pages.parts import downloads, markdown, mending, words
+from pages.parts.device import is_phone
 from pages.parts.mending import draw_dialog as draw_dialog
 from pages.parts.resources import checks, is_known, look_again, model_choice
 
@@ -19,14 +20,15 @@ _SIGNS = {
     "fail": ":red[:material/error:]",
 }
 _AGAIN_SECONDS = 5.0
-_NAME_WIDTH = 190
+_NAME_WIDTH = 170
+_OTHERS_IN_VIEW = 2  # all of the start page is to fit a screen of 900 pixels
 _BUILTIN = "Built-in engine"
 
 
 def draw(*, folded: bool = False) -> None:
     """The rows, looked at again every few seconds; `folded` to one line for those who have begun already."""
     if folded:
-        missing = [check.name for check in shown_checks(checks()) if check.status != "ok"]
+        missing = [check.name for check in checks() if check.status != "ok"]
         facts = f"not set up: {', '.join(missing)}" if missing else "everything is in place"
         with st.expander(f"Set-up {words.grey(markdown.label(facts))}", type="compact", key="set-up"):
             _followed()
@@ -61,9 +63,18 @@ def _is_busy() -> bool:
 def _rows(drawn: tuple[bool, str]) -> None:
     if drawn != _drawn():
         _draw_page()
+    first, others = shown_checks(checks())
     with st.container(gap=None):
-        for check in shown_checks(checks()):
+        for check in first:
             _row(check)
+        if len(others) <= _OTHERS_IN_VIEW:
+            for check in others:
+                _row(check)
+    if len(others) > _OTHERS_IN_VIEW:
+        names = markdown.label(", ".join(check.name for check in others))
+        with st.expander(f"{len(others)} more to look at: {words.grey(names)}", type="compact", key="set-up-others"):
+            for check in others:
+                _row(check)
 
 
 def _action_followed(name: str, key: str, drawn: tuple[bool, str]) -> None:
@@ -84,12 +95,22 @@ def _draw_page() -> NoReturn:
 def _row(check: Check) -> None:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
         if mending.is_under_way(check):
-            st.markdown(f"{_SIGNS[check.status]} {markdown.label(check.name, 60)}", width=_NAME_WIDTH)
-            with st.container():
-                mending.draw_progress(check)
+            _progress(check)
         else:
             _facts(check)
         mending.draw_button(check, "mend")
+
+
+def _progress(check: Check) -> None:
+    name = f"{_SIGNS[check.status]} {markdown.label(check.name, 60)}"
+    if is_phone():  # too narrow for two columns
+        with st.container(gap=None):
+            st.markdown(name)
+            mending.draw_progress(check)
+        return
+    st.markdown(name, width=_NAME_WIDTH)
+    with st.container():
+        mending.draw_progress(check)
 
 
 def _facts(check: Check) -> None:
