@@ -14,6 +14,7 @@ import pytest
 
 from crag.errors import ModelFault
 from crag.models.embeddings import open_embedder
+from crag.models.sending import ATTEMPTS
 from crag.settings import Settings
 from tests.doubles.ollama import Model, ScriptedOllama, closed_address
 
@@ -116,7 +117,7 @@ def test_failures_of_the_server_are_told(
     ollama: ScriptedOllama, settings: Settings, status: int, error: str, code: str
 ) -> None:
     embedder = open_embedder("ollama:nomic-embed-text", settings)
-    ollama.fail_next(1, status, error)
+    ollama.fail_next(ATTEMPTS, status, error)
     with pytest.raises(ModelFault) as fault:
         embedder.embed_query("capital")
     assert fault.value.code == code

@@ -1,0 +1,48 @@
+"""70: models that Ollama runs elsewhere: nothing is sent before a person allowed it, and what is, is written down."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.doubles.ollama import LLAMA, Model
+from tests.faults.asking import QUESTION, ask
+
+BY_NAME = Model("gpt-oss:120b-cloud", digest="d" * 64)
+BY_HOST = Model("kimi:latest", digest="e" * 64, remote_host="https://ollama.com:443")
+AWAY = "{} runs on another machine: your question and the passages it needed went there."
+
+
+@pytest.mark.parametrize(
+    ("model", "label"),
+    [pytest.param(BY_NAME, "Gpt Oss 120B Cloud", id="by-name"), pytest.param(BY_HOST, "Kimi", id="by-remote-host")],
+)
+@pytest.mark.parametrize("role", ["model", "grader_model", "rewriter_model"])
+def test_70_nothing_is_sent_before_it_is_allowed(application, ollama, model, label, role):
+    """In every role: asked first, then allowed and told with the answer and in the ledger, then forbidden again."""
+    ollama.models, name = [LLAMA, model], f"ollama:{model.name}"
+    conversation = application.conversations.create().id
+    refused = ask(application, conversation=conversation, **{role: name})
+    assert (refused.state, refused.error_code, refused.error_model) == ("failed", "consent_needed", name)
+    assert refused.error == (
+        f"{label} runs on another machine, at ollama.com: your question and passages of your documents would go there."
+    )
+    assert refused.remedy == "Nothing was sent. Allow it, or choose a model on this machine."
+    assert (ollama.chats, application.ledger.entries()) == ([], [])
+    question, answer = application.conversations.messages(conversation)
+    assert (question.text, answer.state) == (QUESTION, "failed")
+
+    application.preferences.allow_model(name)
+    allowed = ask(application, conversation=conversation, grader="score", **{role: name})
+    assert (allowed.state, allowed.outcome) == ("done", "documents")
+    assert allowed.notes == [AWAY.format(label)]
+    sent = [chat for chat in ollama.chats if chat.body["model"] == model.name]
+    rows = application.ledger.entries()
+    assert len(rows) == len(sent)
+    assert {(row.host, row.kind) for row in rows} <= {("ollama.com", "model")}
+    assert sent or role == "rewriter_model", "what plays a role is asked, but for a rewriter that is not needed"
+
+    application.preferences.forbid_model(name)
+    before = len(ollama.chats)
+    again = ask(application, conversation=conversation, **{role: name})
+    assert (again.error_code, len(ollama.chats)) == ("consent_needed", before)
+    assert ask(application).outcome == "documents"

@@ -1,0 +1,201 @@
+"""68 and 69: embedders that send what are no vectors, or become another model, while documents are added and asked."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from crag.options import RunOptions
+from crag.runs import Trace
+from tests.doubles.little_model import embed_words
+from tests.doubles.ollama import LLAMA, NOMIC, Say
+from tests.faults.asking import QUESTION, wait
+from tests.faults.conftest import NOTES
+
+EMBEDDER = "ollama:nomic-embed-text"
+OTHER = "Bees dance on the comb to tell the others where flowers are."
+AGAIN = "Try again, or choose another embedder in the settings."
+BY_WORDS = (
+    "The embedder of your documents (ollama:nomic-embed-text) could not be used, so they were searched by words: "
+)
+
+
+@pytest.fixture
+def application(opened, tmp_path):
+    """A library that Ollama embeds, with one document."""
+    made = opened(home=tmp_path / "embedded", embedder=EMBEDDER)
+    assert made.library.add_bytes("traces.md", NOTES["traces.md"].encode()).status == "added"
+    return made
+
+
+def ask(application, question: str = QUESTION) -> Trace:
+    return wait(application.runs.start(None, question, RunOptions(model="builtin")))
+
+
+@dataclass(frozen=True)
+class Row:
+    """What the server sends for texts in place of vectors; `added` and `asked` are the words for either."""
+
+    name: str
+    embed: Callable[[list[str], int], Any]
+    added: str
+    asked: str = ""
+
+
+ROWS = [
+    Row(
+        "68-nan",
+        lambda texts, size: [[math.nan] * size for _ in texts],
+        "The vectors of ollama:nomic-embed-text hold values that are not numbers, so they were not used.",
+    ),
+    Row(
+        "68-infinite",
+        lambda texts, size: [[math.inf] * size for _ in texts],
+        "The vectors of ollama:nomic-embed-text hold values that are not numbers, so they were not used.",
+    ),
+    Row(
+        "68-zero",
+        lambda texts, size: [[0.0] * size for _ in texts],
+        "The vectors of ollama:nomic-embed-text hold one that is all zeros, so they were not used.",
+    ),
+    Row(
+        "68-wrong-dimension",
+        lambda texts, size: [[1.0] * (size // 2) for _ in texts],
+        "The vectors of ollama:nomic-embed-text do not have 768 dimensions, so they were not used.",
+    ),
+    Row(
+        "68-too-few",
+        lambda texts, size: embed_words(texts, size)[:-1],
+        "The vectors of ollama:nomic-embed-text are 1 for 2 texts, so they were not used.",
+        "The vectors of ollama:nomic-embed-text are 0 for 1 text, so they were not used.",
+    ),
+    Row(
+        "68-none-at-all",
+        lambda texts, size: None,
+        "nomic-embed-text on Ollama could not embed this text.",
+    ),
+]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_what_are_no_vectors_is_never_stored_nor_searched_with(application, ollama, row):
+    ollama.embed = row.embed
+    refused = application.library.add_bytes("bees.md", OTHER.encode())
+    assert (refused.status, refused.error.code) == ("failed", "embedding_failed")
+    assert refused.error.message == f"{row.added} {AGAIN}"
+    assert application.library.counts()[:2] == (1, 1), "nothing is half stored"
+    trace = ask(application)
+    assert (trace.state, trace.outcome) == ("done", "documents")
+    assert trace.notes == [f"{BY_WORDS}{row.asked or row.added} {AGAIN}"]
+    assert_mended(application, ollama)
+
+
+def assert_mended(application, ollama) -> None:
+    """With the server in order again the same document is added, found and answered from, and nothing is noted."""
+    ollama.embed = embed_words
+    ollama.next_replies.clear()
+    assert application.library.add_bytes("bees.md", OTHER.encode()).status == "added"
+    assert application.library.missing_vectors() == 0
+    trace = ask(application, "Why do bees dance?")
+    assert (trace.state, trace.outcome, trace.notes) == ("done", "documents", [])
+
+
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        pytest.param(
+            Say(status=400, error="the input length exceeds the context length"),
+            "A passage is longer than nomic-embed-text on Ollama takes, so it has no vector. "
+            "Choose another embedder in the settings.",
+            id="68-400-too-long",
+        ),
+        pytest.param(
+            Say(status=500, error="llama runner process has terminated"),
+            f"nomic-embed-text on Ollama could not embed this text. {AGAIN}",
+            id="68-500",
+        ),
+        pytest.param(
+            Say(status=500, error="CUDA error: out of memory"),
+            "There is not enough memory for nomic-embed-text. "
+            "Close other programs or choose a smaller model, then try again.",
+            id="59-out-of-memory",
+        ),
+        pytest.param(
+            Say(status=503, error="server busy"),
+            "Ollama is busy: its queue is full. Wait a moment, then ask again.",
+            id="60-busy-for-ever",
+        ),
+    ],
+)
+def test_an_embedder_that_refuses(application, ollama, reply, words, monkeypatch):
+    ollama.next_replies.extend([reply] * 20)
+    refused = application.library.add_bytes("bees.md", OTHER.encode())
+    assert (refused.status, refused.error.code) == ("failed", "embedding_failed")
+    assert refused.error.message == words
+    assert application.library.counts()[:2] == (1, 1)
+    trace = ask(application)
+    assert (trace.state, trace.outcome, trace.notes) == ("done", "documents", [f"{BY_WORDS}{words}"])
+    assert_mended(application, ollama)
+
+
+def test_60_busy_at_first_and_then_embedded(application, ollama):
+    ollama.fail_next(2, 503)
+    assert application.library.add_bytes("bees.md", OTHER.encode()).status == "added"
+
+
+def test_68_the_connection_is_closed(application, ollama):
+    def close(texts: list[str], size: int) -> Any:
+        raise ConnectionResetError
+
+    ollama.embed = close
+    refused = application.library.add_bytes("bees.md", OTHER.encode())
+    assert refused.error.message == f"nomic-embed-text on Ollama could not embed this text. {AGAIN}"
+    assert application.library.counts()[:2] == (1, 1)
+    assert ask(application).outcome == "documents"
+    assert_mended(application, ollama)
+
+
+def test_68_the_embedder_was_deleted(application, ollama):
+    ollama.models = [LLAMA]
+    application.library.spaces.answering.look_again()
+    trace = ask(application)
+    assert (trace.state, trace.outcome) == ("done", "documents")
+    (note,) = trace.notes
+    assert note == (
+        f"{BY_WORDS}Ollama has no model called nomic-embed-text. "
+        "Get it with `ollama pull nomic-embed-text`, then try again."
+    )
+
+
+def test_57_stop_is_heard_while_an_embedder_hangs(application, ollama):
+    gate = threading.Event()
+    ollama.embed = lambda texts, size: embed_words(texts, size) if gate.wait(30) else None
+    run = application.runs.start(None, QUESTION, RunOptions(model="builtin"))
+    ollama.wait_until(lambda: any(asked.outcome is None for asked in ollama.asked("/api/embed")), 10)
+    application.runs.stop(run.id)
+    assert wait(run, seconds=5).state == "stopped"
+    gate.set()
+    assert_mended(application, ollama)
+
+
+def test_69_another_model_under_the_same_name(application, ollama):
+    """Vectors of two models never meet: the change is told, words find meanwhile, and the library is embedded anew."""
+    ollama.models = [LLAMA, replace(NOMIC, digest="e" * 64)]
+    ollama.embed = lambda texts, size: [row[::-1] for row in embed_words(texts, size)]
+    application.library.spaces.answering.look_again()
+    trace = ask(application)
+    assert (trace.state, trace.outcome) == ("done", "documents")
+    (note,) = trace.notes
+    assert note == (
+        "The model ollama:nomic-embed-text gives other vectors than before: it is another model under the same name. "
+        "Till your documents are embedded anew, passages are found mostly by their words."
+    )
+    application.library.space_work.begin()
+    assert application.library.space_work.wait(30)
+    after = ask(application)
+    assert (after.outcome, after.notes) == ("documents", [])
