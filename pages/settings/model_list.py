@@ -28,7 +28,7 @@ def _label(name: str) -> str:
     if (found := report(name)) is None:
         return _hosted_label(name) if hosted.host(name) else name.removeprefix(OLLAMA)
     if found.host:
-        return f"{found.name} — leaves this machine, runs at {found.host}"
+        return f"{found.name} — leaves this machine"
     loaded = f"loaded on {found.processor}" if found.processor else "loaded" if found.loaded else ""
     facts = ", ".join(filter(None, ("Ollama", words.size(found.size), loaded)))
     return f"{found.name} — {facts}"

@@ -72,7 +72,9 @@ def _explain(held_setting: Setting, held: Effective) -> str:
 
 def _choose(held_setting: Setting, key: str) -> None:
     name = _complete(st.session_state[key] or "")
-    if hosted.needs_leave(name) and not application().preferences.may_send_to(name):
+    preferences = application().preferences
+    is_new = name != preferences.effective(held_setting.name).value
+    if is_new and hosted.needs_leave(name) and not preferences.may_send_to(name):
         consent.ask(held_setting.name, name)
     else:
         setting.save(held_setting.name, name)

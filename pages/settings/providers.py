@@ -44,4 +44,4 @@ def _row(one: Provider) -> None:
     else:
         key = "A key is there, the package is not." if one.key_present else "The package is not installed."
         with rows.control(name, "", f"{key} To add it:"):
-            st.code(f"pip install {one.package}", language="bash")
+            st.code(f"pip install {one.package}", language="bash", wrap_lines=True)

@@ -54,7 +54,8 @@ def key_of(setting: Setting) -> str:
 
 def save(name: str, value: Any) -> None:
     """Keep a value for this home; a refusal is told in the row."""
-    rows.attempt(name, application().preferences.save, name, value)
+    if value != application().preferences.effective(name).value:  # else told again by a browser that was too quick
+        rows.attempt(name, application().preferences.save, name, value)
 
 
 def _draw(setting: Setting, title: str, draw: Draw, explain: Explain) -> None:
