@@ -5,19 +5,20 @@ from __future__ import annotations
 import hashlib
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from crag.assembly import Application, open_application
+from crag.models import nomic_weights as weights_on_disk
 from crag.options import RunOptions
 from crag.runs import Trace
 from crag.settings import Settings
 from tests.doubles.nomic_weights import nomic_weights
 from tests.doubles.ollama import LLAMA, NOMIC, Offer, ScriptedOllama, closed_address
 from tests.doubles.served_file import ServedFile
-from tests.doubles.web import WebServer, serving
+from tests.doubles.web import Canary, WebServer, serving
 
 pytest.importorskip("gpt4all", reason="gpt4all has no wheel for this machine")
 BEES = b"# Bees\n\nBees dance to tell where the flowers are.\n\n# Wasps\n\nWasps build nests of paper.\n"
@@ -81,18 +82,23 @@ def ask(application: Application) -> Trace:
 
 
 @pytest.fixture
-def go_offline(monkeypatch: pytest.MonkeyPatch):
-    """From here on nobody can be asked for anything, and who asks fails the test."""
+def go_offline(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
+    """From then on nobody can be asked for anything; the proxy that a child would use must stay alone."""
+    proxy = Canary()
+
+    def fail(*asked: object, **_: object) -> None:
+        raise AssertionError(f"somebody was asked for: {asked}")
 
     def forbid() -> None:
-        def fail(*asked: object, **_: object) -> None:
-            raise AssertionError(f"somebody was asked for: {asked}")
-
         for name in ("connect", "connect_ex"):
             monkeypatch.setattr(socket.socket, name, fail)
         monkeypatch.setattr(socket, "getaddrinfo", fail)
+        for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+            monkeypatch.setenv(name, f"http://127.0.0.1:{proxy.port}")
 
-    return forbid
+    yield forbid
+    assert proxy.hits() == 0
+    proxy.close()
 
 
 def test_documents_move_when_that_is_accepted_and_all_is_offline_afterwards(opened, server, go_offline):
@@ -107,6 +113,7 @@ def test_documents_move_when_that_is_accepted_and_all_is_offline_afterwards(open
     assert [row.kind for row in application.ledger.entries()] == ["download"]
 
     asked = len(server.seen)
+    weights_on_disk.try_out.cache_clear()
     go_offline()
     application.library.space_work.choose("nomic")
     assert application.library.space_work.wait(60)
