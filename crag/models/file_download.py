@@ -48,7 +48,7 @@ def _fetch_rest(
 ) -> None:
     pieces = follow(lambda: receive(file, partial.size(), record), stop)
     first = next(pieces, None)
-    if first is None or (first.begin == 0 and not first.body.startswith(magic)):
+    if first is None or (first.begin == 0 and not magic.startswith(first.body[: len(magic)])):
         raise faults.other_file(file.host)
     with partial.opened(first) as kept:
         for piece in chain([first], pieces):

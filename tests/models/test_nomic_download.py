@@ -222,6 +222,20 @@ def test_a_page_instead_of_the_file_is_told(fetching: Fetching) -> None:
     fetching.fail("wrong_file")
 
 
+def test_a_file_that_begins_with_a_single_byte_is_taken(fetching: Fetching) -> None:
+    def script(handler) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(len(BODY)))
+        handler.end_headers()
+        handler.wfile.write(BODY[:1])
+        time.sleep(0.1)
+        handler.wfile.write(BODY[1:])
+
+    fetching.server.scripts["/weights.gguf"] = script
+    fetching.fetch()
+    assert fetching.place.read_bytes() == BODY
+
+
 def test_nobody_there_is_told(fetching: Fetching) -> None:
     fetching.url = f"{closed_address()}/weights.gguf{checksum(BODY)}"
     assert "Check your connection" in fetching.fail("unreachable").remedy
