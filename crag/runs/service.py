@@ -29,7 +29,7 @@ from crag.runs.worker import Equip, Task, Worker
 from crag.types import Ruling, Turn, Version
 from crag.waiting import Wait, waits
 
-_WORKERS = 8
+_WORKERS = 64  # they mostly wait, for models, each of which has a line of its own
 QUESTION_LIMIT = 200_000  # characters
 _TRACES_KEPT = 200
 
