@@ -6,24 +6,29 @@ from crag.amounts import count
 from crag.checks.facts import Facts
 from crag.checks.models import get_model, how_to_get
 from crag.models.choice import embedder_label
-from crag.models.nomic_weights import NOMIC_ON_OLLAMA, nomic_here, nomic_present
+from crag.models.nomic_weights import NOMIC, NOMIC_ON_OLLAMA, nomic_here, nomic_present, weights_path
 from crag.types import Check, CheckAction
 
-NOMIC = "Nomic embeddings"
-_IN_OLLAMA = "nomic-embed-text"
-_OFFLINE = "274 MB once, then offline"
+BYTES = 274_000_000  # of the weights, here and in Ollama
+_NAME = "Nomic embeddings"
 
 
 def nomic_check(facts: Facts) -> Check:
-    """Whether Nomic's weights are here, whole, and used for the documents."""
+    """Whether Nomic's weights are here, whole as far as is known, and used for the documents."""
     if facts.embedder.name == NOMIC_ON_OLLAMA:
-        return Check(NOMIC, "ok", "in use, through Ollama")
+        return Check(_NAME, "ok", "in use, through Ollama")
     if nomic_here() == NOMIC_ON_OLLAMA:
         return _through_ollama(facts)
-    if nomic_present():
-        return _present(facts)
-    action = CheckAction("download", "Download · 274 MB", "nomic", "python -m crag models pull nomic")
-    return Check(NOMIC, "warn", _OFFLINE, how_to_get(action), action)
+    if not nomic_present():
+        detail = "damaged: they could not be loaded" if weights_path().is_file() else "274 MB once, then offline"
+        action = CheckAction("download", "Download · 274 MB", NOMIC, f"python -m crag models pull {NOMIC}")
+        return Check(_NAME, "warn", detail, how_to_get(action), action)
+    if facts.movable:
+        passages = count(facts.movable, "passage")
+        action = CheckAction("move", f"Move {passages}", NOMIC, f"python -m crag spaces use {NOMIC}")
+        detail = "on this machine, but not used for your documents"
+        return Check(_NAME, "warn", detail, f"Embed {passages} with it, in the background.", action)
+    return Check(_NAME, "ok", "in use" if facts.embedder.name == NOMIC else "on this machine")
 
 
 def embedder_check(facts: Facts) -> list[Check]:
@@ -37,21 +42,14 @@ def embedder_check(facts: Facts) -> list[Check]:
     return [Check("Embedding model", "fail", f"Ollama has no model called {model}", how_to_get(action), action)]
 
 
-def _present(facts: Facts) -> Check:
-    if facts.movable and facts.settings.embedder in ("", "auto", "nomic"):
-        passages = count(facts.movable, "passage")
-        action = CheckAction("move", f"Move {passages}", "nomic", "python -m crag spaces use nomic")
-        detail = "on this machine; your documents are still in the space of another embedder"
-        return Check(NOMIC, "warn", detail, f"Embed {passages} anew, in the background.", action)
-    return Check(NOMIC, "ok", "in use" if facts.embedder.name == "nomic" else "on this machine")
-
-
 def _through_ollama(facts: Facts) -> Check:
     """Where gpt4all has no wheel, as on ARM, Ollama runs Nomic's model."""
-    name = NOMIC_ON_OLLAMA
+    model = NOMIC_ON_OLLAMA.partition(":")[2]
     detail = "only through Ollama on this kind of machine"
-    if facts.server.version and not facts.server.find(_IN_OLLAMA):
-        action = get_model(_IN_OLLAMA, 274_000_000)
-        return Check(NOMIC, "warn", detail, how_to_get(action), action)
-    action = CheckAction("move", "Use it", name, f"python -m crag spaces use {name}")
-    return Check(NOMIC, "warn", detail, f"Choose {embedder_label(name)}.", action if facts.server.version else None)
+    if not facts.server.version:
+        return Check(_NAME, "warn", detail, "Install Ollama first.")
+    if not facts.server.find(model):
+        action = get_model(model, BYTES)
+        return Check(_NAME, "warn", detail, how_to_get(action), action)
+    action = CheckAction("move", "Use it", NOMIC_ON_OLLAMA, f"python -m crag spaces use {NOMIC_ON_OLLAMA}")
+    return Check(_NAME, "warn", detail, f"Choose {embedder_label(NOMIC_ON_OLLAMA)}.", action)

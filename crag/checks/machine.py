@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 from pathlib import Path
 
 from crag.amounts import size
 from crag.checks import commands
+from crag.checks.embeddings import BYTES
 from crag.checks.facts import Facts
 from crag.models.nomic_weights import nomic_present, weights_path
+from crag.models.ollama.storage import places
 from crag.types import Check, CheckAction
 
 _LOW_BYTES = 2_000_000_000  # for documents, and beside a model that is fetched
-_NOMIC_BYTES = 274_000_000
 _SECONDS = 5.0
 _NO_LANGUAGES = ("osd", "equ")  # how a page is turned, and formulas
-_SERVICE_MODELS = Path("/usr/share/ollama/.ollama/models")  # of the service that Ollama's script for Linux sets up
 
 
 def ocr_check() -> Check:
@@ -45,11 +44,10 @@ def disk_check(facts: Facts) -> Check:
 
 def _to_fetch(facts: Facts) -> list[tuple[Path, int]]:
     """Folders, and the bytes that the checklist offers to fetch into them."""
-    wanted = [] if nomic_present() else [(weights_path(), _NOMIC_BYTES)]
+    wanted = [] if nomic_present() else [(weights_path(), BYTES)]
     has_model = any(not model.only_embeds for model in facts.server.installed)
     if facts.server_is_here and not has_model:
-        own = Path(os.environ.get("OLLAMA_MODELS") or Path.home() / ".ollama" / "models")
-        wanted.append((_SERVICE_MODELS if _SERVICE_MODELS.is_dir() else own, facts.llama[1]))
+        wanted.append((max(places(), key=_free), facts.llama[1]))
     return wanted
 
 

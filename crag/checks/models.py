@@ -11,6 +11,7 @@ from crag.checks import commands
 from crag.checks.facts import Facts
 from crag.models.choice import model_label
 from crag.models.faults import host_label
+from crag.models.providers import providers
 from crag.types import Check, CheckAction
 
 LLAMA = "Llama 3 on Ollama"
@@ -107,16 +108,31 @@ def _absence(facts: Facts) -> str:
 
 
 def _chosen(facts: Facts, role: str, name: str) -> Check | None:
-    if not name.startswith(_PREFIX):
-        return None
-    model = name.removeprefix(_PREFIX)
-    label = model_label(name)
+    provider, _, model = name.partition(":")
+    if provider != "ollama":
+        return _hosted(facts, role, provider)
     if not facts.server.version:
         return None
-    action = get_model(model)
     if facts.server.find(model):
-        return Check(role, "ok", f"{label} is there")
+        return Check(role, "ok", f"{model_label(name)} is there")
+    action = get_model(model)
     return Check(role, "fail", f"Ollama has no model called {model}", how_to_get(action), action)
+
+
+def _hosted(facts: Facts, role: str, name: str) -> Check | None:
+    """Whether package and key of a provider are there; nothing for one that is not known well enough to tell."""
+    provider = next((known for known in providers(facts.settings) if known.name == name), None)
+    if provider is None:
+        return None
+    if not provider.installed:
+        action = CheckAction("command", "How to install", commands=f"python -m pip install {provider.package}")
+        detail = f"{provider.label} needs the package {provider.package}"
+        return Check(role, "fail", detail, "Install it, then start again.", action)
+    if not provider.key_present:
+        action = CheckAction("key", "Add a key", commands=f"{provider.key_variable}=YOUR-KEY")
+        detail = f"{provider.label} needs a key, {provider.key_variable}"
+        return Check(role, "fail", detail, "Put it into the file `.env` and start again.", action)
+    return Check(role, "ok", f"{provider.label}: package and key are there")
 
 
 def _smaller(facts: Facts) -> CheckAction:
