@@ -230,11 +230,12 @@ class ShortenedQuestion:
 
 @dataclass(frozen=True, slots=True)
 class PromptFit:
-    """How the knowledge fitted: prompt tokens, window in tokens (0: none), strips that were left out."""
+    """How a prompt fitted: its tokens, the window in tokens (0: none), strips and earlier messages left out of it."""
 
     tokens: int
     window: int
     left_out: int
+    messages_left_out: int = 0
 
 
 class Writer(Protocol):

@@ -84,10 +84,11 @@ def _cut_note(usage: Usage, fit: PromptFit) -> str:
 
 def _tell_fit(fit: PromptFit, runtime: Runtime[Deps]) -> None:
     runtime.stream_writer(PromptBuilt(fit.tokens, fit.window, fit.left_out))
-    if fit.left_out:
-        verb = "was" if fit.left_out == 1 else "were"
-        note = f"{count(fit.left_out, 'strip')} did not fit the window of {fit.window:,} tokens and {verb} left out."
-        runtime.stream_writer(Noted(note))
+    for number, what in ((fit.left_out, "strip"), (fit.messages_left_out, "earlier message")):
+        if number:
+            verb = "was" if number == 1 else "were"
+            note = f"{count(number, what)} did not fit the window of {fit.window:,} tokens and {verb} left out."
+            runtime.stream_writer(Noted(note))
 
 
 def _refuse(state: State, runtime: Runtime[Deps], note: str = "") -> State:

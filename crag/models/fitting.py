@@ -57,14 +57,15 @@ def fit_prompt(
     """
     room = window - answer_limit
     going_on = _going_on(question, begun, room // _BEGUN_SHARE, count_tokens) if begun else ()
-    kept, turns = _Kept(knowledge, count_tokens), list(history[-HISTORY_TURNS:])
+    kept, turns, forgotten = _Kept(knowledge, count_tokens), list(history[-HISTORY_TURNS:]), 0
     while True:
         prompts = *_messages(question, kept.knowledge(), turns), *going_on
         tokens = sum(count_tokens(prompt.text) + TOKENS_PER_MESSAGE for prompt in prompts)
         if tokens <= room:
-            return FittedPrompt(prompts, PromptFit(tokens, window, kept.left_out))
+            return FittedPrompt(prompts, PromptFit(tokens, window, kept.left_out, forgotten))
         if turns:
             del turns[0]
+            forgotten += 1
         elif not kept.give_way(tokens - room):
             raise question_too_long(tokens, room)
 
