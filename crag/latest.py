@@ -21,17 +21,17 @@ class Latest(Generic[T]):
         self._lock = threading.Lock()
         self._looking: Future[T] | None = None
         self._known: T | None = None
-        self._good_until = 0.0
+        self._began_at = self._good_until = 0.0
 
     def now(self, patience: float) -> T | None:
         """The value; the one before where a newer one takes longer than `patience` seconds (None if there is none).
 
-        Raises what `look` raises.
+        However often it is asked for meanwhile, no look is waited for longer than that. Raises what `look` raises.
         """
-        looking = self._begin()
+        looking, began_at = self._begin()
         if looking is not None:
             with suppress(TimeoutError):
-                return looking.result(patience)
+                return looking.result(max(0.0, began_at + patience - time.monotonic()))
         return self._known
 
     def forget(self) -> None:
@@ -39,12 +39,13 @@ class Latest(Generic[T]):
         with self._lock:
             self._looking, self._good_until = None, 0.0
 
-    def _begin(self) -> Future[T] | None:
+    def _begin(self) -> tuple[Future[T] | None, float]:
+        """The look that is under way, if any, and when it began."""
         with self._lock:
             if self._looking is None and time.monotonic() >= self._good_until:
-                self._looking = Future()
+                self._looking, self._began_at = Future(), time.monotonic()
                 threading.Thread(target=self._run, args=(self._looking,), name="latest", daemon=True).start()
-            return self._looking
+            return self._looking, self._began_at
 
     def _run(self, looking: Future[T]) -> None:
         try:

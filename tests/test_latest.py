@@ -1,6 +1,7 @@
 """What is looked up in the background: nobody waits for long, and what changed is not told from memory."""
 
 import threading
+import time
 
 import pytest
 
@@ -19,6 +20,15 @@ def test_a_slow_look_is_not_waited_for():
     assert latest.now(patience=0) is None
     may_end.set()
     wait_until(lambda: latest.now(patience=0) == 1)
+
+
+def test_a_slow_look_is_waited_for_once_however_often_it_is_asked_for():
+    may_end = threading.Event()
+    latest = Latest(lambda: may_end.wait(20), 60)
+    began = time.monotonic()
+    assert [latest.now(patience=0.5) for _ in range(30)] == [None] * 30
+    assert time.monotonic() - began < 5, "thirty times half a second would be fifteen"
+    may_end.set()
 
 
 def test_it_is_remembered_until_it_is_old_or_something_changed():
