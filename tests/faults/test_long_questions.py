@@ -1,0 +1,178 @@
+"""A question three times as long as the window: nothing is cut in silence, and what is asked reaches the model.
+
+The server counts each prompt itself, in tokens of Llama with the marks of its chat format.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+
+import pytest
+
+from crag.errors import BadRequest
+from crag.models.llama import llama_tokens
+from crag.options import Tuning
+from tests.doubles.ollama import Model, Say
+from tests.doubles.ollama_values import Asked
+from tests.doubles.timed_ollama import rendered
+from tests.faults.asking import ANSWER, QUESTION, ask, start
+
+ASKS = {
+    "english": "How often is the espresso machine in the kitchen descaled?",
+    "korean": "주방에 있는 에스프레소 기계는 얼마나 자주 석회를 제거하나요?",
+    "chinese": "厨房里的浓缩咖啡机多久除垢一次？",
+}
+FILLER = {
+    "english": "In town {} the harbour was opened by an engineer in the spring of that year. ",
+    "korean": "{}번째 도시의 항구는 그해 봄에 한 기술자가 열었다고 한다. ",
+    "chinese": "第{}座城市的港口是那年春天由一位工程师开放的。",
+}
+MANUAL = " ".join(
+    f"Step {n}: the espresso machine in the kitchen is descaled with {n} grams of citric acid." for n in range(60)
+)
+YES = '{"verdict": "yes", "reason": "It says so.", "sentence": "", "keep": [1], "1": 9, "2": 9, "3": 9, "4": 9}'
+
+
+@pytest.fixture(params=[2048, 8192], ids=lambda window: f"window-{window}")
+def window(request):
+    return request.param
+
+
+@pytest.fixture
+def library(application, ollama):
+    """The application with a document whose passages are long, and a server that finds all of them of use."""
+    application.library.add_bytes("manual.md", MANUAL.encode())
+    ollama.script = say_yes
+    return application
+
+
+def say_yes(asked: Asked) -> Say:
+    text = ANSWER if asked.writes else YES if asked.schema else "Yes"
+    return Say(text, prompt_tokens=len(rendered(asked.body)))
+
+
+def long_question(language: str, window: int, ask_at: str) -> str:
+    """Three windows of text by the count of the server, with what is asked at its beginning or at its end."""
+    tokens, sentences = 0, []
+    for number in count():
+        sentences.append(FILLER[language].format(number))
+        tokens += llama_tokens().count(sentences[-1])
+        if tokens >= 3.3 * window:  # joined, they are somewhat fewer
+            break
+    text = "".join(sentences).strip()
+    return f"{ASKS[language]} {text}" if ask_at == "beginning" else f"{text} {ASKS[language]}"
+
+
+def tuned(window: int) -> dict[str, Tuning]:
+    tuning = Tuning(window=window)
+    return {"answering": tuning, "grading": tuning, "rewriting": tuning}
+
+
+def assert_nothing_was_cut(ollama, asked_for: str, window: int) -> None:
+    """Each prompt and its reply fit the window as the server counts, and each holds what is asked."""
+    assert ollama.chats
+    for chat in ollama.chats:
+        options = chat.body["options"]
+        assert options["num_ctx"] == window
+        assert len(rendered(chat.body)) + options["num_predict"] <= window
+        assert asked_for in chat.prompt
+
+
+def assert_it_is_told(trace, question: str, window: int) -> None:
+    """By the meter and by the note, with figures that agree."""
+    assert trace.shortened.tokens >= 3 * window
+    assert 0 < trace.shortened.left_out < trace.shortened.tokens
+    whole, left_out = f"{trace.shortened.tokens:,}", f"{trace.shortened.left_out:,}"
+    assert (
+        f"Your question is long: of its {whole} tokens, {left_out} from the middle were left out, "
+        "so that passages find room beside it. Added as a document, all of it would be searched."
+    ) in trace.notes
+    assert trace.question == question, "it is kept whole"
+    assert trace.prompt.window == window
+    assert 0 < trace.prompt.tokens < window
+    dropped = [note for note in trace.notes if "strip" in note and "did not fit the window" in note]
+    assert bool(dropped) == bool(trace.prompt.left_out)
+
+
+@pytest.mark.parametrize("ask_at", ["beginning", "end"])
+@pytest.mark.parametrize("language", ASKS)
+def test_three_times_the_window(library, ollama, language, ask_at, window):
+    question = long_question(language, window, ask_at)
+    trace = ask(library, question, grader="score", **tuned(window))
+    assert (trace.state, trace.outcome, trace.text) == ("done", "documents", ANSWER)
+    assert_nothing_was_cut(ollama, ASKS[language], window)
+    assert_it_is_told(trace, question, window)
+    assert not trace.usage.prompt_cut
+
+
+@pytest.mark.parametrize("grader", ["cascade", "explained", "listwise"])
+def test_with_every_grader(library, ollama, grader, monkeypatch):
+    monkeypatch.setitem(FILLER, "english", "In kitchen {} the espresso machine was bought in the spring of that year. ")
+    question = long_question("english", 2048, "end")
+    trace = ask(library, question, grader=grader, **tuned(2048))
+    assert (trace.state, trace.outcome) == ("done", "documents")
+    assert trace.verdicts
+    assert_nothing_was_cut(ollama, ASKS["english"], 2048)
+    assert_it_is_told(trace, question, 2048)
+
+
+def test_after_a_long_conversation(library, ollama, window):
+    """The history goes first, in whole messages, and that is told, too."""
+    conversation = library.conversations.create().id
+    for number in range(3):
+        ask(
+            library,
+            f"{QUESTION} {FILLER['english'].format(number) * 20}",
+            conversation,
+            grader="score",
+            **tuned(window),
+        )
+    ollama.requests.clear()
+    question = long_question("english", window, "end")
+    trace = ask(library, question, conversation, grader="score", **tuned(window))
+    assert (trace.state, trace.outcome) == ("done", "documents")
+    assert_nothing_was_cut(ollama, "", window)
+    assert ASKS["english"] in ollama.chats[0].prompt
+    assert_it_is_told(trace, question, window)
+    assert library.conversations.messages(conversation)[-2].text == question
+    remembered = sum(len(chat.body["messages"]) - 2 for chat in ollama.chats if ANSWER in chat.prompt)
+    forgotten = [note for note in trace.notes if "earlier message" in note]
+    if window == 2048:
+        assert remembered < 4
+        left_out = f"{4 - remembered} earlier messages"
+        assert forgotten == [f"{left_out} did not fit the window of 2,048 tokens and were left out."]
+    else:
+        assert (remembered, forgotten) == (4, [])
+
+
+@pytest.mark.parametrize("language", ASKS)
+def test_the_built_in_engine(library, ollama, language):
+    """It has no window, but reads no more than so much of a question, and says so, too."""
+    question = long_question(language, 8192, "end")
+    trace = ask(library, question, model="builtin")
+    assert (trace.state, trace.error) == ("done", "")
+    assert trace.shortened.left_out
+    assert trace.notes[0].startswith(f"Your question is long: of its {trace.shortened.tokens:,} tokens, ")
+    assert ollama.chats == []
+
+
+def test_a_smaller_model_for_one_role_decides(library, ollama):
+    """The question is fitted to the smallest window of all that are to read it."""
+    tunings = tuned(8192) | {"grading": Tuning(window=2048)}
+    small = Model("llama3.2:1b", digest="f" * 64)
+    ollama.models = [*ollama.models, small]
+    question = long_question("english", 2048, "end")
+    trace = ask(library, question, grader="score", grader_model="ollama:llama3.2:1b", **tunings)
+    assert trace.outcome == "documents"
+    assert trace.shortened.left_out
+    for chat in ollama.chats:
+        assert len(rendered(chat.body)) <= chat.body["options"]["num_ctx"]
+        assert ASKS["english"] in chat.prompt
+
+
+def test_more_than_can_be_taken_is_refused_in_words(library, ollama):
+    with pytest.raises(BadRequest) as refused:
+        start(library, "why " * 60_000)
+    assert refused.value.message == "The question has 239,999 characters; at most 200,000 can be asked."
+    assert refused.value.remedy == "Shorten it, or add the long part as a document and ask about it."
+    assert ollama.chats == []
