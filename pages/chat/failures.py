@@ -98,8 +98,10 @@ def _draw_mending(run_id: str, trace: Trace) -> None:
 
 
 def _is_there(model: str) -> bool:
-    """Whether a model that was missing has come since."""
-    return any(known.name in (model, f"{model}:latest") for known in models())
+    """Whether a model that was missing was fetched since. The list of models alone may be a few seconds old."""
+    fetched = application().downloads.get(model)
+    is_listed = any(known.name in (model, f"{model}:latest") for known in models())
+    return is_listed and fetched is not None and fetched.state == "done"
 
 
 def _draw_go_on(run_id: str, trace: Trace) -> None:

@@ -35,8 +35,8 @@ def current() -> Conversation | None:
 
 
 def open_conversation(conversation_id: str | None) -> None:
-    """Show another conversation, or an empty page for a new one."""
-    for name in ("conversation", "shown_run", "source", "trace_open", "waiting", "messages_shown"):
+    """Show another conversation, or an empty page for a new one, which begins with what holds for the home."""
+    for name in ("conversation", "new_changes", "shown_run", "source", "trace_open", "waiting", "messages_shown"):
         st.session_state.pop(name, None)
     st.query_params.clear()
     if conversation_id:

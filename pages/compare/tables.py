@@ -3,28 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
 import streamlit as st
 
 from crag.events import Node
+from crag.preferences import CATALOG, Setting
 from crag.runs import Trace
 from crag.types import Passage
-from pages.parts import markdown, steps, words
+from pages.parts import markdown, settings, steps, words
 
 Row = tuple[str, str, str]
 Names = tuple[str, str]
 _NONE = ":gray[–]"
 _DIFFERS = ":small[:blue[differs]]"
+
+
+def _name(setting: Setting) -> str:
+    """What a setting is called beside all others."""
+    return f"{setting.title} model" if setting.kind == "model" else setting.title
+
+
+def _chosen(setting: Setting, trace: Trace) -> str:
+    """What was asked for."""
+    return settings.value_word(setting.name, trace.options)
+
+
+# Told by what they came to in the run, and not by what was asked for.
+_CAME_TO = ("model", "grader")
 _SETTINGS: dict[str, Callable[[Trace], str]] = {
     "Model": lambda trace: markdown.label(trace.model, 60),
-    "Policy": lambda trace: words.POLICIES[trace.options.policy][0],
-    "Passages graded (k)": lambda trace: str(trace.options.k),
     "Grader": lambda trace: words.grader_label(trace.grader),
     "Thresholds": lambda trace: _thresholds(trace),
-    "Refine knowledge": lambda trace: "on" if trace.options.refine else "off",
-    "Web search": lambda trace: words.WEB_MODES[trace.options.web][0],
-    "Query for the web": lambda trace: words.REWRITES[trace.options.rewrite][0],
-    "Whole web pages": lambda trace: "read" if trace.options.fetch_pages else "not read",
+    **{_name(setting): partial(_chosen, setting) for setting in CATALOG.values() if setting.name not in _CAME_TO},
     "Documents": lambda trace: _documents(trace),
     "What you decided": lambda trace: _rulings(trace),
 }
