@@ -15,12 +15,11 @@ from crag.websearch import Quota
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """The Ollama server as it answers now; without a version it does not, and `fault` says so in words."""
+    """The Ollama server as it answers now; without a version it does not, and `fault` says why."""
 
     version: str = ""
     installed: tuple[InstalledModel, ...] = ()
-    fault: str = ""
-    fault_code: str = ""
+    fault: ModelFault | None = None
 
     def find(self, model: str) -> InstalledModel | None:
         """The installed model of this name, where a missing tag means `latest`."""
@@ -62,5 +61,5 @@ def look_at_server(settings: Settings) -> Server:
     try:
         installed = tuple(installed_models(settings, PROBE_SECONDS))
     except ModelFault as fault:
-        return Server(fault=fault.message, fault_code=fault.code)
+        return Server(fault=fault)
     return Server(ollama_version(settings) or "of an unknown version", installed)

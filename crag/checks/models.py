@@ -87,6 +87,9 @@ def memory_check(facts: Facts) -> list[Check]:
 
 
 def _no_server(facts: Facts) -> Check:
+    fault = facts.server.fault
+    if fault is not None and fault.code != "unreachable":  # something is there
+        return Check(LLAMA, "warn", _absence(facts), fault.remedy)
     if not facts.server_is_here:
         where = host_label(facts.settings)
         fix = f"Start Ollama at {where}, or name another address as OLLAMA_HOST in the file `.env` and start again."
@@ -102,9 +105,10 @@ def _no_server(facts: Facts) -> Check:
 
 def _absence(facts: Facts) -> str:
     """Why there is no server: nothing answers, or what answers is something else."""
-    if facts.server.fault_code == "unreachable":
-        return f"not reachable at {host_label(facts.settings)}"
-    return facts.server.fault.rstrip(".")
+    fault, where = facts.server.fault, host_label(facts.settings)
+    if fault is None or fault.code == "unreachable":
+        return f"not reachable at {where}"
+    return f"silent at {where}" if fault.code == "silent" else fault.message.rstrip(".")
 
 
 def _chosen(facts: Facts, role: str, name: str) -> Check | None:

@@ -14,7 +14,7 @@ FIRST = ("Built-in engine", "Llama 3 on Ollama", "Nomic embeddings", "Web search
 def setup_checks(facts: Facts) -> list[Check]:
     """All of them, those that always stand on the start page (`FIRST`) before the others."""
     return [
-        _builtin(facts),
+        _builtin(in_use=facts.answering == "builtin"),
         llama_check(facts),
         nomic_check(facts),
         _web(facts),
@@ -29,7 +29,7 @@ def setup_checks(facts: Facts) -> list[Check]:
 
 def unknown_checks() -> list[Check]:
     """What stands there before anything has been looked up."""
-    return [Check(name, "warn", "looking for it …") for name in FIRST]
+    return [_builtin(in_use=False), *(Check(name, "warn", "looking for it …") for name in FIRST[1:])]
 
 
 def shown_checks(checks: list[Check]) -> tuple[list[Check], list[Check]]:
@@ -38,9 +38,9 @@ def shown_checks(checks: list[Check]) -> tuple[list[Check], list[Check]]:
     return first, [check for check in checks if check.name not in FIRST and check.status != "ok"]
 
 
-def _builtin(facts: Facts) -> Check:
-    used = "in use: answers" if facts.answering == "builtin" else "ready: answers"
-    return Check("Built-in engine", "ok", f"{used} by quoting your documents; needs nothing else")
+def _builtin(*, in_use: bool) -> Check:
+    state = "in use" if in_use else "ready"
+    return Check("Built-in engine", "ok", f"{state}: answers by quoting your documents; needs nothing else")
 
 
 def _web(facts: Facts) -> Check:

@@ -8,7 +8,7 @@ from crag.errors import CragError
 from crag.models.choice import destination, model_label
 from crag.options import RunOptions
 from pages.parts import markdown, words
-from pages.parts.resources import application, models
+from pages.parts.resources import answering, application, models
 
 ICON = ":material/cloud_upload:"
 
@@ -30,7 +30,7 @@ def destinations(options: RunOptions) -> dict[str, bool]:
     """The hosts and providers of the models that play a role under these options, and whether they may be sent to."""
     app = application()
     try:
-        cast = app.engines.cast(app.answering(options), options)
+        cast = app.engines.cast(answering(options), options)
     except CragError:  # such settings answer nothing
         return {}
     names = dict.fromkeys(role.model for role in (cast.answering, cast.grading, cast.rewriting))

@@ -68,7 +68,7 @@ def draw_button(check: Check, key: str) -> None:
 
 def _dialog_button(check: Check, label: str, key: str) -> None:
     if st.button(markdown.label(label, 60), type="tertiary", key=key):
-        dialogs.ask(_DIALOG, check.name)
+        dialogs.ask(_DIALOG, check)
         st.rerun()
 
 
@@ -91,10 +91,9 @@ def draw_dialog() -> None:
     dialogs.draw({_DIALOG: _draw_dialog})
 
 
-def _draw_dialog(name: str) -> None:
-    check = find(name)
-    if check is None or check.status == "ok":
-        dialogs.close()
+def _draw_dialog(check: Check) -> None:
+    if _is_done(check):
+        _say_done(check)
     else:
         st.dialog(markdown.label(check.name, 60), on_dismiss=dialogs.close)(_explain)(check)
 
@@ -117,8 +116,19 @@ def _where_to(action: CheckAction | None) -> str:
 
 
 def _notice(explained: Check) -> None:
-    """Closes the dialog as soon as there is nothing left of what it explains."""
+    if _is_done(explained):
+        _say_done(explained)
+        st.rerun()
+
+
+def _is_done(explained: Check) -> bool:
+    """Whether there is nothing left of what the dialog explains: all is well, or something else is to be done next."""
     now = find(explained.name)
-    if now is None or now.action != explained.action or now.status == "ok":
-        st.toast(markdown.label(now.detail if now else f"{explained.name}: done"), icon=":material/check_circle:")
-        dialogs.close_and_redraw()
+    return now is None or now.action != explained.action
+
+
+def _say_done(explained: Check) -> None:
+    dialogs.close()
+    now = find(explained.name)
+    detail = now.detail if now else "nothing is missing any more"
+    st.toast(markdown.label(f"{explained.name}: {detail}"), icon=":material/check_circle:")
