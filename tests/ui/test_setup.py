@@ -45,13 +45,15 @@ def words(page):
 
 
 def click(page, beginning):
+    """Press a button, which may come only when the server has been looked at."""
+    until(page, lambda: any(word.startswith(beginning) for word in words(page)))
     next(button for button in page.button if button.label.replace("\\", "").startswith(beginning)).click().run()
 
 
 def test_a_model_is_got_with_one_click_and_answers(chat, ollama):
     chat.run()
     assert "Built-in engine" in words(chat)
-    assert f"{GET}.1 8B · 4.9 GB" in words(chat)
+    until(chat, lambda: f"{GET}.1 8B · 4.9 GB" in words(chat))
     click(chat, GET)
     until(chat, lambda: "Llama 3.1 8B" in words(chat))
     assert not chat.exception
