@@ -12,7 +12,7 @@ from crag.errors import NotFound
 from crag.options import Changes, RunOptions, changes_between
 from crag.preferences import CATALOG, ValueOrigin
 from crag.types import Conversation
-from pages.parts.resources import application, checks
+from pages.parts.resources import application
 from pages.parts.source import SourceView
 
 TRACE, CONVERSATIONS = "Trace", "Conversations"
@@ -63,7 +63,7 @@ def options() -> RunOptions:
 
 def web_is_there() -> bool:
     """Whether a web search is set up."""
-    return any(check.name == "Web search" and check.status == "ok" for check in checks())
+    return bool(application().settings.tavily_api_key)
 
 
 def change_options(**values: Any) -> None:
