@@ -13,10 +13,10 @@ from pages.parts import markdown, mending, setup, words
 from pages.parts.resources import application
 from pages.parts.settings import ORIGINS
 from pages.settings import rows
+from pages.settings.server import seen
 
 if TYPE_CHECKING:
     from crag.library.spaces.switching import SpaceReport
-    from crag.models.choice import ModelChoice
     from crag.types import Progress
 
 _AGAIN_SECONDS = 1.0
@@ -28,11 +28,6 @@ _SIGNS = {
     "kept": ":gray[:material/history:]",
 }
 _ORIGINS = {"fitted": "fitted to your documents", "measured": "as measured", "default": "by default"}
-
-
-@st.cache_resource(show_spinner=False, ttl=5.0)
-def _embedders() -> list[ModelChoice]:
-    return application().embedders()
 
 
 def draw() -> None:
@@ -77,7 +72,7 @@ def _choice() -> None:
     elif is_locked:
         meaning = "Set by CRAG_EMBEDDER; change it there."
     with rows.control("Embedder", badge, meaning):
-        names = {choice.name: choice.label for choice in [*_embedders(), wanted]}
+        names = {choice.name: choice.label for choice in [*seen().embedders, wanted]}
         options = [_AUTO, *names]
         st.selectbox(
             "Embedder",

@@ -17,7 +17,7 @@ from pages.settings.server import Work, is_busy, look, report, seen, watch
 if TYPE_CHECKING:
     from crag.models.ollama import ModelReport
 
-_WHERE = "https://ollama.com/download"
+_WHERE = "[ollama.com/download](https://ollama.com/download)"
 WORDS = (
     "on Ollama models load unload delete get another model download pull size context length quantization OLLAMA_HOST "
     "server version address loaded on GPU CPU cloud"
@@ -55,10 +55,13 @@ def _head() -> None:
 
 
 def _not_there() -> None:
-    st.markdown(markdown.label(seen().fault))
+    state = seen()
+    if not state.silent:
+        st.markdown(markdown.answer(f"{state.fault} {state.remedy}"))
+        return
+    st.markdown(markdown.label(f"{state.fault} Where it is installed, this starts it:"))
     st.code("ollama serve", language="bash")
-    st.caption(f"Not installed yet? Get it from {markdown.label(_WHERE)}. OLLAMA_HOST names another address.")
-    st.caption("This page notices by itself when it is there.")
+    st.caption(f"{_WHERE} has it for every system; OLLAMA_HOST names another address. This page notices by itself.")
 
 
 def _list(drawn: tuple[bool, str]) -> None:
@@ -81,7 +84,7 @@ def _model(model: ModelReport) -> None:
         with st.container(horizontal=True, width="content", gap="small"):
             _actions(model, work)
     if work is not None and work.fault:
-        st.markdown(f":small[:orange[:material/error:] {markdown.label(work.fault)}]")
+        st.markdown(f":small[:orange[:material/error:] {markdown.answer(work.fault)}]")
 
 
 def _facts(model: ModelReport) -> str:

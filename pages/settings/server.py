@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -28,12 +28,18 @@ _SOON, _NOW_AND_THEN = 0.5, 5.0
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What was seen. `known` is False before the server has answered, or was found not to; `fault` says why not."""
+    """What was seen. `known` is False before the server has answered, or was found not to.
+
+    `fault` and `remedy` say why there are no models; `silent` that nothing is there at all.
+    """
 
     known: bool = False
     version: str = ""
     models: tuple[ModelReport, ...] = ()
+    embedders: tuple[ModelChoice, ...] = ()
     fault: str = ""
+    remedy: str = ""
+    silent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +98,12 @@ class Watch:
             self._work.pop(name)
 
     def _look(self) -> Seen:
+        found = Seen(known=True, embedders=tuple(self._app.embedders()))
         try:
             models = tuple(self._app.ollama.models())
         except CragError as error:
-            return Seen(known=True, fault=str(error))
-        return Seen(known=True, version=self._app.ollama.version() or "", models=models)
+            return replace(found, fault=error.message, remedy=error.remedy, silent=error.code == "unreachable")
+        return replace(found, version=self._app.ollama.version() or "", models=models)
 
 
 @st.cache_resource(show_spinner=False)

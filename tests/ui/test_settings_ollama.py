@@ -12,7 +12,7 @@ from tests.ui.conftest import labels, open_settings, said, until
 
 CLOUD = Model("gpt-oss:120b-cloud", "gptoss", 384, "d" * 64, remote_host="https://ollama.com:443")
 SMALL = replace(LLAMA, name="llama3.2:1b", size=1_300_000_000, parameters="1.2B", digest="1" * 64)
-QWEN = Model("qwen3:8b", "qwen3", 5_200_000_000, "e" * 64)
+QWEN = Model("qwen3:8b", "qwen3", 5_200_000_000, "9" * 64)
 
 
 @pytest.fixture
