@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from tests.endurance.cold_load import load_slowly
 from tests.endurance.kills import kill_often
 from tests.endurance.neighbours import live_together
 
@@ -19,3 +20,11 @@ def test_several_processes_on_one_home_do_not_get_in_each_others_way(tmp_path):
     ledger = live_together(tmp_path, seconds=1)
     assert ledger.deeds
     assert ledger.errors == []
+
+
+def test_a_model_that_loads_for_long_is_waited_for_and_told_about(tmp_path):
+    seen = load_slowly(tmp_path, seconds=3)
+    assert (seen.trace.state, seen.trace.outcome) == ("done", "documents")
+    assert {told.kind for told, _ in seen.waits} == {"answering"}
+    seconds = [waited for _, waited in seen.waits]
+    assert max(seconds) > 2
