@@ -179,18 +179,21 @@ def test_60_busy_is_shown_while_it_is_tried_again_and_stop_is_heard(application,
 
 
 def test_61_a_cold_load_is_shown_with_its_seconds(application, ollama):
-    """While nothing comes it is told what is waited for and since when; the answer is then as ever."""
-    when_writing(ollama, Say(ANSWER, first_token_after=1.5))
+    """While nothing comes it is told what is waited for and since when, and that the model is not in memory yet."""
+    ollama.memory.load_seconds = 1.2
     run = start(application)
-    wait_until(lambda: ollama.chats and ollama.chats[-1].writes and application.runs.waiting_for(run.id), 10)
+    wait_until(lambda: (told := application.runs.waiting_for(run.id)) and told.kind == "answering", 10)
     since = application.runs.waiting_for(run.id).since
+    assert not application.ollama.model("llama3.1:8b").loaded
     time.sleep(0.6)
     told = application.runs.waiting_for(run.id)
     assert (told.kind, told.model, told.since) == ("answering", LLAMA, since)
     assert time.monotonic() - told.since > 0.6
     trace = wait(run)
     assert (trace.state, trace.text) == ("done", ANSWER)
+    assert application.ollama.model("llama3.1:8b").loaded
     assert application.runs.waiting_for(run.id) is None
+    assert ollama.memory.loads == [("llama3.1:8b", 8192)], "loaded once for all roles"
 
 
 BROKEN = [
