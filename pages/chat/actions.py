@@ -12,7 +12,7 @@ from crag.runs import Trace
 from pages.chat.questions import answer_again
 from pages.parts import away, markdown, words
 from pages.parts.components import copy_button
-from pages.parts.resources import application, models
+from pages.parts.resources import answering, application, models
 
 _AGAIN = "Same settings"
 COMPARE = f"Compare with other settings {words.grey('both answers side by side')}"
@@ -39,7 +39,7 @@ def draw(run_id: str, trace: Trace) -> None:
 def again_choices(options: RunOptions) -> dict[str, RunOptions]:
     """What `Again` offers, by the words of its menu: the same settings, other models and policies, saved presets."""
     choices = {_AGAIN: options}
-    used = application().model_choice().name if options.model == "auto" else options.model
+    used = answering(options)
     for model in models():
         if model.name != used:
             choices[f"With {away.marked(model.name)}"] = replace(options, model=model.name, preset="")

@@ -55,7 +55,7 @@ def draw_text(run_id: str, trace: Trace, *, links: bool = True) -> None:
 def sentence_of_outcome(trace: Trace) -> str:
     """The end of a run for those who cannot see it."""
     if trace.state != "done" or trace.outcome is None:
-        return {"stopped": "Stopped", "failed": "The answer failed"}.get(trace.state, "")
+        return {"stopped": "Stopped", "failed": failures.title(trace)}.get(trace.state, "")
     return f"Answer ready, {words.outcome_word(trace.outcome)}, {words.count(len(trace.citations), 'source')}"
 
 

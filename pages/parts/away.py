@@ -33,8 +33,11 @@ def destinations(options: RunOptions) -> dict[str, bool]:
         cast = app.engines.cast(answering(options), options)
     except CragError:  # such settings answer nothing
         return {}
-    names = dict.fromkeys(role.model for role in (cast.answering, cast.grading, cast.rewriting))
-    return {host: app.engines.may_send(name, host) for name in names if (host := of_model(name))}
+    hosts: dict[str, bool] = {}
+    for role in (cast.answering, cast.grading, cast.rewriting):
+        if host := of_model(role.model):
+            hosts[host] = hosts.get(host, True) and app.engines.may_send(role.model, host)
+    return hosts
 
 
 def draw(options: RunOptions) -> None:

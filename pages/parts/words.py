@@ -8,6 +8,7 @@ from crag.amounts import count as count
 from crag.amounts import score as score
 from crag.amounts import size as size
 from crag.events import Node
+from crag.models.choice import model_label
 from crag.options import GraderKind, PolicyName, RewriteStyle, RunOptions, WebMode
 from crag.types import Action, Outcome, Ruling, Verdict, VerdictWord
 from pages.parts import markdown
@@ -146,7 +147,13 @@ def outcome_word(outcome: Outcome) -> str:
 
 def version_change(change: str) -> str:
     """In what a version differs, with the names that policies and graders have on screen; safe Markdown."""
-    return markdown.label(", ".join(_CHANGES.get(part, part) for part in change.split(", ")), 80)
+    return markdown.label(", ".join(_CHANGES.get(part) or _with_label(part) for part in change.split(", ")), 80)
+
+
+def _with_label(change: str) -> str:
+    """A change of a model with the name that it has on screen."""
+    role, found, name = change.partition("model ")
+    return f"{role}model {model_label(name)}" if found and ":" in name else change
 
 
 def grader_label(name: str) -> str:
