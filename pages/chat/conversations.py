@@ -27,7 +27,7 @@ def draw() -> None:
         icon=":material/search:",
         placeholder="Search conversations",
         label_visibility="collapsed",
-        live="200ms",
+        live=True,  # a time in words would load pandas
         key="conversation_search",
     )
     found = application().conversations.list(search or "")

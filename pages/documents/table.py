@@ -73,7 +73,7 @@ def _filtered(sources: list[Source]) -> list[Source]:
             icon=":material/search:",
             placeholder="Find a document",
             label_visibility="collapsed",
-            live="200ms",
+            live=True,  # a time in words would load pandas
             width=320,
         )
         kind = st.selectbox("Kind", [_ALL_KINDS, *kinds], label_visibility="collapsed", width=160)

@@ -28,6 +28,7 @@ def _row(does: str, keys: str) -> Row:
 
 
 def _draw(does: str, keys: str) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.markdown(does, width="content")
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
+        with st.container():
+            st.markdown(does)
         st.markdown(" ".join(f"`{part}`" if part not in "·+" else part for part in keys.split(" ")), width="content")

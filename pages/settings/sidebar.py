@@ -35,7 +35,7 @@ def _search() -> str:
         icon=":material/search:",
         placeholder="Search settings",
         label_visibility="collapsed",
-        live="200ms",
+        live=True,  # a time in words would load pandas
         key=_SEARCH,
     )
     return (typed or "").strip()

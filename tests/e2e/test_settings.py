@@ -1,0 +1,65 @@
+"""The settings in a real browser: found while one types, moved by keys, and a model that is got, cancelled and used."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.doubles.ollama import LLAMA, NOMIC, Model, Offer, ScriptedOllama
+from tests.e2e.browser import open_page, settled
+from tests.served import served
+
+QWEN = replace(LLAMA, name="qwen3:8b", size=5_200_000_000, digest="9" * 64)
+CLOUD = Model("gpt-oss:120b-cloud", "gptoss", 384, "d" * 64, remote_host="https://ollama.com:443")
+
+
+@pytest.fixture
+def ollama():
+    offers = {"qwen3:8b": Offer(QWEN, seconds=60, steps=600)}
+    with ScriptedOllama(models=[LLAMA, CLOUD, NOMIC], registry=offers) as server:
+        yield server
+
+
+@pytest.fixture
+def app(ollama, tmp_path):
+    with served(tmp_path / "home", OLLAMA_HOST=ollama.url) as address:
+        yield address
+
+
+def test_a_setting_is_found_while_one_types_and_moved_by_keys(page, app):
+    open_page(page, f"{app}/settings")
+    page.get_by_label("Search settings").press_sequentially("longest")
+    expect(page.get_by_text("Answering: longest reply")).to_be_visible()
+    expect(page.get_by_text("Writes the answer")).not_to_be_visible()
+    slider = page.get_by_role("slider").first
+    slider.focus()
+    slider.press("ArrowRight")
+    expect(page.locator(".stMarkdownBadge", has_text="saved")).to_be_visible()
+    expect(slider).to_be_focused()
+    slider.press("ArrowRight")
+    expect(page.get_by_test_id("stSliderThumbValue").first).to_have_text("4,096")
+    page.get_by_role("button", name="Back to default").click()
+    expect(page.get_by_test_id("stSliderThumbValue").first).to_have_text("1,024")
+
+
+def test_a_model_is_got_cancelled_gone_on_with_and_another_asked_about_first(page, app, ollama):
+    open_page(page, f"{app}/settings")
+    field = page.get_by_role("combobox", name="Get another model")
+    field.fill("qwen3:8b")
+    field.press("Enter")
+    page.get_by_role("button", name="Get it").click()
+    expect(page.get_by_text("MB of 5.2 GB")).to_be_visible()
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_text("so far, kept. Not finished.")).to_be_visible()
+    ollama.registry["qwen3:8b"].seconds = 0
+    page.get_by_role("button", name="Resume").click()
+    expect(page.get_by_text("5.2 GB", exact=False).first).to_be_visible()
+    settled(page)
+    page.get_by_role("combobox").first.click()
+    page.get_by_role("option", name="gpt-oss").click()
+    expect(page.get_by_role("dialog")).to_contain_text("runs elsewhere, at ollama.com")
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_role("dialog")).not_to_be_visible()
+    assert not any(asked.path == "/api/chat" for asked in ollama.requests)
