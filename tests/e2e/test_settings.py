@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.doubles.ollama import LLAMA, NOMIC, Model, Offer, ScriptedOllama
-from tests.e2e.browser import open_page, settled
+from tests.e2e.browser import open_page
 from tests.served import served
 
 QWEN = replace(LLAMA, name="qwen3:8b", size=5_200_000_000, digest="9" * 64)
@@ -28,8 +28,36 @@ def app(ollama, tmp_path):
         yield address
 
 
-def test_a_setting_is_found_while_one_types_and_moved_by_keys(page, app):
+def test_settings_are_found_while_one_types_moved_by_keys_and_models_got_and_asked_about(page, app, ollama):
     open_page(page, f"{app}/settings")
+    _get_cancel_and_go_on(page, ollama)
+    _is_asked_before_anything_leaves(page, ollama)
+    _find_and_move(page)
+
+
+def _get_cancel_and_go_on(page, ollama):
+    field = page.get_by_role("combobox", name="Get another model")
+    field.fill("qwen3:8b")
+    field.press("Enter")
+    page.get_by_role("button", name="Get it").click()
+    expect(page.get_by_text("MB of 5.2 GB")).to_be_visible()
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_text("so far, kept. Not finished.")).to_be_visible()
+    ollama.registry["qwen3:8b"].seconds = 0
+    page.get_by_role("button", name="Resume").click()
+    expect(page.get_by_text("131,072 tokens · 5.2 GB")).to_be_visible()
+
+
+def _is_asked_before_anything_leaves(page, ollama):
+    page.get_by_role("combobox").first.click()
+    page.get_by_role("option", name="gpt-oss").click()
+    expect(page.get_by_role("dialog")).to_contain_text("runs elsewhere, at ollama.com")
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_role("dialog")).not_to_be_visible()
+    assert not any(asked.path == "/api/chat" for asked in ollama.requests)
+
+
+def _find_and_move(page):
     page.get_by_label("Search settings").press_sequentially("longest")
     expect(page.get_by_text("Answering: longest reply")).to_be_visible()
     expect(page.get_by_text("Writes the answer")).not_to_be_visible()
@@ -42,24 +70,3 @@ def test_a_setting_is_found_while_one_types_and_moved_by_keys(page, app):
     expect(page.get_by_test_id("stSliderThumbValue").first).to_have_text("4,096")
     page.get_by_role("button", name="Back to default").click()
     expect(page.get_by_test_id("stSliderThumbValue").first).to_have_text("1,024")
-
-
-def test_a_model_is_got_cancelled_gone_on_with_and_another_asked_about_first(page, app, ollama):
-    open_page(page, f"{app}/settings")
-    field = page.get_by_role("combobox", name="Get another model")
-    field.fill("qwen3:8b")
-    field.press("Enter")
-    page.get_by_role("button", name="Get it").click()
-    expect(page.get_by_text("MB of 5.2 GB")).to_be_visible()
-    page.get_by_role("button", name="Cancel").click()
-    expect(page.get_by_text("so far, kept. Not finished.")).to_be_visible()
-    ollama.registry["qwen3:8b"].seconds = 0
-    page.get_by_role("button", name="Resume").click()
-    expect(page.get_by_text("5.2 GB", exact=False).first).to_be_visible()
-    settled(page)
-    page.get_by_role("combobox").first.click()
-    page.get_by_role("option", name="gpt-oss").click()
-    expect(page.get_by_role("dialog")).to_contain_text("runs elsewhere, at ollama.com")
-    page.get_by_role("button", name="Cancel").click()
-    expect(page.get_by_role("dialog")).not_to_be_visible()
-    assert not any(asked.path == "/api/chat" for asked in ollama.requests)
