@@ -11,6 +11,8 @@ import pytest
 from crag.assembly import Application, open_application
 from crag.settings import Settings
 from tests.doubles.ollama import ScriptedOllama, closed_address
+from tests.doubles.ollama_memory import Memory
+from tests.faults.asking import mend
 
 NOTES = {
     "traces.md": "After two failed recordings the fragment is blacklisted, which means it is never recorded again.",
@@ -30,15 +32,41 @@ def filled_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
+@pytest.fixture(scope="module")
+def server() -> Iterator[ScriptedOllama]:
+    with ScriptedOllama() as running:
+        yield running
+
+
 @pytest.fixture
-def ollama() -> Iterator[ScriptedOllama]:
-    with ScriptedOllama() as server:
-        yield server
+def ollama(server: ScriptedOllama) -> ScriptedOllama:
+    """The server, in good order whatever the test before did with it."""
+    mend(server)
+    server.requests.clear()
+    server.memory = Memory()
+    return server
+
+
+@pytest.fixture(scope="module")
+def shared(
+    filled_home: Path, server: ScriptedOllama, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Application]:
+    home = tmp_path_factory.mktemp("shared") / "home"
+    shutil.copytree(filled_home, home)
+    made = open_application(Settings(home=home, ollama_host=server.url, embedder="builtin"))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def application(shared: Application, ollama: ScriptedOllama) -> Application:
+    """One application for all tests of a module: after each fault it must do for the next test."""
+    return shared
 
 
 @pytest.fixture
 def opened(tmp_path: Path, filled_home: Path, ollama: ScriptedOllama) -> Iterator[Open]:
-    """Opens the application over a copy of the home, with these settings in place of the usual ones."""
+    """Opens an application of its own over a copy of the home, with these settings in place of the usual ones."""
     home = tmp_path / "home"
     shutil.copytree(filled_home, home)
     made: list[Application] = []
@@ -51,8 +79,3 @@ def opened(tmp_path: Path, filled_home: Path, ollama: ScriptedOllama) -> Iterato
     yield open_
     for application in made:
         application.close()
-
-
-@pytest.fixture
-def application(opened: Open) -> Application:
-    return opened()

@@ -17,8 +17,9 @@ AWAY = "{} runs on another machine: your question and the passages it needed wen
     [pytest.param(BY_NAME, "Gpt Oss 120B Cloud", id="by-name"), pytest.param(BY_HOST, "Kimi", id="by-remote-host")],
 )
 @pytest.mark.parametrize("role", ["model", "grader_model", "rewriter_model"])
-def test_70_nothing_is_sent_before_it_is_allowed(application, ollama, model, label, role):
+def test_70_nothing_is_sent_before_it_is_allowed(opened, ollama, model, label, role):
     """In every role: asked first, then allowed and told with the answer and in the ledger, then forbidden again."""
+    application = opened()
     ollama.models, name = [LLAMA, model], f"ollama:{model.name}"
     conversation = application.conversations.create().id
     refused = ask(application, conversation=conversation, **{role: name})

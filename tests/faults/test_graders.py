@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from tests.doubles.ollama import Say
-from tests.faults.asking import ANSWER, ask, assert_all_is_well, when_grading
+from tests.faults.asking import ANSWER, QUESTION, ask, when_grading
 
 GRADERS = ("score", "explained", "listwise", "cascade")
 UNREADABLE = "The grader's reply could not be read; kept as ambiguous."
@@ -36,14 +36,13 @@ def test_what_cannot_be_read_is_unknown_and_shown_as_such(application, ollama, g
     assert (trace.text, trace.notes) == (ANSWER, [ONLY_DOCUMENTS])
     graded = [chat for chat in ollama.chats if not chat.writes]
     assert len(graded) == 2 * (1 if grader == "listwise" else len(judged)), "asked once more, and no oftener"
-    assert_all_is_well(application, ollama)
 
 
 @pytest.mark.parametrize("grader", GRADERS)
 def test_67_a_bare_yes(application, ollama, grader):
     """It says enough of one passage, and nothing of a list."""
     when_grading(ollama, Say("Yes."), for_ever=True)
-    trace = ask(application, grader=grader)
+    trace = ask(application, f"{QUESTION} So asks {grader}.", grader=grader)
     word = "unknown" if grader == "listwise" else "relevant"
     assert word in {verdict.word for verdict in trace.verdicts.values()}
     assert (trace.state, trace.outcome) == ("done", "documents")
@@ -54,7 +53,7 @@ def test_67_a_verdict_in_a_thought_is_none(application, ollama, grader):
     """What a model thinks on its way is never read as its verdict."""
     no = '{"verdict": "no", "1": 0, "2": 0}'
     when_grading(ollama, Say(f'<think>{{"verdict": "yes", "1": 9, "2": 9}} at first sight</think>{no}'), for_ever=True)
-    trace = ask(application, grader=grader)
+    trace = ask(application, f"{QUESTION} So wonders {grader}.", grader=grader)
     assert {verdict.word for verdict in trace.verdicts.values()} == {"irrelevant"}
     assert (trace.state, trace.outcome) == ("done", "not_answered")
 
@@ -97,7 +96,6 @@ def test_a_fault_that_may_pass_costs_a_verdict_and_not_the_answer(application, o
     judged = {(verdict.word, verdict.reason) for verdict in trace.verdicts.values() if verdict.score is None}
     assert judged == {("unknown", fault.reason)}
     assert (trace.state, trace.text, trace.notes) == ("done", ANSWER, [ONLY_DOCUMENTS])
-    assert_all_is_well(application, ollama)
 
 
 @pytest.mark.parametrize("fault", LASTING, ids=lambda fault: fault.name)
@@ -108,4 +106,3 @@ def test_a_fault_that_a_person_must_mend_ends_the_run_before_anything_is_written
     assert (trace.state, trace.error_code, trace.text) == ("failed", fault.code, "")
     assert trace.remedy
     assert not [chat for chat in ollama.chats if chat.writes]
-    assert_all_is_well(application, ollama)

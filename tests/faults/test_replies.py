@@ -178,8 +178,9 @@ def test_60_busy_is_shown_while_it_is_tried_again_and_stop_is_heard(application,
     assert_all_is_well(application, ollama)
 
 
-def test_61_a_cold_load_is_shown_with_its_seconds(application, ollama):
+def test_61_a_cold_load_is_shown_with_its_seconds(opened, ollama):
     """While nothing comes it is told what is waited for and since when, and that the model is not in memory yet."""
+    application = opened()
     ollama.memory.load_seconds = 1.2
     run = start(application)
     wait_until(lambda: (told := application.runs.waiting_for(run.id)) and told.kind == "answering", 10)
@@ -228,8 +229,8 @@ BROKEN = [
         AGAIN,
     ),
     Row(
-        "a-line-of-100-MB",
-        Say(TWENTY, end="bad_line", line=b'{"message": {"content": "' + b"a" * 100_000_000 + b'"}}'),
+        "a-line-of-10-MB",
+        Say(TWENTY, end="bad_line", line=b'{"message": {"content": "' + b"a" * 10_000_000 + b'"}}'),
         "bad_reply",
         "Ollama sent a reply that cannot be read.",
         AGAIN,

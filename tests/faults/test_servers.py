@@ -83,7 +83,8 @@ def test_57_hangs_after_accept_and_auto_answers_without_it(opened, mute):
 
 
 @pytest.mark.parametrize("when", ["while grading", "while writing"])
-def test_57_stop_is_heard_at_once_by_a_server_that_hangs(application, ollama, when):
+def test_57_stop_is_heard_at_once_by_a_server_that_hangs(opened, ollama, when):
+    application = opened()
     usual, hang = ollama.script, Say("", first_token_after=600)
     ollama.script = lambda asked: hang if asked.writes == (when == "while writing") else usual(asked)
     run = start(application)
