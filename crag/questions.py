@@ -7,11 +7,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from crag.language import cjk, terms, words
+from crag.language import cjk, sentences, terms, words
 from crag.protocols import TermStatistics
 
 Kind = Literal["person", "time", "number", "place", "list", "explanation", "other"]
 
+_LONG = 1000  # characters
+_AT_THE_ENDS = 3  # sentences at the beginning and at the end of a text that may say what is asked of it
+_QUESTION_MARKS = ("?", "？", "؟")
+_CLOSING = " \t\"'”’»」』)]"
 _LIGHT = 0.5
 _NOWHERE = "qzxqzx"
 _PLURALS = (
@@ -72,6 +76,25 @@ class Question:
         """The share of the question's weight that the terms `held` cover, in 0..1."""
         found = self.weights.keys() & held
         return sum(self.weights[term] for term in found) / (sum(self.weights.values()) or 1.0)
+
+
+def is_long(question: str) -> bool:
+    """Whether it is more than one asks in a breath: a text with a question to it."""
+    return len(question) > _LONG
+
+
+def what_is_asked(question: str) -> str:
+    """Of a long question the sentences that ask, which stand at its beginning or its end; a short one as it is.
+
+    Passages that answer are like what is asked, not like the text that was pasted with it.
+    """
+    if not is_long(question):
+        return question
+    held = sentences(question)
+    ends = list(dict.fromkeys([*held[:_AT_THE_ENDS], *held[-_AT_THE_ENDS:]]))
+    asking = [sentence for sentence in ends if sentence.rstrip(_CLOSING).endswith(_QUESTION_MARKS)]
+    found = " ".join(asking or [held[0], held[-1]])
+    return found if not is_long(found) else f"{found[: _LONG // 2]} {found[-_LONG // 2 :]}"
 
 
 def read_question(text: str, statistics: TermStatistics) -> Question:

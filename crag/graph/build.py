@@ -10,7 +10,8 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
 from crag.graph import nodes, web, writing
-from crag.graph.state import Deps, State
+from crag.graph.state import Deps, State, asked
+from crag.questions import is_long
 
 Graph = CompiledStateGraph[State, Deps, State, State]
 
@@ -52,7 +53,7 @@ def _paths(*names: str) -> dict[Hashable, str]:
 
 
 def _after_start(state: State) -> str:
-    return "condense_question" if state.get("history") else "retrieve"
+    return "condense_question" if state.get("history") or is_long(asked(state)) else "retrieve"
 
 
 def _after_retrieve(_state: State, runtime: Runtime[Deps]) -> str:

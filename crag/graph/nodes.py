@@ -24,6 +24,7 @@ from crag.events import (
 from crag.following import follow
 from crag.graph.policy import decide as decide_action
 from crag.graph.state import Deps, State, asked, standalone
+from crag.questions import what_is_asked
 from crag.types import Knowledge, Passage, Strip, Verdict
 
 MOST_STRIPS = 5  # the paper's; they hold the answer as often as all that are above the floor (docs/measurements.md)
@@ -49,9 +50,11 @@ def node(name: Node) -> Callable[[NodeFunction], NodeFunction]:
 
 @node("condense_question")
 def condense_question(state: State, runtime: Runtime[Deps]) -> State:
-    """Makes a follow-up question stand without the conversation before it."""
+    """Makes a question stand without the conversation before it, and what it asks without the text around it."""
     deps = runtime.context
-    question = deps.engine.rewriter.condense(asked(state), state["history"], deps.stop)
+    question = what_is_asked(asked(state))
+    if history := state.get("history"):
+        question = deps.engine.rewriter.condense(question, history, deps.stop)
     runtime.stream_writer(QuestionCondensed(question))
     return {"standalone_question": question}
 

@@ -8,6 +8,7 @@ from typing import TypedDict
 
 from crag.options import RunOptions, Thresholds
 from crag.protocols import Engine, PageReader, Retriever, WebSearch
+from crag.questions import is_long
 from crag.stopping import Stop
 from crag.types import Knowledge, Passage, Ruling, Strip, Turn, Verdict
 
@@ -64,6 +65,11 @@ def asked(state: State) -> str:
     return state.get("short_question") or state["question"]
 
 
+def to_answer(state: State) -> str:
+    """The question that is answered: condensed if there was history, but never without the text that came with it."""
+    return asked(state) if is_long(asked(state)) else standalone(state)
+
+
 def standalone(state: State) -> str:
-    """The question that is retrieved and graded by: condensed if there was history, else as asked."""
+    """The question that is retrieved and graded by: condensed if there was history or it is long, else as asked."""
     return state.get("standalone_question") or asked(state)

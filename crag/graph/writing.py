@@ -9,7 +9,7 @@ from crag.events import AnswerChecked, AnswerWritten, Event, Noted, PromptBuilt,
 from crag.graph.checking.citations import cite, drop_invalid_citations
 from crag.graph.checking.support import check_sentences, outcome
 from crag.graph.nodes import gather_knowledge, node
-from crag.graph.state import Deps, State, standalone
+from crag.graph.state import Deps, State, to_answer
 from crag.prompts import fill, load
 from crag.prompts.language import detect_written
 from crag.protocols import PromptFit
@@ -57,7 +57,7 @@ def _write(state: State, knowledge: tuple[Knowledge, ...], runtime: Runtime[Deps
     deps = runtime.context
     text, usage, fit = "", Usage(), PromptFit(0, 0, 0)
     history, begun = state.get("history", ()), state.get("begun_answer", "")
-    for part in deps.engine.writer.write(standalone(state), knowledge, history, deps.stop, begun=begun):
+    for part in deps.engine.writer.write(to_answer(state), knowledge, history, deps.stop, begun=begun):
         if isinstance(part, PromptFit):
             fit = part
             _tell_fit(fit, runtime)

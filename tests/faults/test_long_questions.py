@@ -150,11 +150,9 @@ def test_it_is_judged_by_what_is_asked_and_not_by_the_text_around_it(application
     """With the default grader, whose built-in part would find nothing like the whole text."""
     application.library.add_bytes("manual.md", b"The espresso machine in the kitchen is descaled every six weeks.")
     question = long_question("english", 2048, ask_at)
-    for model in ("builtin", "auto"):
-        trace = ask(application, question, model=model)
-        assert trace.condensed == ASKS["english"]
-        assert trace.outcome == "documents"
-        assert trace.action == "correct"
+    assert ask(application, question, model="builtin").outcome == "documents"
+    trace = ask(application, question)
+    assert (trace.condensed, trace.action) == (ASKS["english"], "correct")
     assert question[:40] in ollama.chats[-1].prompt, "who writes the answer is given the text, too"
 
 

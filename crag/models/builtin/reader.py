@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from crag.features import read_text, read_units
 from crag.language import is_heading, is_item, is_row, sentences, terms
 from crag.protocols import Embedder, Piece, PromptFit, TermStatistics, Writer
-from crag.questions import Question, read_question
+from crag.questions import Question, read_question, what_is_asked
 from crag.scoring import score_passages, score_sentences
 from crag.stopping import Stop
 from crag.types import Knowledge, Turn, Usage
@@ -52,7 +52,7 @@ class BuiltinWriter(Writer):
     ) -> Iterator[PromptFit | Piece]:
         """The answer word by word. Raises `Stopped`."""
         yield PromptFit(tokens=0, window=0, left_out=0)
-        asked = read_question(question, self._statistics)
+        asked = read_question(what_is_asked(question), self._statistics)
         texts = [self._score(asked, held) for held in knowledge]
         stop.check()
         for piece in re.findall(r"\s*\S+|\s+$", answer(asked, texts)):

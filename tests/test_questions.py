@@ -1,0 +1,29 @@
+"""What a long question asks."""
+
+import pytest
+
+from crag.questions import is_long, what_is_asked
+
+TEXT = "The keeper wrote down the weather of every day. Was it worth it? He thought so. " * 30
+CHINESE = "守塔人每天把天气写进一本厚厚的书里。" * 80
+
+
+@pytest.mark.parametrize(
+    ("question", "asked"),
+    [
+        ("When was it built", "When was it built"),
+        (f"{TEXT}\n\nWhen was the lighthouse built?", "When was the lighthouse built?"),
+        (f"When was the lighthouse built? Here is what I know:\n{TEXT}", "When was the lighthouse built?"),
+        (f"{CHINESE}灯塔是什么时候建的？", "灯塔是什么时候建的？"),
+        (f"Sum this up.\n{CHINESE}Thank you.", "Sum this up."),
+    ],
+)
+def test_it_stands_at_the_beginning_or_at_the_end(question, asked):
+    assert asked in what_is_asked(question)
+    assert not is_long(what_is_asked(question))
+
+
+@pytest.mark.parametrize("question", ["x" * 5000, "? " * 3000, f"{'word ' * 900}?", "\n" * 1001 + "a"])
+def test_whatever_is_sent_something_short_is_asked(question):
+    assert what_is_asked(question).strip()
+    assert len(what_is_asked(question)) <= 1001
