@@ -146,9 +146,10 @@ def test_after_a_long_conversation(library, ollama, window):
 
 
 @pytest.mark.parametrize("ask_at", ["beginning", "end"])
-def test_it_is_judged_by_what_is_asked_and_not_by_the_text_around_it(application, ollama, ask_at):
+def test_it_is_judged_by_what_is_asked_and_not_by_the_text_around_it(application, ollama, ask_at, monkeypatch):
     """With the default grader, whose built-in part would find nothing like the whole text."""
-    application.library.add_bytes("manual.md", b"The espresso machine in the kitchen is descaled every six weeks.")
+    monkeypatch.setitem(ASKS, "english", "Who built the lighthouse at Cape Wrath?")
+    application.library.add_bytes("cape.md", b"The lighthouse at Cape Wrath was built by Clara Stevenson in 1828.")
     question = long_question("english", 2048, ask_at)
     assert ask(application, question, model="builtin").outcome == "documents"
     trace = ask(application, question)
