@@ -9,7 +9,7 @@ import streamlit as st
 
 from crag.options import RunOptions, Thresholds, value_of
 from crag.preferences import Setting, ValueOrigin
-from pages.parts import markdown, numbers, words
+from pages.parts import markdown, model_box, numbers, words
 from pages.parts.resources import models
 
 ORIGINS: dict[ValueOrigin, str] = {
@@ -54,13 +54,7 @@ def control(
             _choice(setting, common)
         case "model":
             names = dict.fromkeys([_no_model(setting), *_known_models(setting), value])
-            st.selectbox(
-                setting.title,
-                list(names),
-                format_func=lambda name: model_word(setting.name, name),
-                accept_new_options=True,
-                **common,
-            )
+            model_box.draw(setting.title, {name: model_word(setting.name, name) for name in names}, common)
         case "number":
             title = f"{setting.title}, {setting.unit}" if setting.unit else setting.title
             numbers.draw(setting, value, title, common, highest)
@@ -68,6 +62,8 @@ def control(
 
 def taken(setting: Setting, key: str) -> Any:
     """The value that the control under `key` has now, as the setting takes it."""
+    if setting.kind == "model":
+        return model_box.taken(key)
     return numbers.chosen(setting, st.session_state[key]) if setting.kind == "number" else st.session_state[key]
 
 

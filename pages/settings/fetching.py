@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.parts import downloads, markdown, words
+from pages.parts import downloads, markdown, model_box, words
 from pages.parts.resources import application
 from pages.settings.server import seen
 
@@ -38,15 +38,9 @@ def draw_unfinished() -> None:
 def draw_form() -> None:
     """The field for the next one, and where it comes from."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.selectbox(
-            "Get another model",
-            _suggestions(),
-            index=None,
-            format_func=_described,
-            placeholder="A name such as llama3.1:8b",
-            accept_new_options=True,
-            key=_FIELD,
-        )
+        labels = {name: _described(name) for name in _suggestions()}
+        common = {"key": _FIELD, "index": None, "placeholder": "A name such as llama3.1:8b"}
+        model_box.draw("Get another model", labels, common)
         st.button("Get it", icon=":material/download:", on_click=_get)
     st.caption("Ollama fetches it from ollama.com and keeps it on this machine. Any name of its library can be typed.")
 
@@ -82,7 +76,7 @@ def _described(name: str) -> str:
 
 
 def _get() -> None:
-    if name := (st.session_state[_FIELD] or "").strip().removeprefix(_OLLAMA):
+    if name := model_box.taken(_FIELD).removeprefix(_OLLAMA):
         application().downloads.start(f"{_OLLAMA}{name}")
         st.session_state[_FIELD] = None
 

@@ -6,7 +6,7 @@ import streamlit as st
 
 from crag.models.choice import model_label
 from crag.preferences import Effective, Setting
-from pages.parts import away, downloads, markdown, words
+from pages.parts import away, downloads, markdown, model_box, words
 from pages.parts.resources import application, model_choice
 from pages.settings import consent, hosted, rows, setting
 from pages.settings.model_list import AUTO, BUILTIN, OLLAMA, SAME, labels
@@ -36,18 +36,9 @@ def shown(name: str) -> str:
 def _control(held_setting: Setting, held: Effective) -> None:
     key = setting.key_of(held_setting)
     st.session_state[key] = held.value
-    known = labels(held_setting, held.value)
-    st.selectbox(
-        held_setting.title,
-        list(known),
-        format_func=lambda name: known.get(name, name),
-        accept_new_options=True,
-        disabled=held.origin == "environment",
-        label_visibility="collapsed",
-        key=key,
-        on_change=_choose,
-        args=(held_setting, key),
-    )
+    common = {"key": key, "disabled": held.origin == "environment", "label_visibility": "collapsed"}
+    common |= {"on_change": _choose, "args": (held_setting, key)}
+    model_box.draw(held_setting.title, labels(held_setting, held.value), common)
     _tell(held_setting, held.value)
 
 
@@ -71,7 +62,7 @@ def _explain(held_setting: Setting, held: Effective) -> str:
 
 
 def _choose(held_setting: Setting, key: str) -> None:
-    name = _complete(st.session_state[key] or "")
+    name = _complete(model_box.taken(key))
     preferences = application().preferences
     is_new = name != preferences.effective(held_setting.name).value
     if is_new and hosted.needs_leave(name) and not preferences.may_send_to(name):
@@ -80,8 +71,7 @@ def _choose(held_setting: Setting, key: str) -> None:
         setting.save(held_setting.name, name)
 
 
-def _complete(typed: str) -> str:
+def _complete(name: str) -> str:
     """The name as the settings take it: what names no provider is a model of Ollama."""
-    name = typed.strip()
     is_whole = name in (AUTO, SAME, BUILTIN) or name.startswith(OLLAMA) or hosted.is_hosted(name)
     return name if is_whole else f"{OLLAMA}{name}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pages.parts.resources import application
-from tests.doubles.ollama import ScriptedOllama
+from tests.doubles.ollama import LLAMA, ScriptedOllama
 from tests.ui.conftest import labels, open_settings, said, until
 
 SAVED, DEFAULT = ":blue-badge[saved]", ":gray-badge[default]"
@@ -186,6 +186,16 @@ def test_a_model_of_ollama_is_chosen_by_what_was_typed(ollama, chat):
     page.button(key="get-ollama:llama3.2:3b-grader_model").click().run()
     assert application().downloads.wait("ollama:llama3.2:3b", 20)
     until(page, lambda: not said(page, "not on Ollama yet"))
+
+
+def test_words_that_a_browser_still_shows_are_no_new_model(ollama, chat):
+    ollama.models = []
+    page = open_settings(chat, "models")
+    until(page, lambda: control(page, "model").options[0] == "Automatic, now Built-in engine")
+    ollama.models = [LLAMA]
+    until(page, lambda: control(page, "model").options[0] == "Automatic, now Llama 3.1 8B")
+    type_into(page, "model", "Automatic, now Built-in engine")
+    assert application().preferences.effective("model").origin == "default"
 
 
 def test_a_preset_is_saved_used_and_deleted(chat, services):
