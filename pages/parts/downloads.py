@@ -36,10 +36,13 @@ def draw_button(name: str, label: str, key: str = "") -> None:
     """Fetches it; as long as it is on its way, *Cancel* or *Resume* in place of that. `label` is safe Markdown."""
     service, download = application().downloads, unfinished(name)
     if download is not None and download.state == "running":
-        word, icon, act = "Cancel", None, service.cancel
-    else:
-        word, icon, act = "Resume" if download else label, ":material/download:", service.start
-    st.button(word, icon=icon, type="tertiary", key=f"get-{name}{key}", on_click=act, args=(name,))
+        # Another key than the others have: a late click on one of those must not cancel, nor the other way round.
+        st.button("Cancel", type="tertiary", key=f"cancel-{name}{key}", on_click=service.cancel, args=(name,))
+        return
+    word = "Resume" if download else label
+    st.button(
+        word, icon=":material/download:", type="tertiary", key=f"get-{name}{key}", on_click=service.start, args=(name,)
+    )
 
 
 def draw_progress(download: Download) -> None:

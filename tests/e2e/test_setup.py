@@ -30,7 +30,8 @@ def nowhere() -> str:
 def empty(tmp_path: Path, nowhere: str) -> Iterator[str]:
     """The application on a machine with nothing on it."""
     (tmp_path / "user").mkdir()
-    with served(tmp_path / "home", OLLAMA_HOST=nowhere, HOME=str(tmp_path / "user")) as address:
+    bare = str(tmp_path / "user")
+    with served(tmp_path / "home", OLLAMA_HOST=nowhere, HOME=bare, PATH=bare) as address:
         yield address
 
 
@@ -59,10 +60,12 @@ def test_from_an_empty_machine_to_an_answer_by_llama_3_in_two_clicks(page: Page,
     page.add_init_script(COUNT_CLICKS)
     open_page(page, empty)
     expect(chip(page, "Built-in engine")).to_be_visible()
+    expect(page.get_by_text("no Tesseract")).to_be_visible()
+    assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight") <= 900
     button(page, "How to install").click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("ollama.com/install.sh")
-    with installed(nowhere, seconds=4.0) as ollama:
+    with installed(nowhere, seconds=2.0) as ollama:
         expect(dialog).to_be_hidden(timeout=NOTICED)
         button(page, "Get Llama 3.1 8B · 4.9 GB").click()
         expect(page.get_by_text("of 4.9 GB").first).to_be_visible()
@@ -79,40 +82,27 @@ def test_from_an_empty_machine_to_an_answer_by_llama_3_in_two_clicks(page: Page,
         assert len(ollama.memory.loads) == 1, "it was warmed up as the question needs it"
 
 
-def test_a_pull_is_cancelled_and_gone_on_with(page: Page, empty: str, nowhere: str):
-    with installed(nowhere, seconds=6.0) as ollama:
-        open_page(page, empty)
-        button(page, "Get Llama 3.1 8B").click()
-        expect(page.get_by_text("of 4.9 GB").first).to_be_visible()
-        ollama.wait_until(lambda: ollama.registry[LLAMA].there > 0)
-        button(page, "Cancel").click()
-        button(page, "Resume").click()
-        begun = ollama.registry[LLAMA].there
-        expect(chip(page, "Llama 3.1 8B")).to_be_visible(timeout=20_000)
-        assert begun > 0
-        assert len(ollama.asked("/api/pull")) == 2
-
-
-def test_ollama_dies_during_a_pull_and_comes_back(page: Page, empty: str, nowhere: str):
-    with installed(nowhere, seconds=20.0) as ollama:
-        open_page(page, empty)
-        button(page, "Get Llama 3.1 8B").click()
-        ollama.wait_until(lambda: ollama.registry[LLAMA].there > 0)
-    expect(button(page, "Resume")).to_be_visible(timeout=30_000)
-    expect(page.get_by_text("Ollama does not answer").first).to_be_visible()
-    with installed(nowhere):
-        button(page, "Resume").click()
-        expect(chip(page, "Llama 3.1 8B")).to_be_visible(timeout=20_000)
-
-
-def test_a_full_disk_is_told_in_words(page: Page, empty: str, nowhere: str):
+def test_a_pull_is_gone_on_with_after_a_full_disk_a_cancel_and_the_end_of_the_server(
+    page: Page, empty: str, nowhere: str
+):
     full = Mishap(0.3, "error", "write /root/.ollama/models/blobs/sha256-11: no space left on device")
-    with installed(nowhere, mishap=full):
+    main = page.get_by_test_id("stMain")
+    with installed(nowhere, seconds=4.0, mishap=full) as ollama:
         open_page(page, empty)
         button(page, "Get Llama 3.1 8B").click()
-        expect(button(page, "Resume")).to_be_visible(timeout=20_000)
-        told = page.get_by_test_id("stMain")
-        expect(told).to_contain_text("disk")
-        expect(told).not_to_contain_text("/root/")
+        expect(main).to_contain_text("The disk is full where Ollama keeps its models", timeout=NOTICED)
+        expect(main).not_to_contain_text("/root/")
+        ollama.registry[LLAMA].seconds = 20.0
+        button(page, "Resume").click()
+        expect(main).to_contain_text("MB/s")
+        button(page, "Cancel").click()
+        expect(main).to_contain_text("so far, kept")
+        there = ollama.registry[LLAMA].there
+        assert there > 0
+        button(page, "Resume").click()
+        expect(main).to_contain_text(" s left")
+    expect(main).to_contain_text("Ollama does not answer", timeout=30_000)
+    with installed(nowhere) as ollama:
+        ollama.registry[LLAMA].there = there  # on its disk
         button(page, "Resume").click()
         expect(chip(page, "Llama 3.1 8B")).to_be_visible(timeout=20_000)
