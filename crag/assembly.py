@@ -20,7 +20,6 @@ from crag.errors import ModelFault
 from crag.ledger import Ledger
 from crag.library import IngestJobs, Library, LibraryRetriever
 from crag.library.exchange.exchange import Exchange
-from crag.library.web.links import leads_outside
 from crag.models.choice import (
     InstalledEmbedders,
     ModelChoice,
@@ -38,22 +37,21 @@ from crag.models.ollama.server import OllamaServer
 from crag.models.tokens import count_passage_tokens, passage_counter_name
 from crag.options import RunOptions, Thresholds
 from crag.preferences import Preferences
-from crag.protocols import ChatModel, PageReader, WebSearch
+from crag.protocols import ChatModel
 from crag.runs import RunService
 from crag.runs.worker import Equipment
 from crag.settings import Settings, load_settings
 from crag.types import Check
 from crag.warming import ModelWarmth
-from crag.websearch import SearchQuota, TavilySearch
+from crag.web_access import WebAccess
+from crag.websearch import SearchQuota
 
 EXAMPLE_URLS = (
     "https://lilianweng.github.io/posts/2023-06-23-agent/",
     "https://lilianweng.github.io/posts/2023-03-15-prompt-engineering/",
     "https://lilianweng.github.io/posts/2023-10-25-adv-attack-llm/",
 )
-WEB_OFF = "Web search is off"
 AWAY = "{} runs on another machine: your question and the passages it needed went there."
-NO_KEY = "There is no Tavily key"
 _REMEMBERED_SECONDS = 10.0
 _SLOW_ROOMS = ("crag.graph.build", "crag.models.embeddings", "crag.models.builtin.reader")
 
@@ -89,6 +87,7 @@ class Application:
         self.engines = Engines(
             settings, self.library, self._builtin_embedder, self.ledger, self.preferences.may_send_to
         )
+        self.web = WebAccess(settings, self.library, self._builtin_embedder, self.ledger)
         self.ollama = OllamaServer(settings, self.forget_choice)
         self.warmth = ModelWarmth(self.ollama, self._answering_role)
         choose = partial(choose_fetch, settings, self.ledger)
@@ -227,7 +226,7 @@ class Application:
         self.database.close()
 
     def _equip(self, options: RunOptions) -> Equipment:
-        web, missing = self._web(options)
+        web, missing = self.web.search(options)
         engine = self.engines.open(self.answering(options), options)
         fitted = None if options.thresholds else self.calibration.load(options.collection, engine.grader.name)
         return Equipment(
@@ -238,7 +237,7 @@ class Application:
             web_missing=missing,
             thresholds=options.thresholds or fitted,
             calibrated=fitted is not None,
-            pages=self._pages() if options.fetch_pages else None,
+            pages=self.web.pages(options),
             notes=tuple(AWAY.format(label) for label in engine.away),
         )
 
@@ -263,21 +262,6 @@ class Application:
         """The chat model that answers under these options, None for the built-in engine. Raises `ModelFault`."""
         role = self.engines.cast(self.answering(options), replace(options, grader="builtin")).answering
         return None if role.model == BUILTIN else self.engines.chat_model(role)
-
-    def _web(self, options: RunOptions) -> tuple[WebSearch | None, str]:
-        if options.web == "off":
-            return None, WEB_OFF
-        if not self.settings.tavily_api_key:
-            return None, NO_KEY
-        key, url = self.settings.tavily_api_key, self.settings.tavily_url
-        return TavilySearch(key, url, self.ledger, partial(leads_outside, allow=self.settings.allow_private_urls)), ""
-
-    def _pages(self) -> PageReader:
-        from crag.library.adding.reading import GuardedReader
-        from crag.library.web.pages import WebPages
-
-        read = GuardedReader(count_passage_tokens, self.settings.max_upload_bytes)
-        return WebPages(read, self._builtin_embedder, self.library, self.settings, self.ledger)
 
 
 def open_application(settings: Settings | None = None, home: Path | None = None) -> Application:
