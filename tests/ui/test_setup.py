@@ -87,10 +87,10 @@ def test_a_download_that_failed_says_why(chat, ollama):
 def test_what_is_to_be_typed_is_shown_and_the_dialog_closes_when_it_is_done(chat, monkeypatch):
     chat.run()
     click(chat, "How to install")
+    until(chat, lambda: chat.code)
     assert "ollama.com/install.sh" in chat.code[0].value
     monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")  # Ollama is installed now, and to be started
-    until(chat, lambda: not chat.code)
-    assert "How to start" in words(chat)
+    until(chat, lambda: not chat.code and "How to start" in words(chat))
 
 
 def test_a_key_is_a_line_to_copy(chat):
