@@ -156,7 +156,7 @@ def test_a_query_that_cannot_be_written_down_is_not_sent(tmp_path, tavily, caplo
 
 
 def test_a_server_that_hangs_is_left_when_time_is_up(application, home, tavily, caplog, monkeypatch):
-    monkeypatch.setattr("crag.assembly.TavilySearch", partial(TavilySearch, timeout=0.5))
+    monkeypatch.setattr("crag.web_access.TavilySearch", partial(TavilySearch, timeout=0.5))
     tavily.delay = threading.Event()
     assert_answered_from_the_library(ask(application), "in time")
     tavily.delay.set()

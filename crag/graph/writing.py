@@ -5,7 +5,8 @@ from __future__ import annotations
 from langgraph.runtime import Runtime
 
 from crag.amounts import count
-from crag.events import AnswerChecked, AnswerWritten, Event, Noted, PromptBuilt, ThoughtWritten, TokensWritten
+from crag.errors import ModelFault
+from crag.events import AnswerChecked, AnswerWritten, Noted, PromptBuilt, ThoughtWritten, TokensWritten
 from crag.graph.checking.citations import cite, drop_invalid_citations
 from crag.graph.checking.support import check_sentences, outcome
 from crag.graph.nodes import gather_knowledge, node
@@ -20,24 +21,34 @@ FINISH_NOTES = {
     "incomplete": "The model's reply broke off before its end; what had come is kept.",
     "repetition": "The model began to repeat itself and was stopped.",
 }
-_NOTHING = "The model returned nothing."
+_NOTHING = ("The model wrote nothing.", "Ask again, or choose another model.")
 _NOTHING_BECAUSE = {
-    "thought": "The model only thought and wrote nothing: raise its longest reply, or turn thinking off.",
-    "length": "The model reached its length limit before it wrote anything: raise its longest reply.",
-    "repetition": "The model only repeated itself and was stopped: ask again, or choose another model.",
+    "thought": (
+        "The model only thought and wrote no answer.",
+        "Raise its longest reply in the settings, or turn thinking off.",
+    ),
+    "length": (
+        "The model reached its length limit before it wrote anything.",
+        "Raise its longest reply in the settings.",
+    ),
+    "repetition": ("The model only repeated itself and was stopped.", "Ask again, or choose another model."),
 }
 
 
 @node("generate")
 def generate(state: State, runtime: Runtime[Deps]) -> State:
-    """Writes the answer from the knowledge, piece by piece; without knowledge it says so instead."""
+    """Writes the answer from the knowledge, piece by piece; without knowledge it says so instead.
+
+    Raises `ModelFault`, also where the model writes nothing.
+    """
     knowledge = gather_knowledge(state, runtime.context)
     if not knowledge:
         return _refuse(state, runtime)
     text, usage, fit = _write(state, knowledge, runtime)
     text = drop_invalid_citations(text, knowledge).strip()
     if not text:
-        return _refuse(state, runtime, note=_NOTHING_BECAUSE.get(usage.finish_reason or "", _NOTHING))
+        # It says nothing of the documents: they were judged to answer.
+        raise ModelFault("nothing_written", *_NOTHING_BECAUSE.get(usage.finish_reason or "", _NOTHING))
     runtime.stream_writer(AnswerWritten(text, cite(text, knowledge), outcome(text, knowledge), usage))
     for note in (FINISH_NOTES.get(usage.finish_reason or "", ""), _cut_note(usage, fit)):
         if note:
@@ -91,12 +102,11 @@ def _tell_fit(fit: PromptFit, runtime: Runtime[Deps]) -> None:
             runtime.stream_writer(Noted(note))
 
 
-def _refuse(state: State, runtime: Runtime[Deps], note: str = "") -> State:
+def _refuse(state: State, runtime: Runtime[Deps]) -> State:
     passages, web = len(state.get("passages", ())), len(state.get("web_passages", ()))
     text = fill(load(_refusal(state), detect_written(state["question"])), passages=str(passages), web=str(web))
-    events: list[Event] = [TokensWritten(text), AnswerWritten(text, (), "not_answered", Usage())]
-    for event in [*events, Noted(note)] if note else events:
-        runtime.stream_writer(event)
+    runtime.stream_writer(TokensWritten(text))
+    runtime.stream_writer(AnswerWritten(text, (), "not_answered", Usage()))
     return {"answer": text, "knowledge": ()}
 
 

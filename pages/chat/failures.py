@@ -28,6 +28,12 @@ _TITLES = {
     "key_missing": "The key is not there",
     "package_missing": "A package is not there",
     "question_too_long": "The question is too long",
+    "prompt_too_long": "The question is too long",
+    "nothing_written": "There is no answer",
+    "only_embeds": "This model cannot answer",
+    "too_old": "Ollama is too old",
+    "no_access": "There is no access to this model",
+    "bad_reply": "The reply cannot be read",
     "bad_request": "This cannot be asked so",
 }
 _FAILED = "The answer failed"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from crag.errors import WebSearchFailed
+from crag.errors import ModelFault, WebSearchFailed
 from crag.graph.nodes import best_strips
 from crag.graph.presets import PRESETS
 from crag.options import RunOptions
@@ -228,19 +228,18 @@ def test_what_only_repeats_is_no_part_of_the_answer():
 
 
 @pytest.mark.parametrize(
-    ("finish", "note"),
+    ("finish", "fault"),
     [
-        ("stop", "returned nothing"),
-        ("thought", "only thought and wrote nothing: raise its longest reply"),
-        ("length", "before it wrote anything: raise its longest reply"),
+        ("stop", "The model wrote nothing"),
+        ("thought", "only thought and wrote no answer"),
+        ("length", "before it wrote anything"),
         ("repetition", "only repeated itself"),
     ],
 )
-def test_a_silent_model_is_not_shown_as_an_answer(finish, note):
-    trace = Bench({1: 0.9}, writer=QuotingWriter(reply=lambda _: ["  "], finish=finish)).ask()
-    assert trace.outcome == "not_answered"
-    assert len(trace.notes) == 1
-    assert note in trace.notes[0]
+def test_a_silent_model_says_nothing_of_the_documents(finish, fault):
+    bench = Bench({1: 0.9}, writer=QuotingWriter(reply=lambda _: ["  "], finish=finish))
+    with pytest.raises(ModelFault, match=fault):
+        bench.ask()
 
 
 def test_five_strips_in_all_are_kept_and_those_of_what_a_person_wants_beside_them():
