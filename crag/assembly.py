@@ -32,7 +32,7 @@ from crag.models.choice import (
 from crag.models.deferred import DeferredEmbedder
 from crag.models.downloads import Download, Downloads
 from crag.models.downloads.sources import choose_fetch
-from crag.models.nomic_weights import NOMIC
+from crag.models.nomic.weights import NOMIC
 from crag.models.ollama.server import OllamaServer
 from crag.models.tokens import count_passage_tokens, passage_counter_name
 from crag.options import RunOptions, Thresholds

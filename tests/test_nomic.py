@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from crag.assembly import Application, open_application
-from crag.models import nomic_weights as weights_on_disk
+from crag.models.nomic import weights as weights_on_disk
 from crag.options import RunOptions
 from crag.runs import Trace
 from crag.settings import Settings

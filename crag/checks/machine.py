@@ -10,7 +10,7 @@ from crag.amounts import size
 from crag.checks import commands
 from crag.checks.embeddings import BYTES
 from crag.checks.facts import Facts
-from crag.models.nomic_weights import nomic_present, weights_path
+from crag.models.nomic.weights import nomic_present, weights_path
 from crag.models.ollama.storage import places
 from crag.types import Check, CheckAction
 

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from crag.errors import ModelFault
 from crag.ledger import Ledger
 from crag.models.faults import host_label
-from crag.models.nomic_weights import nomic_present
+from crag.models.nomic.weights import nomic_present
 from crag.models.ollama.administration import PROBE_SECONDS, InstalledModel, installed_models, is_cloud_name
 from crag.protocols import Embedder, WantedEmbedder
 from crag.settings import Settings

@@ -114,7 +114,7 @@ def _open_builtin() -> Embedder:
 
 
 def _open_nomic() -> Embedder:
-    from crag.models.nomic import local_nomic, nomic_space
+    from crag.models.nomic.local import local_nomic, nomic_space
 
     def failed(_: Exception) -> ModelFault:
         return _failed("Nomic's model could not embed this text.")

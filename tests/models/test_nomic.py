@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from crag.errors import ModelFault
-from crag.models import nomic_weights as weights_on_disk
 from crag.models.choice import choose_embedder
 from crag.models.embeddings import open_embedder
-from crag.models.nomic_weights import nomic_here, nomic_present
+from crag.models.nomic import weights as weights_on_disk
+from crag.models.nomic.weights import nomic_here, nomic_present
 from crag.settings import Settings
 from tests.doubles.nomic_weights import nomic_weights
 

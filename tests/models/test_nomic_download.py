@@ -17,8 +17,7 @@ import pytest
 from crag.database import Database
 from crag.errors import BadRequest, CragError, ModelFault, Stopped
 from crag.ledger import Ledger
-from crag.models import file_download
-from crag.models.nomic_weights import fetch_nomic
+from crag.models.nomic.weights import fetch_nomic
 from crag.settings import DEFAULT_NOMIC_URL, Settings, load_settings
 from crag.stopping import Stop
 from crag.types import Progress
@@ -67,7 +66,7 @@ class Fetching:
 
 @pytest.fixture
 def fetching(no_weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fetching]:
-    monkeypatch.setattr(file_download, "_PAUSES", (0.01,) * 3)
+    monkeypatch.setattr("crag.models.nomic.fetching._PAUSES", (0.01,) * 3)
     database = Database(tmp_path / "home")
     with serving() as server:
         yield Fetching(server, no_weights, Ledger(database))

@@ -12,7 +12,7 @@ from crag.settings import Settings
 
 def choose_fetch(settings: Settings, ledger: Ledger, name: str) -> Fetch:
     """For `nomic` or `ollama:NAME`. Raises `BadRequest` for any other name."""
-    from crag.models.nomic_weights import NOMIC, fetch_nomic
+    from crag.models.nomic.weights import NOMIC, fetch_nomic
     from crag.models.ollama.pulling import pull
 
     provider, _, model = name.partition(":")

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import IO
 
 from crag.durable import sync_folder
-from crag.models import download_faults as faults
-from crag.models.remote_file import FileChanged, Piece, RemoteFile
+from crag.models.nomic import faults
+from crag.models.nomic.remote_file import FileChanged, Piece, RemoteFile
 from crag.progress import Report
 from crag.stopping import Stop
 from crag.types import Progress

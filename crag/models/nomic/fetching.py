@@ -6,9 +6,9 @@ from itertools import chain
 from pathlib import Path
 
 from crag.following import follow
-from crag.models import download_faults as faults
-from crag.models.partial_file import PartialFile
-from crag.models.remote_file import FileChanged, Record, RemoteFile, receive
+from crag.models.nomic import faults
+from crag.models.nomic.partial_file import PartialFile
+from crag.models.nomic.remote_file import FileChanged, Record, RemoteFile, receive
 from crag.progress import Report
 from crag.stopping import Stop
 from crag.types import Progress

@@ -11,7 +11,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import urldefrag, urlsplit
 
-from crag.models import download_faults as faults
+from crag.models.nomic import faults
 
 if TYPE_CHECKING:
     import httpx

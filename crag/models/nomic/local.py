@@ -11,7 +11,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from crag.models.nomic_weights import WEIGHTS, cannot_run, try_out, weights_digest, weights_path
+from crag.models.nomic.weights import WEIGHTS, cannot_run, try_out, weights_digest, weights_path
 from crag.types import Space
 
 if TYPE_CHECKING:

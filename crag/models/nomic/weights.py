@@ -13,8 +13,8 @@ from stat import S_ISREG
 
 from crag.errors import ModelFault
 from crag.ledger import Ledger
-from crag.models.file_download import fetch_file
-from crag.models.remote_file import RemoteFile
+from crag.models.nomic.fetching import fetch_file
+from crag.models.nomic.remote_file import RemoteFile
 from crag.progress import Report
 from crag.settings import Settings
 from crag.stopping import Stop
@@ -22,7 +22,7 @@ from crag.stopping import Stop
 WEIGHTS = "nomic-embed-text-v1.5.f16.gguf"
 NOMIC, NOMIC_ON_OLLAMA = "nomic", "ollama:nomic-embed-text"
 _MAGIC = b"GGUF"
-_TRIAL = Path(__file__).with_name("nomic_trial.py")
+_TRIAL = Path(__file__).with_name("trial.py")
 _TRIAL_SECONDS = 120
 _State = tuple[int, int]  # size in bytes, and when it was changed
 _damaged: set[_State] = set()  # weights whose trial failed
