@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from crag.errors import ModelFault
 from crag.ledger import Ledger
-from crag.models.admission import admission_to
-from crag.models.client import LangChainChatModel
+from crag.models.client.admission import admission_to
+from crag.models.client.chat_model import LangChainChatModel
+from crag.models.client.sending import Schema, Traits
 from crag.models.departures import Route, ollama_route
 from crag.models.faults import only_embeds, translate_ollama
 from crag.models.ollama.administration import (
@@ -23,7 +24,6 @@ from crag.models.ollama.administration import (
 )
 from crag.models.provider_faults import missing_key, missing_package, translate_provider, unknown_provider
 from crag.models.providers import provide_keys
-from crag.models.sending import Schema, Traits
 from crag.options import Tuning
 from crag.protocols import ChatModel, Prompt
 from crag.settings import Settings

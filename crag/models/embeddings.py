@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from crag import amounts
 from crag.errors import ModelFault
 from crag.ledger import Ledger
+from crag.models.client.sending import ATTEMPTS, FIRST_HALF_PAUSE, LONGEST_HALF_PAUSE
 from crag.models.departures import Route, ollama_route
 from crag.models.faults import translate_ollama
 from crag.models.ollama.administration import find_model, model_facts
 from crag.models.provider_faults import missing_key, missing_package, translate_provider
 from crag.models.providers import provide_keys
-from crag.models.sending import ATTEMPTS, FIRST_HALF_PAUSE, LONGEST_HALF_PAUSE
 from crag.protocols import Embedder, Vectors
 from crag.settings import Settings
 from crag.types import Space

@@ -133,7 +133,7 @@ BEFORE_A_WORD = [
 @pytest.mark.parametrize("row", BEFORE_A_WORD, ids=lambda row: row.name)
 def test_before_a_word_is_written(application, ollama, row, monkeypatch):
     """The question is kept, the fault named with its remedy, and what may pass is tried at most three times."""
-    monkeypatch.setattr("crag.models.sending.FIRST_HALF_PAUSE", 0.01)
+    monkeypatch.setattr("crag.models.client.sending.FIRST_HALF_PAUSE", 0.01)
     conversation = application.conversations.create().id
     when_writing(ollama, row.reply, for_ever=True)
     trace = ask(application, conversation=conversation)
@@ -149,7 +149,7 @@ def test_before_a_word_is_written(application, ollama, row, monkeypatch):
 
 @pytest.mark.parametrize("times", [1, 2, 3])
 def test_60_busy_at_first_and_then_fine(application, ollama, times, monkeypatch):
-    monkeypatch.setattr("crag.models.sending.FIRST_HALF_PAUSE", 0.01)
+    monkeypatch.setattr("crag.models.client.sending.FIRST_HALF_PAUSE", 0.01)
     busy = Say(status=503, error="server busy, please try again.  maximum pending requests exceeded")
     when_writing(ollama, *[busy] * times)
     trace = ask(application)
@@ -158,7 +158,7 @@ def test_60_busy_at_first_and_then_fine(application, ollama, times, monkeypatch)
 
 
 def test_60_busy_for_ever(application, ollama, monkeypatch):
-    monkeypatch.setattr("crag.models.sending.FIRST_HALF_PAUSE", 0.01)
+    monkeypatch.setattr("crag.models.client.sending.FIRST_HALF_PAUSE", 0.01)
     when_writing(ollama, Say(status=503, error="server busy, please try again."), for_ever=True)
     trace = ask(application)
     assert (trace.state, trace.error_code) == ("failed", "busy")

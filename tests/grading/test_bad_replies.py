@@ -11,7 +11,7 @@ from crag.grading.listwise import ListwiseGrader
 from crag.grading.reasons import unreadable
 from crag.grading.score import ScoreGrader
 from crag.models.chat import open_chat_model
-from crag.models.sending import ATTEMPTS_WHEN_BUSY
+from crag.models.client.sending import ATTEMPTS_WHEN_BUSY
 from crag.protocols import ChatModel, Grader
 from crag.settings import Settings
 from crag.stopping import Stop
@@ -92,7 +92,7 @@ def test_a_thought_before_the_reply_is_left_out(ollama: ScriptedOllama, grader: 
 def test_a_server_that_stays_busy_leaves_it_unknown(
     ollama: ScriptedOllama, grader: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("crag.models.sending.FIRST_HALF_PAUSE", 0.01)
+    monkeypatch.setattr("crag.models.client.sending.FIRST_HALF_PAUSE", 0.01)
     ollama.fail_next(ATTEMPTS_WHEN_BUSY, 503)
     grade = judge(ollama, grader)
     assert grade.score is None

@@ -161,7 +161,7 @@ def test_the_wait_for_the_first_piece_is_told_and_over_with_it(ollama: ScriptedO
 def test_attempts_are_told(
     ollama: ScriptedOllama, settings: Settings, pool: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("crag.models.sending.FIRST_HALF_PAUSE", 0.2)
+    monkeypatch.setattr("crag.models.client.sending.FIRST_HALF_PAUSE", 0.2)
     ollama.fail_next(2, 503)
     stop, attempts = Stop(), set[int]()
     reply = ask(pool, opened(settings, 0), stop, "Capital?")

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from crag.errors import ModelFault
+from crag.models.client.sending import ATTEMPTS
 from crag.models.embeddings import open_embedder
-from crag.models.sending import ATTEMPTS
 from crag.settings import Settings
 from tests.doubles.ollama import Model, ScriptedOllama, closed_address
 

@@ -15,7 +15,7 @@ from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from crag.errors import ModelFault, Stopped
 from crag.models import chat
 from crag.models.chat import open_chat_model
-from crag.models.logprobs import read_alternatives
+from crag.models.client.logprobs import read_alternatives
 from crag.protocols import ChatModel, Prompt
 from crag.settings import Settings
 from crag.stopping import Stop

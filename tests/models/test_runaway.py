@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from crag.models.chat import open_chat_model
-from crag.models.runaway import Runaway, RunawayGuard
+from crag.models.client.runaway import Runaway, RunawayGuard
 from crag.options import Tuning
 from crag.protocols import Prompt
 from crag.settings import Settings

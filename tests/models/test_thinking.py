@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from crag.models.chat import THINKING_TOKENS, open_chat_model
-from crag.models.thinking import ThoughtSplitter
+from crag.models.client.thinking import ThoughtSplitter
 from crag.options import Tuning
 from crag.protocols import Piece, Prompt
 from crag.settings import Settings

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from crag.errors import CragError, ModelFault, Stopped
 from crag.following import follow
-from crag.models.admission import Admission
+from crag.models.client.admission import Admission
 from crag.models.departures import Route
 from crag.protocols import Prompt
 from crag.stopping import Stop

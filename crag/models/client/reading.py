@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from crag.models.client.logprobs import read_alternatives
+from crag.models.client.runaway import Runaway, RunawayGuard
+from crag.models.client.sending import Traits
+from crag.models.client.thinking import ThoughtSplitter
 from crag.models.faults import question_too_long
-from crag.models.logprobs import read_alternatives
-from crag.models.runaway import Runaway, RunawayGuard
-from crag.models.sending import Traits
-from crag.models.thinking import ThoughtSplitter
 from crag.models.tokens import count_tokens
 from crag.protocols import Piece, Prompt
 from crag.types import Usage

@@ -7,9 +7,9 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from crag.errors import ModelFault
+from crag.models.client.reading import Reading
+from crag.models.client.sending import Schema, Sender, Traits
 from crag.models.faults import broken_in_the_middle
-from crag.models.reading import Reading
-from crag.models.sending import Schema, Sender, Traits
 from crag.models.tokens import count_tokens
 from crag.protocols import FirstToken, Piece, Prompt, Reply
 from crag.stopping import Stop
