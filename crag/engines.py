@@ -119,9 +119,19 @@ class Engines:
         """The chat model that plays this role. Raises `ModelFault`, also where it may not be sent to."""
         from crag.models.chat import open_chat_model
 
-        model = open_chat_model(role.model, self._settings, self._ledger, role.tuning, thinking=role.thinking)
-        if not self.may_send(role.model, model.host):
-            raise consent_needed(role.model, model_label(role.model), model.host)
+        def require_leave(host: str) -> None:
+            if not self.may_send(role.model, host):
+                raise consent_needed(role.model, model_label(role.model), host)
+
+        model = open_chat_model(
+            role.model,
+            self._settings,
+            self._ledger,
+            role.tuning,
+            thinking=role.thinking,
+            require_leave=require_leave,  # also asked before each prompt: leave may be taken back meanwhile
+        )
+        require_leave(model.host)
         return model
 
     def _assemble(self, cast: Cast) -> Engine:

@@ -12,7 +12,7 @@ from crag.ledger import Ledger
 from crag.models.client.admission import admission_to
 from crag.models.client.chat_model import LangChainChatModel
 from crag.models.client.sending import Schema, Traits
-from crag.models.departures import Route, ollama_route
+from crag.models.departures import RequireLeave, Route, no_leave_needed, ollama_route
 from crag.models.faults import only_embeds, translate_ollama
 from crag.models.ollama.administration import (
     InstalledModel,
@@ -49,25 +49,30 @@ def open_chat_model(
     tuning: Tuning = _USUAL,
     *,
     thinking: bool = False,
+    require_leave: RequireLeave = no_leave_needed,
 ) -> ChatModel:
     """The model called `ollama:NAME` or, by LangChain's `init_chat_model`, any other `provider:model`.
 
     An Ollama server is asked at once for the model's digest and limits, so that a missing server or model is told
     before any work begins. With `thinking` what it streams begins with its thoughts, where it can think; whole replies
-    and single tokens, by which it judges, come without.
+    and single tokens, by which it judges, come without. `require_leave`, given where prompts go, raises where they may
+    not; it is asked before each of them.
     Raises `ModelFault`, and `ValueError` without a ledger for a model on another machine.
     """
     provider, colon, model = name.partition(":")
     if not colon or not provider or not model:
         raise unknown_provider(name)
     if provider == "ollama":
-        return _open_ollama(model, settings, ledger, tuning, thinking=thinking)
+        installed = find_model(settings, model)
+        route = ollama_route(installed, settings, ledger, require_leave)
+        return _open_ollama(model, installed, route, settings, tuning, thinking=thinking)
     provide_keys(settings)
-    return _open_provider(provider, model, ledger, tuning, thinking=thinking)
+    return _open_provider(provider, Route(model, provider, ledger, require_leave), tuning, thinking=thinking)
 
 
-def _open_ollama(model: str, settings: Settings, ledger: Ledger | None, tuning: Tuning, *, thinking: bool) -> ChatModel:
-    installed = find_model(settings, model)
+def _open_ollama(
+    model: str, installed: InstalledModel, route: Route, settings: Settings, tuning: Tuning, *, thinking: bool
+) -> ChatModel:
     facts = model_facts(settings, installed)
     if _only_embeds(installed, facts):
         raise only_embeds(model)
@@ -84,7 +89,7 @@ def _open_ollama(model: str, settings: Settings, ledger: Ledger | None, tuning: 
         marks_end=True,
         constrain=lambda prompts, schema: (prompts, {"format": schema}),
         translate=lambda error: _translated(error, installed, settings),
-        route=ollama_route(installed, settings, ledger),
+        route=route,
         admission=admission_to(f"ollama:{model}", settings.ollama_host),
         one_token=_ALTERNATIVES | {"options": _options(replace(tuning, answer_limit=1))},
         aloud={"reasoning": True, "options": _options(aloud)} if thinks else {},
@@ -140,7 +145,8 @@ def _server_parallelism() -> int:
     return (int(value) if value.isdecimal() else 0) or _DEFAULT_CONCURRENCY
 
 
-def _open_provider(provider: str, model: str, ledger: Ledger | None, tuning: Tuning, *, thinking: bool) -> ChatModel:
+def _open_provider(provider: str, route: Route, tuning: Tuning, *, thinking: bool) -> ChatModel:
+    model = route.model
     chat = _init_provider(provider, model, tuning)
     traits = Traits(
         name=f"{provider}:{model}",
@@ -151,7 +157,7 @@ def _open_provider(provider: str, model: str, ledger: Ledger | None, tuning: Tun
         marks_end=False,
         constrain=_with_schema_in_words,
         translate=lambda error: translate_provider(error, provider),
-        route=Route(model, provider, ledger),
+        route=route,
         admission=admission_to(f"{provider}:{model}", provider),
         one_token=_ALTERNATIVES | {"max_tokens": 1} if provider in _TELL_ALTERNATIVES else {},
         tells_thoughts=thinking,

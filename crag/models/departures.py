@@ -14,14 +14,24 @@ from crag.protocols import Prompt
 from crag.settings import Settings
 from crag.types import DepartureKind
 
+RequireLeave = Callable[[str], None]
+
+
+def no_leave_needed(_: str) -> None:
+    """Whoever asks has leave."""
+
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The way to the model called `model` at `host`: a host, or the name of a provider; empty on this machine."""
+    """The way to the model called `model` at `host`: a host, or the name of a provider; empty on this machine.
+
+    `require_leave`, given the host, raises where nobody allowed it, or no longer: it is asked before each prompt.
+    """
 
     model: str
     host: str = ""
     ledger: Ledger | None = None
+    require_leave: RequireLeave = no_leave_needed
 
     def __post_init__(self) -> None:
         if self.host and self.ledger is None:
@@ -30,8 +40,9 @@ class Route:
     def record_prompts(self, prompts: Sequence[Prompt]) -> None:
         """What the request is for, with the question in full; a prompt that does not say so is written down whole.
 
-        Raises `HomeFault`; nothing may be sent then.
+        Raises `HomeFault`, and `ModelFault` without leave; nothing may be sent then.
         """
+        self.require_leave(self.host)
         size = sum(len(prompt.text) for prompt in prompts)
         about = next((prompt.about for prompt in prompts if prompt.about), "")
         about = about or "\n\n".join(prompt.text for prompt in prompts if prompt.role == "user")
@@ -61,7 +72,12 @@ class Route:
             self.ledger.record(self.host, kind, what)
 
 
-def ollama_route(installed: InstalledModel, settings: Settings, ledger: Ledger | None) -> Route:
+def ollama_route(
+    installed: InstalledModel,
+    settings: Settings,
+    ledger: Ledger | None,
+    require_leave: RequireLeave = no_leave_needed,
+) -> Route:
     """The way to a model of the Ollama server, which may be another machine, or pass on what it is given to one."""
     host = destination(f"ollama:{installed.name}", settings, installed.remote_host)
-    return Route(installed.name, host, ledger)
+    return Route(installed.name, host, ledger, require_leave)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.doubles.ollama import LLAMA, Model
-from tests.faults.asking import QUESTION, ask
+from tests.doubles.ollama import LLAMA, Model, Say
+from tests.faults.asking import QUESTION, ask, start, wait, when_grading
+from tests.waiting import wait_until
 
 BY_NAME = Model("gpt-oss:120b-cloud", digest="d" * 64)
 BY_HOST = Model("kimi:latest", digest="e" * 64, remote_host="https://ollama.com:443")
@@ -47,3 +48,23 @@ def test_70_nothing_is_sent_before_it_is_allowed(opened, ollama, model, label, r
     again = ask(application, conversation=conversation, **{role: name})
     assert (again.error_code, len(ollama.chats)) == ("consent_needed", before)
     assert ask(application).outcome == "documents"
+
+
+def test_leave_that_is_taken_back_holds_at_once(opened, ollama):
+    """Also for what was opened while there was leave: the next question, and one that is at work already."""
+    application = opened()
+    ollama.models, name = [LLAMA, BY_HOST], f"ollama:{BY_HOST.name}"
+    application.preferences.allow_model(name)
+    assert ask(application, model=name).outcome == "documents"
+    application.preferences.forbid_model(name)
+    ollama.requests.clear()
+    assert ask(application, model=name).error_code == "consent_needed"
+    assert ollama.chats == []
+
+    application.preferences.allow_model(name)
+    when_grading(ollama, Say("yes", first_token_after=0.5), for_ever=True)
+    run = start(application, model=name, grader="score")
+    wait_until(lambda: bool(ollama.chats))
+    application.preferences.forbid_model(name)
+    assert wait(run).error_code == "consent_needed"
+    assert not any(chat.writes for chat in ollama.chats)
