@@ -76,7 +76,7 @@ class Downloads:
             self._closed = True
             work = list(self._work.values())
         for one in work:
-            one.stop.request()
+            one.close()
         for one in work:
             one.join(_HEARD_SECONDS)
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 
 from crag.errors import BadRequest
 from crag.ledger import Ledger
 from crag.models.downloads.values import Fetch
 from crag.settings import Settings
+
+_MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@-]{0,199}")
 
 
 def choose_fetch(settings: Settings, ledger: Ledger, name: str) -> Fetch:
@@ -18,6 +21,6 @@ def choose_fetch(settings: Settings, ledger: Ledger, name: str) -> Fetch:
     provider, _, model = name.partition(":")
     if name == NOMIC:
         return partial(fetch_nomic, settings, ledger)
-    if provider == "ollama" and model.strip():
-        return partial(pull, model.strip(), settings, ledger)
-    raise BadRequest(f"“{name}” is nothing that can be downloaded.", "Write nomic, or ollama:NAME.")
+    if provider == "ollama" and _MODEL.fullmatch(model):
+        return partial(pull, model, settings, ledger)
+    raise BadRequest(f"“{name[:60]}” is nothing that can be downloaded.", "Write nomic, or ollama:NAME.")

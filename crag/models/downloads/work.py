@@ -17,6 +17,7 @@ from crag.types import Progress
 
 _LOOK_SECONDS = 0.25
 _LOOKS_PER_WRITE = 4
+_AGAIN_SECONDS = 1.0
 _UNFORESEEN = "Something went wrong inside the application. Try again."
 
 
@@ -32,6 +33,7 @@ class Work:
         self._now = begun
         self._pace = Pace()
         self._ended = threading.Event()
+        self._given_up = threading.Event()  # nobody waits any longer for its end to be written down
         self._running = threading.Thread(target=self._run, name=f"download-{begun.name}", daemon=True)
         self._kept = threading.Thread(target=self._keep, name=f"download-kept-{begun.name}", daemon=True)
 
@@ -50,13 +52,20 @@ class Work:
         self._running.start()
         self._kept.start()
 
+    def close(self) -> None:
+        """Stops it; where its end cannot be written now, it is found unfinished when this process is gone."""
+        self._given_up.set()
+        self.stop.request()
+
     def join(self, seconds: float) -> None:
         """Waits until it has ended and that is written down, but no longer than so many seconds."""
         self._running.join(seconds)
 
     def now(self) -> Download:
-        """How far it is; cancelled as soon as it was asked to stop, though its end may not be written down yet."""
+        """How far it is, or how it ended; cancelled as soon as it was asked to stop, written down or not."""
         with self._lock:
+            if self._now.state != "running":
+                return self._now
             if self.is_stopping:
                 return replace(self._now, state="cancelled", stage=NOT_FINISHED)
             return replace(self._now, rate=self._pace.rate())
@@ -69,10 +78,20 @@ class Work:
                 self._now = replace(self._now, done=progress.done, total=progress.total)
 
     def _run(self) -> None:
-        ended = self._outcome()
-        with suppress(HomeFault):  # it is found unfinished when this process is gone, and can be gone on with
-            self._rows.keep(replace(ended, rate=0.0))
+        ended = replace(self._outcome(), rate=0.0)
+        with self._lock:
+            self._now = ended
+        while not self._is_written(ended) and not self._given_up.wait(_AGAIN_SECONDS):
+            pass
         self._ended.set()
+
+    def _is_written(self, ended: Download) -> bool:
+        """Whether its end is on disk; the disk may be full, of what was fetched."""
+        try:
+            self._rows.keep(ended)
+        except HomeFault:
+            return False
+        return True
 
     def _outcome(self) -> Download:
         try:

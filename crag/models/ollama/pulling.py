@@ -24,6 +24,7 @@ from crag.types import Progress
 
 _REGISTRY = "registry.ollama.ai"
 _ATTEMPTS = 5
+_LARGEST = 10**15  # bytes; what is told beyond that, or is no whole number, says nothing
 _STAGES = {
     "pulling manifest": "Asking the registry",
     "verifying": "Checking what has come",
@@ -42,12 +43,12 @@ class Layers:
     stage: str = "Asking the registry"
 
     def note(self, line: dict[str, Any]) -> None:
-        """Takes in one line; early ones have no totals. Raises `TypeError`, `ValueError`."""
+        """Takes in one line; early ones have no totals."""
         status = str(line.get("status") or "")
         self.stage = next((words for sign, words in _STAGES.items() if status.startswith(sign)), "Receiving")
         if digest := str(line.get("digest") or ""):
-            self.totals[digest] = int(line.get("total") or 0)
-            self.done[digest] = int(line.get("completed") or self.done.get(digest, 0))
+            self.totals[digest] = _size(line.get("total"))
+            self.done[digest] = _size(line.get("completed")) or self.done.get(digest, 0)
 
     def progress(self) -> Progress:
         """All layers that are known, together."""
@@ -76,6 +77,10 @@ def pull(name: str, settings: Settings, ledger: Ledger, report: Report, stop: St
         attempts(_attempt, name, settings, layers, report, stop)
     except ModelFault as fault:
         raise (pull_broken() if fault.code == "incomplete" else fault) from fault
+
+
+def _size(told: object) -> int:
+    return told if isinstance(told, int) and 0 < told <= _LARGEST else 0
 
 
 class _Failures:

@@ -9,20 +9,23 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from crag.database import Database
-from crag.errors import BadRequest
+from crag.errors import BadRequest, HomeFault
 from crag.ledger import Ledger
 from crag.models.downloads import Download, Downloads
 from crag.models.downloads.pace import Pace
+from crag.models.downloads.rows import DownloadRows
 from crag.models.downloads.sources import choose_fetch
 from crag.progress import Report
 from crag.settings import Settings
 from crag.stopping import Stop
 from crag.types import Progress
 from tests.doubles.ollama import Mishap, ScriptedOllama, closed_address
+from tests.doubles.ollama_registry import Offer
 from tests.waiting import wait_until
 
 LLAMA = "ollama:llama3.2:3b"
@@ -233,3 +236,49 @@ def test_the_pace_is_that_of_the_last_seconds() -> None:
         now[0] = float(second)
         pace.note(second * 10 if second < 20 else 200 + (second - 20) * 1000)
     assert pace.rate() == pytest.approx(1000)
+
+
+def test_an_end_that_a_full_disk_keeps_from_being_written_is_told_and_written_later(
+    downloads: Downloads, database: Database, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written, is_full = DownloadRows.keep, True
+
+    def keep(rows: DownloadRows, download: Download) -> None:
+        if is_full:
+            raise HomeFault("The disk is full.")
+        written(rows, download)
+
+    monkeypatch.setattr(DownloadRows, "keep", keep)
+    downloads.start(LLAMA)
+    wait_until(lambda: state(downloads) == "done")
+    other = over(database, settings)
+    assert state(other) == "running", "nobody else can know yet"
+    is_full = False
+    wait_until(lambda: state(other) == "done")
+    other.close()
+
+
+@pytest.mark.parametrize("told", [-1, 10**30, "many", 1.5, None, [1], float("inf"), float("nan")])
+def test_sizes_that_are_none_do_not_harm_what_arrives(
+    downloads: Downloads, ollama: ScriptedOllama, told: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    honest = Offer.lines
+
+    def lines(offer: Offer) -> Iterator[tuple[float, dict[str, Any] | Mishap]]:
+        for wait, line in honest(offer):
+            yield wait, line if isinstance(line, Mishap) else line | {"total": told, "completed": told}
+
+    monkeypatch.setattr(Offer, "lines", lines)
+    downloads.start(LLAMA)
+    ended = downloads.wait(LLAMA, 10)
+    assert ended is not None
+    assert (ended.state, ended.fault, ended.total) == ("done", "", 0)
+
+
+@pytest.mark.parametrize("model", ["", "two words", "line\nbreak", "x" * 300, "라마", "$(reboot)", "../../etc", "-f"])
+def test_a_name_that_no_model_can_have_is_refused_at_once(
+    downloads: Downloads, ollama: ScriptedOllama, model: str
+) -> None:
+    with pytest.raises(BadRequest, match="nothing that can be downloaded"):
+        downloads.start(f"ollama:{model}")
+    assert (downloads.all(), ollama.requests) == ([], [])
