@@ -227,6 +227,11 @@ class Usage:
     finish_reason: str | None = None
     prompt_cut: bool = False
 
+    @property
+    def answer_cut(self) -> bool:
+        """Whether the reply ended before it was whole."""
+        return self.finish_reason in ("length", "incomplete", "repetition")
+
 
 @dataclass(frozen=True, slots=True)
 class Progress:

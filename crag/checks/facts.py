@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from crag.errors import ModelFault
 from crag.models.choice import ModelChoice, destination
 from crag.models.downloads import Download
-from crag.models.ollama.administration import PROBE_SECONDS, InstalledModel, installed_models, ollama_version
+from crag.models.ollama.administration import PROBE_SECONDS, InstalledModel, installed_models, named, ollama_version
 from crag.options import RunOptions
 from crag.settings import Settings
 from crag.websearch import Quota
@@ -23,7 +23,7 @@ class Server:
 
     def find(self, model: str) -> InstalledModel | None:
         """The installed model of this name, where a missing tag means `latest`."""
-        return next((found for found in self.installed if found.name in (model, f"{model}:latest")), None)
+        return named(model, self.installed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,7 @@ def ruled(graded: State, trace: Trace, rulings: Mapping[int, Ruling]) -> State:
     return graded | searched | State(verdicts=verdicts, rulings=every)
 
 
-def unfinished(trace: Trace, history: tuple[Turn, ...]) -> State:
+def begun_state(trace: Trace, history: tuple[Turn, ...]) -> State:
     """The state in which the answer of a run was begun, with what it had come to: all that is needed to go on writing.
 
     Taken from its events, which are there also when its process was killed. Raises `BadRequest` for one that has no

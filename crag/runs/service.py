@@ -19,7 +19,7 @@ from crag.graph.state import State
 from crag.options import RunOptions
 from crag.protocols import QUERY_LIMIT
 from crag.runs.checkpoints import Checkpoints
-from crag.runs.forks import changed, kept_events, ruled, unfinished, words_of_rulings
+from crag.runs.forks import begun_state, changed, kept_events, ruled, words_of_rulings
 from crag.runs.log import EventLog
 from crag.runs.records import RunRecords
 from crag.runs.run import LiveRun, LoggedRun, Run
@@ -121,7 +121,7 @@ class RunService:
         Raises `BadRequest` for one that is whole or has no text, `NotFound`.
         """
         trace = self._ended(run_id)
-        state = unfinished(trace, self._history(run_id))
+        state = begun_state(trace, self._history(run_id))
         events = kept_events([event for _, event in self._log.read(run_id)], state, until="generate")
         begun = VersionBegun(run_id, "continued", kept=True)
         task = Task(self._new(run_id), trace.options, forked=state, after="refine_knowledge")

@@ -40,8 +40,6 @@ TRAJECTORY_NAMES: dict[Node, str] = {
     "grade_documents": "grade_document_retrieval",
     "generate": "generate_answer",
 }
-# Why a reply ended that is not whole, as `Usage.finish_reason` names it.
-_CUT_OFF = ("length", "incomplete", "repetition")
 _UNLISTED: frozenset[Node] = frozenset({"decide", "refine_knowledge", "check_answer"})
 
 
@@ -112,7 +110,7 @@ class Trace:
         """Whether there is text of an answer that broke off, was cut or stopped: it can be gone on with."""
         if not self.text or self.outcome == "not_answered":
             return False
-        return self.state in ("stopped", "interrupted", "failed") or self.usage.finish_reason in _CUT_OFF
+        return self.state in ("stopped", "interrupted", "failed") or self.usage.answer_cut
 
     @property
     def trajectory(self) -> list[str]:

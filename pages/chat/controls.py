@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import streamlit as st
 
 from crag.errors import CragError
-from crag.options import ROLES, RunOptions, Thresholds, value_of
+from crag.options import RunOptions, Thresholds, value_of
 from crag.preferences import CATALOG, Setting, ValueOrigin
 from crag.preferences.catalog import Section
 from pages.chat import state
@@ -18,7 +18,6 @@ from pages.parts.resources import application
 Change = Callable[..., None]
 THRESHOLDS = "thresholds"
 _FIRST = ("policy", "k", "refine")
-_ROLE_TITLES = {"answering": "Answering", "grading": "Grading", "rewriting": "Rewriting"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +42,9 @@ class Controls:
         self._group("Web search", settings.value_word("web", option), _names("Web search"))
         self._group("Answers", "", _names("Answers"))
         st.caption("Fine-tuning")
-        for role in ROLES:
+        for role, title in words.ROLES.items():
             window, limit = (settings.value_word(f"{role}.{name}", option) for name in ("window", "answer_limit"))
-            tuned = [name for name in CATALOG if name.startswith(f"{role}.")]
-            self._group(_ROLE_TITLES[role], f"window {window}, replies up to {limit} tokens", tuned)
+            self._group(title, f"window {window}, replies up to {limit} tokens", settings.tuning_of(role))
 
     def _group(self, title: str, held: str, names: Iterable[str]) -> None:
         names = list(names)
@@ -66,7 +64,7 @@ class Controls:
         """Its name, where its value comes from, what it means, and the control."""
         value, key = value_of(self.options, setting.name), self._key(setting.name)
         with st.container(gap="xxsmall"):
-            self._head(setting.name, _title(setting), _meaning(setting, value))
+            self._head(setting.name, settings.short_title(setting), _meaning(setting, value))
             settings.control(setting, value, key, lambda: self._take(setting), titled=False)
 
     def _head(self, name: str, title: str, meaning: str) -> None:
@@ -129,12 +127,6 @@ class Controls:
 
 def _names(section: Section) -> list[str]:
     return [name for name, setting in CATALOG.items() if setting.section == section and name not in _FIRST]
-
-
-def _title(setting: Setting) -> str:
-    """Its name, without that of the role whose group it is in."""
-    title = setting.title.rpartition(": ")[2]
-    return title[:1].upper() + title[1:]
 
 
 def _meaning(setting: Setting, value: object) -> str:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import streamlit as st
 
 from crag.models.choice import model_label
+from crag.models.ollama.administration import named
 from crag.options import RunOptions
 from crag.runs import Trace
 from pages.chat.questions import allow_and_answer, answer_again, go_on
@@ -106,8 +107,7 @@ def _draw_mending(run_id: str, trace: Trace) -> None:
 def _is_there(model: str) -> bool:
     """Whether a model that was missing was fetched since. The list of models alone may be a few seconds old."""
     fetched = application().downloads.get(model)
-    is_listed = any(known.name in (model, f"{model}:latest") for known in models())
-    return is_listed and fetched is not None and fetched.state == "done"
+    return named(model, models()) is not None and fetched is not None and fetched.state == "done"
 
 
 def _draw_go_on(run_id: str, trace: Trace) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from crag.options import RunOptions, Thresholds, value_of
-from crag.preferences import Setting, ValueOrigin
+from crag.preferences import CATALOG, Setting, ValueOrigin
 from pages.parts import markdown, model_box, numbers, words
 from pages.parts.resources import models
 
@@ -65,6 +65,17 @@ def taken(setting: Setting, key: str) -> Any:
     if setting.kind == "model":
         return model_box.taken(key)
     return numbers.chosen(setting, st.session_state[key]) if setting.kind == "number" else st.session_state[key]
+
+
+def tuning_of(role: str) -> list[str]:
+    """The settings of how a model plays a role, by name."""
+    return [name for name in CATALOG if name.startswith(f"{role}.")]
+
+
+def short_title(setting: Setting) -> str:
+    """Its name, without that of the role whose group it is in."""
+    title = setting.title.rpartition(": ")[2]
+    return title[:1].upper() + title[1:]
 
 
 def value_word(name: str, options: RunOptions) -> str:

@@ -45,6 +45,7 @@ LEGEND: dict[Node, str] = {
     "generate": "with citations you can open",
     "check_answer": "against its sources",
 }
+ROLES = {"answering": "Answering", "grading": "Grading", "rewriting": "Rewriting"}
 POLICIES: dict[PolicyName, tuple[str, str]] = {
     "paper": ("Paper", "the web when no passage is surely relevant"),
     "any": ("Strict", "the web as soon as one passage is not relevant"),

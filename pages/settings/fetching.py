@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from crag.models.ollama.recommending import SUGGESTED
 from pages.parts import downloads, markdown, model_box, words
 from pages.parts.resources import application
 from pages.settings.server import seen
@@ -15,17 +16,6 @@ if TYPE_CHECKING:
 
 _OLLAMA = "ollama:"
 _FIELD = "model_to_get"
-# Names and bytes to download, as the library of ollama.com lists them; the server tells the true size when it begins.
-_SUGGESTED = {
-    "llama3.1:8b": 4_900_000_000,
-    "llama3.2:3b": 2_000_000_000,
-    "llama3.2:1b": 1_300_000_000,
-    "qwen3:8b": 5_200_000_000,
-    "qwen3:4b": 2_600_000_000,
-    "gemma3:4b": 3_300_000_000,
-    "mistral:7b": 4_400_000_000,
-    "nomic-embed-text": 274_000_000,
-}
 
 
 def draw_unfinished() -> None:
@@ -63,16 +53,14 @@ def _suggestions() -> list[str]:
     """The model for this machine first, then the others that are not there yet."""
     there = {model.name.removesuffix(":latest") for model in seen().models}
     best, _ = application().ollama.recommended()
-    return [name for name in dict.fromkeys([best, *_SUGGESTED]) if name not in there]
+    return [name for name in dict.fromkeys([best, *SUGGESTED]) if name not in there]
 
 
 def _described(name: str) -> str:
     """No Markdown is read here."""
-    best, size = application().ollama.recommended()
-    bytes_ = size if name == best else _SUGGESTED.get(name, 0)
-    facts = (words.size(bytes_) if bytes_ else "", "fits this machine" if name == best else "")
-    told = ", ".join(fact for fact in facts if fact)
-    return f"{name} — {told}" if told else name
+    best, _ = application().ollama.recommended()
+    fits = ", fits this machine" if name == best else ""
+    return f"{name} — {words.size(SUGGESTED[name])}{fits}"
 
 
 def _get() -> None:

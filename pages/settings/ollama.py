@@ -23,7 +23,6 @@ WORDS = (
     "server version address loaded on GPU CPU cloud"
 )
 DELETE = "delete_model"
-_ROLES = ("answering", "grading", "rewriting")
 
 
 def draw() -> None:
@@ -101,9 +100,9 @@ def _facts(model: ModelReport) -> str:
 def _marks(model: ModelReport) -> str:
     """Where else the model runs, and what it is used for."""
     marks = [f":orange-badge[{away.ICON} runs at {markdown.label(model.host, 40)}]"] if model.cloud else []
-    roles = [role for role in _ROLES if report(models.playing(role)) == model]
+    roles = [role for role in words.ROLES if report(models.playing(role)) == model]
     if roles:
-        marks.append(f":blue-badge[used for {'all' if len(roles) == len(_ROLES) else ' and '.join(roles)}]")
+        marks.append(f":blue-badge[used for {'all' if len(roles) == len(words.ROLES) else ' and '.join(roles)}]")
     return " ".join(marks)
 
 

@@ -12,6 +12,7 @@ import streamlit as st
 
 from crag.errors import CragError, Stopped
 from crag.latest import Latest
+from crag.models.ollama.administration import named
 from pages.parts import downloads
 from pages.parts.resources import application, is_known, model_choice
 
@@ -134,8 +135,7 @@ def seen() -> Seen:
 def report(name: str) -> ModelReport | None:
     """What Ollama tells of the model that goes by this name in the settings, if it has it."""
     provider, _, wanted = name.partition(":")
-    wanted = wanted if ":" in wanted else f"{wanted}:latest"
-    return next((model for model in seen().models if provider == "ollama" and model.name == wanted), None)
+    return named(wanted, seen().models) if provider == "ollama" else None
 
 
 def whole() -> tuple[Seen, ModelChoice]:

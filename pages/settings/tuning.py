@@ -5,29 +5,28 @@ from __future__ import annotations
 import streamlit as st
 
 from crag.preferences import CATALOG, Effective, Setting
+from pages.parts import settings, words
 from pages.settings import models, rows, setting
 from pages.settings.model_list import BUILTIN
 from pages.settings.server import report
 
-_ROLES = {"answering": "Answering", "grading": "Grading", "rewriting": "Rewriting"}
 _ROLE = "tuned_role"
 _UNTUNED = ", and has nothing to tune: what is set here counts for language models."
-_TUNED = ("window", "answer_limit", "temperature", "keep_alive", "parallelism")
 
 
 def all_rows() -> tuple[rows.Row, ...]:
     """The rows of every role, each with its role in its name."""
-    return tuple(_row(role, name) for role in _ROLES for name in _TUNED)
+    return tuple(_row(name) for role in words.ROLES for name in settings.tuning_of(role))
 
 
 def chosen_rows() -> tuple[rows.Row, ...]:
     """Draws the choice of a role, and gives its rows."""
     role = st.segmented_control(
         "Role",
-        list(_ROLES),
+        list(words.ROLES),
         default=None if _ROLE in st.session_state else "answering",
         required=True,
-        format_func=_ROLES.__getitem__,
+        format_func=words.ROLES.__getitem__,
         label_visibility="collapsed",
         key=_ROLE,
         persist_state="session",
@@ -35,15 +34,14 @@ def chosen_rows() -> tuple[rows.Row, ...]:
     role = role or "answering"
     model = models.playing(role)
     st.caption(f"{models.shown(model)} plays this role now{_UNTUNED if model == BUILTIN else '.'}")
-    return tuple(_row(role, name, short=True) for name in _TUNED)
+    return tuple(_row(name, short=True) for name in settings.tuning_of(role))
 
 
-def _row(role: str, name: str, *, short: bool = False) -> rows.Row:
-    full = f"{role}.{name}"
-    title = CATALOG[full].title.partition(": ")[2].capitalize() if short else ""
-    if name == "window":
-        return setting.row(full, _window, _explain_window, title)
-    return setting.row(full, title=title)
+def _row(name: str, *, short: bool = False) -> rows.Row:
+    title = settings.short_title(CATALOG[name]) if short else ""
+    if name.endswith(".window"):
+        return setting.row(name, _window, _explain_window, title)
+    return setting.row(name, title=title)
 
 
 def _window(held_setting: Setting, held: Effective) -> None:

@@ -5,8 +5,9 @@ The Python client drops `remote_host`, which tells models that run on this machi
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from crag.errors import ModelFault
 from crag.models.faults import bad_reply, missing_model, not_ollama
@@ -16,6 +17,14 @@ from crag.settings import Settings
 
 PROBE_SECONDS = 0.5
 _EMBEDDING_SIGNS = ("embed", "bert", "minilm", "bge", "gte-")
+
+
+class _HasName(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+Named = TypeVar("Named", bound=_HasName)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +91,16 @@ def installed_models(settings: Settings, timeout: float | None = None) -> list[I
 
 def find_model(settings: Settings, name: str) -> InstalledModel:
     """The model called `name`, where a missing tag means `latest`. Raises `ModelFault`."""
-    wanted = {name, f"{name}:latest"} if ":" not in name else {name}
-    for model in installed_models(settings):
-        if model.name in wanted:
-            return model
-    raise missing_model(name)
+    found = named(name, installed_models(settings))
+    if found is None:
+        raise missing_model(name)
+    return found
+
+
+def named(name: str, models: Iterable[Named]) -> Named | None:
+    """The one of these models that goes by this name, where a missing tag means `latest`."""
+    wanted = (name, f"{name}:latest")
+    return next((model for model in models if model.name in wanted), None)
 
 
 def model_facts(settings: Settings, model: InstalledModel) -> ModelFacts:
