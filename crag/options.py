@@ -116,13 +116,28 @@ def dump_changes(changes: Changes) -> str:
 
 
 def load_changes(text: str) -> dict[str, Any]:
-    """The changes from their JSON; names that are not known, or no longer, are left out."""
-    known = names_of_options()
-    return {name: _thawed(name, value) for name, value in json.loads(text).items() if name in known}
+    """The changes from their JSON; what another version wrote that means nothing here is left out."""
+    try:
+        written = json.loads(text)
+    except ValueError:
+        return {}
+    named = written if isinstance(written, dict) else {}
+    thawed = {name: _thawed(name, value) for name, value in named.items() if name in names_of_options()}
+    return {name: value for name, value in thawed.items() if _is_of_its_kind(name, value)}
 
 
 def _thawed(name: str, value: Any) -> Any:
     """What JSON makes a list or a mapping of."""
-    if name == "thresholds" and value is not None:
-        return Thresholds(**value) if isinstance(value, dict) else Thresholds(*value)
-    return tuple(value) if name == "source_ids" else value
+    if name == "thresholds" and isinstance(value, dict | list):
+        values = list(value.values()) if isinstance(value, dict) else value
+        is_two = len(values) == 2 and all(isinstance(one, int | float) for one in values)
+        return Thresholds(*sorted(values)) if is_two else value
+    return tuple(map(str, value)) if name == "source_ids" and isinstance(value, list) else value
+
+
+def _is_of_its_kind(name: str, value: Any) -> bool:
+    """Whether a value is such as its option has."""
+    if name == "thresholds":
+        return value is None or isinstance(value, Thresholds)
+    usual = type(value_of(RunOptions(), name))
+    return isinstance(value, int | float if usual is float else usual) and isinstance(value, bool) == (usual is bool)

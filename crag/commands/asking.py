@@ -13,7 +13,7 @@ from crag.commands.arguments import FAILED, OK, AddCommand, check_collection, co
 from crag.errors import BadRequest
 from crag.events import TokensWritten
 from crag.graph.consent import NOBODY
-from crag.options import Changes, GraderKind, PolicyName, RunOptions, WebMode
+from crag.options import Changes, GraderKind, PolicyName, RunOptions, WebMode, with_changes
 from crag.runs import Trace
 from crag.runs.run import Run
 from crag.stopping import Stop
@@ -98,8 +98,8 @@ def _run_options(application: Application, options: argparse.Namespace) -> RunOp
         if given[name]:
             application.preferences.allow_model_here(given[name])
     kept = application.conversations.get(options.conversation).changes if options.conversation else {}
-    chosen = {**kept, "web": "off", **_preset(application, options.preset), **changes}
-    return application.preferences.options({**chosen, "collection": options.collection})
+    chosen = application.preferences.options({**kept, "web": "off", **_preset(application, options.preset)})
+    return with_changes(chosen, {**changes, "collection": options.collection})
 
 
 def _preset(application: Application, name: str | None) -> Changes:

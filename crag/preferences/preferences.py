@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import delete, select
+from sqlalchemy import Connection, delete, select
 from sqlalchemy.dialects.sqlite import insert
 
 from crag.database import Database
@@ -51,13 +51,13 @@ class Preferences:
         self._defaults = RunOptions(web="ask" if settings.tavily_api_key else "off")
 
     def options(self, changes: Changes | None = None) -> RunOptions:
-        """What a question runs under, in a conversation with these changes."""
-        return with_changes(self._defaults, {**self.saved(), **self._environment, **(changes or {})})
+        """What a question runs under, in a conversation with these changes, as far as they still can be."""
+        return with_changes(self._defaults, {**self.saved(), **self._environment, **_possible(changes or {})})
 
     def effective(self, name: str, changes: Changes | None = None) -> Effective:
         """The value of one setting, in a conversation with these changes."""
         layers: tuple[tuple[ValueOrigin, Changes], ...] = (
-            ("conversation", changes or {}),
+            ("conversation", _possible(changes or {})),
             ("environment", self._environment),
             ("saved", self.saved()),
         )
@@ -72,7 +72,7 @@ class Preferences:
         """What was saved, by name; a value that its setting cannot have any longer is left out."""
         with self._database.read() as connection:
             rows = connection.execute(select(preferences.c.name, preferences.c.value)).all()
-        return {name: value for name, text in rows if _holds(name, value := json.loads(text))}
+        return {name: value for name, text in rows if name in CATALOG and _holds(name, value := _read(text))}
 
     def save(self, name: str, value: Any) -> None:
         """Keeps a value for every conversation that does not say otherwise. Raises `BadRequest`, `NotFound`."""
@@ -97,7 +97,7 @@ class Preferences:
         known = {name: {key: value_of(options, key) for key in _ROUTE} for name, options in PRESETS.items()}
         with self._database.read() as connection:
             rows = connection.execute(select(presets.c.name, presets.c.changes).order_by(presets.c.made_at)).all()
-        return {**known, **{name: load_changes(text) for name, text in rows}}
+        return {**known, **{name: _possible(load_changes(text)) for name, text in rows if name not in known}}
 
     def save_preset(self, name: str, options: RunOptions) -> None:
         """Keeps these options under a name, in place of an earlier preset of that name. Raises `BadRequest`."""
@@ -130,12 +130,11 @@ class Preferences:
         """The models elsewhere that a person allowed, the first first."""
         with self._database.read() as connection:
             query = select(preferences.c.value).where(preferences.c.name == _ALLOWED_MODELS)
-            text = connection.execute(query).scalar()
-        return json.loads(text) if text else []
+            return _names(connection.execute(query).scalar())
 
     def allow_model(self, model: str) -> None:
         """Lets questions and passages go to this model from now on."""
-        self._keep(_ALLOWED_MODELS, list(dict.fromkeys([*self.allowed_models(), model])))
+        self._change_allowed(lambda names: list(dict.fromkeys([*names, model])))
 
     def allow_model_here(self, model: str) -> None:
         """Lets questions and passages go to this model while this process lives: it was named on the command line."""
@@ -143,12 +142,30 @@ class Preferences:
 
     def forbid_model(self, model: str) -> None:
         """Takes the leave back; what was sent stays sent."""
-        self._keep(_ALLOWED_MODELS, [name for name in self.allowed_models() if name != model])
+        self._allowed_here -= {model}
+        self._change_allowed(lambda names: [name for name in names if name != model])
+
+    def _change_allowed(self, change: Callable[[list[str]], list[str]]) -> None:
+        """In one transaction, so that what two processes change at the same time is not lost."""
+        query = select(preferences.c.value).where(preferences.c.name == _ALLOWED_MODELS)
+        with self._database.write() as connection:
+            names = change(_names(connection.execute(query).scalar()))
+            _write(connection, _ALLOWED_MODELS, names)
 
     def _keep(self, name: str, value: Any) -> None:
-        row = {"name": name, "value": json.dumps(value)}
         with self._database.write() as connection:
-            connection.execute(insert(preferences).values(row).on_conflict_do_update(index_elements=["name"], set_=row))
+            _write(connection, name, value)
+
+
+def _write(connection: Connection, name: str, value: Any) -> None:
+    row = {"name": name, "value": json.dumps(value)}
+    connection.execute(insert(preferences).values(row).on_conflict_do_update(index_elements=["name"], set_=row))
+
+
+def _names(text: str | None) -> list[str]:
+    """Names of models that were kept as JSON."""
+    value = _read(text or "")
+    return [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
 
 
 def preset_of(options: RunOptions) -> Mapping[str, Any]:
@@ -156,9 +173,20 @@ def preset_of(options: RunOptions) -> Mapping[str, Any]:
     return {name: value_of(options, name) for name in names_of_options() if name not in _NOT_IN_PRESETS}
 
 
+def _possible(changes: Changes) -> dict[str, Any]:
+    """The changes without those to values that their settings cannot have, or no longer."""
+    return {name: value for name, value in changes.items() if name not in CATALOG or _holds(name, value)}
+
+
+def _read(text: str) -> Any:
+    """A kept value; None, which no setting has, for what is none."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
 def _holds(name: str, value: Any) -> bool:
-    if name not in CATALOG:
-        return False
     try:
         CATALOG[name].check(value)
     except BadRequest:

@@ -1,6 +1,7 @@
 """What is settled for a home: values with their origin, presets, and models that may be sent to."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from sqlalchemy import insert, text
@@ -173,3 +174,61 @@ def test_conversations_of_before_keep_only_what_differed(tmp_path, database):
         "source_ids": ("a",),
     }
     opened.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("k", 99),
+        ("k", "4"),
+        ("k", True),
+        ("policy", "newest"),
+        ("answering.window", 1),
+        ("answering.window", "x"),
+        ("grading.temperature", None),
+        ("model", ["a"]),
+        ("thinking", 1),
+        ("join_web", "yes"),
+        ("thresholds", [0.1]),
+        ("thresholds", {"lower": "a", "upper": 1}),
+        ("source_ids", 3),
+        ("collection", 7),
+        ("of another version", 1),
+    ],
+)
+def test_changes_that_are_none_any_longer_do_no_harm(database, preferences, name, value):
+    """Whatever another version kept, or was kept before a setting was narrowed."""
+    from crag.conversations import Conversations
+
+    conversations = Conversations(database)
+    kept = conversations.create().id
+    with database.write() as connection:
+        connection.execute(text("UPDATE conversations SET options = :it"), {"it": json.dumps({name: value})})
+        connection.execute(text("INSERT INTO presets VALUES ('p', :it, 1)"), {"it": json.dumps({name: value})})
+        connection.execute(insert(table).values(name=name, value=json.dumps(value)))
+    assert preferences.options(conversations.get(kept).changes) == RunOptions()
+    assert preferences.options(preferences.presets()["p"]) == RunOptions()
+    if name in CATALOG:
+        assert preferences.effective(name, conversations.get(kept).changes).origin == "default"
+    conversations.follow_collection("a", "b")
+
+
+def test_what_is_no_json_does_no_harm(database, preferences):
+    with database.write() as connection:
+        connection.execute(insert(table), [{"name": name, "value": "{"} for name in ("k", "allowed_models")])
+        connection.execute(text("INSERT INTO presets VALUES ('p', '[', 1)"))
+    assert (preferences.options(), preferences.presets()["p"], preferences.allowed_models()) == (RunOptions(), {}, [])
+
+
+def test_two_that_allow_models_at_once_lose_none(tmp_path, database, preferences):
+    others = [Preferences(Database(tmp_path), Settings()) for _ in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        for number, other in enumerate(others):
+            pool.submit(lambda other, number: [other.allow_model(f"x:{number}-{n}") for n in range(10)], other, number)
+    assert len(preferences.allowed_models()) == 40
+
+
+def test_leave_of_the_command_line_can_be_taken_back_too(preferences):
+    preferences.allow_model_here("openai:d")
+    preferences.forbid_model("openai:d")
+    assert not preferences.may_send_to("openai:d")
