@@ -4,39 +4,28 @@ from __future__ import annotations
 
 import time
 
-import streamlit as st
-
-from crag.errors import CragError
-from crag.latest import Latest
 from crag.models.choice import model_label
+from crag.models.ollama.administration import named
 from crag.waiting import Wait
 from pages.parts import markdown
+from pages.parts.model_server import watch
 from pages.parts.resources import application
 
-_LOOK_AGAIN_SECONDS = 2.0
 _QUIET_SECONDS = 2.0  # sooner than this most replies begin
 _LOADING_SECONDS, _QUEUED_SECONDS = 1.0, 0.5
 _PLACES = ("next", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
 
-@st.cache_resource(show_spinner=False)
-def _loaded() -> Latest[frozenset[str] | None]:
-    """The names of the models that Ollama has in memory; None where it does not say."""
-    server = application().ollama
-
-    def look() -> frozenset[str] | None:
-        try:
-            return frozenset(f"ollama:{model.name}" for model in server.models() if model.loaded)
-        except CragError:
-            return None
-
-    return Latest(look, _LOOK_AGAIN_SECONDS)
-
-
 def _is_loaded(model: str) -> bool | None:
     """Whether a model is in memory, as of a moment ago; None where nobody knows."""
-    held = _loaded().now(patience=0) if model.startswith("ollama:") else None
-    return None if held is None else not held.isdisjoint((model, f"{model}:latest"))
+    provider, _, name = model.partition(":")
+    if provider != "ollama":
+        return None
+    seen = watch().seen(patience=0)
+    if not seen.known or seen.fault:
+        return None
+    found = named(name, seen.models)
+    return found is not None and found.loaded
 
 
 def waiting_for(run_id: str) -> str:

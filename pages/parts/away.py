@@ -6,6 +6,7 @@ import streamlit as st
 
 from crag.errors import CragError
 from crag.models.choice import destination, model_label
+from crag.models.ollama.administration import named
 from crag.options import RunOptions
 from pages.parts import markdown, words
 from pages.parts.resources import answering, application, models
@@ -15,8 +16,10 @@ ICON = ":material/cloud_upload:"
 
 def of_model(name: str) -> str:
     """The host or provider that what this model is given goes to; empty on this machine."""
-    known = next((model.host for model in models() if model.name == name), "")
-    return known or destination(name, application().settings)
+    if name in ("", "auto"):
+        return ""
+    known = named(name, models())
+    return known.host if known else destination(name, application().settings)
 
 
 def marked(name: str) -> str:

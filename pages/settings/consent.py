@@ -7,7 +7,7 @@ import streamlit as st
 from crag.models.choice import model_label
 from pages.parts import away, dialogs, markdown
 from pages.parts.resources import application
-from pages.settings import hosted, setting
+from pages.settings import setting
 
 ALLOW = "allow_model"
 _GOES = {
@@ -37,7 +37,7 @@ def _ask(setting_name: str, model: str) -> None:
     if is_provider:
         typed = st.text_input("Model, as the provider calls it", placeholder="gpt-4o-mini", max_chars=100)
         model += (typed or "").strip()
-    host = markdown.label(hosted.host(model), 60)
+    host = markdown.label(away.of_model(model), 60)
     name = "It" if is_provider else f"**{markdown.label(model_label(model), 60)}**"
     st.markdown(f"{name} runs elsewhere, at **{host}**. {what_goes(setting_name)} would go there.")
     st.caption("Whatever is sent is listed under Privacy, where you can also take this back.")

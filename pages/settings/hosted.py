@@ -1,23 +1,15 @@
-"""Models that run elsewhere: where what they are given goes, whether that must be allowed, and what they still need."""
+"""Models that run elsewhere: whether they must be allowed, and what they still need."""
 
 from __future__ import annotations
 
 from importlib.util import find_spec
 
-from crag.models.choice import destination, is_cloud_name
+from crag.models.ollama.administration import is_cloud_name
 from crag.models.providers import Provider, providers
 from pages.parts.resources import application
 from pages.settings.server import report
 
 _HERE = ("", "auto", "builtin")
-
-
-def host(name: str) -> str:
-    """The host or the provider that what this model is given goes to; empty on this machine."""
-    if name in _HERE:
-        return ""
-    found = report(name)
-    return found.host if found else destination(name, application().settings)
 
 
 def needs_leave(name: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from crag.models.choice import BUILTIN_LABEL
 from crag.preferences import Setting
-from pages.parts import words
+from pages.parts import away, words
 from pages.parts.resources import application, is_known, model_choice
 from pages.settings import hosted
 from pages.settings.server import report, seen
@@ -26,7 +26,7 @@ def _label(name: str) -> str:
     if name in (SAME, BUILTIN):
         return BUILTIN_LABEL if name else "Same as answering"
     if (found := report(name)) is None:
-        return _hosted_label(name) if hosted.host(name) else name.removeprefix(OLLAMA)
+        return _hosted_label(name) if away.of_model(name) else name.removeprefix(OLLAMA)
     if found.host:
         return f"{found.name} — leaves this machine"
     loaded = f"loaded on {found.processor}" if found.processor else "loaded" if found.loaded else ""

@@ -44,7 +44,7 @@ def _control(held_setting: Setting, held: Effective) -> None:
 
 def _tell(held_setting: Setting, name: str) -> None:
     """What is to be known of the model that is chosen: that it runs elsewhere, or is not there."""
-    if hosted.host(name):
+    if away.of_model(name):
         lacking = words.grey(markdown.label(hosted.lacking(name)))
         st.markdown(f":orange-badge[{away.ICON} leaves this machine] {lacking}")
     elif name.startswith(OLLAMA) and seen().known and not seen().fault and report(name) is None:
@@ -56,7 +56,7 @@ def _tell(held_setting: Setting, name: str) -> None:
 def _explain(held_setting: Setting, held: Effective) -> str:
     if held.value == SAME:
         return held_setting.meaning
-    if host := hosted.host(model_choice().name if held.value == AUTO else held.value):
+    if host := away.of_model(model_choice().name if held.value == AUTO else held.value):
         return f"{held_setting.meaning} {consent.what_goes(held_setting.name)} go to {host}."
     return f"{held_setting.meaning} Local: nothing leaves this machine."
 

@@ -10,9 +10,10 @@ import streamlit as st
 from crag.models.faults import host_label
 from pages.parts import away, dialogs, downloads, markdown, words
 from pages.parts.device import is_phone
+from pages.parts.model_server import Work, watch
 from pages.parts.resources import application
 from pages.settings import fetching, models
-from pages.settings.server import Work, is_busy, look, report, seen, watch
+from pages.settings.server import is_busy, look, report, seen
 
 if TYPE_CHECKING:
     from crag.models.ollama import ModelReport

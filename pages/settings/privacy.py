@@ -14,7 +14,6 @@ from crag.errors import CragError
 from crag.types import Departure
 from pages.parts import away, dialogs, markdown, words
 from pages.parts.resources import application
-from pages.settings import hosted
 
 _SHOWN = 200
 _EXPORTED = 1_000_000
@@ -59,7 +58,7 @@ def _allowed_models() -> None:
             st.caption("None. A model that runs elsewhere is used only after you allowed it.")
         for model in preferences.allowed_models():
             with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-                where = words.grey(f"at {markdown.label(hosted.host(model), 60)}")
+                where = words.grey(f"at {markdown.label(away.of_model(model), 60)}")
                 st.markdown(f"{away.ICON} {markdown.label(model, 80)} {where}", width="content")
                 key = f"forbid-{model}"
                 st.button("Take back", type="tertiary", key=key, on_click=preferences.forbid_model, args=(model,))
