@@ -9,28 +9,27 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import replace
 
 from crag.database import Database
 from crag.errors import BadRequest
-from crag.events import ConsentGiven, Event, RunEnded, VersionBegun
+from crag.events import ConsentGiven, RunEnded
 from crag.graph.consent import DECLINED
 from crag.graph.state import State
 from crag.options import RunOptions
 from crag.protocols import QUERY_LIMIT
+from crag.runs.branches import Branch, Branches
 from crag.runs.checkpoints import Checkpoints
-from crag.runs.forks import begun_state, changed, kept_events, ruled, words_of_rulings
 from crag.runs.log import EventLog
 from crag.runs.records import RunRecords
 from crag.runs.run import LiveRun, LoggedRun, Run
+from crag.runs.texts import storable, storable_question
 from crag.runs.trace import Trace
 from crag.runs.versions import VersionRecords
 from crag.runs.worker import Equip, Task, Worker
-from crag.types import Ruling, Turn, Version
+from crag.types import Ruling, Version
 from crag.waiting import Wait, waits
 
 _WORKERS = 64  # they mostly wait, for models, each of which has a line of its own
-QUESTION_LIMIT = 200_000  # characters
 _TRACES_KEPT = 200
 
 
@@ -43,6 +42,7 @@ class RunService:
         self._versions = VersionRecords(database)
         self._log = EventLog(database)
         self._checkpoints = Checkpoints(database.home)
+        self._branches = Branches(self._records, self._versions, self._log, self._checkpoints)
         self._worker = Worker(equip, self._records, self._log, self._checkpoints)
         self._records.close_orphans(self._log)
         self._workers = ThreadPoolExecutor(_WORKERS, thread_name_prefix="run")
@@ -56,7 +56,7 @@ class RunService:
         Raises `BadRequest` for a question that is empty or too long, or while the conversation is still being
         answered; `NotFound` when the conversation is gone.
         """
-        question = _readable(question)
+        question = storable_question(question)
         run = LiveRun(uuid.uuid4().hex, question, self._log)
         with self._lock:
             self._records.close_orphans(self._log, self._worker.unkept)
@@ -70,7 +70,7 @@ class RunService:
 
         Raises `BadRequest` for an empty query, or when the run waits no longer; `NotFound`.
         """
-        if query is not None and not (query := _storable(query)[:QUERY_LIMIT]):
+        if query is not None and not (query := storable(query)[:QUERY_LIMIT]):
             raise BadRequest("The query is empty.", "Write one, or answer from your documents only.")
         run = self._take_over(run_id)
         if run is None:
@@ -81,7 +81,7 @@ class RunService:
 
     def keep_draft(self, run_id: str, query: str) -> None:
         """Keeps the query of a run that waits as it was edited so far."""
-        self._records.keep_draft(run_id, _storable(query)[:QUERY_LIMIT])
+        self._records.keep_draft(run_id, storable(query)[:QUERY_LIMIT])
 
     def draft(self, run_id: str) -> str:
         """The query of a run that waits: as edited, else as it was written."""
@@ -95,10 +95,7 @@ class RunService:
         for a passage that was not graded, `NotFound` when nothing is left to go on from.
         """
         trace = self._ended(run_id)
-        if not rulings or not trace.verdicts.keys() >= rulings.keys():
-            raise BadRequest("This passage has no verdict that could be overruled.", "Choose another one.")
-        state = ruled(self._checkpoints.graded(run_id), trace, rulings)
-        version = self._fork(run_id, trace.options, state, words_of_rulings(trace, rulings))
+        version = self._begin_version(self._branches.overruled(run_id, trace, rulings))
         self._versions.rule(run_id, trace, rulings)  # only now: a version that is refused leaves no label either
         return version
 
@@ -107,34 +104,18 @@ class RunService:
 
         Raises as `overrule`, and `BadRequest` for a sentence that says nothing.
         """
-        trace = self._ended(run_id)
-        query = " ".join(_storable(sentence).split())[:QUERY_LIMIT]
-        if not query:
-            raise BadRequest("There is nothing to search for.", "Choose a sentence of the answer.")
-        state = ruled(self._checkpoints.graded(run_id), trace, {}) | State(extra_query=query)
-        options = replace(trace.options, web="ask")
-        return self._fork(run_id, options, state, "web search for a sentence without a source")
+        return self._begin_version(self._branches.searched(run_id, self._ended(run_id), sentence))
 
     def go_on(self, run_id: str) -> Run:
         """A new version of an answer that broke off, was cut or stopped: it keeps the text so far and goes on from it.
 
         Raises `BadRequest` for one that is whole or has no text, `NotFound`.
         """
-        trace = self._ended(run_id)
-        state = begun_state(trace, self._history(run_id))
-        events = kept_events([event for _, event in self._log.read(run_id)], state, until="generate")
-        begun = VersionBegun(run_id, "continued", kept=True)
-        task = Task(self._new(run_id), trace.options, forked=state, after="refine_knowledge")
-        return self._begin_version(run_id, task, begun, *events)
+        return self._begin_version(self._branches.continued(run_id, self._ended(run_id)))
 
     def ask_again(self, run_id: str, options: RunOptions) -> Run:
         """A new version of an answer to the same question, from the beginning. Raises `BadRequest`, `NotFound`."""
-        trace = self._ended(run_id)
-        history = self._history(run_id)
-        change = changed(trace.options, options)
-        run = self._new(run_id)
-        start = State(question=run.question, history=history)
-        return self._begin_version(run_id, Task(run, options, start=start), VersionBegun(run_id, change, kept=False))
+        return self._begin_version(self._branches.anew(run_id, self._ended(run_id), options))
 
     def versions(self, run_id: str) -> list[Version]:
         """Every version of the answer that this run is one of, the first first. Raises `NotFound`."""
@@ -212,27 +193,13 @@ class RunService:
         if trace is None and run.stop.wait(0):  # asked while it began to wait
             self.stop(run.id)
 
-    def _fork(self, parent: str, options: RunOptions, state: State, change: str) -> Run:
-        begun = VersionBegun(parent, change, kept=True)
-        events = kept_events([event for _, event in self._log.read(parent)], state)
-        return self._begin_version(parent, Task(self._new(parent), options, forked=state), begun, *events)
-
-    def _begin_version(self, parent: str, task: Task, begun: VersionBegun, *kept: Event) -> Run:
+    def _begin_version(self, branch: Branch) -> Run:
+        run = branch.task.run
         with self._lock:
             self._records.close_orphans(self._log, self._worker.unkept)
-            self._versions.open(task.run.id, parent, begun.change)
-            self._live[task.run.id] = task.run
-        return self._begin(replace(task, before=(begun, *kept)))
-
-    def _history(self, run_id: str) -> tuple[Turn, ...]:
-        """What had been said before the question of a run."""
-        place = self._versions.place(run_id)
-        before = None if place.message_id is None else place.message_id - 1  # its question stands before it
-        return self._records.history(place.conversation_id, before) if place.conversation_id else ()
-
-    def _new(self, parent: str) -> LiveRun:
-        """A run for the question of another, as the database has it: the events of a killed process may be lost."""
-        return LiveRun(uuid.uuid4().hex, self._records.question(parent), self._log)
+            self._versions.open(run.id, branch.parent, branch.change)
+            self._live[run.id] = run
+        return self._begin(branch.task)
 
     def _ended(self, run_id: str) -> Trace:
         """The trace of a run that has ended: only such a one has versions. Raises `BadRequest`, `NotFound`."""
@@ -257,21 +224,3 @@ class RunService:
         self._traces[run_id] = trace
         while len(self._traces) > _TRACES_KEPT:
             self._traces.popitem(last=False)
-
-
-def _storable(text: str) -> str:
-    """A text of a person without what no database can hold."""
-    return text.encode("utf-8", "ignore").decode().replace("\x00", "").strip()
-
-
-def _readable(question: str) -> str:
-    """The question as it can be kept. Raises `BadRequest`."""
-    clean = _storable(question)
-    if not clean:
-        raise BadRequest("The question is empty.", "Write one, then send it.")
-    if len(clean) > QUESTION_LIMIT:
-        raise BadRequest(
-            f"The question has {len(clean):,} characters; at most {QUESTION_LIMIT:,} can be asked.",
-            "Shorten it, or add the long part as a document and ask about it.",
-        )
-    return clean

@@ -1,0 +1,25 @@
+"""What a person wrote, as it can be kept."""
+
+from __future__ import annotations
+
+from crag.errors import BadRequest
+
+QUESTION_LIMIT = 200_000  # characters
+
+
+def storable(text: str) -> str:
+    """The text without what no database can hold, and without white space around it."""
+    return text.encode("utf-8", "ignore").decode().replace("\x00", "").strip()
+
+
+def storable_question(text: str) -> str:
+    """The question as it can be kept. Raises `BadRequest` for one that is empty or too long."""
+    question = storable(text)
+    if not question:
+        raise BadRequest("The question is empty.", "Write one, then send it.")
+    if len(question) > QUESTION_LIMIT:
+        raise BadRequest(
+            f"The question has {len(question):,} characters; at most {QUESTION_LIMIT:,} can be asked.",
+            "Shorten it, or add the long part as a document and ask about it.",
+        )
+    return question
