@@ -10,14 +10,19 @@ from crag.protocols import Piece
 
 _ENOUGH = 80  # characters in which a model repeats the end of what it goes on from
 _LEAST_OVERLAP = 4
-_LAST_WORD = re.compile(r"\s+[^\s\u2e80-\uffef]*\w$")
+_NO_SPACES = r"\u2e80-\u312f\u3190-\ua95f\ua980-\uabff\uf900-\uffef"  # between words: Chinese, Japanese; not Korean
+_LAST_WORD = re.compile(rf"\s+[^\s{_NO_SPACES}]*\w$")
+_OPEN_CITATION = re.compile(r"\s*\[[\d\s,]*$")
 _WORD = re.compile(r"\w")
-_WIDE = re.compile(r"[\u2e80-\uffef]")  # scripts that set no spaces between words
+_WIDE = re.compile(f"[{_NO_SPACES}]")
 
 
 def without_broken_word(text: str) -> str:
-    """The text without its last word, which may be half a word; whole where it ends with a sign or in a wide script."""
-    return _LAST_WORD.sub("", text.rstrip())
+    """The text without its last word or citation, which may be half of one.
+
+    It is whole where it ends with a sign, or in a script without spaces between words.
+    """
+    return _LAST_WORD.sub("", _OPEN_CITATION.sub("", text.rstrip()))
 
 
 def joined(begun: str, pieces: Iterable[Piece]) -> Iterator[Piece]:

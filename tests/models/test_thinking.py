@@ -37,6 +37,8 @@ def split(*pieces: str) -> tuple[str, str]:
         ("  <th", "<th", ""),
         (" \n ", "", ""),
         ("a < b", "a < b", ""),
+        ("</think>\n\nParis.", "Paris.", ""),
+        ("</th", "</th", ""),
     ],
 )
 def test_a_leading_thought_is_told_apart_however_it_comes(reply: str, text: str, thought: str) -> None:

@@ -10,7 +10,7 @@ _OPEN, _CLOSE = "<think>", "</think>"
 class ThoughtSplitter:
     """Takes a reply piece by piece. A leading `<think>…</think>` is a thought; later tags are part of the text.
 
-    White space before the text is left out.
+    White space before the text is left out, and a leading `</think>`, which ends a thought that was told elsewhere.
     """
 
     def __init__(self) -> None:
@@ -35,7 +35,10 @@ class ThoughtSplitter:
         if start.startswith(_OPEN):
             self._reading, self._held = "thought", start.removeprefix(_OPEN)
             return self._think()
-        if _OPEN.startswith(start):
+        if start.startswith(_CLOSE):
+            self._held = start.removeprefix(_CLOSE)
+            return self._begin()
+        if _OPEN.startswith(start) or _CLOSE.startswith(start):
             return "", ""
         self._reading = "text"
         return start, ""
