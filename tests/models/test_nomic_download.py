@@ -23,7 +23,7 @@ from crag.stopping import Stop
 from crag.types import Progress
 from tests.doubles.ollama import closed_address
 from tests.doubles.served_file import ServedFile
-from tests.doubles.web import CERTIFICATE, WebServer, serving
+from tests.doubles.web import CERTIFICATE, Handler, WebServer, serving
 
 BODY = b"GGUF" + random.Random(4).randbytes(1_500_000)
 OTHER = b"GGUF" + random.Random(5).randbytes(1_400_000)
@@ -340,3 +340,20 @@ def test_the_address_is_a_setting_that_names_its_checksum(monkeypatch: pytest.Mo
         monkeypatch.setenv("CRAG_NOMIC_URL", wrong)
         with pytest.raises(BadRequest, match="CRAG_NOMIC_URL"):
             load_settings(tmp_path, nothing)
+
+
+def test_a_body_without_end_does_not_fill_the_disk(fetching: Fetching, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("crag.models.nomic.fetching._MOST_BYTES", 3_000_000)
+    sent: list[int] = []
+
+    def endless(handler: Handler) -> None:
+        handler.send_response(200)
+        handler.end_headers()
+        while True:
+            handler.wfile.write(b"GGUF" * 10_000)
+            sent.append(40_000)
+
+    fetching.server.scripts["/weights.gguf"] = endless
+    fetching.fail("wrong_file")
+    assert list(fetching.place.parent.glob("*.part")) == []
+    assert sum(sent) < 50_000_000

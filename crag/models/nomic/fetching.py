@@ -15,6 +15,7 @@ from crag.types import Progress
 
 # Seconds before each new try after a connection broke in the middle.
 _PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0)
+_MOST_BYTES = 2_000_000_000  # the weights are 274 MB; what goes on beyond this is something else, and fills the disk
 
 
 def fetch_file(file: RemoteFile, target: Path, magic: bytes, record: Record, report: Report, stop: Stop) -> None:
@@ -52,6 +53,9 @@ def _fetch_rest(
         raise faults.other_file(file.host)
     with partial.opened(first) as kept:
         for piece in chain([first], pieces):
+            if piece.end > _MOST_BYTES:
+                partial.remove()
+                raise faults.other_file(file.host)
             kept.write(piece.body)
             report(Progress("Receiving", piece.end, piece.total))
         partial.finish(kept, file, report, stop)
