@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 
 import pytest
 
@@ -20,11 +21,13 @@ CONFIGURATION = (
 )
 
 
-@pytest.fixture(autouse=True)
-def _bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests run as on a machine where nothing is configured."""
-    for name in CONFIGURATION:
-        monkeypatch.delenv(name, raising=False)
+@pytest.fixture(scope="session", autouse=True)
+def _bare_environment() -> Iterator[None]:
+    """Tests run as on a machine where nothing is configured; also what they share."""
+    with pytest.MonkeyPatch.context() as environment:
+        for name in CONFIGURATION:
+            environment.delenv(name, raising=False)
+        yield
 
 
 @pytest.fixture(autouse=True)

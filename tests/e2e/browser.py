@@ -36,8 +36,8 @@ def settled(page: Page) -> None:
 def open_page(page: Page, address: str) -> Page:
     page.goto(address)
     page.get_by_role("navigation").first.wait_for(state="attached", timeout=60_000)
-    settled(page)
-    page.wait_for_timeout(500)  # the page counts as settled before its first drawing, too
+    drawn = page.get_by_test_id("stMain").get_by_test_id("stElementContainer")
+    drawn.first.wait_for(state="attached", timeout=60_000)  # the page counts as settled before, too
     settled(page)
     return page
 
@@ -52,10 +52,13 @@ def badge(page: Page, words: str) -> Locator:
     return page.locator(".stMarkdownBadge", has_text=words).last
 
 
+def uploader(page: Page) -> Locator:
+    """Where documents are added; the box for questions takes files, too, and may be drawn first."""
+    return page.get_by_test_id("stFileUploaderDropzoneInput").first
+
+
 def upload(page: Page, name: str, content: bytes) -> None:
-    """Add a file and wait until it has been read or refused."""
-    page.locator("input[type=file]").first.set_input_files(
-        [{"name": name, "mimeType": "application/octet-stream", "buffer": content}]
-    )
+    """Add a file to the library and wait until it has been read or refused."""
+    uploader(page).set_input_files([{"name": name, "mimeType": "application/octet-stream", "buffer": content}])
     page.get_by_text("Dismiss all").wait_for(timeout=60_000)
     settled(page)

@@ -1,13 +1,16 @@
-"""One Chromium for all scenarios; each gets a page of its own that remembers what it asked of the network."""
+"""One Chromium for all scenarios, and one application for those that only ask about a document."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
+from crag.assembly import open_application
+from crag.settings import Settings
 from tests.doubles.ollama import ScriptedOllama
 from tests.e2e.browser import chromium, launch
 from tests.served import served
@@ -42,14 +45,21 @@ def browser() -> Iterator[Browser]:
         opened.close()
 
 
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    context = browser.new_context(viewport={"width": 1440, "height": 900})
-    context.grant_permissions(["clipboard-read", "clipboard-write"])
-    opened = context.new_page()
+@pytest.fixture(scope="session")
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    """One window's memory for all: the scripts of the page are read and compiled once an application."""
+    opened = browser.new_context(viewport={"width": 1440, "height": 900})
+    opened.grant_permissions(["clipboard-read", "clipboard-write"])
     opened.set_default_timeout(30_000)
     yield opened
-    context.close()
+    opened.close()
+
+
+@pytest.fixture
+def page(context: BrowserContext) -> Iterator[Page]:
+    opened = context.new_page()
+    yield opened
+    opened.close()
 
 
 @pytest.fixture
@@ -59,14 +69,47 @@ def app(tmp_path: Path) -> Iterator[str]:
         yield address
 
 
-@pytest.fixture
-def ollama() -> Iterator[ScriptedOllama]:
-    with ScriptedOllama() as server:
-        yield server
+@pytest.fixture(scope="session")
+def notes_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home that holds the notes, to be copied."""
+    home = tmp_path_factory.mktemp("notes") / "home"
+    application = open_application(Settings(home=home, chat_model="builtin", embedder="builtin"))
+    application.library.add_bytes("brewing.md", NOTES.encode())
+    application.close()
+    return home
 
 
 @pytest.fixture
-def app_on_ollama(tmp_path: Path, ollama: ScriptedOllama) -> Iterator[str]:
-    """The application with a model server."""
-    with served(tmp_path / "home", OLLAMA_HOST=ollama.url) as address:
+def home_with_notes(notes_home: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(notes_home, tmp_path / "home"))
+
+
+@pytest.fixture
+def app_with_notes(home_with_notes: Path) -> Iterator[str]:
+    """The application on the notes, with nothing configured."""
+    with served(home_with_notes, OLLAMA_HOST="127.0.0.1:9") as address:
         yield address
+
+
+@pytest.fixture(scope="session")
+def kitchen(notes_home: Path) -> Iterator[tuple[ScriptedOllama, str]]:
+    """A model server, and the application on it with the notes, for all scenarios that leave both as they are."""
+    home = shutil.copytree(notes_home, notes_home.with_name("kitchen"))
+    with ScriptedOllama() as server, served(home, OLLAMA_HOST=server.url) as address:
+        yield server, address
+
+
+@pytest.fixture
+def ollama(kitchen: tuple[ScriptedOllama, str]) -> Iterator[ScriptedOllama]:
+    """The model server of the application that is shared; as it was, afterwards."""
+    server = kitchen[0]
+    usual = server.script
+    server.requests.clear()
+    yield server
+    server.script, server.memory.load_seconds = usual, 0.0
+
+
+@pytest.fixture
+def app_on_ollama(kitchen: tuple[ScriptedOllama, str]) -> str:
+    """The application with a model server and the notes."""
+    return kitchen[1]

@@ -67,7 +67,6 @@ def test_from_an_upload_to_an_answer_whose_citation_opens(page: Page, app: str):
 def test_stop_keeps_what_was_written(page: Page, app_on_ollama: str, ollama: ScriptedOllama):
     ollama.script = slowly(LONG)
     open_page(page, app_on_ollama)
-    upload(page, "brewing.md", NOTES.encode())
     ask(page, QUESTION)
     answer = page.get_by_test_id("stChatMessage").last
     expect(answer).to_contain_text("Word 3.")
@@ -83,7 +82,6 @@ def test_stop_keeps_what_was_written(page: Page, app_on_ollama: str, ollama: Scr
 def test_a_reload_in_mid_answer_goes_on(page: Page, app_on_ollama: str, ollama: ScriptedOllama):
     ollama.script = slowly(LONG, per_token=0.02)
     open_page(page, app_on_ollama)
-    upload(page, "brewing.md", NOTES.encode())
     ask(page, QUESTION)
     expect(page.get_by_test_id("stChatMessage").last).to_contain_text("Word 3.")
     page.reload()
@@ -97,7 +95,6 @@ def test_a_reload_in_mid_answer_goes_on(page: Page, app_on_ollama: str, ollama: 
 def test_a_question_sent_meanwhile_waits_its_turn(page: Page, app_on_ollama: str, ollama: ScriptedOllama):
     ollama.script = slowly(LONG, per_token=0.02)
     open_page(page, app_on_ollama)
-    upload(page, "brewing.md", NOTES.encode())
     ask(page, QUESTION)
     expect(page.get_by_test_id("stChatMessage").last).to_contain_text("Word 1.")
     ask(page, "When is the grinder cleaned?")
@@ -118,7 +115,6 @@ def test_hostile_model_output_reaches_nobody(page: Page, app_on_ollama: str, oll
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     open_page(page, app_on_ollama)
-    upload(page, "brewing.md", NOTES.encode())
     ask(page, QUESTION)
     expect(badge(page, "from your documents")).to_be_visible()
     settled(page)

@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.doubles.tavily import TavilyServer
-from tests.e2e.browser import ask, badge, open_page, settled, upload
-from tests.e2e.conftest import NOTES, QUESTION
+from tests.e2e.browser import ask, badge, open_page, settled
+from tests.e2e.conftest import QUESTION
 from tests.served import served
 
 RESULTS = [
@@ -39,12 +39,13 @@ def button(page: Page | Locator, name: str) -> Locator:
     return page.get_by_role("button", name=name).locator("visible=true").first
 
 
-def test_a_query_goes_to_the_web_as_it_was_edited_even_after_a_restart(page: Page, tavily: TavilyServer, tmp_path):
+def test_a_query_goes_to_the_web_as_it_was_edited_even_after_a_restart(
+    page: Page, tavily: TavilyServer, home_with_notes
+):
     settings = {"OLLAMA_HOST": "127.0.0.1:9", "TAVILY_API_KEY": "tvly-test", "CRAG_TAVILY_URL": tavily.url}
     query = page.get_by_label("Query for the web")
-    with served(tmp_path / "home", **settings) as app:
+    with served(home_with_notes, **settings) as app:
         open_page(page, app)
-        upload(page, "brewing.md", NOTES.encode())
         ask(page, FIRST_DRAFT)
         expect(query).to_have_value(FIRST_DRAFT)
         expect(badge(page, "not in your documents")).to_be_visible()
@@ -55,7 +56,7 @@ def test_a_query_goes_to_the_web_as_it_was_edited_even_after_a_restart(page: Pag
         page.reload()
         expect(query).to_have_value(EDITED)
         conversation = page.url.partition("?")[2]
-    with served(tmp_path / "home", **settings) as app:
+    with served(home_with_notes, **settings) as app:
         open_page(page, f"{app}/?{conversation}")
         expect(query).to_have_value(EDITED)
         assert tavily.requests == []
@@ -78,9 +79,8 @@ def test_a_query_goes_to_the_web_as_it_was_edited_even_after_a_restart(page: Pag
         assert tavily.queries == [EDITED]
 
 
-def test_a_verdict_is_overruled_and_two_answers_are_compared(page: Page, app: str):
-    open_page(page, app)
-    upload(page, "brewing.md", NOTES.encode())
+def test_a_verdict_is_overruled_and_two_answers_are_compared(page: Page, app_with_notes: str):
+    open_page(page, app_with_notes)
     ask(page, QUESTION)
     expect(badge(page, "from your documents")).to_be_visible()
     page.locator('a[href^="#cite-"]').first.click()
@@ -92,7 +92,7 @@ def test_a_verdict_is_overruled_and_two_answers_are_compared(page: Page, app: st
     expect(page.get_by_role("dialog")).to_have_count(0)
     button(answer, "Show version 1").click()
     expect(answer).to_contain_text("six weeks")
-
+    settled(page)  # a menu that is opened while the page is drawn closes again
     button(answer, "Again").click()
     page.get_by_role("menuitem", name="Compare with other settings").click()
     drawer = page.get_by_role("dialog")

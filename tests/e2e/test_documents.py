@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Page, expect
 
-from tests.e2e.browser import open_page, settled, upload
+from tests.e2e.browser import open_page, settled, upload, uploader
 from tests.e2e.conftest import NOTES
 
 
@@ -12,7 +12,7 @@ def test_documents_are_added_refused_and_removed(page: Page, app: str):
     open_page(page, f"{app}/documents")
     expect(page.get_by_role("heading", name="Documents")).to_be_visible()
     expect(page.get_by_text("Page not found")).to_have_count(0)
-    page.locator("input[type=file]").first.set_input_files(
+    uploader(page).set_input_files(
         [
             {"name": "brewing.md", "mimeType": "text/markdown", "buffer": NOTES.encode()},
             {"name": "empty.txt", "mimeType": "text/plain", "buffer": b""},

@@ -6,8 +6,8 @@ from playwright.sync_api import Page, expect
 
 from tests.doubles.little_model import answer_like_a_little_model
 from tests.doubles.ollama import Asked, Say, ScriptedOllama
-from tests.e2e.browser import ask, open_page, settled, upload
-from tests.e2e.conftest import NOTES, QUESTION
+from tests.e2e.browser import ask, open_page, settled
+from tests.e2e.conftest import QUESTION
 
 LONG = " ".join(["The machine is descaled every six weeks [1]."] + [f"Word {number}." for number in range(200)])
 
@@ -24,7 +24,6 @@ def saying(say: Say):
 def test_a_load_is_told_and_a_stopped_answer_gone_on_with(page: Page, app_on_ollama: str, ollama: ScriptedOllama):
     ollama.script = saying(Say(LONG, per_token=0.05))
     open_page(page, app_on_ollama)
-    upload(page, "brewing.md", NOTES.encode())
     ollama.memory.unload("llama3.1:8b")
     ollama.memory.load_seconds = 3.0
     ask(page, QUESTION)
@@ -42,7 +41,6 @@ def test_a_load_is_told_and_a_stopped_answer_gone_on_with(page: Page, app_on_oll
 
 def test_a_question_of_two_hundred_thousand_characters(page: Page, app_on_ollama: str):
     open_page(page, app_on_ollama)
-    upload(page, "brewing.md", NOTES.encode())
     lines = "\n".join(f"Line {number}: the kitchen has a kettle and a shelf." for number in range(5000))
     question = f"{QUESTION}\n{lines}"[:199_950] + f"\n{QUESTION}"
     page.evaluate("text => navigator.clipboard.writeText(text)", question)
