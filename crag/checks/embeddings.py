@@ -10,25 +10,25 @@ from crag.models.nomic.weights import NOMIC, NOMIC_ON_OLLAMA, nomic_here, nomic_
 from crag.types import Check, CheckAction
 
 BYTES = 274_000_000  # of the weights, here and in Ollama
-_NAME = "Nomic embeddings"
+NOMIC_CHECK = "Nomic embeddings"
 
 
 def nomic_check(facts: Facts) -> Check:
     """Whether Nomic's weights are here, whole as far as is known, and used for the documents."""
     if facts.embedder.name == NOMIC_ON_OLLAMA:
-        return Check(_NAME, "ok", "in use, through Ollama")
+        return Check(NOMIC_CHECK, "ok", "in use, through Ollama")
     if nomic_here() == NOMIC_ON_OLLAMA:
         return _through_ollama(facts)
     if not nomic_present():
         detail = "damaged: they could not be loaded" if weights_path().is_file() else "274 MB once, then offline"
         action = CheckAction("download", "Download · 274 MB", NOMIC, f"python -m crag models pull {NOMIC}")
-        return Check(_NAME, "warn", detail, how_to_get(action), action)
+        return Check(NOMIC_CHECK, "warn", detail, how_to_get(action), action)
     if facts.movable:
         passages = count(facts.movable, "passage")
         action = CheckAction("move", f"Move {passages}", NOMIC, f"python -m crag spaces use {NOMIC}")
         detail = "on this machine, but not used for your documents"
-        return Check(_NAME, "warn", detail, f"Embed {passages} with it, in the background.", action)
-    return Check(_NAME, "ok", "in use" if facts.embedder.name == NOMIC else "on this machine")
+        return Check(NOMIC_CHECK, "warn", detail, f"Embed {passages} with it, in the background.", action)
+    return Check(NOMIC_CHECK, "ok", "in use" if facts.embedder.name == NOMIC else "on this machine")
 
 
 def embedder_check(facts: Facts) -> list[Check]:
@@ -47,9 +47,9 @@ def _through_ollama(facts: Facts) -> Check:
     model = NOMIC_ON_OLLAMA.partition(":")[2]
     detail = "only through Ollama on this kind of machine"
     if not facts.server.version:
-        return Check(_NAME, "warn", detail, "Install Ollama first.")
+        return Check(NOMIC_CHECK, "warn", detail, "Install Ollama first.")
     if not facts.server.find(model):
         action = get_model(model, BYTES)
-        return Check(_NAME, "warn", detail, how_to_get(action), action)
+        return Check(NOMIC_CHECK, "warn", detail, how_to_get(action), action)
     action = CheckAction("move", "Use it", NOMIC_ON_OLLAMA, f"python -m crag spaces use {NOMIC_ON_OLLAMA}")
-    return Check(_NAME, "warn", detail, f"Choose {embedder_label(NOMIC_ON_OLLAMA)}.", action)
+    return Check(NOMIC_CHECK, "warn", detail, f"Choose {embedder_label(NOMIC_ON_OLLAMA)}.", action)

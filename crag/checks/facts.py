@@ -32,7 +32,7 @@ class Facts:
 
     `options` hold for the next question. `llama` is the Llama 3 to get, by its name in Ollama, and its size in bytes.
     `begun` is a download of a Llama 3 that has not come to its end. `movable` passages have vectors, but none of Nomic,
-    whose weights are here.
+    whose weights are here; they stay so until the last one has moved.
     """
 
     settings: Settings

@@ -60,14 +60,15 @@ def draw_button(check: Check, key: str) -> None:
     elif action.kind == "move":
         _move_button(action, key)
     elif action.kind == "open":
-        if st.button(markdown.label(action.label), type="tertiary", key=key):
+        if st.button(markdown.label(action.label), icon=":material/tune:", type="tertiary", key=key):
             st.switch_page(_PAGES[action.target])
     else:
         _dialog_button(check, action.label, key)
 
 
 def _dialog_button(check: Check, label: str, key: str) -> None:
-    if st.button(markdown.label(label, 60), type="tertiary", key=key):
+    icon = ":material/key:" if check.action and check.action.kind == "key" else ":material/help:"
+    if st.button(markdown.label(label, 60), icon=icon, type="tertiary", key=key):
         dialogs.ask(_DIALOG, check)
         st.rerun()
 
@@ -78,7 +79,7 @@ def _move_button(action: CheckAction, key: str) -> None:
         st.button("Cancel", type="tertiary", key=f"{key}-cancel", on_click=work.cancel)
     else:
         label = markdown.label(action.label, 60)
-        st.button(label, type="tertiary", key=key, on_click=_move, args=(action.target,))
+        st.button(label, icon=":material/move_up:", type="tertiary", key=key, on_click=_move, args=(action.target,))
 
 
 def _move(embedder: str) -> None:

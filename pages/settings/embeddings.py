@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from crag.checks.embeddings import NOMIC
+from crag.checks.embeddings import NOMIC_CHECK
 from crag.errors import CragError
 from crag.models.choice import embedder_label
 from pages.parts import markdown, mending, setup, words
@@ -39,11 +39,11 @@ def draw() -> None:
 
 def _nomic() -> None:
     """Fetching Nomic's weights, then the offer to move the library to it."""
-    check = mending.find(NOMIC)
+    check = mending.find(NOMIC_CHECK)
     if check is None or check.action is None:
         return
-    with st.container(border=True), rows.control(NOMIC, "", f"{check.detail[:1].upper()}{check.detail[1:]}."):
-        setup.draw_action(NOMIC, "embeddings")
+    with st.container(border=True), rows.control(NOMIC_CHECK, "", f"{check.detail[:1].upper()}{check.detail[1:]}."):
+        setup.draw_action(NOMIC_CHECK, "embeddings")
 
 
 def _section(was_busy: bool) -> None:

@@ -8,7 +8,7 @@ import socket
 import pytest
 
 from tests.doubles.ollama import LLAMA, Mishap, ScriptedOllama
-from tests.ui.conftest import NOTES, add, labels, said, until
+from tests.ui.conftest import NOTES, add, labels, open_settings, said, until
 
 NAME = "ollama:llama3.1:8b"
 GET = "Get Llama 3"
@@ -74,6 +74,12 @@ def test_while_it_comes_bytes_and_rate_are_shown_and_it_can_be_cancelled_and_gon
     click(chat, "Resume")
     until(chat, lambda: services.downloads.get(NAME).state == "done")
     until(chat, lambda: "Llama 3.1 8B" in words(chat))
+
+
+def test_the_weights_of_nomic_are_offered_beside_the_embedders(chat):
+    page = open_settings(chat, "embeddings")
+    until(page, lambda: any(word.startswith("Download · 274 MB") for word in words(page)))
+    assert said(page, "Nomic embeddings")
 
 
 def test_a_download_that_failed_says_why(chat, ollama):
