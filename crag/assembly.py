@@ -15,24 +15,16 @@ from crag.calibration import Calibrator, Measuring
 from crag.checks import Facts, answering_check, library_checks, look_at_server, setup_checks
 from crag.conversations import Conversations
 from crag.database import Database
+from crag.embedder_choices import EmbedderChoices
 from crag.engines import BUILTIN, Engines, Role
 from crag.errors import ModelFault
 from crag.ledger import Ledger
 from crag.library import IngestJobs, Library, LibraryRetriever
 from crag.library.exchange.exchange import Exchange
-from crag.models.choice import (
-    InstalledEmbedders,
-    ModelChoice,
-    available_chat_models,
-    available_embedders,
-    choose_chat_model,
-    choose_embedder,
-    embedder_label,
-)
+from crag.models.choice import InstalledEmbedders, ModelChoice, available_chat_models, choose_chat_model
 from crag.models.deferred import DeferredEmbedder
 from crag.models.downloads import Download, Downloads
 from crag.models.downloads.sources import choose_fetch
-from crag.models.nomic.weights import NOMIC
 from crag.models.ollama.server import OllamaServer
 from crag.models.tokens import count_passage_tokens, passage_counter_name
 from crag.options import RunOptions, Thresholds
@@ -76,10 +68,11 @@ class Application:
         self._builtin_embedder = DeferredEmbedder("builtin", settings)
         self.database = Database(settings.home)
         self.ledger = Ledger(self.database)
-        embedders = InstalledEmbedders(settings, self.ledger)
+        installed = InstalledEmbedders(settings, self.ledger)
         self.library = Library(
-            self.database, embedders, count_passage_tokens, settings, counter_name=passage_counter_name()
+            self.database, installed, count_passage_tokens, settings, counter_name=passage_counter_name()
         )
+        self.embedders = EmbedderChoices(settings, self.library)
         self.jobs = IngestJobs(self.database, self.library)
         self.exchange = Exchange(self.database, self.library, count_passage_tokens)
         self.conversations = Conversations(self.database)
@@ -125,32 +118,6 @@ class Application:
         """Every model that can be chosen now."""
         return available_chat_models(self.settings)
 
-    def embedder_choice(self) -> ModelChoice:
-        """What is to embed, and why. It answers as soon as it has embedded all documents: see `answering_embedder`."""
-        answering, choice = self.library.spaces.answering, choose_embedder(self.settings)
-        name = answering.wanted()
-        if name == answering.choices().chosen:
-            return ModelChoice(name, embedder_label(name), "Chosen by hand.")
-        if name == choice.name:
-            return choice
-        return ModelChoice(name, embedder_label(name), "It embedded your documents before, so it goes on.")
-
-    def answering_embedder(self) -> str:
-        """The label of what embeds now."""
-        space = self.library.spaces.answering.active().space
-        return embedder_label(space.name) if space else self.embedder_choice().label
-
-    def nomic_offer(self) -> int:
-        """How many passages could move to Nomic's space: its weights are here, and nobody has decided about it.
-
-        `library.space_work.choose("nomic")` moves them in the background.
-        """
-        return self.library.counts()[1] if self.library.spaces.answering.offered() == NOMIC else 0
-
-    def embedders(self) -> list[ModelChoice]:
-        """Every embedder that can be chosen now."""
-        return available_embedders(self.settings)
-
     def checks(self) -> list[Check]:
         """The set-up checklist, each line with what mends it."""
         return setup_checks(
@@ -158,12 +125,12 @@ class Application:
                 settings=self.settings,
                 options=self.preferences.options(),
                 model=self.model_choice(),
-                embedder=self.embedder_choice(),
+                embedder=self.embedders.wanted(),
                 searches=self.search_quota.now(),
                 server=look_at_server(self.settings),
                 llama=self.ollama.recommended(),
                 begun=self._begun_llama(),
-                movable=self.nomic_offer(),
+                movable=self.embedders.outside_nomic(),
             )
         )
 
@@ -232,7 +199,7 @@ class Application:
         return Equipment(
             engine=engine,
             retriever=LibraryRetriever(self.library),
-            embedder=self.answering_embedder(),
+            embedder=self.embedders.answering(),
             web=web,
             web_missing=missing,
             thresholds=options.thresholds or fitted,

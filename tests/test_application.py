@@ -70,7 +70,7 @@ def test_on_a_bare_machine_the_builtin_engine_answers(opened):
     assert application.library.counts()[0] == 0
     assert application.model_choice().name == "builtin"
     assert "does not answer" in application.model_choice().reason
-    assert application.embedder_choice().reason
+    assert application.embedders.wanted().reason
 
 
 def test_llama_is_taken_as_soon_as_it_is_there(opened):
@@ -177,11 +177,11 @@ def test_ollama_embeds_in_a_space_of_its_own_and_old_passages_are_still_found(op
         application.library.add_bytes("paper.md", PAPER.encode())
         application.close()
         application = opened(ollama_host=ollama.url, embedder="ollama:nomic-embed-text")
-        assert application.answering_embedder() == "Built-in vectors"
+        assert application.embedders.answering() == "Built-in vectors"
         assert application.library.search("TraceMonkey records", 1)
         application.warm_up()
         assert application.library.space_work.wait(30)
-        assert application.answering_embedder() == "Nomic Embed Text"
+        assert application.embedders.answering() == "Nomic Embed Text"
         assert application.library.missing_vectors() == 0
         application.library.add_bytes("other.md", b"# Bees\n\nBees dance to tell where the flowers are.")
         found = application.library.search("Where do bees dance?", 1)[0]

@@ -104,12 +104,12 @@ def go_offline(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
 def test_documents_move_when_that_is_accepted_and_all_is_offline_afterwards(opened, server, go_offline):
     application = opened()
     begin(application, BEES)
-    assert (answering(application), application.nomic_offer()) == ("builtin", 0)
+    assert (answering(application), application.embedders.offered()) == ("builtin", 0)
     assert mended_by(application) == ("download", "nomic")
     download(application)
     assert mended_by(application) == ("move", "nomic")
-    assert (answering(application), application.embedder_choice().name) == ("builtin", "builtin"), "only offered"
-    assert application.nomic_offer() == application.library.counts()[1] > 0
+    assert (answering(application), application.embedders.wanted().name) == ("builtin", "builtin"), "only offered"
+    assert application.embedders.offered() == application.library.counts()[1] > 0
     assert [row.kind for row in application.ledger.entries()] == ["download"]
 
     asked = len(server.seen)
@@ -121,8 +121,8 @@ def test_documents_move_when_that_is_accepted_and_all_is_offline_afterwards(open
     space = application.library.spaces.answering.active().space
     assert (space.name, space.dimension) == ("nomic", 768)
     assert space.digest == hashlib.sha256(nomic_weights()).hexdigest()
-    assert (application.nomic_offer(), application.library.missing_vectors()) == (0, 0)
-    assert application.answering_embedder() == "Nomic (local)"
+    assert (application.embedders.offered(), application.library.missing_vectors()) == (0, 0)
+    assert application.embedders.answering() == "Nomic (local)"
     trace = ask(application)
     assert (trace.state, trace.outcome, trace.notes) == ("done", "documents", [])
     hit = application.library.search("bees dance", k=1)[0]
@@ -144,7 +144,7 @@ def test_what_was_accepted_holds_after_a_restart_and_can_be_gone_back_from(opene
     assert answering(second) == "nomic"
     second.library.space_work.go_back()
     assert second.library.space_work.wait(30)
-    assert (answering(second), second.nomic_offer()) == ("builtin", 0), "decided by hand, so not offered again"
+    assert (answering(second), second.embedders.offered()) == ("builtin", 0), "decided by hand, so not offered again"
 
 
 def test_the_offer_stays_until_somebody_decides(opened):
@@ -154,10 +154,12 @@ def test_the_offer_stays_until_somebody_decides(opened):
     first.close()
     second = opened()
     begin(second)
-    assert (answering(second), second.nomic_offer()) == ("builtin", second.library.counts()[1])
+    assert (answering(second), second.embedders.offered()) == ("builtin", second.library.counts()[1])
+    second.library.spaces.choose("nomic")  # and nothing has moved yet
+    assert mended_by(second) == ("move", "nomic"), "what is only on its way is not in use"
     second.library.space_work.cancel()
     assert second.library.space_work.wait(30)
-    assert (answering(second), second.nomic_offer()) == ("builtin", 0)
+    assert (answering(second), second.embedders.offered()) == ("builtin", 0)
 
 
 def test_where_gpt4all_has_no_wheel_ollama_runs_nomic(opened, monkeypatch):
@@ -183,7 +185,7 @@ def test_an_empty_library_uses_them_at_once(opened):
     application = opened()
     begin(application)
     download(application)
-    assert (application.embedder_choice().name, application.nomic_offer()) == ("nomic", 0)
+    assert (application.embedders.wanted().name, application.embedders.offered()) == ("nomic", 0)
     begin(application, BEES)
     assert (answering(application), mended_by(application)) == ("nomic", None)
 
@@ -197,7 +199,7 @@ def test_a_library_that_is_set_to_nomic_moves_as_soon_as_they_are_there(opened):
     assert answering(second) == "builtin"
     assert "not on this machine" in second.library.space_work.fault
     download(second)
-    assert (answering(second), second.nomic_offer()) == ("nomic", 0)
+    assert (answering(second), second.embedders.offered()) == ("nomic", 0)
 
 
 def test_weights_that_change_afterwards_are_noticed_said_and_followed(opened, tmp_path, monkeypatch):

@@ -119,7 +119,7 @@ def test_old_vectors_whose_server_is_gone_give_way_to_those_that_are_wanted(open
     application = opened(ollama_host=closed_address(), embedder="builtin")
     application.warm_up()
     assert application.library.space_work.wait(20)
-    assert application.answering_embedder() == "Built-in vectors"
+    assert application.embedders.answering() == "Built-in vectors"
     assert ask(application).notes == []
 
 

@@ -13,6 +13,7 @@ TOP = {
     "checks",
     "cli",
     "commands",
+    "embedder_choices",
     "engines",
     "reports",
     "terminal",

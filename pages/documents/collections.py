@@ -36,7 +36,7 @@ def draw() -> str:
         exchange.draw_menu(chosen)
         sources, passages, size = library.counts()
         if sources:
-            space = markdown.label(application().answering_embedder(), 60)
+            space = markdown.label(application().embedders.answering(), 60)
             st.caption(f"{words.count(passages, 'passage')} in the space *{space}*, {words.size(size)} on disk.")
         else:
             st.caption("The library is empty.")

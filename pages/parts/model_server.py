@@ -95,7 +95,7 @@ class Watch:
             self._work.pop(name)
 
     def _look(self) -> Seen:
-        found = Seen(known=True, embedders=tuple(self._app.embedders()))
+        found = Seen(known=True, embedders=tuple(self._app.embedders.available()))
         try:
             models = tuple(self._app.ollama.models())
         except CragError as error:

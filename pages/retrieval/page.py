@@ -66,7 +66,7 @@ def _search(query: str, k: int, collection: str) -> None:
 
 def _facts(found: list[Hit], size: int, seconds: float) -> str:
     """How many were found of how many, how fast, by which vectors."""
-    space = markdown.label(application().answering_embedder(), 60)
+    space = markdown.label(application().embedders.answering(), 60)
     if not found:
         return f"Nothing found among {words.count(size, 'passage')}. Other words, or all documents, may find more."
     return (

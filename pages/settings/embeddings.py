@@ -65,7 +65,7 @@ def _choice() -> None:
     chosen, overruled = answering.choices().chosen, answering.overruled()
     is_locked = app.settings.embedder not in ("", "auto")
     badge = ORIGINS["environment" if is_locked else "saved" if chosen else "default"]
-    wanted = app.embedder_choice()
+    wanted = app.embedders.wanted()
     meaning = wanted.reason
     if overruled:
         meaning = f"CRAG_EMBEDDER names {overruled}, but you went back to {wanted.label}. It stays so until you choose."
