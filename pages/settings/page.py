@@ -24,7 +24,7 @@ def main() -> None:
     """Draw the page."""
     drawn = server.whole()
     st.title("Settings", anchor=False)
-    st.caption("Saved at once, for all conversations. One can differ: what is chosen above its question box wins there.")
+    st.caption("Saved at once, for all conversations. One can differ: what is chosen above its question box wins.")
     wanted, chosen = sidebar.draw()
     if wanted:
         _found(wanted)
