@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from crag.errors import CragError
 from pages.parts import markdown
 from pages.parts.resources import warm_up
+
+if TYPE_CHECKING:
+    from streamlit.navigation.page import StreamlitPage
 
 ICON = Path(__file__).parent / "pages" / "parts" / "icon.png"
 WIDE = {"Documents", "Compare"}
@@ -25,35 +29,7 @@ def main() -> None:
         initial_sidebar_state=380,
         menu_items={"About": "**CRAG Chat** asks your documents, and grades every passage before it is used."},
     )
-    page = st.navigation(
-        [
-            st.Page("pages/chat/page.py", title="Chat", icon=":material/forum:", default=True),
-            st.Page("pages/documents/page.py", title="Documents", icon=":material/folder_open:", url_path="documents"),
-            st.Page(
-                "pages/retrieval/page.py",
-                title="Try retrieval",
-                icon=":material/manage_search:",
-                url_path="retrieval",
-                visibility="hidden",  # reached from Documents
-            ),
-            st.Page(
-                "pages/compare/page.py",
-                title="Compare",
-                icon=":material/compare_arrows:",
-                url_path="compare",
-                visibility="hidden",  # reached from an answer
-            ),
-            st.Page(
-                "pages/calibration/page.py",
-                title="Calibrate",
-                icon=":material/straighten:",
-                url_path="calibration",
-                visibility="hidden",  # reached from Documents
-            ),
-            st.Page("pages/settings/page.py", title="Settings", icon=":material/tune:", url_path="settings"),
-        ],
-        position="top",
-    )
+    page = st.navigation(_pages(), position="top")
     st.set_page_config(page_title=f"{page.title} · CRAG Chat", layout="wide" if page.title in WIDE else "centered")
     st.logo(":material/fact_check:", size="large")
     try:
@@ -64,6 +40,35 @@ def main() -> None:
         _log.exception("A page failed in a way nobody foresaw")
         _show("Something went wrong while this page was drawn.", "Nothing is lost. Reload the page; the log has more.")
     warm_up()
+
+
+def _pages() -> list[StreamlitPage]:
+    return [
+        st.Page("pages/chat/page.py", title="Chat", icon=":material/forum:", default=True),
+        st.Page("pages/documents/page.py", title="Documents", icon=":material/folder_open:", url_path="documents"),
+        st.Page(
+            "pages/retrieval/page.py",
+            title="Try retrieval",
+            icon=":material/manage_search:",
+            url_path="retrieval",
+            visibility="hidden",  # reached from Documents
+        ),
+        st.Page(
+            "pages/compare/page.py",
+            title="Compare",
+            icon=":material/compare_arrows:",
+            url_path="compare",
+            visibility="hidden",  # reached from an answer
+        ),
+        st.Page(
+            "pages/calibration/page.py",
+            title="Calibrate",
+            icon=":material/straighten:",
+            url_path="calibration",
+            visibility="hidden",  # reached from Documents
+        ),
+        st.Page("pages/settings/page.py", title="Settings", icon=":material/tune:", url_path="settings"),
+    ]
 
 
 def _show(message: str, remedy: str) -> None:

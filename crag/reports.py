@@ -100,7 +100,7 @@ def grade(given: Grade, thresholds: Thresholds) -> Json:
 
 def answer(run_id: str, trace: Trace) -> Json:
     """The whole of `ask`. `complete` is false when the answer was stopped or broke off."""
-    document: Json = {
+    document = {
         "run_id": run_id,
         "question": trace.question,
         "answer": trace.text,
@@ -115,23 +115,14 @@ def answer(run_id: str, trace: Trace) -> Json:
             for cited in trace.citations
         ],
         "support": [asdict(sentence) for sentence in trace.sentences],
-        "web": {
-            "used": bool(trace.query_sent),
-            "query": trace.query_sent or None,
-            "why": trace.web_skipped or (trace.action_reason if trace.query_sent else None) or None,
-        },
+        "web": _web(trace),
         "notes": trace.notes,
         "model": trace.model,
         "embedder": trace.embedder,
         "timings": {step.node: step.seconds for step in trace.steps} | {"total": trace.seconds},
         "tokens": {"prompt": trace.usage.prompt_tokens, "answer": trace.usage.answer_tokens},
     }
-    if trace.state != "done":
-        document["error"] = {
-            "code": trace.error_code or trace.state,
-            "message": f"{trace.error} {trace.remedy}".strip() or f"The answer was {trace.state}.",
-        }
-    return document
+    return document if trace.state == "done" else document | {"error": _error(trace)}
 
 
 def sources_text(trace: Trace) -> str:
@@ -169,6 +160,16 @@ def check_text(check: Check) -> str:
 
 def _place(title: str, page: int | None) -> str:
     return f"{title}, p. {page}" if page else title
+
+
+def _error(trace: Trace) -> Json:
+    message = f"{trace.error} {trace.remedy}".strip() or f"The answer was {trace.state}."
+    return {"code": trace.error_code or trace.state, "message": message}
+
+
+def _web(trace: Trace) -> Json:
+    why = trace.web_skipped or (trace.action_reason if trace.query_sent else None) or None
+    return {"used": bool(trace.query_sent), "query": trace.query_sent or None, "why": why}
 
 
 def _verdict(trace: Trace, verdict: Verdict) -> Json:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from crag.errors import BadRequest
@@ -71,64 +71,67 @@ class Setting:
         return f"Choose a number from {self.lowest:,} to {self.highest:,}."
 
 
+_TUNED = (
+    Setting(
+        "window",
+        "Fine-tuning",
+        "context window",
+        "How much the model reads at once. Larger windows need more memory; roles that share a model share the "
+        "largest of their windows.",
+        "number",
+        lowest=1024,
+        highest=131_072,
+        step=1024,
+        unit="tokens",
+    ),
+    Setting(
+        "answer_limit",
+        "Fine-tuning",
+        "longest reply",
+        "Where the model is stopped. It is taken from the window: at most half of it.",
+        "number",
+        lowest=64,
+        highest=16_384,
+        step=64,
+        unit="tokens",
+    ),
+    Setting(
+        "temperature",
+        "Fine-tuning",
+        "temperature",
+        "0 says the likeliest; more varies. Judging is best at 0.",
+        "number",
+        lowest=0.0,
+        highest=2.0,
+        step=0.1,
+    ),
+    Setting(
+        "keep_alive",
+        "Fine-tuning",
+        "stays loaded",
+        "How long the model stays in memory after its last use. -1: until the server stops.",
+        "number",
+        lowest=-1,
+        highest=86_400,
+        step=1,
+        unit="seconds",
+    ),
+    Setting(
+        "parallelism",
+        "Fine-tuning",
+        "requests at once",
+        "More than the server works on (OLLAMA_NUM_PARALLEL) only wait there. 0: automatic.",
+        "number",
+        lowest=0,
+        highest=32,
+        step=1,
+    ),
+)
+
+
 def _tuning(role: str, title: str) -> tuple[Setting, ...]:
     """How a model plays one role."""
-    return (
-        Setting(
-            f"{role}.window",
-            "Fine-tuning",
-            f"{title}: context window",
-            "How much the model reads at once. Larger windows need more memory; roles that share a model share the "
-            "largest of their windows.",
-            "number",
-            lowest=1024,
-            highest=131_072,
-            step=1024,
-            unit="tokens",
-        ),
-        Setting(
-            f"{role}.answer_limit",
-            "Fine-tuning",
-            f"{title}: longest reply",
-            "Where the model is stopped. It is taken from the window: at most half of it.",
-            "number",
-            lowest=64,
-            highest=16_384,
-            step=64,
-            unit="tokens",
-        ),
-        Setting(
-            f"{role}.temperature",
-            "Fine-tuning",
-            f"{title}: temperature",
-            "0 says the likeliest; more varies. Judging is best at 0.",
-            "number",
-            lowest=0.0,
-            highest=2.0,
-            step=0.1,
-        ),
-        Setting(
-            f"{role}.keep_alive",
-            "Fine-tuning",
-            f"{title}: stays loaded",
-            "How long the model stays in memory after its last use. -1: until the server stops.",
-            "number",
-            lowest=-1,
-            highest=86_400,
-            step=1,
-            unit="seconds",
-        ),
-        Setting(
-            f"{role}.parallelism",
-            "Fine-tuning",
-            f"{title}: requests at once",
-            "More than the server works on (OLLAMA_NUM_PARALLEL) only wait there. 0: automatic.",
-            "number",
-            lowest=0,
-            highest=32,
-            step=1,
-        ),
-    )
+    return tuple(replace(tuned, name=f"{role}.{tuned.name}", title=f"{title}: {tuned.title}") for tuned in _TUNED)
 
 
 _SETTINGS = (

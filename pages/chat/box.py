@@ -27,14 +27,8 @@ def draw(active: Run | None, *, waits: bool) -> DeltaGenerator:
             with row:
                 chips.draw(options)
             if active is not None:
-                st.button(
-                    "Stop",
-                    icon=":material/stop_circle:",
-                    shortcut="Esc",
-                    key="stop",
-                    on_click=stop,
-                    args=(active.id,),
-                )
+                icon = ":material/stop_circle:"
+                st.button("Stop", icon=icon, shortcut="Esc", key="stop", on_click=stop, args=(active.id,))
         st.chat_input(
             "Decide about the web search first" if waits else "Ask your documents",
             key=BOX,

@@ -3,10 +3,54 @@
 from __future__ import annotations
 
 from crag.amounts import size
-from crag.errors import ModelFault
+from crag.errors import FaultClass, ModelFault
 
 _KEPT = "What has come is kept: try again, and it goes on from there."
-_UNREACHABLE = ("no such host", "dial tcp", "network is", "connection re", "i/o timeout", "tls:", "max retries", "eof")
+# What Ollama says, any of it: the code, what happened to a model (a template), what to do, and who can mend it.
+_MEANINGS: tuple[tuple[tuple[str, ...], str, str, str, FaultClass], ...] = (
+    (
+        ("file does not exist", "not found", "invalid model name"),
+        "unknown_model",
+        "Ollama's registry has no model called {}.",
+        "Check its name on ollama.com/library.",
+        "yours",
+    ),
+    (
+        ("no space left", "not enough space"),
+        "disk_full",
+        "The disk is full where Ollama keeps its models, so {} could not be stored.",
+        f"Free some space there. {_KEPT}",
+        "yours",
+    ),
+    (
+        ("newer version",),
+        "outdated",
+        "{} needs a newer Ollama than the one here.",
+        "Update Ollama, then retry.",
+        "yours",
+    ),
+    (
+        ("permission denied", "read-only"),
+        "not_writable",
+        "Ollama cannot write to the folder where it keeps its models.",
+        "See that it can, then try again.",
+        "yours",
+    ),
+    (
+        ("unauthorized", "denied"),
+        "no_access",
+        "Ollama's registry does not give {} to just anyone.",
+        "Run `ollama signin`.",
+        "yours",
+    ),
+    (
+        ("no such host", "dial tcp", "network is", "connection re", "i/o timeout", "tls:", "max retries", "eof"),
+        "unreachable_registry",
+        "Ollama cannot reach its registry, registry.ollama.ai.",
+        f"Check the connection of the machine that Ollama runs on. {_KEPT}",
+        "passing",
+    ),
+)
 
 
 def no_room(name: str, needed: int, free: int) -> ModelFault:
@@ -26,35 +70,7 @@ def pull_broken() -> ModelFault:
 def pull_failed(name: str, words: str) -> ModelFault:
     """What Ollama says in a stream that had begun well (status 200)."""
     said = words.lower()
-    if "file does not exist" in said or "not found" in said or "invalid model name" in said:
-        return ModelFault(
-            "unknown_model",
-            f"Ollama's registry has no model called {name}.",
-            "Check its name on ollama.com/library.",
-        )
-    if "no space left" in said or "not enough space" in said:
-        return ModelFault(
-            "disk_full",
-            f"The disk is full where Ollama keeps its models, so {name} could not be stored.",
-            f"Free some space there. {_KEPT}",
-        )
-    if "newer version" in said:
-        return ModelFault("outdated", f"{name} needs a newer Ollama than the one here.", "Update Ollama, then retry.")
-    if "permission denied" in said or "read-only" in said:
-        return ModelFault(
-            "not_writable",
-            "Ollama cannot write to the folder where it keeps its models.",
-            "See that it can, then try again.",
-        )
-    if "unauthorized" in said or "denied" in said:
-        return ModelFault(
-            "no_access", f"Ollama's registry does not give {name} to just anyone.", "Run `ollama signin`."
-        )
-    if any(sign in said for sign in _UNREACHABLE):
-        return ModelFault(
-            "unreachable_registry",
-            "Ollama cannot reach its registry, registry.ollama.ai.",
-            f"Check the connection of the machine that Ollama runs on. {_KEPT}",
-            "passing",
-        )
+    for signs, code, message, remedy, fault in _MEANINGS:
+        if any(sign in said for sign in signs):
+            return ModelFault(code, message.format(name), remedy, fault)
     return ModelFault("pull_failed", f"Ollama could not get {name}.", f"Look at its log. {_KEPT}", "passing")
