@@ -100,8 +100,8 @@ def _draw_mending(run_id: str, trace: Trace) -> None:
             args=(run_id, model, trace.options),
         )
     elif trace.error_code == "model_missing" and downloads.can_get(model) and not _is_there(model):
-        start = application().downloads.start
-        st.button(f"Get {name}", icon=":material/download:", key=f"get-{run_id}", on_click=start, args=(model,))
+        begin = downloads.begin
+        st.button(f"Get {name}", icon=":material/download:", key=f"get-{run_id}", on_click=begin, args=(model,))
 
 
 def _is_there(model: str) -> bool:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from crag.errors import CragError
 from pages.parts import markdown, words
 from pages.parts.resources import application
 
@@ -32,6 +33,14 @@ def unfinished(name: str) -> Download | None:
     return download if download is not None and download.state != "done" else None
 
 
+def begin(name: str) -> None:
+    """Fetch it, or go on with it; what keeps that from beginning is told."""
+    try:
+        application().downloads.start(name)
+    except CragError as error:
+        st.toast(markdown.label(str(error)), icon=":material/warning:")
+
+
 def draw_button(name: str, label: str, key: str = "") -> None:
     """Fetches it; as long as it is on its way, *Cancel* or *Resume* in place of that. `label` is safe Markdown."""
     service, download = application().downloads, unfinished(name)
@@ -40,9 +49,7 @@ def draw_button(name: str, label: str, key: str = "") -> None:
         st.button("Cancel", type="tertiary", key=f"cancel-{name}{key}", on_click=service.cancel, args=(name,))
         return
     word = "Resume" if download else label
-    st.button(
-        word, icon=":material/download:", type="tertiary", key=f"get-{name}{key}", on_click=service.start, args=(name,)
-    )
+    st.button(word, icon=":material/download:", type="tertiary", key=f"get-{name}{key}", on_click=begin, args=(name,))
 
 
 def draw_progress(download: Download) -> None:

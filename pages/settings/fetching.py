@@ -65,7 +65,7 @@ def _described(name: str) -> str:
 
 def _get() -> None:
     if name := model_box.taken(_FIELD).removeprefix(_OLLAMA):
-        application().downloads.start(f"{_OLLAMA}{name}")
+        downloads.begin(f"{_OLLAMA}{name}")
         st.session_state[_FIELD] = None
 
 

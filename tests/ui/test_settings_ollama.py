@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from crag.errors import HomeFault
 from pages.parts.resources import application
 from tests.doubles.ollama import LLAMA, NOMIC, Mishap, Model, Offer, ScriptedOllama
 from tests.ui.conftest import labels, open_settings, said, until
@@ -127,3 +128,20 @@ def test_providers_are_listed_with_what_they_need_and_never_with_their_key(chat,
     assert said(page, "A key is there, the package is not.")
     assert "pip install langchain-groq" in [code.value for code in page.code]
     assert "secret" not in str([item.value for item in [*page.code, *page.markdown, *page.caption]])
+
+
+def test_a_name_that_no_model_can_have_is_refused_in_words(ollama, page):
+    get(page, "two words\n$(reboot)")
+    [toast] = page.toast
+    assert "is nothing that can be downloaded" in toast.value
+    assert application().downloads.all() == []
+
+
+def test_a_full_disk_is_told_when_a_download_cannot_begin(ollama, page, monkeypatch):
+    def full(name):
+        raise HomeFault("The disk is full, so nothing was saved.", "Free some space, then try again.")
+
+    monkeypatch.setattr(application().downloads, "start", full)
+    get(page, SMALL.name)
+    [toast] = page.toast
+    assert "The disk is full" in toast.value
