@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import pytest
 
@@ -35,3 +35,12 @@ def _forgotten_models() -> None:
     """A server of an earlier test may have had the same address, and a model of the same digest."""
     if administration := sys.modules.get("crag.models.ollama.administration"):
         administration.remembered_facts.clear()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """What a machine lacks for a whole folder is told once, with how many tests are left out."""
+    report = yield
+    if isinstance(report.longrepr, tuple) and (item.get_closest_marker("live") or item.get_closest_marker("browser")):
+        report.longrepr = (str(item.path.parent), None, report.longrepr[2])  # type: ignore[assignment]
+    return report

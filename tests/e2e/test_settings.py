@@ -7,9 +7,13 @@ from dataclasses import replace
 import pytest
 from playwright.sync_api import expect
 
+from crag.database import Database
+from crag.preferences import Preferences
+from crag.settings import Settings
 from tests.doubles.ollama import LLAMA, NOMIC, Model, Offer, ScriptedOllama
 from tests.e2e.browser import open_page
 from tests.served import served
+from tests.waiting import wait_until
 
 QWEN = replace(LLAMA, name="qwen3:8b", size=5_200_000_000, digest="9" * 64)
 CLOUD = Model("gpt-oss:120b-cloud", "gptoss", 384, "d" * 64, remote_host="https://ollama.com:443")
@@ -23,16 +27,21 @@ def ollama():
 
 
 @pytest.fixture
-def app(ollama, tmp_path):
-    with served(tmp_path / "home", OLLAMA_HOST=ollama.url) as address:
+def home(tmp_path):
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def app(ollama, home):
+    with served(home, OLLAMA_HOST=ollama.url) as address:
         yield address
 
 
-def test_settings_are_found_while_one_types_moved_by_keys_and_models_got_and_asked_about(page, app, ollama):
+def test_settings_are_found_while_one_types_moved_by_keys_and_models_got_and_asked_about(page, app, home, ollama):
     open_page(page, f"{app}/settings")
     _get_cancel_and_go_on(page, ollama)
     _is_asked_before_anything_leaves(page, ollama)
-    _find_and_move(page)
+    _find_and_move(page, home)
 
 
 def _get_cancel_and_go_on(page, ollama):
@@ -57,7 +66,7 @@ def _is_asked_before_anything_leaves(page, ollama):
     assert not any(asked.path == "/api/chat" for asked in ollama.requests)
 
 
-def _find_and_move(page):
+def _find_and_move(page, home):
     page.get_by_label("Search settings").press_sequentially("longest")
     expect(page.get_by_text("Answering: longest reply")).to_be_visible()
     expect(page.get_by_text("Writes the answer")).not_to_be_visible()
@@ -68,5 +77,9 @@ def _find_and_move(page):
     expect(slider).to_be_focused()
     slider.press("ArrowRight")
     expect(page.get_by_test_id("stSliderThumbValue").first).to_have_text("4,096")
+    database = Database(home)
+    kept = Preferences(database, Settings())
+    wait_until(lambda: kept.effective("answering.answer_limit").value == 4096)  # the browser tells a little later
+    database.close()
     page.get_by_role("button", name="Back to default").click()
     expect(page.get_by_test_id("stSliderThumbValue").first).to_have_text("1,024")
