@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from crag.calibration import Calibrator, Measuring
-from crag.checks import Facts, answering_check, library_checks, look_at_server, setup_checks
+from crag.checks import Check, Facts, answering_check, library_checks, look_at_server, setup_checks
 from crag.conversations import Conversations
 from crag.database import Database
 from crag.embedder_choices import EmbedderChoices
@@ -33,7 +33,6 @@ from crag.protocols import ChatModel
 from crag.runs import RunService
 from crag.runs.worker import Equipment
 from crag.settings import Settings, load_settings
-from crag.types import Check
 from crag.warming import ModelWarmth
 from crag.web_access import WebAccess
 from crag.websearch import SearchQuota

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from crag.amounts import count
 from crag.library.spaces.switching import SpaceReport
 from crag.options import Thresholds
 from crag.runs import Trace
-from crag.types import AddResult, Check, Collection, Grade, MoveResult, Passage, Source, Verdict
+from crag.types import AddResult, Collection, Grade, MoveResult, Passage, Source, Verdict
+
+if TYPE_CHECKING:
+    from crag.checks import Check
 
 Json = dict[str, Any]
 

@@ -7,9 +7,12 @@ from crag.checks.facts import Facts, look_at_server
 from crag.checks.library import answering_check, library_checks
 from crag.checks.models import LLAMA
 from crag.checks.setup import setup_checks, shown_checks, unknown_checks
+from crag.checks.values import Check, CheckAction
 
 __all__ = [
     "LLAMA",
+    "Check",
+    "CheckAction",
     "Facts",
     "answering_check",
     "library_checks",

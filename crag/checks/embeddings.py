@@ -5,9 +5,9 @@ from __future__ import annotations
 from crag.amounts import count
 from crag.checks.facts import Facts
 from crag.checks.models import get_model, how_to_get
+from crag.checks.values import Check, CheckAction
 from crag.models.choice import embedder_label
 from crag.models.nomic.weights import NOMIC, NOMIC_ON_OLLAMA, nomic_here, nomic_present, weights_path
-from crag.types import Check, CheckAction
 
 BYTES = 274_000_000  # of the weights, here and in Ollama
 NOMIC_CHECK = "Nomic embeddings"

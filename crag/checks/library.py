@@ -6,10 +6,10 @@ import sys
 from collections.abc import Callable
 
 from crag.checks.models import get_model
+from crag.checks.values import Check
 from crag.errors import ModelFault
 from crag.library import Library
 from crag.models.choice import model_label
-from crag.types import Check
 
 
 def library_checks(library: Library) -> list[Check]:

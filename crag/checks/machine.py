@@ -10,9 +10,9 @@ from crag.amounts import size
 from crag.checks import commands
 from crag.checks.embeddings import BYTES
 from crag.checks.facts import Facts
+from crag.checks.values import Check, CheckAction
 from crag.models.nomic.weights import nomic_present, weights_path
 from crag.models.ollama.storage import places
-from crag.types import Check, CheckAction
 
 _LOW_BYTES = 2_000_000_000  # for documents, and beside a model that is fetched
 _SECONDS = 5.0

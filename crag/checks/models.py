@@ -9,10 +9,10 @@ import psutil
 from crag.amounts import size
 from crag.checks import commands
 from crag.checks.facts import Facts
+from crag.checks.values import Check, CheckAction
 from crag.models.choice import model_label
 from crag.models.faults import host_label
 from crag.models.providers import providers
-from crag.types import Check, CheckAction
 
 LLAMA = "Llama 3 on Ollama"
 _PREFIX = "ollama:"

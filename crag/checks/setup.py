@@ -6,7 +6,7 @@ from crag.checks.embeddings import embedder_check, nomic_check
 from crag.checks.facts import Facts
 from crag.checks.machine import disk_check, ocr_check
 from crag.checks.models import chosen_checks, llama_check, memory_check, version_check
-from crag.types import Check, CheckAction
+from crag.checks.values import Check, CheckAction
 
 FIRST = ("Built-in engine", "Llama 3 on Ollama", "Nomic embeddings", "Web search")
 

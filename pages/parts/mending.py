@@ -6,7 +6,7 @@ import sys
 
 import streamlit as st
 
-from crag.types import Check, CheckAction
+from crag.checks import Check, CheckAction
 from pages.parts import dialogs, downloads, markdown, words
 from pages.parts.resources import application, checks, look_again
 

@@ -15,9 +15,9 @@ from crag.latest import Latest
 
 if TYPE_CHECKING:
     from crag.assembly import Application
+    from crag.checks import Check
     from crag.models.choice import ModelChoice
     from crag.options import RunOptions
-    from crag.types import Check
 
 _LOOK_AGAIN_SECONDS = 2.0  # less than what pages wait between two drawings
 _PATIENCE_SECONDS = 0.25

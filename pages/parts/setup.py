@@ -7,8 +7,7 @@ from typing import NoReturn
 import streamlit as st
 
 from crag.checks import LLAMA as LLAMA
-from crag.checks import shown_checks
-from crag.types import Check
+from crag.checks import Check, shown_checks
 from pages.parts import downloads, markdown, mending, words
 from pages.parts.device import is_phone
 from pages.parts.mending import draw_dialog as draw_dialog
