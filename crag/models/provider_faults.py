@@ -41,7 +41,7 @@ def unknown_provider(name: str) -> ModelFault:
     return ModelFault(
         "unknown_model",
         f"There is no model called “{name}”.",
-        "Write builtin, ollama:NAME, or provider:model such as openai:gpt-4o-mini.",
+        f"If Ollama has it, write ollama:{name}; else builtin, or provider:model such as openai:gpt-4o-mini.",
     )
 
 

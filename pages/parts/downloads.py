@@ -48,7 +48,7 @@ def draw_button(name: str, label: str, key: str = "") -> None:
         # Another key than the others have: a late click on one of those must not cancel, nor the other way round.
         st.button("Cancel", type="tertiary", key=f"cancel-{name}{key}", on_click=service.cancel, args=(name,))
         return
-    word = "Resume" if download else label
+    word = label if download is None else "Resume" if download.done else "Try again"
     st.button(word, icon=":material/download:", type="tertiary", key=f"get-{name}{key}", on_click=begin, args=(name,))
 
 
