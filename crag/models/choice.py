@@ -100,7 +100,9 @@ def available_embedders(settings: Settings) -> list[ModelChoice]:
         models = installed_models(settings, PROBE_SECONDS)
     except ModelFault:
         return choices
-    names = [f"ollama:{model.name.removesuffix(':latest')}" for model in models if model.only_embeds]
+    names = [
+        f"ollama:{model.name.removesuffix(':latest')}" for model in models if model.only_embeds and not model.cloud
+    ]
     return choices + [ModelChoice(name, embedder_label(name)) for name in names]
 
 

@@ -42,7 +42,6 @@ class Route:
 
         Raises `HomeFault`, and `ModelFault` without leave; nothing may be sent then.
         """
-        self.require_leave(self.host)
         size = sum(len(prompt.text) for prompt in prompts)
         about = next((prompt.about for prompt in prompts if prompt.about), "")
         about = about or "\n\n".join(prompt.text for prompt in prompts if prompt.role == "user")
@@ -68,6 +67,7 @@ class Route:
         return recorded if self.host else embed
 
     def _record(self, kind: DepartureKind, what: str) -> None:
+        self.require_leave(self.host)
         if self.host and self.ledger:
             self.ledger.record(self.host, kind, what)
 

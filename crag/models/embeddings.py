@@ -10,7 +10,7 @@ from crag.errors import ModelFault
 from crag.ledger import Ledger
 from crag.models.client.sending import ATTEMPTS, FIRST_HALF_PAUSE, LONGEST_HALF_PAUSE
 from crag.models.departures import Route, ollama_route
-from crag.models.faults import translate_ollama
+from crag.models.faults import host_label, translate_ollama
 from crag.models.ollama.administration import find_model, model_facts
 from crag.models.provider_faults import missing_key, missing_package, translate_provider
 from crag.models.providers import provide_keys
@@ -132,8 +132,13 @@ def _open_ollama(model: str, settings: Settings, ledger: Ledger | None) -> Embed
 
     from crag.models.connections import client_options
 
+    def require_leave(host: str) -> None:
+        if host not in ("", host_label(settings)) and settings.embedder != f"ollama:{model}":
+            raise _unnamed_elsewhere(model, host)
+
     installed = find_model(settings, model)
-    route = ollama_route(installed, settings, ledger)
+    route = ollama_route(installed, settings, ledger, require_leave)
+    require_leave(route.host)
 
     def translate(error: Exception) -> ModelFault:
         return _about_embedding(translate_ollama(error, model, settings), f"{model} on Ollama")
@@ -230,6 +235,15 @@ def _failed(message: str) -> ModelFault:
 
 def _unsound(space: Space, what: str) -> ModelFault:
     return _failed(f"The vectors of {space.label} {what}, so they were not used.")
+
+
+def _unnamed_elsewhere(model: str, host: str) -> ModelFault:
+    """All documents would leave the machine: only a name in the settings is leave for that."""
+    return ModelFault(
+        "consent_needed",
+        f"{model} runs on another machine, at {host}: every passage of your documents would go there.",
+        f"Nothing was sent. If it may, set CRAG_EMBEDDER to ollama:{model}; else choose another embedder.",
+    )
 
 
 def _unknown_embedder(name: str) -> ModelFault:

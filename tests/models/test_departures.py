@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 from langchain_core.embeddings import DeterministicFakeEmbedding
 
-from crag.errors import HomeFault
+from crag.errors import HomeFault, ModelFault
 from crag.models import embeddings
 from crag.models.chat import open_chat_model
+from crag.models.choice import available_embedders
 from crag.models.embeddings import open_embedder
 from crag.models.writing import ModelRewriter, ModelWriter
 from crag.options import RunOptions
@@ -112,7 +113,7 @@ def test_what_cannot_be_written_down_is_not_sent(ollama: ScriptedOllama, setting
     ollama.models = [CLOUD, replace(NOMIC, name="nomic-cloud")]
     ledger = ListLedger(HomeFault("The disk is full."))
     model = open_chat_model(f"ollama:{CLOUD.name}", settings, ledger)
-    embedder = open_embedder("ollama:nomic-cloud", settings, ledger)
+    embedder = open_embedder("ollama:nomic-cloud", replace(settings, embedder="ollama:nomic-cloud"), ledger)
     with pytest.raises(HomeFault, match="full"):
         model.complete(ASK, Stop())
     with pytest.raises(HomeFault, match="full"):
@@ -131,3 +132,16 @@ def test_every_prompt_file_with_a_question_says_what_it_is_about() -> None:
     for name in ("answer", "condense", "rewrite_keywords", "rewrite_question"):
         _, user = compose(name, question="Who won?", knowledge="", history="")
         assert user.about == f"{name.partition('_')[0]}: Who won?"
+
+
+@pytest.mark.parametrize("name", ["nomic-cloud", "nomic-embed-text"], ids=["by its name", "by what the server says"])
+def test_no_document_goes_to_an_embedder_elsewhere_that_was_not_named_in_the_settings(
+    ollama: ScriptedOllama, settings: Settings, ledger: ListLedger, name: str
+) -> None:
+    ollama.models = [replace(NOMIC, name=name, remote_host="https://ollama.com:443")]
+    assert f"ollama:{name}" not in [choice.name for choice in available_embedders(settings)]
+    with pytest.raises(ModelFault, match="every passage of your documents would go there"):
+        open_embedder(f"ollama:{name}", settings, ledger)
+    assert (ollama.asked("/api/embed"), ledger.entries) == ([], [])
+    open_embedder(f"ollama:{name}", replace(settings, embedder=f"ollama:{name}"), ledger).embed_documents(["text"])
+    assert len(ledger.entries) == len(ollama.asked("/api/embed")) > 0
