@@ -59,6 +59,7 @@ def _take(browser: Browser, address: str, scheme: str, files: list[Path]) -> Non
     _shot(page, f"chat-not-answered-{scheme}-1440")
     _phone(browser, page.url, scheme)
     open_page(page, f"{address}/settings")
+    page.get_by_text("loaded on GPU").wait_for()
     _shot(page, f"settings-{scheme}-1440")
     page.context.close()
 
