@@ -95,11 +95,14 @@ class Application:
         """What answers under `auto` now, and why; looked up every few seconds at most, or `anew`."""
         with self._choice_lock:
             known = self._choice
-        if anew or known is None or time.monotonic() - known[0] > _REMEMBERED_SECONDS:
-            known = (time.monotonic(), choose_chat_model(self.settings))  # others need not wait for it
-            with self._choice_lock:
-                self._choice = known
-        return known[1]
+        if not anew and known is not None and time.monotonic() - known[0] <= _REMEMBERED_SECONDS:
+            return known[1]
+        choice = choose_chat_model(self.settings)  # others need not wait for it
+        with self._choice_lock:
+            self._choice = (time.monotonic(), choice)
+        if known is None or known[1].name != choice.name:
+            self.warmth.follow()  # the server may have been started just now
+        return choice
 
     def forget_choice(self) -> None:
         """Something about the models has changed: what answers under `auto` is looked up anew."""

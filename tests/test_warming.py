@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
 from crag.assembly import Application, open_application
 from crag.settings import Settings
-from tests.doubles.ollama import LLAMA, NOMIC, Mishap, Model, ScriptedOllama
+from tests.doubles.ollama import LLAMA, NOMIC, Mishap, Model, ScriptedOllama, closed_address
 from tests.waiting import wait_until
 
 QWEN = Model("qwen3:4b", "qwen3", 2_600_000_000, "c" * 64, 40_960)
@@ -144,3 +145,16 @@ def test_a_command_loads_nothing(opened: Open, ollama: ScriptedOllama) -> None:
     application.downloads.wait("ollama:llama3.2:1b", 10)
     assert application.warmth.wait(1)
     assert ollama.memory.loads == []
+
+
+def test_a_server_that_is_started_later_loads_it_as_soon_as_it_is_noticed(tmp_path: Path) -> None:
+    address = closed_address()
+    application = open_application(Settings(home=tmp_path / "home", ollama_host=address, embedder="builtin"))
+    application.warm_up()
+    assert application.warmth.wait(30)
+    assert application.model_choice().builtin
+    with ScriptedOllama(models=[LLAMA], port=urlsplit(address).port or 0) as server:
+        assert application.model_choice(anew=True).name == "ollama:llama3.1:8b"
+        assert application.warmth.wait(30)
+        assert server.memory.loads == [("llama3.1:8b", 8192)]
+    application.close()

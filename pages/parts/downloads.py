@@ -53,13 +53,15 @@ def draw_button(name: str, label: str, key: str = "") -> None:
 
 
 def draw_progress(download: Download) -> None:
-    """How far it is: a bar with bytes, rate and time left, or why it stands still."""
+    """How far it is: a bar with bytes, rate and time left, or why it stands still.
+
+    It is as high when it was stopped as while it runs: nothing moves away from under the mouse.
+    """
     if download.state == "failed":
         st.caption(f":orange[:material/warning:] {markdown.label(download.fault)}")
-    elif download.state == "running":
-        st.progress(_share(download), text=words.grey(facts(download)))
-    else:
-        st.caption(markdown.label(f"{_amount(download)} so far, kept. Not finished."))
+        return
+    stopped = markdown.label(f"{_amount(download)} so far, kept. Not finished.")
+    st.progress(_share(download), text=words.grey(facts(download) if download.state == "running" else stopped))
 
 
 def draw_one(name: str) -> bool:

@@ -78,8 +78,8 @@ def ask(app: AppTest, question: str) -> None:
 
 def said(app: AppTest, words: str) -> bool:
     """Whether any text on the page holds these words, as a person reads them."""
-    texts = [item.value.replace("\\", "").replace(JOINER, "") for item in [*app.markdown, *app.caption]]
-    return any(words in text for text in texts)
+    shown = [*(item.value for item in [*app.markdown, *app.caption]), *(bar.text for bar in app.get("progress"))]
+    return any(words in text.replace("\\", "").replace(JOINER, "") for text in shown)
 
 
 def labels(app: AppTest) -> list[str]:
