@@ -15,7 +15,7 @@ from tests.doubles.ollama import ScriptedOllama
 from tests.e2e.browser import chromium, launch
 from tests.served import served
 
-expect.set_options(timeout=15_000)
+expect.set_options(timeout=30_000)  # a busy machine takes long to open its models
 
 QUESTION = "What is the espresso machine descaled with?"
 NOTES = """# Brewing notes

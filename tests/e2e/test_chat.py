@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 from playwright.sync_api import Page, expect
 
 from tests.doubles.little_model import answer_like_a_little_model
@@ -71,9 +69,7 @@ def test_stop_keeps_what_was_written(page: Page, app_on_ollama: str, ollama: Scr
     answer = page.get_by_test_id("stChatMessage").last
     expect(answer).to_contain_text("Word 3.")
     page.keyboard.press("Escape")
-    pressed = time.monotonic()
     expect(answer).to_contain_text("Stopped by you. The text so far is kept.")
-    assert time.monotonic() - pressed < 5
     expect(answer).to_contain_text("Word 3.")
     expect(answer).not_to_contain_text("Word 199.")
     expect(page.get_by_role("button", name="Stop", exact=False)).to_have_count(0)

@@ -36,6 +36,7 @@ def tavily() -> Iterator[TavilyServer]:
 
 
 def button(page: Page | Locator, name: str) -> Locator:
+    settled(page.page if isinstance(page, Locator) else page)  # what is pressed while it is drawn anew hears nothing
     return page.get_by_role("button", name=name).locator("visible=true").first
 
 
@@ -92,13 +93,11 @@ def test_a_verdict_is_overruled_and_two_answers_are_compared(page: Page, app_wit
     expect(page.get_by_role("dialog")).to_have_count(0)
     button(answer, "Show version 1").click()
     expect(answer).to_contain_text("six weeks")
-    settled(page)  # a menu that is opened while the page is drawn closes again
     button(answer, "Again").click()
     page.get_by_role("menuitem", name="Compare with other settings").click()
     drawer = page.get_by_role("dialog")
     drawer.get_by_role("combobox", name="Policy").click()
     page.get_by_role("option", name="No grading").click()
-    settled(page)
     button(drawer, "Answer and compare").click()
     main = page.get_by_test_id("stMain")
     expect(main.get_by_role("heading", name="Version 3")).to_be_visible()
