@@ -11,7 +11,7 @@ from crag.database import Database
 from crag.preferences import Preferences
 from crag.settings import Settings
 from tests.doubles.ollama import LLAMA, NOMIC, Model, Offer, ScriptedOllama
-from tests.e2e.browser import open_page
+from tests.e2e.browser import open_page, settled
 from tests.served import served
 from tests.waiting import wait_until
 
@@ -44,16 +44,21 @@ def test_settings_are_found_while_one_types_moved_by_keys_and_models_got_and_ask
     _find_and_move(page, home)
 
 
+def _press(page, name):
+    settled(page)  # what is pressed while it is drawn anew hears nothing
+    page.get_by_role("button", name=name).click()
+
+
 def _get_cancel_and_go_on(page, ollama):
     field = page.get_by_role("combobox", name="Get another model")
     field.fill("qwen3:8b")
     field.press("Enter")
-    page.get_by_role("button", name="Get it").click()
+    _press(page, "Get it")
     expect(page.get_by_text("MB of 5.2 GB")).to_be_visible()
-    page.get_by_role("button", name="Cancel").click()
+    _press(page, "Cancel")
     expect(page.get_by_text("so far, kept. Not finished.")).to_be_visible()
     ollama.registry["qwen3:8b"].seconds = 0
-    page.get_by_role("button", name="Resume").click()
+    _press(page, "Resume")
     expect(page.get_by_text("131,072 tokens · 5.2 GB")).to_be_visible()
 
 
@@ -61,7 +66,7 @@ def _is_asked_before_anything_leaves(page, ollama):
     page.get_by_role("combobox").first.click()
     page.get_by_role("option", name="gpt-oss").click()
     expect(page.get_by_role("dialog")).to_contain_text("runs elsewhere, at ollama.com")
-    page.get_by_role("button", name="Cancel").click()
+    _press(page, "Cancel")
     expect(page.get_by_role("dialog")).not_to_be_visible()
     assert not any(asked.path == "/api/chat" for asked in ollama.requests)
 
@@ -81,5 +86,5 @@ def _find_and_move(page, home):
     kept = Preferences(database, Settings())
     wait_until(lambda: kept.effective("answering.answer_limit").value == 4096)  # the browser tells a little later
     database.close()
-    page.get_by_role("button", name="Back to default").click()
+    _press(page, "Back to default")
     expect(page.get_by_test_id("stSliderThumbValue").first).to_have_text("1,024")
