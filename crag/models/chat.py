@@ -67,7 +67,8 @@ def open_chat_model(
         route = ollama_route(installed, settings, ledger, require_leave)
         return _open_ollama(model, installed, route, settings, tuning, thinking=thinking)
     provide_keys(settings)
-    return _open_provider(provider, Route(model, provider, ledger, require_leave), tuning, thinking=thinking)
+    chat = _init_provider(provider, model, tuning)
+    return _open_provider(chat, Route(model, provider, ledger, require_leave), tuning, thinking=thinking)
 
 
 def _open_ollama(
@@ -145,9 +146,8 @@ def _server_parallelism() -> int:
     return (int(value) if value.isdecimal() else 0) or _DEFAULT_CONCURRENCY
 
 
-def _open_provider(provider: str, route: Route, tuning: Tuning, *, thinking: bool) -> ChatModel:
-    model = route.model
-    chat = _init_provider(provider, model, tuning)
+def _open_provider(chat: BaseChatModel, route: Route, tuning: Tuning, *, thinking: bool) -> ChatModel:
+    provider, model = route.host, route.model
     traits = Traits(
         name=f"{provider}:{model}",
         fingerprint=f"{provider}:{model}",

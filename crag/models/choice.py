@@ -11,6 +11,7 @@ from crag.ledger import Ledger
 from crag.models.faults import host_label
 from crag.models.nomic.weights import nomic_present
 from crag.models.ollama.administration import PROBE_SECONDS, InstalledModel, installed_models, is_cloud_name
+from crag.models.providers import is_provider
 from crag.protocols import Embedder, WantedEmbedder
 from crag.settings import Settings
 
@@ -122,13 +123,13 @@ def available_chat_models(settings: Settings) -> list[ModelChoice]:
 
 
 def destination(name: str, settings: Settings, remote_host: str = "") -> str:
-    """The host or the provider that what this model is given goes to; empty on this machine.
+    """The host or the provider that what this model is given goes to; empty on this machine, and for no model at all.
 
     `remote_host` is where Ollama says that it passes a cloud model's prompts on to.
     """
     provider, _, model = name.partition(":")
     if provider != "ollama":
-        return "" if name == "builtin" else provider
+        return provider if is_provider(provider) else ""
     if remote_host or is_cloud_name(model):
         return urlsplit(remote_host).netloc.rpartition("@")[2].removesuffix(_USUAL_PORT) or _OLLAMA_CLOUD
     return "" if settings.ollama_is_here else host_label(settings)

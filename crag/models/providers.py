@@ -46,6 +46,11 @@ _KNOWN = (
     ("upstage", "Upstage", "langchain-upstage", ("UPSTAGE_API_KEY",)),
 )
 _SAME_AS = {"bedrock": "bedrock_converse"}
+# Other names that LangChain takes; which packages and keys those need is for it to say.
+_OTHERS = (
+    *("anthropic_bedrock", "azure_ai", "baseten", "bedrock_mantle_anthropic", "bedrock_mantle_openai"),
+    *("google_anthropic_vertex", "huggingface", "ibm", "langsmith", "litellm", "meta"),
+)
 
 
 def providers(settings: Settings) -> list[Provider]:
@@ -55,6 +60,11 @@ def providers(settings: Settings) -> list[Provider]:
         Provider(name, label, package, _installed(package), variables[0], not set_now.isdisjoint(variables))
         for name, label, package, variables in _KNOWN
     ]
+
+
+def is_provider(name: str) -> bool:
+    """Whether LangChain takes this before the colon; what else stands there is asked nothing."""
+    return name in _SAME_AS or name in _OTHERS or any(name == known for known, *_ in _KNOWN)
 
 
 def package_of(provider: str) -> str:

@@ -93,6 +93,7 @@ def test_labels(name: str, label: str) -> None:
         ("ollama:llama3.1:8b", "http://me:secret@gpu.example:11434", "gpu.example:11434"),
         ("ollama:gpt-oss:120b-cloud", "http://127.0.0.1:11434", "ollama.com"),
         ("openai:gpt-4o-mini", "http://127.0.0.1:11434", "openai"),
+        ("llama3.1:8b", "http://127.0.0.1:11434", ""),
     ],
 )
 def test_where_what_a_model_is_given_goes_to(name: str, server: str, host: str) -> None:

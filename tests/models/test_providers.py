@@ -16,6 +16,7 @@ from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from crag.errors import ModelFault, Stopped
 from crag.models import chat
 from crag.models.chat import open_chat_model
+from crag.models.providers import is_provider
 from crag.protocols import ChatModel, Prompt
 from crag.settings import Settings
 from crag.stopping import Stop
@@ -104,3 +105,8 @@ def test_faults_of_providers(monkeypatch: pytest.MonkeyPatch, error: Exception, 
     assert fault.value.code == code
     assert len(hosted.saw) == times
     assert "secret" not in str(fault.value)
+
+
+def test_every_name_that_langchain_takes_is_known_to_lead_elsewhere() -> None:
+    named = pytest.importorskip("langchain.chat_models.base")._BUILTIN_PROVIDERS
+    assert [name for name in named if not is_provider(name)] == ["ollama"]
