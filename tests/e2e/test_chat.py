@@ -9,7 +9,7 @@ from tests.doubles.ollama import Asked, Say, ScriptedOllama
 from tests.e2e.browser import ask, badge, open_page, settled, upload
 from tests.e2e.conftest import NOTES, QUESTION
 
-LONG = " ".join(["The machine is descaled every six weeks [1]."] + [f"Word {number}." for number in range(200)])
+LONG = " ".join(["The machine is descaled every six weeks [1]."] + [f"Word {number}." for number in range(120)])
 
 
 def slowly(text: str, per_token: float = 0.05):
@@ -71,7 +71,7 @@ def test_stop_keeps_what_was_written(page: Page, app_on_ollama: str, ollama: Scr
     page.keyboard.press("Escape")
     expect(answer).to_contain_text("Stopped by you. The text so far is kept.")
     expect(answer).to_contain_text("Word 3.")
-    expect(answer).not_to_contain_text("Word 199.")
+    expect(answer).not_to_contain_text("Word 119.")
     expect(page.get_by_role("button", name="Stop", exact=False)).to_have_count(0)
 
 
@@ -83,7 +83,7 @@ def test_a_reload_in_mid_answer_goes_on(page: Page, app_on_ollama: str, ollama: 
     page.reload()
     answer = page.get_by_test_id("stChatMessage").last
     expect(answer).to_contain_text("Word 3.")
-    expect(answer).to_contain_text("Word 199.", timeout=30_000)
+    expect(answer).to_contain_text("Word 119.", timeout=30_000)
     expect(badge(page, "from your documents")).to_be_visible()
     assert len([asked for asked in ollama.chats if asked.writes]) == 1
 

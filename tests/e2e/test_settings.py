@@ -73,7 +73,7 @@ def _is_asked_before_anything_leaves(page, ollama):
 
 def _find_and_move(page, home):
     page.get_by_label("Search settings").press_sequentially("longest")
-    expect(page.get_by_text("Answering: longest reply")).to_be_visible()
+    expect(page.get_by_text("Answering: longest reply").first).to_be_visible()
     expect(page.get_by_text("Writes the answer")).not_to_be_visible()
     slider = page.get_by_role("slider").first
     slider.focus()
