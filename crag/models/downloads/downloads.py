@@ -32,9 +32,8 @@ class Downloads:
 
     def start(self, name: str) -> None:
         """Begins it, or goes on with it; harmless while it runs. Raises `BadRequest` for an unknown name."""
-        fetch, before = self._choose(name), self._work.get(name)
-        if before is not None and before.is_stopping:
-            before.join(_ENDED_SECONDS)
+        fetch = self._choose(name)
+        self._let_end(name)
         with self._lock:
             if self._closed or not self._rows.claim(name):
                 return
@@ -61,6 +60,7 @@ class Downloads:
 
     def dismiss(self, name: str) -> None:
         """Forgets one that is not running."""
+        self._let_end(name)
         self._rows.dismiss(name)
 
     def wait(self, name: str, seconds: float) -> Download | None:
@@ -79,6 +79,12 @@ class Downloads:
             one.close()
         for one in work:
             one.join(_HEARD_SECONDS)
+
+    def _let_end(self, name: str) -> None:
+        """Waits until the end of one that is over, or was asked to stop, is written down."""
+        work = self._work.get(name)
+        if work is not None and work.now().state != "running":
+            work.join(_ENDED_SECONDS)
 
     def _now(self, kept: Download) -> Download:
         work = self._work.get(kept.name)

@@ -71,6 +71,22 @@ def test_a_model_arrives(downloads: Downloads, ollama: ScriptedOllama, arrived: 
     assert downloads.all() == []
 
 
+def test_one_that_is_over_is_dismissed_before_that_is_written_down(
+    downloads: Downloads, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = DownloadRows.keep
+
+    def write_late(rows: DownloadRows, download: Download) -> None:
+        time.sleep(0.3 if download.state == "done" else 0)
+        written(rows, download)
+
+    monkeypatch.setattr(DownloadRows, "keep", write_late)
+    downloads.start(LLAMA)
+    downloads.wait(LLAMA, 10)
+    downloads.dismiss(LLAMA)
+    assert downloads.all() == []
+
+
 def test_it_tells_how_fast_and_how_long(downloads: Downloads, ollama: ScriptedOllama) -> None:
     ollama.registry["llama3.2:3b"].seconds = 60.0
     ollama.registry["llama3.2:3b"].steps = 1200
