@@ -65,7 +65,7 @@ def _get_cancel_and_go_on(page, ollama):
 def _is_asked_before_anything_leaves(page, ollama):
     settled(page)  # the model that has just come is still to be listed
     page.get_by_role("combobox").first.fill("gpt-oss")
-    page.get_by_role("option", name="gpt-oss").click()
+    page.get_by_role("option", name="gpt-oss").last.click()  # the first is to add what was typed
     expect(page.get_by_role("dialog")).to_contain_text("runs elsewhere, at ollama.com")
     _press(page, "Cancel")
     expect(page.get_by_role("dialog")).not_to_be_visible()
