@@ -92,6 +92,7 @@ def test_a_download_that_failed_says_why(chat, ollama):
 
 def test_what_is_to_be_typed_is_shown_and_the_dialog_closes_when_it_is_done(chat, monkeypatch):
     chat.run()
+    until(chat, lambda: said(chat, "not reachable"))  # the server was looked at: nothing changes any more
     click(chat, "How to install")
     until(chat, lambda: chat.code)
     assert "ollama.com/install.sh" in chat.code[0].value

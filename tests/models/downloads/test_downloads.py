@@ -134,7 +134,7 @@ def test_two_at_once(downloads: Downloads, ollama: ScriptedOllama) -> None:
     ollama.registry["llama3.2:3b"].mishaps.append(Mishap(0.5, "hang"))
     downloads.start(LLAMA)
     downloads.start("ollama:nomic-embed-text")
-    assert downloads.wait("ollama:nomic-embed-text", 10) is not None
+    assert downloads.wait("ollama:nomic-embed-text", 30) is not None
     assert (state(downloads, "ollama:nomic-embed-text"), state(downloads)) == ("done", "running")
 
 
