@@ -73,7 +73,7 @@ def grade(application: Application, options: argparse.Namespace) -> int:
     from crag.scoring import CountedTerms
 
     questions = read_pairs(options.file)
-    name = application.model_choice().name if options.model == "auto" else options.model
+    name = application.answering(RunOptions(model=options.model))
     application.preferences.allow_model_here(name)
     texts = (passage.text for rows in questions.values() for _, passage in rows)
     grader = application.engines.grader(name, CountedTerms(texts), options.grader)

@@ -13,6 +13,7 @@ from crag.types import Conversation
 from pages.chat import state
 from pages.parts import markdown
 from pages.parts.resources import application
+from pages.parts.search import search_field
 
 _SHOWN = 100
 _RENAME = ":material/edit: Rename"
@@ -21,16 +22,8 @@ _DELETE = ":material/delete: Delete"
 
 def draw() -> None:
     """Search, then the conversations, the latest first."""
-    search = st.text_input(
-        "Search conversations",
-        type="search",
-        icon=":material/search:",
-        placeholder="Search conversations",
-        label_visibility="collapsed",
-        live=True,  # a time in words would load pandas
-        key="conversation_search",
-    )
-    found = application().conversations.list(search or "")
+    search = search_field("Search conversations", "conversation_search")
+    found = application().conversations.list(search)
     current = st.session_state.get("conversation")
     if not found:
         st.caption("Nothing found." if search else "Your conversations will be listed here.")

@@ -12,6 +12,7 @@ from pages.chat import state as chat
 from pages.documents import moving, refresh
 from pages.parts import dialogs, markdown, words
 from pages.parts.resources import application
+from pages.parts.search import search_field
 
 REMOVE = "remove documents"
 _ALL_KINDS = "All kinds"
@@ -67,17 +68,9 @@ def _draw_actions(ids: list[str]) -> None:
 def _filtered(sources: list[Source]) -> list[Source]:
     kinds = sorted({_kind(source) for source in sources})
     with st.container(horizontal=True, horizontal_alignment="distribute"):
-        wanted = st.text_input(
-            "Find a document",
-            type="search",
-            icon=":material/search:",
-            placeholder="Find a document",
-            label_visibility="collapsed",
-            live=True,  # a time in words would load pandas
-            width=320,
-        )
+        wanted = search_field("Find a document", width=320)
         kind = st.selectbox("Kind", [_ALL_KINDS, *kinds], label_visibility="collapsed", width=160)
-    needle = (wanted or "").casefold()
+    needle = wanted.casefold()
     return [
         source
         for source in sources

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.parts.device import is_phone
+from pages.parts.search import search_field
 from pages.settings.sections import Section, sections
 
 _SEARCH = "settings_search"
@@ -14,31 +15,18 @@ _SECTION = "section"
 def draw() -> tuple[str, Section]:
     """Draw it; what is searched for, and the section that is chosen."""
     if is_phone():
-        wanted = _search()
+        wanted = search_field("Search settings", _SEARCH)
         chosen = _chosen()
         if not wanted:
             _list_of_names(chosen)
         return wanted, chosen
     with st.sidebar:
-        wanted = _search()
+        wanted = search_field("Search settings", _SEARCH)
         chosen = _chosen()
         with st.container(gap="xxsmall"):
             for section in sections():
                 _entry(section, is_chosen=section == chosen and not wanted)
     return wanted, chosen
-
-
-def _search() -> str:
-    typed = st.text_input(
-        "Search settings",
-        type="search",
-        icon=":material/search:",
-        placeholder="Search settings",
-        label_visibility="collapsed",
-        live=True,  # a time in words would load pandas
-        key=_SEARCH,
-    )
-    return (typed or "").strip()
 
 
 def _chosen() -> Section:

@@ -1,0 +1,20 @@
+"""The field that narrows a list as one types."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+
+def search_field(label: str, key: str | None = None, width: int | None = None) -> str:
+    """Draw it, as wide as its place or so many pixels; what is sought, without spaces around it."""
+    typed = st.text_input(
+        label,
+        type="search",
+        icon=":material/search:",
+        placeholder=label,
+        label_visibility="collapsed",
+        live=True,  # a time in words would load pandas
+        key=key,
+        width=width or "stretch",
+    )
+    return (typed or "").strip()
