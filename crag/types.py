@@ -55,7 +55,8 @@ class Space:
 class Source:
     """One added document. `size` in bytes, `added_at` in seconds since the epoch, `pages` None where there are none.
 
-    `author` and `published` (YYYY-MM-DD) are empty where the document does not say them.
+    `author` and `published` (YYYY-MM-DD) are empty where the document does not say them. `found_by` is the question
+    whose web search found it, empty for what people added themselves.
     """
 
     id: str
@@ -71,6 +72,7 @@ class Source:
     space: str
     author: str = ""
     published: str = ""
+    found_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,18 +292,26 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A chat kept on disk; times in seconds since the epoch. `changes`: in which options it differs from the home."""
+    """A chat kept on disk; times in seconds since the epoch. `changes`: in which options it differs from the home.
+
+    `person` is whose it is: the key of a browser, empty where it is anybody's who has this home.
+    """
 
     id: str
     title: str
     created_at: float
     updated_at: float
     changes: Mapping[str, Any] = field(default_factory=dict)
+    person: str = ""
+    pinned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message of a conversation. Answers name the run that made them; `state` is that of the run."""
+    """One message of a conversation. Answers name the run that made them; `state` is that of the run.
+
+    `branches` are the questions that were asked at its place, by id in order, itself among them.
+    """
 
     id: int
     conversation_id: str
@@ -310,3 +320,4 @@ class Message:
     created_at: float
     run_id: str | None = None
     state: RunState = "done"
+    branches: tuple[int, ...] = ()

@@ -7,13 +7,15 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Row, delete, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Row, delete, insert, or_, select, true, update
 
+from crag.conversations import tree
 from crag.database import Database
 from crag.database.tables import conversations, feedback, messages, runs
 from crag.errors import BadRequest, NotFound
 from crag.options import Changes, dump_changes, load_changes
-from crag.types import Conversation, Message
+from crag.processes import is_alive
+from crag.types import Conversation, Message, RunState
 
 NEW_TITLE = "New conversation"
 _TITLE_LENGTH = 80
@@ -25,35 +27,48 @@ class Conversations:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def create(self, changes: Changes | None = None) -> Conversation:
-        """A new, empty conversation whose questions differ so from what holds for the home."""
+    def create(self, changes: Changes | None = None, person: str = "") -> Conversation:
+        """A new, empty conversation of a person, whose questions differ so from what holds for the home."""
         now = time.time()
-        made = Conversation(uuid.uuid4().hex, NEW_TITLE, now, now, changes or {})
+        made = Conversation(uuid.uuid4().hex, NEW_TITLE, now, now, changes or {}, person)
+        values = {"id": made.id, "title": made.title, "created_at": now, "updated_at": now, "person": person}
         with self._database.write() as connection:
-            connection.execute(
-                insert(conversations).values(
-                    id=made.id, title=made.title, created_at=now, updated_at=now, options=dump_changes(made.changes)
-                )
-            )
+            connection.execute(insert(conversations).values(options=dump_changes(made.changes), **values))
         return made
 
-    def list(self, search: str = "") -> list[Conversation]:
-        """Those with at least one message, the latest first; with `search`, those whose title or text holds it."""
+    def list(self, search: str = "", person: str | None = None) -> list[Conversation]:
+        """Those with at least one message, pinned ones first, then the latest; of one person, or of all (None).
+
+        With `search`, those whose title or text holds it.
+        """
         used = select(messages.c.conversation_id).where(messages.c.conversation_id == conversations.c.id)
-        query = select(conversations).where(used.exists()).order_by(conversations.c.updated_at.desc())
+        order = conversations.c.pinned.desc(), conversations.c.updated_at.desc()
+        query = select(conversations).where(used.exists(), _visible(person)).order_by(*order)
         if search.strip():
             held = used.where(messages.c.text.icontains(search.strip(), autoescape=True)).exists()
             query = query.where(or_(conversations.c.title.icontains(search.strip(), autoescape=True), held))
         with self._database.read() as connection:
             return [_conversation(row) for row in connection.execute(query)]
 
-    def get(self, conversation_id: str) -> Conversation:
-        """One conversation. Raises `NotFound`."""
+    def get(self, conversation_id: str, person: str | None = None) -> Conversation:
+        """One conversation. Raises `NotFound`, also for one of another person or one that was deleted."""
+        query = select(conversations).where(conversations.c.id == conversation_id, _visible(person))
         with self._database.read() as connection:
-            row = connection.execute(select(conversations).where(conversations.c.id == conversation_id)).first()
+            row = connection.execute(query).first()
         if row is None:
             raise NotFound("This conversation is no longer there.", "Start a new one.")
         return _conversation(row)
+
+    def of_run(self, run_id: str, person: str | None = None) -> Conversation | None:
+        """The conversation that a run belongs to; None for one of no conversation, which only None may see.
+
+        Raises `NotFound`, also for a run of another person or of a conversation that was deleted.
+        """
+        with self._database.read() as connection:
+            row = connection.execute(select(runs.c.conversation_id).where(runs.c.id == run_id)).first()
+        if row is None or (row.conversation_id is None and person is not None):
+            raise NotFound("This answer is no longer there.")
+        return self.get(row.conversation_id, person) if row.conversation_id else None
 
     def rename(self, conversation_id: str, title: str) -> None:
         """Gives it another title. Raises `BadRequest` for an empty one, `NotFound`."""
@@ -76,29 +91,47 @@ class Conversations:
                         update(conversations).where(conversations.c.id == row.id).values(options=options)
                     )
 
+    def pin(self, conversation_id: str, *, pinned: bool) -> None:
+        """Keeps it at the top of the list, or no longer. Raises `NotFound`."""
+        self._update(conversation_id, pinned=int(pinned))
+
     def delete(self, conversation_id: str) -> None:
-        """Deletes it with its messages and runs; one that is not there is left alone."""
+        """Takes it out of every list; it can be restored until it is purged. One that is not there is left alone."""
+        self._mark(conversation_id, time.time())
+
+    def restore(self, conversation_id: str) -> None:
+        """Takes a deletion back; one that was purged stays gone."""
+        self._mark(conversation_id, None)
+
+    def purge(self, older_than: float = 0.0) -> int:
+        """Deletes for good, with messages and runs, what was deleted more than so many seconds ago; how many."""
+        gone = conversations.c.deleted_at <= time.time() - older_than
         with self._database.write() as connection:
-            connection.execute(delete(conversations).where(conversations.c.id == conversation_id))
+            return connection.execute(delete(conversations).where(gone)).rowcount
 
     def messages(self, conversation_id: str, last: int | None = None) -> Sequence[Message]:
-        """Its messages, oldest first; with `last`, only so many of the newest."""
-        query = (
-            select(messages, runs.c.state)
-            .outerjoin(runs, messages.c.run_id == runs.c.id)
-            .where(messages.c.conversation_id == conversation_id)
-            .order_by(messages.c.id.desc())
-            .limit(last)
-        )
+        """The messages of the branch that is shown, oldest first; with `last`, only so many of the newest."""
         with self._database.read() as connection:
-            rows = connection.execute(query).all()
-        return [_message(row) for row in reversed(rows)]
+            rows = tree.up_from(connection, tree.head(connection, conversation_id), last)
+            beside = tree.siblings(connection, [row for row in rows if row.role == "user"])
+        return [_message(row, beside.get(row.id, ())) for row in rows]
 
     def count(self, conversation_id: str) -> int:
-        """How many messages it has."""
-        query = select(func.count()).where(messages.c.conversation_id == conversation_id)
+        """How many messages the branch has that is shown."""
         with self._database.read() as connection:
-            return connection.execute(query).scalar_one()
+            return tree.length(connection, tree.head(connection, conversation_id))
+
+    def show_branch(self, conversation_id: str, message_id: int) -> None:
+        """Shows the branch that goes on from this question, to where it was last written to.
+
+        Raises `NotFound`, `BadRequest` while an answer of the conversation is written or waits for a person.
+        """
+        with self._database.write() as connection:
+            in_it = (messages.c.id == message_id) & (messages.c.conversation_id == conversation_id)
+            if connection.execute(select(messages.c.id).where(in_it)).first() is None:
+                raise NotFound("This question is no longer there.")
+            refuse_while_answering(connection, conversation_id)
+            tree.set_head(connection, conversation_id, tree.latest_below(connection, message_id))
 
     def give_feedback(self, run_id: str, helpful: bool, reason: str = "") -> None:
         """Keeps a thumb and its reason for one answer, in place of an earlier one. Raises `NotFound`."""
@@ -118,6 +151,11 @@ class Conversations:
             value = connection.execute(select(feedback.c.helpful).where(feedback.c.run_id == run_id)).scalar()
         return None if value is None else bool(value)
 
+    def _mark(self, conversation_id: str, deleted_at: float | None) -> None:
+        with self._database.write() as connection:
+            named = conversations.c.id == conversation_id
+            connection.execute(update(conversations).where(named).values(deleted_at=deleted_at))
+
     def _update(self, conversation_id: str, **values: Any) -> None:
         with self._database.write() as connection:
             changed = connection.execute(
@@ -133,11 +171,32 @@ def title_of(question: str) -> str:
     return line if len(line) <= _TITLE_LENGTH else line[: _TITLE_LENGTH - 1].rstrip() + "…"
 
 
+def refuse_while_answering(connection: Connection, conversation_id: str) -> None:
+    """Raises `BadRequest` while an answer of this conversation is written, or waits for a person."""
+    if found := answering(connection, conversation_id):
+        if found.state == "waiting":
+            raise BadRequest("The answer before this one waits for you.", "Say first whether its query may be sent.")
+        raise BadRequest("The answer before this one is still being written.", "Wait for it, or stop it.")
+
+
+def answering(connection: Connection, conversation_id: str) -> Any:
+    """The run that is answering in this conversation or waits for a person, with its state; None where none is."""
+    active = runs.c.state.in_(("running", "waiting"))
+    query = select(runs.c.id, runs.c.state, runs.c.owner).where(runs.c.conversation_id == conversation_id, active)
+    rows = connection.execute(query).all()
+    return next((row for row in rows if row.state == "waiting" or is_alive(row.owner)), None)
+
+
+def _visible(person: str | None) -> ColumnElement[bool]:
+    """What a person may see (None: whoever has this home may see all); what was deleted nobody does."""
+    return conversations.c.deleted_at.is_(None) & (true() if person is None else conversations.c.person == person)
+
+
 def _conversation(row: Row[Any]) -> Conversation:
-    return Conversation(row.id, row.title, row.created_at, row.updated_at, load_changes(row.options))
+    changes = load_changes(row.options)
+    return Conversation(row.id, row.title, row.created_at, row.updated_at, changes, row.person, pinned=bool(row.pinned))
 
 
-def _message(row: Row[Any]) -> Message:
-    return Message(
-        row.id, row.conversation_id, row.role, row.text, row.created_at, row.run_id, row.state if row.run_id else "done"
-    )
+def _message(row: Row[Any], branches: tuple[int, ...]) -> Message:
+    state: RunState = row.state if row.run_id else "done"
+    return Message(row.id, row.conversation_id, row.role, row.text, row.created_at, row.run_id, state, branches)

@@ -92,6 +92,39 @@ _STEPS: tuple[tuple[str, ...], ...] = (
         ),
         _ONLY_CHANGES,
     ),
+    (
+        "ALTER TABLE sources ADD COLUMN found_by TEXT DEFAULT '' NOT NULL",
+        "ALTER TABLE conversations ADD COLUMN person TEXT DEFAULT '' NOT NULL",
+        "ALTER TABLE conversations ADD COLUMN pinned INTEGER DEFAULT '0' NOT NULL",
+        "ALTER TABLE conversations ADD COLUMN deleted_at FLOAT",
+        "ALTER TABLE conversations ADD COLUMN head_id INTEGER",
+        "CREATE INDEX ix_conversations_person ON conversations (person)",
+        "ALTER TABLE runs ADD COLUMN gap_closed INTEGER DEFAULT '0' NOT NULL",
+        "ALTER TABLE messages ADD COLUMN parent_id INTEGER",
+        "CREATE INDEX ix_messages_parent_id ON messages (parent_id)",
+        (
+            "UPDATE messages SET parent_id = (SELECT max(before.id) FROM messages AS before"
+            " WHERE before.conversation_id = messages.conversation_id AND before.id < messages.id)"
+        ),
+        (
+            "UPDATE conversations SET head_id = (SELECT max(messages.id) FROM messages"
+            " WHERE messages.conversation_id = conversations.id)"
+        ),
+        (
+            "CREATE TABLE run_summaries (run_id TEXT NOT NULL PRIMARY KEY, action TEXT NOT NULL,"
+            " outcome TEXT NOT NULL, model TEXT NOT NULL, grader TEXT NOT NULL, policy TEXT NOT NULL,"
+            " collection TEXT NOT NULL, query_sent TEXT NOT NULL, seconds FLOAT NOT NULL, tokens INTEGER NOT NULL,"
+            " best FLOAT, relevant INTEGER NOT NULL, ambiguous INTEGER NOT NULL, irrelevant INTEGER NOT NULL,"
+            " unknown INTEGER NOT NULL, FOREIGN KEY(run_id) REFERENCES runs (id) ON DELETE CASCADE)"
+        ),
+        (
+            "CREATE TABLE model_calls (run_id TEXT NOT NULL, number INTEGER NOT NULL, node TEXT NOT NULL,"
+            " model TEXT NOT NULL, at FLOAT NOT NULL, seconds FLOAT NOT NULL, prompt_tokens INTEGER,"
+            " answer_tokens INTEGER, fault TEXT DEFAULT '' NOT NULL, body BLOB NOT NULL, PRIMARY KEY (run_id, number),"
+            " FOREIGN KEY(run_id) REFERENCES runs (id) ON DELETE CASCADE)"
+        ),
+        "ALTER TABLE departures ADD COLUMN person TEXT DEFAULT '' NOT NULL",
+    ),
 )
 VERSION = len(_STEPS) + 1
 

@@ -74,6 +74,7 @@ sources = Table(
     Column("added_at", Float, nullable=False),
     Column("author", Text, nullable=False, server_default=""),
     Column("published", Text, nullable=False, server_default=""),  # YYYY-MM-DD, or as much of it as is known
+    Column("found_by", Text, nullable=False, server_default=""),  # the question whose web search found it, if one did
     UniqueConstraint("collection", "sha256"),
 )
 
@@ -142,6 +143,7 @@ epochs = Table(
 
 # Conversations and runs --------------------------------------------------------------------------------------------
 
+# Its messages are a tree: `head_id` is the last message of the branch that is shown. A deleted one is kept for a while.
 conversations = Table(
     "conversations",
     metadata,
@@ -150,6 +152,10 @@ conversations = Table(
     Column("created_at", Float, nullable=False),
     Column("updated_at", Float, nullable=False, index=True),
     Column("options", Text, nullable=False),
+    Column("person", Text, nullable=False, server_default="", index=True),  # whose it is: the key of a browser
+    Column("pinned", Integer, nullable=False, server_default="0"),
+    Column("deleted_at", Float),
+    Column("head_id", Integer),
 )
 
 runs = Table(
@@ -164,6 +170,7 @@ runs = Table(
     Column("version_of", Text, ForeignKey("runs.id", ondelete="CASCADE"), index=True),  # the first answer to the same
     Column("change", Text, nullable=False, server_default=""),  # in what it differs from the version before
     Column("draft", Text, nullable=False, server_default=""),  # of the query that waits for consent, as edited so far
+    Column("gap_closed", Integer, nullable=False, server_default="0"),  # a person said that nothing is missing
 )
 
 messages = Table(
@@ -175,6 +182,7 @@ messages = Table(
     Column("text", Text, nullable=False),
     Column("created_at", Float, nullable=False),
     Column("run_id", Text, ForeignKey("runs.id", ondelete="CASCADE")),
+    Column("parent_id", Integer, index=True),  # no foreign key: SQLite deletes chains of a thousand at most
     Index("messages_of_conversation", "conversation_id", "id"),
 )
 
@@ -184,6 +192,43 @@ events = Table(
     Column("run_id", Text, ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
     Column("number", Integer, primary_key=True),
     Column("body", Text, nullable=False),
+)
+
+# What a run came to, to be listed by: made of its events when it ends, and made again where it is missing.
+run_summaries = Table(
+    "run_summaries",
+    metadata,
+    Column("run_id", Text, ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
+    Column("action", Text, nullable=False),
+    Column("outcome", Text, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("grader", Text, nullable=False),
+    Column("policy", Text, nullable=False),
+    Column("collection", Text, nullable=False),
+    Column("query_sent", Text, nullable=False),
+    Column("seconds", Float, nullable=False),
+    Column("tokens", Integer, nullable=False),
+    Column("best", Float),  # the highest score of a passage of the library
+    Column("relevant", Integer, nullable=False),
+    Column("ambiguous", Integer, nullable=False),
+    Column("irrelevant", Integer, nullable=False),
+    Column("unknown", Integer, nullable=False),
+)
+
+# Every prompt as it was sent, and what came back. `at` in seconds since the run began; `body` is compressed JSON.
+model_calls = Table(
+    "model_calls",
+    metadata,
+    Column("run_id", Text, ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("node", Text, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("at", Float, nullable=False),
+    Column("seconds", Float, nullable=False),
+    Column("prompt_tokens", Integer),
+    Column("answer_tokens", Integer),
+    Column("fault", Text, nullable=False, server_default=""),
+    Column("body", LargeBinary, nullable=False),
 )
 
 feedback = Table(
@@ -235,6 +280,7 @@ departures = Table(
     Column("host", Text, nullable=False),
     Column("kind", Text, nullable=False),
     Column("what", Text, nullable=False),
+    Column("person", Text, nullable=False, server_default=""),  # for whom, where that is known
     sqlite_autoincrement=True,
 )
 

@@ -86,9 +86,8 @@ class Branches:
 
     def _history(self, run_id: str) -> tuple[Turn, ...]:
         """What had been said before the question of a run."""
-        place = self._versions.place(run_id)
-        before = None if place.message_id is None else place.message_id - 1  # its question stands before it
-        return self._records.history(place.conversation_id, before) if place.conversation_id else ()
+        message_id = self._versions.message(run_id)
+        return () if message_id is None else self._records.history_before(message_id)
 
     def _new(self, parent: str) -> LiveRun:
         """A run for the question of another, as the database has it: the events of a killed process may be lost."""

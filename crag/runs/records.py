@@ -6,12 +6,13 @@ import time
 from collections.abc import Container
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, insert, select, true, update
+from sqlalchemy import Connection, delete, func, insert, select, update
 
-from crag.conversations.conversations import title_of
+from crag.conversations import tree
+from crag.conversations.conversations import answering, refuse_while_answering, title_of
 from crag.database import Database
 from crag.database.tables import conversations, events, messages, runs
-from crag.errors import BadRequest, NotFound
+from crag.errors import NotFound
 from crag.events import RunEnded, encode
 from crag.processes import is_alive, this_process
 from crag.runs.log import EventLog
@@ -29,8 +30,11 @@ class RunRecords:
         self._database = database
         self._owner = this_process()
 
-    def open(self, run_id: str, conversation_id: str | None, question: str) -> None:
-        """Keeps the question, the run and the place of its answer, in one commit. Raises `NotFound`, `BadRequest`."""
+    def open(self, run_id: str, conversation_id: str | None, question: str, edited: int | None = None) -> None:
+        """Keeps the question, the run and the place of its answer, in one commit. Raises `NotFound`, `BadRequest`.
+
+        It follows what is shown; with `edited` it begins a branch beside the question with this id.
+        """
         now = time.time()
         with self._database.write() as connection:
             if conversation_id:
@@ -48,9 +52,8 @@ class RunRecords:
                 connection.execute(
                     update(conversations).where(conversations.c.id == conversation_id).values(title=title_of(question))
                 )
-            shared = {"conversation_id": conversation_id, "created_at": now}
-            connection.execute(insert(messages).values(role="user", text=question, **shared))
-            connection.execute(insert(messages).values(role="assistant", text="", run_id=run_id, **shared))
+            after = tree.head(connection, conversation_id) if edited is None else _parent(connection, edited)
+            _append(connection, conversation_id, after, now, question, run_id)
 
     def wait(self, run_id: str) -> None:
         """Marks a run as waiting for a person; it then belongs to no process."""
@@ -102,23 +105,27 @@ class RunRecords:
             seconds = max((step.started + (step.seconds or 0) for step in trace.steps), default=0.0)
             self.close(row.id, kept[-1][0] + 1 if kept else 1, RunEnded("interrupted", seconds), trace)
 
-    def history(self, conversation_id: str, before: int | None = None) -> tuple[Turn, ...]:
-        """The last few turns that were answered, oldest first, as models are to see them.
-
-        With `before`, those that came before the message with this id.
-        """
-        earlier = messages.c.id < before if before is not None else true()
-        query = (
-            select(messages.c.role, messages.c.text)
-            .where(messages.c.conversation_id == conversation_id, earlier)
-            .order_by(messages.c.id.desc())
-            .limit(2 * _TURNS)
-        )
+    def history(self, conversation_id: str) -> tuple[Turn, ...]:
+        """The last few turns of the branch that is shown, as far as they were answered, as models are to see them."""
         with self._database.read() as connection:
-            rows = list(reversed(connection.execute(query).all()))
-        pairs = zip(rows[::2], rows[1::2], strict=False)
-        answered = [pair for pair in pairs if pair[1].text]
-        return tuple(Turn(row.role, row.text) for pair in answered for row in pair)
+            return _turns(connection, tree.head(connection, conversation_id))
+
+    def history_before(self, message_id: int) -> tuple[Turn, ...]:
+        """The last few turns that led to this question or answer, oldest first. Raises `NotFound`."""
+        with self._database.read() as connection:
+            before = _parent(connection, message_id)
+            if before is not None and _role(connection, before) == "user":  # of an answer: what led to its question
+                before = _parent(connection, before)
+            return _turns(connection, before)
+
+    def place_of_question(self, message_id: int) -> str:
+        """The conversation of a question. Raises `NotFound`."""
+        query = select(messages.c.conversation_id).where(messages.c.id == message_id, messages.c.role == "user")
+        with self._database.read() as connection:
+            found = connection.execute(query).scalar()
+        if found is None:
+            raise NotFound("This question is no longer there.")
+        return str(found)
 
     def question(self, run_id: str) -> str:
         """The question of a run. Raises `NotFound`."""
@@ -142,7 +149,7 @@ class RunRecords:
     def running(self, conversation_id: str) -> str | None:
         """The id of the run that is answering in this conversation, or waits for a person, if any."""
         with self._database.read() as connection:
-            found = _running(connection, conversation_id)
+            found = answering(connection, conversation_id)
         return str(found.id) if found else None
 
 
@@ -152,16 +159,30 @@ def insert_run(connection: Connection, **values: Any) -> None:
     connection.execute(insert(runs).values(**own, **values))
 
 
-def refuse_while_answering(connection: Connection, conversation_id: str) -> None:
-    """Raises `BadRequest` while an answer of this conversation is written, or waits for a person."""
-    if running := _running(connection, conversation_id):
-        if running.state == "waiting":
-            raise BadRequest("The answer before this one waits for you.", "Say first whether its query may be sent.")
-        raise BadRequest("The answer before this one is still being written.", "Wait for it, or stop it.")
+def _append(
+    connection: Connection, conversation_id: str, after: int | None, now: float, question: str, run_id: str
+) -> None:
+    """A question and the place of its answer, at the end of the branch that is shown from now on."""
+    shared = {"conversation_id": conversation_id, "created_at": now}
+    asked = insert(messages).values(role="user", text=question, parent_id=after, **shared)
+    asked_id = connection.execute(asked.returning(messages.c.id)).scalar_one()
+    answer = insert(messages).values(role="assistant", text="", run_id=run_id, parent_id=asked_id, **shared)
+    tree.set_head(connection, conversation_id, connection.execute(answer.returning(messages.c.id)).scalar_one())
 
 
-def _running(connection: Connection, conversation_id: str) -> Any:
-    active = runs.c.state.in_(("running", "waiting"))
-    query = select(runs.c.id, runs.c.state, runs.c.owner).where(runs.c.conversation_id == conversation_id, active)
-    rows = connection.execute(query).all()
-    return next((row for row in rows if row.state == "waiting" or is_alive(row.owner)), None)
+def _parent(connection: Connection, message_id: int) -> int | None:
+    found = connection.execute(select(messages.c.parent_id).where(messages.c.id == message_id)).first()
+    if found is None:
+        raise NotFound("This question is no longer there.")
+    parent: int | None = found.parent_id
+    return parent
+
+
+def _role(connection: Connection, message_id: int) -> str:
+    return str(connection.execute(select(messages.c.role).where(messages.c.id == message_id)).scalar())
+
+
+def _turns(connection: Connection, last_answer: int | None) -> tuple[Turn, ...]:
+    rows = tree.up_from(connection, last_answer, 2 * _TURNS)
+    answered = [pair for pair in zip(rows[::2], rows[1::2], strict=False) if pair[1].text]
+    return tuple(Turn(row.role, row.text) for pair in answered for row in pair)

@@ -26,7 +26,7 @@ from crag.runs.texts import storable, storable_question
 from crag.runs.trace import Trace
 from crag.runs.versions import VersionRecords
 from crag.runs.worker import Equip, Task, Worker
-from crag.types import Ruling, Version
+from crag.types import Ruling, Turn, Version
 from crag.waiting import Wait, waits
 
 _WORKERS = 64  # they mostly wait, for models, each of which has a line of its own
@@ -56,14 +56,14 @@ class RunService:
         Raises `BadRequest` for a question that is empty or too long, or while the conversation is still being
         answered; `NotFound` when the conversation is gone.
         """
-        question = storable_question(question)
-        run = LiveRun(uuid.uuid4().hex, question, self._log)
-        with self._lock:
-            self._records.close_orphans(self._log, self._worker.unkept)
-            history = self._records.history(conversation_id) if conversation_id else ()
-            self._records.open(run.id, conversation_id, question)
-            self._live[run.id] = run
-        return self._begin(Task(run, options, start=State(question=question, history=history)))
+        return self._ask(conversation_id, storable_question(question), options)
+
+    def edit(self, message_id: int, question: str, options: RunOptions) -> Run:
+        """Answers another wording of a question, in a branch of its conversation beside the one that is there.
+
+        Raises as `start`, and `NotFound` when that question is gone.
+        """
+        return self._ask(self._records.place_of_question(message_id), storable_question(question), options, message_id)
 
     def answer_consent(self, run_id: str, query: str | None, reason: str = DECLINED) -> Run:
         """Goes on with a run that waits: with the query as it may be sent, or None and the reason to show.
@@ -177,6 +177,21 @@ class RunService:
         self._workers.shutdown(wait=True)
         self._log.close()
         self._checkpoints.close()
+
+    def _ask(self, conversation_id: str | None, question: str, options: RunOptions, edited: int | None = None) -> Run:
+        run = LiveRun(uuid.uuid4().hex, question, self._log)
+        with self._lock:
+            self._records.close_orphans(self._log, self._worker.unkept)
+            history = self._history(conversation_id, edited)
+            self._records.open(run.id, conversation_id, question, edited)
+            self._live[run.id] = run
+        return self._begin(Task(run, options, start=State(question=question, history=history)))
+
+    def _history(self, conversation_id: str | None, edited: int | None) -> tuple[Turn, ...]:
+        """What led to the place where a question is asked."""
+        if edited is not None:
+            return self._records.history_before(edited)
+        return self._records.history(conversation_id) if conversation_id else ()
 
     def _begin(self, task: Task) -> Run:
         self._workers.submit(self._work, task)

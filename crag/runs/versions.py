@@ -4,27 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, delete, insert, or_, select, update
 
+from crag.conversations.conversations import refuse_while_answering
 from crag.database import Database
 from crag.database.tables import messages, rulings, runs
 from crag.errors import NotFound
-from crag.runs.records import insert_run, refuse_while_answering
+from crag.runs.records import insert_run
 from crag.runs.trace import Trace
 from crag.types import Ruling, Version
 
 FIRST = "first answer"
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a run stands: its conversation, and the message that it answers (None for both: none)."""
-
-    conversation_id: str | None
-    message_id: int | None
 
 
 class VersionRecords:
@@ -33,12 +25,11 @@ class VersionRecords:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def place(self, run_id: str) -> Place:
-        """Where a run stands. Raises `NotFound`."""
+    def message(self, run_id: str) -> int | None:
+        """The message whose answer a run is a version of; None for one of no conversation. Raises `NotFound`."""
         with self._database.read() as connection:
-            run = _run(connection, run_id)
-            found = connection.execute(select(messages.c.id).where(messages.c.run_id.in_(_family(run)))).scalar()
-        return Place(run.conversation_id, found)
+            family = _family(_run(connection, run_id))
+            return connection.execute(select(messages.c.id).where(messages.c.run_id.in_(family))).scalar()
 
     def open(self, run_id: str, parent: str, change: str) -> None:
         """Keeps a new version of the answer that `parent` is one of, and shows it. Raises `BadRequest`, `NotFound`."""

@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import insert
 
-from crag.conversations import Conversations
+from crag.conversations import Conversations, tree
 from crag.database import Database
 from crag.database.tables import messages
 from crag.errors import BadRequest, NotFound
@@ -26,7 +26,9 @@ def say(database, conversation, *texts):
     with database.write() as connection:
         for number, text in enumerate(texts):
             values = {"conversation_id": conversation.id, "role": "user", "text": text, "created_at": number}
-            connection.execute(insert(messages).values(**values))
+            values |= {"parent_id": tree.head(connection, conversation.id)}
+            said = connection.execute(insert(messages).values(**values).returning(messages.c.id)).scalar_one()
+            tree.set_head(connection, conversation.id, said)
 
 
 def test_an_empty_conversation_is_not_listed(database, conversations):
@@ -69,6 +71,7 @@ def test_deleting_takes_the_messages_along(database, conversations):
     conversation = conversations.create()
     say(database, conversation, "hello")
     conversations.delete(conversation.id)
+    conversations.purge()
     assert conversations.messages(conversation.id) == []
     with pytest.raises(NotFound):
         conversations.get(conversation.id)

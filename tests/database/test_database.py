@@ -93,6 +93,30 @@ def test_an_old_file_gets_the_schema_of_a_new_one_and_keeps_what_it_holds(tmp_pa
         connection.close()
 
 
+def test_the_messages_of_an_old_file_follow_one_another(tmp_path):
+    old = sqlite3.connect(tmp_path / "crag.sqlite")
+    old.executescript(Path(__file__).with_name("version_1.sql").read_text())
+    for chat in ("a", "b"):
+        old.execute("INSERT INTO conversations VALUES (?, 't', 1.0, 1.0, '{}')", (chat,))
+    for chat, role in (("a", "user"), ("b", "user"), ("a", "assistant"), ("b", "assistant"), ("a", "user")):
+        old.execute(
+            "INSERT INTO messages (conversation_id, role, text, created_at) VALUES (?, ?, 'x', 1.0)", (chat, role)
+        )
+    old.commit()
+    old.close()
+    Database(tmp_path).close()
+    new = sqlite3.connect(tmp_path / "crag.sqlite")
+    assert new.execute("SELECT id, parent_id FROM messages").fetchall() == [
+        (1, None),
+        (2, None),
+        (3, 1),
+        (4, 2),
+        (5, 3),
+    ]
+    assert new.execute("SELECT id, head_id FROM conversations").fetchall() == [("a", 5), ("b", 4)]
+    new.close()
+
+
 def schema(connection):
     """Every table with its columns, keys and indexes, whatever the spelling of its statement."""
     tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY 1")]

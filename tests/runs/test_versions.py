@@ -282,6 +282,7 @@ def test_what_is_deleted_leaves_nothing_in_the_checkpoints(house, tmp_path):
     assert rulings_of(home) == ["Something private?"]
     _, other, _ = answered(home)
     home.conversations.delete(conversation.id)
+    home.conversations.purge()
     assert b"private" in everything(tmp_path)
     home.runs.forget_deleted()
     assert b"private" not in everything(tmp_path)

@@ -1,0 +1,81 @@
+"""The messages of a conversation as a tree: a question that was edited begins another branch, one branch is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import CTE, ColumnElement, Connection, Row, func, literal, select, update
+from sqlalchemy.orm import aliased
+
+from crag.database.tables import conversations, messages, runs
+
+_ANY_DEPTH = 1_000_000
+
+
+def head(connection: Connection, conversation_id: str) -> int | None:
+    """The last message of the branch that is shown; None while there is no message."""
+    found = select(conversations.c.head_id).where(conversations.c.id == conversation_id)
+    return connection.execute(found).scalar()
+
+
+def set_head(connection: Connection, conversation_id: str, message_id: int) -> None:
+    """Shows the branch that ends with this message."""
+    connection.execute(update(conversations).where(conversations.c.id == conversation_id).values(head_id=message_id))
+
+
+def up_from(connection: Connection, message_id: int | None, last: int | None = None) -> Sequence[Row[Any]]:
+    """A message and those that led to it, with the states of their runs, the oldest first; `last`: so many at most."""
+    walked = _walk_up(message_id, last or _ANY_DEPTH)
+    query = (
+        select(messages, runs.c.state)
+        .join(walked, walked.c.id == messages.c.id)
+        .outerjoin(runs, messages.c.run_id == runs.c.id)
+        .order_by(messages.c.id)
+    )
+    return connection.execute(query).all()
+
+
+def length(connection: Connection, message_id: int | None) -> int:
+    """How many messages led to this one, itself among them."""
+    return connection.execute(select(func.count()).select_from(_walk_up(message_id, _ANY_DEPTH))).scalar_one()
+
+
+def latest_below(connection: Connection, message_id: int) -> int:
+    """The last message of the branch below this one that was written to last; itself where nothing follows."""
+    walked = select(messages.c.id).where(messages.c.id == message_id).cte("below", recursive=True)
+    walked = walked.union_all(select(messages.c.id).join(walked, messages.c.parent_id == walked.c.id))
+    return int(connection.execute(select(func.max(walked.c.id))).scalar_one())
+
+
+def siblings(connection: Connection, rows: Sequence[Row[Any]]) -> dict[int, tuple[int, ...]]:
+    """For each of these messages all that were written at its place, in order, itself among them."""
+    own, other = messages, aliased(messages)
+    same_place = _equal(own.c.parent_id, other.c.parent_id) & (own.c.conversation_id == other.c.conversation_id)
+    query = (
+        select(own.c.id, other.c.id)
+        .join(other, same_place)
+        .where(own.c.id.in_([row.id for row in rows]))
+        .order_by(other.c.id)
+    )
+    found: dict[int, tuple[int, ...]] = {}
+    for message_id, beside in connection.execute(query):
+        found[message_id] = (*found.get(message_id, ()), beside)
+    return found
+
+
+def _walk_up(message_id: int | None, most: int) -> CTE:
+    walked = (
+        select(messages.c.id, messages.c.parent_id, literal(1).label("depth"))
+        .where(messages.c.id == message_id)
+        .cte("above", recursive=True)
+    )
+    parents = select(messages.c.id, messages.c.parent_id, walked.c.depth + 1).where(
+        messages.c.id == walked.c.parent_id, walked.c.depth < most
+    )
+    return walked.union_all(parents)
+
+
+def _equal(one: ColumnElement[Any], other: ColumnElement[Any]) -> ColumnElement[bool]:
+    """Whether two values are the same, or both are missing."""
+    return one.is_not_distinct_from(other)
