@@ -65,8 +65,7 @@ def _measure(options: RunOptions, plan: Plan, was_busy: bool) -> None:
     if was_busy != (progress is not None):
         st.rerun()
     if progress is None:
-        if st.button("Measure", icon=":material/straighten:", key="measure"):
-            _begin(options, plan)
+        st.button("Measure", icon=":material/straighten:", key="measure", on_click=_begin, args=(options, plan))
         if measuring.fault:
             st.markdown(f":orange[:material/info:] {markdown.label(measuring.fault)}")
         return

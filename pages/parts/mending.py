@@ -55,22 +55,28 @@ def draw_button(check: Check, key: str) -> None:
     if action is None:
         if check.status != "ok" and check.fix:
             _dialog_button(check, "How to mend", key)
-    elif action.kind == "download":
-        downloads.draw_button(action.target, markdown.label(action.label, 60), f"-{key}")
+        return
+    label = markdown.label(action.label, 60)
+    if action.kind == "download":
+        downloads.draw_button(action.target, label, f"-{key}")
     elif action.kind == "move":
         _move_button(action, key)
     elif action.kind == "open":
-        if st.button(markdown.label(action.label), icon=":material/tune:", type="tertiary", key=key):
-            st.switch_page(_PAGES[action.target])
+        page = (_PAGES[action.target],)
+        st.button(label, icon=":material/tune:", type="tertiary", key=key, on_click=st.switch_page, args=page)
     else:
         _dialog_button(check, action.label, key)
 
 
 def _dialog_button(check: Check, label: str, key: str) -> None:
     icon = ":material/key:" if check.action and check.action.kind == "key" else ":material/help:"
-    if st.button(markdown.label(label, 60), icon=icon, type="tertiary", key=key):
-        dialogs.ask(_DIALOG, check)
-        st.rerun()
+    # A callback: what is drawn may change at that moment, and is then drawn again before a button is come to.
+    st.button(markdown.label(label, 60), icon=icon, type="tertiary", key=key, on_click=_explain_soon, args=(check,))
+
+
+def _explain_soon(check: Check) -> None:
+    dialogs.ask(_DIALOG, check)
+    st.rerun()  # the whole page, which alone can open a dialog
 
 
 def _move_button(action: CheckAction, key: str) -> None:

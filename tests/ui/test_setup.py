@@ -7,6 +7,7 @@ import socket
 
 import pytest
 
+from pages.parts import mending
 from tests.doubles.ollama import LLAMA, Mishap, ScriptedOllama
 from tests.ui.conftest import NOTES, add, labels, open_settings, said, until
 
@@ -98,6 +99,17 @@ def test_what_is_to_be_typed_is_shown_and_the_dialog_closes_when_it_is_done(chat
     assert "ollama.com/install.sh" in chat.code[0].value
     monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")  # Ollama is installed now, and to be started
     until(chat, lambda: not chat.code and "How to start" in words(chat))
+
+
+@pytest.mark.parametrize("looks", [1, 2, 3])
+def test_no_click_is_lost_when_what_the_page_shows_changes_at_that_moment(chat, monkeypatch, looks):
+    """As the first seconds after a start, when the spaces begin to be looked after."""
+    chat.run()
+    until(chat, lambda: "How to install" in words(chat))
+    before = iter([False] * looks)
+    monkeypatch.setattr(mending, "is_moving", lambda: next(before, True))
+    click(chat, "How to install")
+    assert "ollama.com/install.sh" in chat.code[0].value
 
 
 def test_a_key_is_a_line_to_copy(chat):
