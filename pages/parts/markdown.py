@@ -7,17 +7,15 @@ sequences are broken with a word joiner (U+2060), which has no width.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
+from crag.foreign_text import JOINER, calm, mark_after
+from crag.foreign_text import visible as visible
 from crag.types import Citation, Strength, Support
 
-JOINER = "\u2060"
 _LABEL_LENGTH = 300
-_MARKS_IN_A_ROW = 4
 
-_JOINERS_IN_WORDS = {"\u200c", "\u200d"}  # needed to write Persian, Hindi and joined emoji
 _PUNCTUATION = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$&^=\"'])")
 _LIVE = re.compile(
     r"(?P<colon>:)(?=[^\s\d])|(?P<at>@)|(?P<www>(?i:www))(?=\\*\.)|(?P<arrow>[-<>=~+])(?=[-<>=~+])|(?P<dots>\.)(?=\.)"
@@ -25,36 +23,10 @@ _LIVE = re.compile(
 _CODE = re.compile(r"(```.*?(?:```|\Z)|`[^`\n]+`)", re.DOTALL)
 _CITATION = re.compile(r"\[(\d{1,3})\]")
 _DIRECTIVE = re.compile(rf"(\\*):(?={JOINER})")
-_END_OF_ROW = re.compile(r"\s*\|?$")
 _MARKS: dict[Strength, tuple[str, str]] = {  # a character that no text of others holds any more, and what it becomes
     "unsupported": ("\ue000", " :orange-badge[:material/link_off: no source]"),
     "weak": ("\ue001", " :gray-badge[:material/contrast: weak source]"),
 }
-_BREAKS: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"\](?=\\*[(\[:])"), rf"]{JOINER}"),  # links, images, references and their definitions
-    (re.compile(r"<(?=[A-Za-z/!?])"), f"<{JOINER}"),  # HTML and <addresses>
-    (re.compile(r":(?=\\*[^\s\d\\|-])"), f":{JOINER}"),  # http:, :red[…], :material/…:, :smile:; not |:-:|
-    (re.compile(r"(?i:www)(?=\\*\.)"), rf"\g<0>{JOINER}"),
-    (re.compile(r"@"), f"@{JOINER}"),
-    (re.compile(r"&(?=[#A-Za-z])"), f"&{JOINER}"),  # entities, which would spell any of these
-    (re.compile(r"\[\^"), f"[{JOINER}^"),
-    (re.compile(r"!(?=\\*\[)"), f"!{JOINER}"),
-)
-
-
-def visible(text: str) -> str:
-    """The text without control, direction and invisible characters and without towers of combining marks."""
-    kept: list[str] = []
-    marks = 0
-    for character in text:
-        category = unicodedata.category(character)
-        marks = marks + 1 if category in {"Mn", "Me"} else 0
-        if marks > _MARKS_IN_A_ROW or category in {"Co", "Cs", "Cn"}:
-            continue
-        if category in {"Cc", "Cf"} and character not in "\n\t" and character not in _JOINERS_IN_WORDS:
-            continue
-        kept.append(character)
-    return "".join(kept)
 
 
 @lru_cache(4096)
@@ -91,7 +63,7 @@ def answer(
     marked = visible(text)
     for one in sentences:
         if one.strength in _MARKS:
-            marked = _mark(marked, visible(one.sentence), _MARKS[one.strength][0])
+            marked = mark_after(marked, visible(one.sentence), _MARKS[one.strength][0])
     known = citations or {}
 
     def link(match: re.Match[str]) -> str:
@@ -99,7 +71,7 @@ def answer(
         return match.group(0) if cited is None else _citation_link(cited, anchor)
 
     parts = _CODE.split(marked)
-    drawn = [_calm(part) if index % 2 else _prose(part, link) for index, part in enumerate(parts)]
+    drawn = [calm(part) if index % 2 else _prose(part, link) for index, part in enumerate(parts)]
     done = "".join(drawn)
     for mark, badge in _MARKS.values():
         done = done.replace(mark, badge)
@@ -109,16 +81,6 @@ def answer(
 def place(title: str, page: int | None) -> str:
     """Where a passage stands: its document and, where there are pages, the page."""
     return title if page is None else f"{title} · p. {page}"
-
-
-def _mark(text: str, sentence: str, mark: str) -> str:
-    """The text with a mark behind a sentence of it, however it was spaced; in a table before the end of the row."""
-    spaced = r"\s*".join(map(re.escape, sentence.split()))
-    found = re.search(spaced, text) if spaced else None
-    if found is None:
-        return text
-    in_row = _END_OF_ROW.sub(lambda end: f"{mark}{end.group()}", found.group(), count=1)
-    return text[: found.start()] + in_row + text[found.end() :]
 
 
 def _escape(line: str) -> str:
@@ -131,16 +93,10 @@ def _citation_link(cited: Citation, anchor: str) -> str:
 
 
 def _prose(text: str, link: Callable[[re.Match[str]], str]) -> str:
-    return _CITATION.sub(link, _DIRECTIVE.sub(_escape_colon, _calm(text)).replace("$", r"\$"))
+    return _CITATION.sub(link, _DIRECTIVE.sub(_escape_colon, calm(text)).replace("$", r"\$"))
 
 
 def _escape_colon(match: re.Match[str]) -> str:
     """A colon that begins no directive: those swallow the `[label]` behind names they do not know."""
     slashes = match.group(1)
     return f"{slashes}:" if len(slashes) % 2 else f"{slashes}\\:"
-
-
-def _calm(text: str) -> str:
-    for pattern, replacement in _BREAKS:
-        text = pattern.sub(replacement, text)
-    return text

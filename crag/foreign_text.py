@@ -1,0 +1,57 @@
+"""Text of strangers made harmless for any Markdown: nothing invisible, nothing that loads, links or runs.
+
+Escaping alone is not enough: addresses become links and `:name:` a picture even when escaped, so such sequences are
+broken with a word joiner (U+2060), which has no width.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+JOINER = "\u2060"
+_MARKS_IN_A_ROW = 4
+_JOINERS_IN_WORDS = {"\u200c", "\u200d"}  # needed to write Persian, Hindi and joined emoji
+_END_OF_ROW = re.compile(r"\s*\|?$")
+_BREAKS: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"\](?=\\*[(\[:])"), rf"]{JOINER}"),  # links, images, references and their definitions
+    (re.compile(r"<(?=[A-Za-z/!?])"), f"<{JOINER}"),  # HTML and <addresses>
+    (re.compile(r":(?=\\*[^\s\d\\|-])"), f":{JOINER}"),  # http:, :red[…], :material/…:, :smile:; not |:-:|
+    (re.compile(r"(?i:www)(?=\\*\.)"), rf"\g<0>{JOINER}"),
+    (re.compile(r"@"), f"@{JOINER}"),
+    (re.compile(r"&(?=[#A-Za-z])"), f"&{JOINER}"),  # entities, which would spell any of these
+    (re.compile(r"\[\^"), f"[{JOINER}^"),
+    (re.compile(r"!(?=\\*\[)"), f"!{JOINER}"),
+)
+
+
+def visible(text: str) -> str:
+    """The text without control, direction and invisible characters and without towers of combining marks."""
+    kept: list[str] = []
+    marks = 0
+    for character in text:
+        category = unicodedata.category(character)
+        marks = marks + 1 if category in {"Mn", "Me"} else 0
+        if marks > _MARKS_IN_A_ROW or category in {"Co", "Cs", "Cn"}:
+            continue
+        if category in {"Cc", "Cf"} and character not in "\n\t" and character not in _JOINERS_IN_WORDS:
+            continue
+        kept.append(character)
+    return "".join(kept)
+
+
+def calm(text: str) -> str:
+    """Markdown whose formatting stays, but whose links, images, references, HTML and directives are broken."""
+    for pattern, replacement in _BREAKS:
+        text = pattern.sub(replacement, text)
+    return text
+
+
+def mark_after(text: str, sentence: str, mark: str) -> str:
+    """The text with a mark behind a sentence of it, however it was spaced; in a table before the end of the row."""
+    spaced = r"\s*".join(map(re.escape, sentence.split()))
+    found = re.search(spaced, text) if spaced else None
+    if found is None:
+        return text
+    in_row = _END_OF_ROW.sub(lambda end: f"{mark}{end.group()}", found.group(), count=1)
+    return text[: found.start()] + in_row + text[found.end() :]
