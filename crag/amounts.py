@@ -20,3 +20,13 @@ def size(amount: int) -> str:
         return f"{max(1, round(amount / 1000))} kB" if amount else "0 kB"
     value, unit = (amount / 1e6, "MB") if amount < 999_500_000 else (amount / 1e9, "GB")
     return f"{value:.1f} {unit}" if value < 10 else f"{value:,.0f} {unit}"
+
+
+def duration(seconds: float) -> str:
+    """A time as people say it: 18 ms, 1.9 s, 1 min 22 s."""
+    if seconds < 0.1:
+        return f"{max(1, round(seconds * 1000))} ms"
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s"

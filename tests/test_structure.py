@@ -31,6 +31,8 @@ MAY_IMPORT = {
     "conversations": BOTTOM | {"conversations"},
     "preferences": BOTTOM | {"graph", "preferences"},
     "runs": BOTTOM | {"graph", "conversations", "runs"},
+    "gaps": BOTTOM | {"graph", "runs", "gaps"},
+    "inspection": BOTTOM | {"conversations", "inspection", "runs"},
     "calibration": BOTTOM | {"graph", "runs", "calibration"},
 }
 BEHIND_THE_SCREEN = {"langgraph", "langchain", "langchain_core", "langchain_ollama", "faiss", "ollama", "sqlalchemy"}

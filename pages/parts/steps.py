@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from crag.events import PromptBuilt
+from crag.inspection.facts import counted
 from crag.runs import Step, Trace
 from crag.types import Passage, Strip
 from pages.parts import markdown, words
@@ -18,10 +19,10 @@ def label(step: Step, trace: Trace) -> str:
         return f"{words.NODES['decide']} {words.action_badge(trace.action) if trace.action_reason else ''}"
     if step.state == "waiting":
         return f"{words.NODES[step.node]} {words.grey('waiting for you')}"
-    facts = [_count(step, trace)]
+    told = [counted(step, trace)]
     if step.seconds is not None and step.node != "check_answer":
-        facts.append(words.duration(step.seconds))
-    return f"{words.NODES[step.node]} {words.grey(' · '.join(fact for fact in facts if fact))}"
+        told.append(words.duration(step.seconds))
+    return f"{words.NODES[step.node]} {words.grey(' · '.join(one for one in told if one))}"
 
 
 def progress(trace: Trace) -> str:
@@ -109,26 +110,6 @@ def graded_by(trace: Trace) -> str:
     origin = words.threshold_origin(trace.options, calibrated=trace.calibrated)
     upper, lower = words.score(held.upper), words.score(held.lower)
     return f"Graded by: {words.grader_label(trace.grader)} · relevant from {upper}, irrelevant below {lower} · {origin}"
-
-
-def _count(step: Step, trace: Trace) -> str:
-    found = trace.found.get("library", ())
-    match step.node:
-        case "retrieve" if "library" in trace.found:
-            return f"{len(found)} of {words.count(trace.searched, 'passage')}"
-        case "grade_documents":
-            return f"{sum(item in trace.verdicts for item in found)} of {len(found)}"
-        case "web_search" if "web" in trace.found:
-            return words.count(len(trace.found["web"]), "result")
-        case "refine_knowledge" if trace.strips:
-            strips = [strip for cut in trace.strips.values() for strip in cut]
-            return f"{sum(strip.kept for strip in strips)} of {words.count(len(strips), 'strip')} kept"
-        case "generate" if trace.prompt and (trace.pieces or trace.usage.answer_tokens):
-            return words.count(trace.usage.answer_tokens or trace.pieces, "token")
-        case "check_answer" if trace.sentences:
-            held = sum(sentence.strength != "unsupported" for sentence in trace.sentences)
-            return f"{held} of {words.count(len(trace.sentences), 'sentence')} supported"
-    return ""
 
 
 def _retrieved(trace: Trace) -> None:

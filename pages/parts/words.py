@@ -5,25 +5,16 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from crag.amounts import count as count
+from crag.amounts import duration as duration
 from crag.amounts import score as score
 from crag.amounts import size as size
 from crag.events import Node
+from crag.inspection.facts import NODES as NODES
 from crag.models.choice import model_label
 from crag.options import GraderKind, PolicyName, RewriteStyle, RunOptions, WebMode
 from crag.types import Action, Outcome, Ruling, Verdict, VerdictWord
 from pages.parts import markdown
 
-NODES: dict[Node, str] = {
-    "condense_question": "Condense the question",
-    "retrieve": "Retrieve",
-    "grade_documents": "Grade passages",
-    "decide": "Decide",
-    "transform_query": "Rewrite the question",
-    "web_search": "Search the web",
-    "refine_knowledge": "Refine knowledge",
-    "generate": "Write the answer",
-    "check_answer": "Check the answer",
-}
 DOING: dict[Node, str] = {
     "condense_question": "Reading the conversation",
     "retrieve": "Searching your documents",
@@ -180,16 +171,6 @@ def threshold_origin(options: RunOptions, *, calibrated: bool) -> str:
 def grey(text: str) -> str:
     """A secondary fact beside a name; `text` is safe Markdown already."""
     return f":small[:gray[{text}]]" if text else ""
-
-
-def duration(seconds: float) -> str:
-    """A time as people say it: 18 ms, 1.9 s, 1 min 22 s."""
-    if seconds < 0.1:
-        return f"{max(1, round(seconds * 1000))} ms"
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s"
 
 
 def day(moment: float) -> str:

@@ -1,0 +1,62 @@
+"""What nodes were given and what they gave."""
+
+import pytest
+
+from crag.inspection.nodes import view
+from crag.types import Turn
+from tests.inspection import runs
+
+
+def names(values):
+    return {value.name: value.content for value in values}
+
+
+@pytest.mark.parametrize(
+    ("node", "given", "came"),
+    [
+        (
+            "retrieve",
+            {"Question": "Who won?", "How many (k)": "4", "Embedder": "Nomic"},
+            {"Nearest passages": runs.FOUND},
+        ),
+        (
+            "grade_documents",
+            {"Passages": runs.FOUND, "Thresholds": "relevant from 0.59, irrelevant below 0.31"},
+            {"Verdicts": tuple(runs.incorrect().verdicts[one] for one in (1, 2))},
+        ),
+        ("decide", {"Policy": "paper"}, {"Action": "incorrect", "Reason": "Best 0.06.", "Wants the web": "yes"}),
+        ("transform_query", {"Style": "question"}, {"Query": "winner 2024"}),
+        (
+            "web_search",
+            {"Query, as written": "winner 2024", "Query, as you edited it": "winner of 2024"},
+            {"Sent": "winner of 2024", "To": "Tavily", "Results": (runs.RESULT,)},
+        ),
+        ("refine_knowledge", {"Usable passages": (runs.RESULT,)}, {"Strips": runs.incorrect().strips}),
+        (
+            "generate",
+            {"Model": "Llama", "Prompt": runs.incorrect().prompt},
+            {"Answer": "It did [1].", "Tokens, as the server counted": "700 prompt tokens · 43 answer tokens"},
+        ),
+        ("check_answer", {"Answer": "It did [1]."}, {"Sentences": runs.incorrect().sentences}),
+    ],
+)
+def test_a_node_shows_what_it_was_given_and_what_it_gave(node, given, came):
+    shown = view(node, runs.incorrect())
+    assert given.items() <= names(shown.inputs).items()
+    assert came.items() <= names(shown.outputs).items()
+
+
+def test_the_writer_is_given_the_strips_that_were_kept():
+    strips = names(view("generate", runs.correct()).inputs)["Knowledge, kept strips"]
+    assert [strip.text for strip in strips[1]] == ["Kept."]
+
+
+def test_what_is_not_there_is_not_named():
+    shown = view("web_search", runs.waiting())
+    assert names(shown.outputs) == {"Not sent yet": "winner 2024"}
+    assert names(shown.inputs) == {"Query, as written": "winner 2024", "Web": "ask first"}
+
+
+def test_condensing_is_given_what_was_said_before():
+    turns = (Turn("user", "Before?"),)
+    assert names(view("condense_question", runs.correct(), turns).inputs)["Said before"] == turns

@@ -1,0 +1,73 @@
+"""The path of a run as a diagram."""
+
+import pytest
+
+from crag.inspection.path import described, mermaid
+from tests.inspection import runs
+
+INJECTED = '"]; click retrieve "javascript:alert(1)"'
+
+
+@pytest.mark.parametrize(
+    ("trace", "there"),
+    [
+        (
+            runs.incorrect(),
+            [
+                'retrieve["Retrieve<br/>2 of 1,284 passages · 20 ms"]',
+                'grade_documents["Grade passages<br/>0 of 2 relevant · 1.7 s"]',
+                'decide("Decide<br/>best 0.06 #lt; 0.31")',
+                "decide ==>|incorrect| transform_query",
+                "decide -.->|ambiguous| transform_query",
+                "decide -.->|correct| refine_knowledge",
+                "transform_query ==> web_search",
+                'web_search["Search the web<br/>1 result · 0.8 s"]',
+                "web_search ==> refine_knowledge",
+                "generate ==> check_answer",
+            ],
+        ),
+        (
+            runs.correct(),
+            [
+                "decide ==>|correct| refine_knowledge",
+                "decide -.->|incorrect| transform_query",
+                "transform_query -.-> web_search",
+                'transform_query["Rewrite the question"]',
+                "class transform_query,web_search off",
+                "1 of 2 strips kept",
+            ],
+        ),
+        (runs.correct(refine=False, rewrite="none"), ["decide -.->|incorrect| web_search", "web_search -.-> generate"]),
+        (runs.without_web(), ["decide ==>|incorrect| generate", "refine_knowledge -.-> generate"]),
+        (runs.waiting(), ["Search the web<br/>waiting for you", "web_search -.-> refine"]),
+        (runs.halted("stopped"), ["Grade passages<br/>0 of 0 · stopped here", "class grade_documents halted"]),
+        (runs.halted("failed"), ["failed here", "grade_documents -.-> decide"]),
+        (runs.halted("interrupted"), ["interrupted here"]),
+        (runs.version(), ["2 of 1,284 passages · kept", "1 of 2 relevant · kept", "decide ==>|ambiguous| generate"]),
+    ],
+)
+def test_the_path_shows_where_a_run_went_and_where_it_could_have_gone(trace, there):
+    diagram = mermaid(trace)
+    for line in there:
+        assert line in diagram
+
+
+def test_with_grading_off_the_grader_is_passed_by():
+    opened = runs.begun(policy="off", web="ask")
+    events = [event for event in runs.graded(0.9) if getattr(event, "node", "") == "retrieve"]
+    trace = runs.of(opened, events, runs.node("decide", 0.1, 0.1), runs.written(0.1), runs.ended(2.0))
+    diagram = mermaid(trace)
+    assert "retrieve ==> decide" in diagram
+    assert "decide ==>|grading off| generate" in diagram
+    assert "web_search" not in diagram
+
+
+def test_the_diagram_holds_no_text_of_documents_or_people():
+    trace = runs.incorrect()
+    trace.question = trace.query = trace.text = INJECTED
+    assert INJECTED not in mermaid(trace)
+    assert "Who won" not in mermaid(runs.incorrect())
+
+
+def test_the_path_is_told_in_words_too():
+    assert described(runs.incorrect()).startswith("The path taken: Retrieve (2 of 1,284 passages · 20 ms), Grade")
