@@ -13,11 +13,12 @@ from pathlib import Path
 
 from crag.calibration import Calibrator, Measuring
 from crag.checks import Check, Facts, answering_check, library_checks, look_at_server, setup_checks
-from crag.conversations import Conversations
+from crag.conversations import Conversations, People
 from crag.database import Database
 from crag.embedder_choices import EmbedderChoices
 from crag.engines import BUILTIN, Engines, Role
 from crag.errors import ModelFault
+from crag.gaps import Gaps
 from crag.ledger import Ledger
 from crag.library import IngestJobs, Library, LibraryRetriever
 from crag.library.exchange.exchange import Exchange
@@ -75,6 +76,7 @@ class Application:
         self.jobs = IngestJobs(self.database, self.library)
         self.exchange = Exchange(self.database, self.library, count_passage_tokens)
         self.conversations = Conversations(self.database)
+        self.people = People(self.database)
         self.preferences = Preferences(self.database, settings, on_change=lambda: self.warmth.follow())
         self.engines = Engines(
             settings, self.library, self._builtin_embedder, self.ledger, self.preferences.may_send_to
@@ -86,6 +88,7 @@ class Application:
         self.downloads = Downloads(self.database, choose, lambda _: self._notice_model())
         self.search_quota = SearchQuota(settings.tavily_api_key, settings.tavily_url, self.ledger)
         self.runs = RunService(self.database, self._equip)
+        self.gaps = Gaps(self.runs, self.jobs.submit_url)
         self.calibration = Calibrator(self.database, self._equip, self._question_model, self.runs)
         self.measuring = Measuring()
         self._choice_lock = threading.Lock()

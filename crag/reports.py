@@ -52,6 +52,7 @@ def source(item: Source) -> Json:
         "pages": item.pages,
         "size": item.size,
         "added_at": item.added_at,
+        "found_by": item.found_by,
         "space": item.space,
     }
 

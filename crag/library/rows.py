@@ -43,7 +43,10 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What reading a source has told. `chunker` says how it was cut: tokenizer, size and overlap."""
+    """What reading a source has told. `chunker` says how it was cut: tokenizer, size and overlap.
+
+    `found_by` is the question whose web search found it; a new version of a source keeps what the first one said.
+    """
 
     title: str
     kind: str
@@ -51,6 +54,7 @@ class Description:
     chunker: str
     author: str = ""
     published: str = ""
+    found_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +130,7 @@ def write_source(connection: Connection, identity: Identity, description: Descri
     values = asdict(identity) | asdict(description) | {"added_at": time.time()}
     del values["located"]
     if old:
+        del values["found_by"]
         _delete_passages(connection, old)
         connection.execute(update(sources).where(sources.c.id == old).values(values))
     else:

@@ -170,4 +170,5 @@ def _source(row: Row[Any]) -> Source:
         space=row.space or "",
         author=row.author,
         published=row.published,
+        found_by=row.found_by,
     )

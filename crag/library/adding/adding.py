@@ -78,18 +78,22 @@ class Adding:
         url: str,
         *,
         collection: str = DEFAULT_COLLECTION,
+        found_by: str = "",
         progress: Report | None = None,
         stop: Stop | None = None,
     ) -> Iterator[AddResult]:
-        """Adds what an address holds, of an archive every supported file; what changed replaces its old version."""
+        """Adds what an address holds, of an archive every supported file; what changed replaces its old version.
+
+        `found_by` is the question whose web search found the address, if one did.
+        """
         try:
-            incoming = self._intake.address(url, collection, progress or silent, stop or Stop())
+            incoming = self._intake.address(url, collection, progress or silent, stop or Stop(), found_by)
         except SourceRefused as error:
             yield failed_result(url, error)
             return
         data = incoming.document.data
         if is_archive(incoming.document.name, data):
-            archive = Archive(without_password(url), data, incoming.location, located=True)
+            archive = Archive(without_password(url), data, incoming.location, located=True, found_by=found_by)
             yield from self._add_archive(archive, collection, progress, stop)
         else:
             yield self._add(url, lambda *_: incoming, progress, stop)

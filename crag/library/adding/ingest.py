@@ -29,13 +29,17 @@ _ATTEMPTS = 3
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """Bytes to add. `asked` is what the person named; `located`: the location names the source for good."""
+    """Bytes to add. `asked` is what the person named; `located`: the location names the source for good.
+
+    `found_by` is the question whose web search found it, empty for what people named themselves.
+    """
 
     asked: str
     location: str
     located: bool
     collection: str
     document: Bytes
+    found_by: str = ""
 
 
 class Ingest:
@@ -63,9 +67,9 @@ class Ingest:
         report(Progress("Reading"))
         reading = (read or self._read)(incoming.document, report, stop)
         title = clean_text(reading.title).strip() or display_name(incoming.document.name)
-        author, published = clean_text(reading.author), reading.published
+        said = (clean_text(reading.author), reading.published, clean_text(incoming.found_by))
         chunker = reading.chunker or self._chunker
-        description = Description(title, reading.kind, reading.pages, chunker, author, published)
+        description = Description(title, reading.kind, reading.pages, chunker, *said)
 
         def prepare() -> None:  # again, for another worker may have released these bytes since they were kept
             self._originals.keep(identity.sha256, incoming.document.data)

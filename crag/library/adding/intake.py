@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -66,12 +66,16 @@ def named_files(spec: str) -> list[Path]:
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """An archive as the person named it (`asked`); `place` is what locates its files, for good if `located`."""
+    """An archive as the person named it (`asked`); `place` is what locates its files, for good if `located`.
+
+    `found_by` is the question whose web search found it, if one did.
+    """
 
     asked: str
     data: Path | bytes
     place: str
     located: bool
+    found_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +107,8 @@ class Intake:
         try:
             for member in members(archive.data, Limits(size=self.settings.max_upload_bytes), stop):
                 location = inside(archive.place, member.name)
-                yield member.name, partial(_incoming, member, location, archive.located, collection)
+                way = partial(_incoming, member, location, archive.located, collection, found_by=archive.found_by)
+                yield member.name, way
         except OSError as error:
             raise _unreadable(display_name(archive.asked)) from error
 
@@ -116,11 +121,11 @@ class Intake:
             raise _unreadable(display_name(Path(place).name)) from error
         return _incoming(found, inside(place, name), True, collection)
 
-    def address(self, url: str, collection: str, report: Report, stop: Stop) -> Incoming:
+    def address(self, url: str, collection: str, report: Report, stop: Stop, found_by: str = "") -> Incoming:
         """What an address holds now; its final address names it for good."""
         report(Progress("Fetching"))
         fetched = self._fetcher(stop)(url.strip(), progress=report, extra_types=ARCHIVE_TYPES)
-        return _page(Found(url.strip(), fetched), collection)
+        return replace(_page(Found(url.strip(), fetched), collection), found_by=found_by)
 
     def site(
         self, url: str, collection: str, limits: SiteLimits, report: Report, stop: Stop
@@ -150,14 +155,16 @@ class Intake:
             now = self.address(source.location, source.collection, report, stop)
         else:
             now = self.file(Path(source.location), source.collection)
-        return Incoming(source.location, source.location, True, source.collection, now.document)
+        return Incoming(source.location, source.location, True, source.collection, now.document, source.found_by)
 
 
-def _incoming(member: Member, location: str, located: bool, collection: str, *_: object) -> Incoming:
+def _incoming(
+    member: Member, location: str, located: bool, collection: str, *_: object, found_by: str = ""
+) -> Incoming:
     """A file of an archive. Raises `SourceRefused` when it could not be unpacked."""
     if member.refused:
         raise member.refused
-    return Incoming(location, location, located, collection, Bytes(display_name(member.name), member.data))
+    return Incoming(location, location, located, collection, Bytes(display_name(member.name), member.data), found_by)
 
 
 def _page(found: Found, collection: str, *_: object) -> Incoming:

@@ -92,7 +92,7 @@ def _shortest(vector: Vectors) -> list[float]:
 
 def _query(space: Space) -> Any:
     held = passages.outerjoin(vectors, (vectors.c.passage_id == passages.c.id) & (vectors.c.space_id == space.id))
-    columns = ("title", "location", "kind", "sha256", "author", "published")
+    columns = ("title", "location", "kind", "sha256", "author", "published", "found_by")
     return (
         select(passages, vectors.c.vector, *(sources.c[name] for name in columns))
         .select_from(held.join(sources, sources.c.id == passages.c.source_id))
@@ -103,6 +103,7 @@ def _query(space: Space) -> Any:
 def _metadata(row: Row[Any]) -> Json:
     """As LangChain's users expect it: plain values, what is not known left out."""
     held: Json = {"source": row.location, "title": row.title, "page": row.page, "heading": row.heading}
-    held |= {"author": row.author, "published": row.published, "kind": row.kind, "sha256": row.sha256}
+    held |= {"author": row.author, "published": row.published, "found_by": row.found_by}
+    held |= {"kind": row.kind, "sha256": row.sha256}
     held |= {"source_id": row.source_id, "passage_id": row.id, "context": [row.context_start, row.context_end]}
     return {name: value for name, value in held.items() if value not in ("", None)}

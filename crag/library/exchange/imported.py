@@ -42,7 +42,7 @@ class ImportedSource:
         """As ingest takes it. Its place names it not for good: it never replaces what was added from there."""
         first = self.lines[0]
         location = without_password(first.location)
-        return Incoming(location, location, False, collection, Bytes(first.title, self._original()))
+        return Incoming(location, location, False, collection, Bytes(first.title, self._original()), first.found_by)
 
     def read(self, document: Bytes, report: Report, stop: Stop) -> Reading:
         """See `Read`: the passages as they came, but for those too long to be one."""
@@ -109,5 +109,5 @@ def _placed(chunk: Chunk, ordinal: int, context: tuple[int, int] | None, count: 
 
 def _metadata(line: Line) -> Json:
     held: Json = {"source": line.location, "title": line.title, "page": line.page, "heading": line.heading}
-    held |= {"author": line.author, "published": line.published, "context": line.context}
+    held |= {"author": line.author, "published": line.published, "found_by": line.found_by, "context": line.context}
     return {name: value for name, value in held.items() if value}

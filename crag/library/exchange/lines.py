@@ -11,6 +11,7 @@ from crag.library.cleaning import clean_text, display_name
 
 LONGEST_LINE = 16 * 1024 * 1024  # bytes
 _MOST_PAGES = 1_000_000
+_LONGEST_QUESTION = 1_000
 Json = dict[str, Any]
 
 
@@ -29,6 +30,7 @@ class Line:
     heading: str = ""
     author: str = ""
     published: str = ""
+    found_by: str = ""
     sha256: str = ""
     from_zero: bool = False
     context: tuple[int, int] | None = None
@@ -73,6 +75,7 @@ def decode(line: bytes, number: int, nameless: str) -> Line:
         heading=_string(metadata, "heading")[:1000],
         author=_string(metadata, "author")[:200],
         published=_string(metadata, "published")[:10],
+        found_by=_string(metadata, "found_by")[:_LONGEST_QUESTION],
         sha256=_string(metadata, "sha256"),
         from_zero="page_label" in metadata or metadata.get("page") == 0,
         context=_context(metadata.get("context")),

@@ -35,9 +35,10 @@ class IngestJobs:
         self._spool.put(job.id, data)
         return self._submit(job)
 
-    def submit_url(self, url: str, collection: str = DEFAULT_COLLECTION) -> str:
-        """The job's id."""
-        return self._submit(_named("address", url, without_password(url.strip()), collection))
+    def submit_url(self, url: str, collection: str = DEFAULT_COLLECTION, *, found_by: str = "") -> str:
+        """The job's id. `found_by` is the question whose web search found the address, if one did."""
+        options = {"found_by": found_by} if found_by else {}
+        return self._submit(_named("address", url, without_password(url.strip()), collection, **options))
 
     def submit_site(self, url: str, limits: SiteLimits, collection: str = DEFAULT_COLLECTION) -> str:
         """The job's id. Every page within the limits is added, each with a result."""

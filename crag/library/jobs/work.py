@@ -32,7 +32,7 @@ def add_all(library: Library, spool: Spool, job: Job, report: Report, stop: Stop
             older = library.namesakes(result.id) if result.id and result.status != "unchanged" else []
             yield replace(result, older=tuple(source.id for source in older))
     elif job.kind == "address":
-        yield from library.add_address(job.spec, **way)
+        yield from library.add_address(job.spec, found_by=job.options.get("found_by", ""), **way)
     elif job.kind == "site":
         yield from library.add_site(job.spec, SiteLimits(**job.options["limits"]), **way)
     else:

@@ -1,0 +1,5 @@
+"""What the documents do not cover: the questions that show it, in groups, and the pages that would fill the gap."""
+
+from crag.gaps.gaps import Gaps
+
+__all__ = ["Gaps"]
