@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from crag.events import ConsentAsked, Event, RunEnded
@@ -74,6 +74,11 @@ class LiveRun:
         """All events so far."""
         with self._changed:
             return tuple(self._events)
+
+    @property
+    def recorded(self) -> Sequence[Event]:
+        """The events themselves, to which those to come are added."""
+        return self._events
 
     def record(self, event: Event) -> None:
         """Adds an event, keeps it, and wakes everybody who follows."""

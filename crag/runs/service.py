@@ -15,9 +15,11 @@ from crag.errors import BadRequest
 from crag.events import ConsentGiven, RunEnded
 from crag.graph.consent import DECLINED
 from crag.graph.state import State
+from crag.model_calls import ModelCall
 from crag.options import RunOptions
 from crag.protocols import QUERY_LIMIT
 from crag.runs.branches import Branch, Branches
+from crag.runs.calls import CallLog
 from crag.runs.checkpoints import Checkpoints
 from crag.runs.log import EventLog
 from crag.runs.records import RunRecords
@@ -41,9 +43,10 @@ class RunService:
         self._records = RunRecords(database)
         self._versions = VersionRecords(database)
         self._log = EventLog(database)
+        self._calls = CallLog(database, self._log.writer)
         self._checkpoints = Checkpoints(database.home)
         self._branches = Branches(self._records, self._versions, self._log, self._checkpoints)
-        self._worker = Worker(equip, self._records, self._log, self._checkpoints)
+        self._worker = Worker(equip, self._records, self._log, self._calls, self._checkpoints)
         self._records.close_orphans(self._log)
         self._workers = ThreadPoolExecutor(_WORKERS, thread_name_prefix="run")
         self._lock = threading.Lock()
@@ -160,9 +163,17 @@ class RunService:
             self._keep(run_id, trace)
         return trace
 
+    def calls(self, run_id: str) -> list[ModelCall]:
+        """Every prompt of a run as it was sent, and what came back, in order; kept for the latest 1,000 runs.
+
+        None where no model was asked: the built-in engine asks none.
+        """
+        return self._calls.of(run_id)
+
     def forget_deleted(self) -> None:
-        """Deletes what was kept of runs that were deleted: their state, and the rulings on their passages."""
+        """Deletes what was kept of runs that were deleted, their state and rulings, and the calls of old ones."""
         self._versions.forget_deleted()
+        self._calls.forget_old()
         with suppress(sqlite3.Error):  # closed meanwhile, or damaged: the next start sees to it
             self._checkpoints.forget(self._records.deleted(self._checkpoints.runs()))
 

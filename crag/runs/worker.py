@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from crag.errors import CragError, HomeFault, ModelFault, NotFound, Stopped
-from crag.events import ConsentAsked, EngineOpened, Event, Node, Noted, QuestionShortened, RunEnded, RunStarted
+from crag.events import ConsentAsked, EngineOpened, Event, Noted, QuestionShortened, RunEnded, RunStarted
 from crag.graph.state import Deps, State
 from crag.options import RunOptions, Thresholds
 from crag.protocols import Engine, PageReader, Retriever, WebSearch
+from crag.runs.calls import CallLog
 from crag.runs.checkpoints import Checkpoints, of_run
 from crag.runs.log import EventLog
 from crag.runs.records import RunRecords
@@ -47,17 +48,14 @@ Equip = Callable[[RunOptions], Equipment]
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a run is to do: begin with `start`, go on from the state of an earlier run, or from `answer`.
+    """What a run is to do: begin with `start`, which may be the state of an earlier run, or go on from `answer`.
 
-    `forked` is that earlier state, as it was `after` a node. `before` are told first; `answer` is what a person said to
-    what the run waited for.
+    `before` are told first; `answer` is what a person said to what the run waited for.
     """
 
     run: LiveRun
     options: RunOptions
     start: State | None = None
-    forked: State | None = None
-    after: Node = "grade_documents"
     answer: dict[str, str | None] | None = None
     before: tuple[Event, ...] = ()
 
@@ -65,10 +63,13 @@ class Task:
 class Worker:
     """Carries tasks out, one a thread; safe to use from several."""
 
-    def __init__(self, equip: Equip, records: RunRecords, log: EventLog, checkpoints: Checkpoints) -> None:
+    def __init__(
+        self, equip: Equip, records: RunRecords, log: EventLog, calls: CallLog, checkpoints: Checkpoints
+    ) -> None:
         self._equip = equip
         self._records = records
         self._log = log
+        self._calls = calls
         self._checkpoints = checkpoints
         self.unkept: set[str] = set()  # runs whose end could not be written
 
@@ -83,6 +84,7 @@ class Worker:
         run = task.run
         try:
             run.stop.check()
+            self._calls.follow(run)
             asked = self._stream(task)
             if asked is not None:
                 self._wait(run, asked)
@@ -112,8 +114,6 @@ class Worker:
         run = task.run
         deps = self._prepare(task)
         short = State() if task.answer else self._shorten(run, deps)
-        if task.forked is not None:
-            self._checkpoints.begin_after(task.after, run.id, task.forked | short)
         if task.answer is not None and not self._checkpoints.waits(run.id):
             raise NotFound("What this question waited with is no longer kept.", "Ask it again.")
         start = task.start and task.start | short

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from crag.errors import CragError, ModelFault, Stopped
 from crag.following import follow
 from crag.models.client.admission import Admission
+from crag.models.client.recording import recorded
 from crag.models.departures import Route
 from crag.protocols import Prompt
 from crag.stopping import Stop
@@ -103,8 +104,11 @@ class Sender:
             return [chunk for chunk in [next(chunks, None)] if chunk is not None], chunks
 
     def _chunks(self, prompts: list[Prompt], stop: Stop, options: Mapping[str, Any]) -> Chunks:
-        messages = [(prompt.role, prompt.text) for prompt in prompts]
         self._traits.route.record_prompts(prompts)
+        return recorded(self._requested(prompts, stop, options), self._traits.name, prompts, stop)
+
+    def _requested(self, prompts: list[Prompt], stop: Stop, options: Mapping[str, Any]) -> Chunks:
+        messages = [(prompt.role, prompt.text) for prompt in prompts]
         try:
             yield from follow(lambda: self._chat.stream(messages, **options), stop)
         except (CragError, Stopped):

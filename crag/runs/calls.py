@@ -1,0 +1,115 @@
+"""Keeps each prompt of a run as it was sent, and what came back. Only of the latest runs: they are large."""
+
+from __future__ import annotations
+
+import json
+import time
+import zlib
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import count
+from typing import Any
+
+from sqlalchemy import delete, func, select
+
+from crag.database import Database
+from crag.database.tables import model_calls, runs
+from crag.events import Event, NodeStarted
+from crag.model_calls import ModelCall, listen
+from crag.protocols import Prompt
+from crag.runs.group_writer import GroupWriter
+from crag.runs.run import LiveRun
+
+RUNS_KEPT = 1000
+_FORGET_EVERY = 100  # runs, for looking takes some milliseconds
+
+
+class CallLog:
+    """The calls of runs: told by whoever sends them, written with the events, read with what was compressed."""
+
+    def __init__(self, database: Database, writer: GroupWriter) -> None:
+        self._database = database
+        self._writer = writer
+        self._heard = count(1)
+
+    def follow(self, run: LiveRun) -> None:
+        """Keeps every call made for a run from now on, also one that ends after it."""
+        if next(self._heard) % _FORGET_EVERY == 0:
+            self.forget_old()
+        numbers = count(self._last_number(run.id) + 1)
+        # Not the run itself, which holds the stop that this is held by.
+        run_id, began, events = run.id, time.monotonic() - run.elapsed(), run.recorded
+
+        def keep(call: ModelCall) -> None:
+            at = call.at - began
+            placed = replace(call, at=at, node=_node_at(events, at))
+            self._writer.append(model_calls, run_id, partial(_row, next(numbers), placed))
+
+        listen(run.stop, keep)
+
+    def of(self, run_id: str) -> list[ModelCall]:
+        """The calls of a run in the order they were sent; none for the built-in engine, or once they are forgotten."""
+        self._writer.flush()
+        query = select(model_calls).where(model_calls.c.run_id == run_id)
+        with self._database.read() as connection:
+            rows = connection.execute(query.order_by(model_calls.c.at, model_calls.c.number)).all()
+        return [_call(row) for row in rows]
+
+    def forget_old(self) -> None:
+        """Deletes the calls of all but the latest `RUNS_KEPT` runs."""
+        latest = select(runs.c.started_at).order_by(runs.c.started_at.desc()).offset(RUNS_KEPT - 1).limit(1)
+        kept = select(model_calls.c.run_id).distinct().join(runs)
+        with self._database.write() as connection:
+            oldest = connection.execute(latest).scalar()
+            if oldest is not None:
+                old = kept.where(runs.c.started_at < oldest)
+                connection.execute(delete(model_calls).where(model_calls.c.run_id.in_(old)))
+
+    def _last_number(self, run_id: str) -> int:
+        """A run that waited for a person has calls from before."""
+        query = select(func.max(model_calls.c.number)).where(model_calls.c.run_id == run_id)
+        with self._database.read() as connection:
+            return connection.execute(query).scalar() or 0
+
+
+def _node_at(events: Sequence[Event], at: float) -> str:
+    """The node that ran then; those kept from a version before come first, under the times of that one."""
+    return next((event.node for event in reversed(events) if isinstance(event, NodeStarted) and event.at <= at), "")
+
+
+def _row(number: int, call: ModelCall) -> dict[str, Any]:
+    text = {
+        "prompts": [[prompt.role, prompt.text] for prompt in call.prompts],
+        "reply": call.reply,
+        "thought": call.thought,
+    }
+    body = json.dumps(text, ensure_ascii=False).encode("utf-8", "replace")  # a model may write half a surrogate
+    return {
+        "number": number,
+        "node": call.node,
+        "model": call.model,
+        "at": call.at,
+        "seconds": call.seconds,
+        "prompt_tokens": call.prompt_tokens,
+        "answer_tokens": call.answer_tokens,
+        "fault": call.fault,
+        "body": zlib.compress(body),
+    }
+
+
+def _call(row: Any) -> ModelCall:
+    text = json.loads(zlib.decompress(row.body))
+    prompts = tuple(Prompt(role, said) for role, said in text["prompts"])
+    return ModelCall(
+        row.node,
+        row.model,
+        row.at,
+        row.seconds,
+        prompts,
+        text["reply"],
+        text["thought"],
+        row.prompt_tokens,
+        row.answer_tokens,
+        row.fault,
+    )
