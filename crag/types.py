@@ -307,6 +307,14 @@ class Conversation:
 
 
 @dataclass(frozen=True, slots=True)
+class Feedback:
+    """What a person said of an answer: whether it helped and, where they said so, what was wrong with it."""
+
+    helpful: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """One message of a conversation. Answers name the run that made them; `state` is that of the run.
 

@@ -15,7 +15,7 @@ from crag.database.tables import conversations, feedback, messages, runs
 from crag.errors import BadRequest, NotFound
 from crag.options import Changes, dump_changes, load_changes
 from crag.processes import is_alive
-from crag.types import Conversation, Message, RunState
+from crag.types import Conversation, Feedback, Message, RunState
 
 NEW_TITLE = "New conversation"
 _TITLE_LENGTH = 80
@@ -145,11 +145,16 @@ class Conversations:
                 )
             )
 
-    def feedback(self, run_id: str) -> bool | None:
-        """Whether the answer was found helpful; None when nobody said."""
+    def withdraw_feedback(self, run_id: str) -> None:
+        """Takes back what was said of one answer; where nothing was said nothing happens."""
+        with self._database.write() as connection:
+            connection.execute(delete(feedback).where(feedback.c.run_id == run_id))
+
+    def feedback(self, run_id: str) -> Feedback | None:
+        """What was said of the answer; None when nobody said anything."""
         with self._database.read() as connection:
-            value = connection.execute(select(feedback.c.helpful).where(feedback.c.run_id == run_id)).scalar()
-        return None if value is None else bool(value)
+            row = connection.execute(select(feedback).where(feedback.c.run_id == run_id)).first()
+        return None if row is None else Feedback(bool(row.helpful), row.reason)
 
     def _mark(self, conversation_id: str, deleted_at: float | None) -> None:
         with self._database.write() as connection:

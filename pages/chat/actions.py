@@ -1,4 +1,4 @@
-"""What one can do with the last answer: judge it, copy it, have it made again, or compared under other settings."""
+"""What one can do with an answer: judge it, copy it, have it made again under other settings, ask its question anew."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import streamlit as st
 from crag.graph.presets import PRESETS
 from crag.options import RunOptions, with_changes
 from crag.runs import Trace
+from pages.chat import feedback, more
 from pages.chat.questions import answer_again
 from pages.parts import away, markdown, words
 from pages.parts.components import copy_button
@@ -18,11 +19,12 @@ _AGAIN = "Same settings"
 COMPARE = f"Compare with other settings {words.grey('both answers side by side')}"
 
 
-def draw(run_id: str, trace: Trace) -> None:
-    """One row of buttons."""
+def draw(run_id: str, trace: Trace, question_id: int) -> None:
+    """One row of buttons, and below it what was said of the answer."""
     key = f"again-{run_id}"
+    given = application().conversations.feedback(run_id)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.feedback("thumbs", key=f"thumbs-{run_id}", default=_given(run_id), on_change=_thumb, args=(run_id,))
+        feedback.draw_thumbs(run_id, given)
         if trace.text:
             copy_button(trace.text, key=f"copy-{run_id}")
         st.menu_button(
@@ -34,6 +36,16 @@ def draw(run_id: str, trace: Trace) -> None:
             on_click=_again_with,
             args=(key, run_id, trace.options),
         )
+        more.draw(run_id, trace, question_id)
+    feedback.draw_reason(run_id, given)
+
+
+def draw_folded(run_id: str, trace: Trace, question_id: int) -> None:
+    """The same for an earlier answer, behind one menu: its row is drawn when it is wanted."""
+    if st.session_state.get("acted_on") == run_id:
+        draw(run_id, trace, question_id)
+    else:
+        more.draw(run_id, trace, question_id, folded=True)
 
 
 def again_choices(options: RunOptions) -> dict[str, RunOptions]:
@@ -58,30 +70,3 @@ def _again_with(key: str, run_id: str, options: RunOptions) -> None:
         st.session_state.comparing = (run_id, options)
     else:
         answer_again(run_id, again_choices(options)[chosen])
-
-
-def _given(run_id: str) -> int | None:
-    helpful = application().conversations.feedback(run_id)
-    return None if helpful is None else int(helpful)
-
-
-def _thumb(run_id: str) -> None:
-    value = st.session_state[f"thumbs-{run_id}"]
-    if value is None:
-        return
-    application().conversations.give_feedback(run_id, bool(value))
-    if value == 0:
-        st.session_state.asks_why = run_id
-
-
-def ask_why(run_id: str) -> None:
-    """A small dialog: what was wrong with the answer."""
-
-    def content() -> None:
-        reason = st.text_area("What was wrong?", height=90, max_chars=500, placeholder="It missed the second failure")
-        if st.button("Send", icon=":material/send:"):
-            application().conversations.give_feedback(run_id, helpful=False, reason=reason)
-            st.session_state.pop("asks_why", None)
-            st.rerun()
-
-    st.dialog("Thank you", on_dismiss=lambda: st.session_state.pop("asks_why", None))(content)()

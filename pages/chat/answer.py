@@ -18,8 +18,8 @@ _SEARCHED = 3
 _ALARM = "may rest on less than is shown"
 
 
-def draw(run_id: str, trace: Trace, *, last: bool) -> None:
-    """The content of an answer's message; the last one of a conversation has its actions."""
+def draw(run_id: str, trace: Trace, question_id: int, *, last: bool) -> None:
+    """The content of an answer's message; below the last one of a conversation all actions stand open."""
     with st.container(gap=None):
         _headline(run_id, trace)
         versions.draw(run_id)
@@ -35,7 +35,9 @@ def draw(run_id: str, trace: Trace, *, last: bool) -> None:
     if last:
         _without_source(run_id, trace)
         _engine_notice(run_id, trace)
-        actions.draw(run_id, trace)
+        actions.draw(run_id, trace, question_id)
+    else:
+        actions.draw_folded(run_id, trace, question_id)
 
 
 def draw_waiting(run_id: str, trace: Trace) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from pages.parts import markdown
 
@@ -11,13 +12,17 @@ _CHARACTERS = 700
 _HEIGHT = 420
 
 
-def draw(text: str, key: str) -> None:
-    """The message of a person; what is long is folded, and sent to the browser when it is opened."""
-    with st.chat_message("user", avatar=":material/person:"):
-        head = beginning(text)
-        st.markdown(markdown.paragraphs(head), anchors=False)
-        if head != text.strip():
-            _rest(text, key)
+def message() -> DeltaGenerator:
+    """The message of a person, to be filled."""
+    return st.chat_message("user", avatar=":material/person:")
+
+
+def draw_text(text: str, key: str) -> None:
+    """What was asked; what is long is folded, and sent to the browser when it is opened."""
+    head = beginning(text)
+    st.markdown(markdown.paragraphs(head), anchors=False)
+    if head != text.strip():
+        _rest(text, key)
 
 
 def beginning(text: str) -> str:

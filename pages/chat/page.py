@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from crag.runs.run import Run
 from crag.types import Conversation, Message, Ruling
-from pages.chat import actions, answer, asked, box, conversations, live, options, questions, sidebar, start, state
+from pages.chat import (
+    answer,
+    asked,
+    box,
+    conversations,
+    copying,
+    editing,
+    feedback,
+    live,
+    options,
+    questions,
+    sidebar,
+    start,
+    state,
+)
 from pages.parts import setup, source
 from pages.parts.components import cited, page_glue
 from pages.parts.device import is_phone
@@ -26,7 +42,13 @@ def main() -> None:
         st.set_page_config(page_title=f"{conversation.title[:80]} · CRAG Chat")
     trace_place = sidebar.draw(live_run, messages[-1].run_id if messages else None)
     with box.draw(active, waits=asks is not None):
-        page_glue(_status(messages, active), (messages[-1].run_id or "") if messages else "", _open_cited)
+        page_glue(
+            _status(messages, active),
+            (messages[-1].run_id or "") if messages else "",
+            _open_cited,
+            stays=state.page_stays(),
+            focus=editing.field(),
+        )
     questions.show_refusal()
     _draw_dialog()
     live_place = _draw_messages(conversation, messages, live_run)
@@ -36,7 +58,7 @@ def main() -> None:
             live.draw(live_run, trace_place)
 
 
-def _messages(conversation: Conversation | None) -> list[Message]:
+def _messages(conversation: Conversation | None) -> Sequence[Message]:
     if conversation is None:
         return []
     shown = st.session_state.get("messages_shown", state.MESSAGES_SHOWN)
@@ -44,7 +66,7 @@ def _messages(conversation: Conversation | None) -> list[Message]:
 
 
 def _draw_messages(
-    conversation: Conversation | None, messages: list[Message], live_run: Run | None
+    conversation: Conversation | None, messages: Sequence[Message], live_run: Run | None
 ) -> DeltaGenerator | None:
     """Every message; returns the place of the one that is being written."""
     if conversation is None or not messages:
@@ -52,25 +74,26 @@ def _draw_messages(
         return None
     if len(messages) < application().conversations.count(conversation.id):
         st.button("Show earlier", icon=":material/expand_less:", type="tertiary", on_click=_show_earlier)
-    live_place = None
+    live_place, asked_last = None, 0
     for message in messages:
         if message.role == "user":
-            asked.draw(message.text, str(message.id))
+            editing.draw(message)
+            asked_last = message.id
         elif live_run is not None and message.run_id == live_run.id:
             live_place = st.chat_message("assistant", avatar=answer.AVATAR)
         else:
             with st.chat_message("assistant", avatar=answer.AVATAR):
-                _draw_answer(message, last=message is messages[-1])
+                _draw_answer(message, asked_last, last=message is messages[-1])
     return live_place
 
 
-def _draw_answer(message: Message, *, last: bool) -> None:
+def _draw_answer(message: Message, question_id: int, *, last: bool) -> None:
     run_id = message.run_id or ""
     trace = application().runs.trace(run_id)
     if trace.waiting:
         answer.draw_waiting(run_id, trace)
     else:
-        answer.draw(run_id, trace, last=last)
+        answer.draw(run_id, trace, question_id, last=last)
 
 
 def _draw_waiting(asks: Run | None) -> None:
@@ -78,7 +101,8 @@ def _draw_waiting(asks: Run | None) -> None:
     waiting = st.session_state.get("waiting")
     if waiting is None:
         return
-    asked.draw(waiting, "waiting")
+    with asked.message():
+        asked.draw_text(waiting, "waiting")
     reason = "asked when this answer is done"
     if asks is not None:
         reason = "decide about the web search first"
@@ -99,7 +123,9 @@ def _draw_dialog() -> None:
     if "editing" in remembered:
         conversations.draw_dialog()
     elif "asks_why" in remembered:
-        actions.ask_why(remembered.asks_why)
+        feedback.ask_why(remembered.asks_why)
+    elif "copied" in remembered:
+        copying.draw_dialog(remembered.copied)
     elif "options_open" in remembered:
         options.draw_options()
     elif "comparing" in remembered:
@@ -147,7 +173,7 @@ def _show_earlier() -> None:
     st.session_state.messages_shown = shown + state.MESSAGES_SHOWN
 
 
-def _status(messages: list[Message], active: Run | None) -> str:
+def _status(messages: Sequence[Message], active: Run | None) -> str:
     if active is not None:
         waiting = application().runs.trace(active.id).waiting
         return "Waiting for you: may this query go to the web?" if waiting else "Working on the answer"

@@ -29,6 +29,21 @@ def ask(question: str, options: RunOptions | None = None) -> None:
     _begin(lambda: application_.runs.start(conversation.id, question, options or state.options()))
 
 
+def ask_otherwise(message_id: int, question: str) -> bool:
+    """Answer another wording of a question, in a branch of the conversation beside it; whether it was taken."""
+    return _begin(lambda: application().runs.edit(message_id, question, state.options())) is not None
+
+
+def show_branch(conversation_id: str, message_id: int) -> None:
+    """Show the branch of the conversation that goes on from this question."""
+    try:
+        application().conversations.show_branch(conversation_id, message_id)
+    except CragError as error:
+        st.session_state.refused = str(error)
+        return
+    state.branch_shown()
+
+
 def answer_again(run_id: str, options: RunOptions) -> str | None:
     """Make another version of an answer, under these options; returns its run."""
     return _begin(lambda: application().runs.ask_again(run_id, options))

@@ -12,11 +12,23 @@ from crag.errors import NotFound
 from crag.options import Changes, RunOptions, changes_between
 from crag.preferences import CATALOG, ValueOrigin
 from crag.types import Conversation
+from pages.parts.person import person
 from pages.parts.resources import application
 from pages.parts.source import SourceView
 
 TRACE, CONVERSATIONS = "Trace", "Conversations"
 MESSAGES_SHOWN = 40
+_OF_A_CONVERSATION = (
+    "conversation",
+    "new_changes",
+    "shown_run",
+    "source",
+    "trace_open",
+    "waiting",
+    "messages_shown",
+    "edited",
+    "acted_on",
+)
 
 
 def current() -> Conversation | None:
@@ -25,7 +37,7 @@ def current() -> Conversation | None:
     if not conversation_id:
         return None
     try:
-        conversation = _conversations().get(conversation_id)
+        conversation = _conversations().get(conversation_id, person())
     except NotFound:
         open_conversation(None)
         return None
@@ -36,7 +48,7 @@ def current() -> Conversation | None:
 
 def open_conversation(conversation_id: str | None) -> None:
     """Show another conversation, or an empty page for a new one, which begins with what holds for the home."""
-    for name in ("conversation", "new_changes", "shown_run", "source", "trace_open", "waiting", "messages_shown"):
+    for name in _OF_A_CONVERSATION:
         st.session_state.pop(name, None)
     st.query_params.clear()
     if conversation_id:
@@ -107,9 +119,27 @@ def ensure_conversation() -> Conversation:
     """The open conversation, made now if there is none."""
     conversation = current()
     if conversation is None:
-        conversation = _conversations().create(changes())
+        conversation = _conversations().create(changes(), person() or "")
         open_conversation(conversation.id)
     return conversation
+
+
+def edited() -> int | None:
+    """The question that is being edited."""
+    found: int | None = st.session_state.get("edited")
+    return found
+
+
+def branch_shown() -> None:
+    """Another branch of the conversation is shown: its last trace stands beside it, and the page stays where it is."""
+    st.session_state.pop("shown_run", None)
+    st.session_state.pop("edited", None)
+    st.session_state.stays = True
+
+
+def page_stays() -> bool:
+    """Whether the page is drawn after a branch was chosen; said once."""
+    return bool(st.session_state.pop("stays", False))
 
 
 def show_trace(run_id: str) -> None:

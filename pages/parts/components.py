@@ -21,7 +21,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const main = document.querySelector('[data-testid="stMain"]')
   const content = document.querySelector('[data-testid="stMainBlockContainer"]')
   const toEnd = () => main.scrollTo({ top: main.scrollHeight })
-  if (window.__cragRun !== data.run) window.__cragAtEnd = Boolean(data.run)
+  if (window.__cragRun !== data.run) window.__cragAtEnd = Boolean(data.run) && !data.stays
   window.__cragRun = data.run
   const scrolled = () => { window.__cragAtEnd = main.scrollHeight - main.scrollTop - main.clientHeight < 80 }
   const grown = new ResizeObserver(() => { if (data.run && window.__cragAtEnd) toEnd() })
@@ -31,6 +31,13 @@ export default function ({ data, parentElement, setTriggerValue }) {
     event.preventDefault()
     setTriggerValue("cited", link.getAttribute("href").slice(6))
   }
+  const focus = (tries) => {  // the field may be drawn after this
+    const field = document.querySelector(`.st-key-${data.focus} textarea`)
+    if (field) field.focus()
+    else if (tries) setTimeout(focus, 50, tries - 1)
+  }
+  if (data.focus && window.__cragFocus !== data.focus) focus(40)
+  window.__cragFocus = data.focus
   window.__cragClean?.()  // this function runs again whenever its data changes
   document.addEventListener("click", heard)
   const clean = () => {
@@ -81,12 +88,14 @@ _glue = st.components.v2.component("page_glue", html=_GLUE_HTML, css=_GLUE_CSS, 
 _copy = st.components.v2.component("copy_button", html=_COPY_HTML, css=_COPY_CSS, js=_COPY_JS)
 
 
-def page_glue(status: str, run_id: str, on_cited: Callable[[], None]) -> None:
+def page_glue(status: str, run_id: str, on_cited: Callable[[], None], *, stays: bool = False, focus: str = "") -> None:
     """Speaks `status` to screen readers and shows the end of the page when another run is the last one.
 
+    It does not where the page `stays` as it is. `focus` is the key of a text area that gets the focus when it is there.
     `on_cited` is called after a click on a citation, see `cited`.
     """
-    _glue(data={"status": status, "run": run_id}, key="page_glue", height="content", on_cited_change=on_cited)
+    data = {"status": status, "run": run_id, "stays": stays, "focus": focus}
+    _glue(data=data, key="page_glue", height="content", on_cited_change=on_cited)
 
 
 def cited() -> tuple[str, int] | None:

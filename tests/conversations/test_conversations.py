@@ -8,6 +8,8 @@ from crag.database import Database
 from crag.database.tables import messages
 from crag.errors import BadRequest, NotFound
 from crag.options import Thresholds
+from crag.runs.records import insert_run
+from crag.types import Feedback
 
 
 @pytest.fixture
@@ -86,3 +88,17 @@ def test_refusals(conversations):
         conversations.rename("gone", "title")
     with pytest.raises(NotFound):
         conversations.give_feedback("gone", True)
+
+
+def test_feedback_is_changed_and_taken_back(database, conversations):
+    conversation = conversations.create()
+    with database.write() as connection:
+        insert_run(connection, id="r", conversation_id=conversation.id, question="q")
+    assert conversations.feedback("r") is None
+    conversations.give_feedback("r", helpful=False, reason=" It missed the second failure ")
+    assert conversations.feedback("r") == Feedback(helpful=False, reason="It missed the second failure")
+    conversations.give_feedback("r", helpful=True)
+    assert conversations.feedback("r") == Feedback(helpful=True)
+    conversations.withdraw_feedback("r")
+    conversations.withdraw_feedback("r")
+    assert conversations.feedback("r") is None

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from crag.options import RunOptions
+from crag.types import Feedback
 from pages.chat.actions import again_choices
 from pages.parts.resources import application
 from tests.doubles.little_model import answer_like_a_little_model
@@ -146,7 +147,7 @@ def test_thumbs_are_kept(chat, notes, services):
     ask(chat, QUESTION)
     run_id = services.conversations.messages(services.conversations.list()[0].id)[-1].run_id
     chat.feedback[0].set_value(1).run()
-    assert services.conversations.feedback(run_id) is True
+    assert services.conversations.feedback(run_id) == Feedback(helpful=True)
 
 
 @pytest.mark.parametrize("name", ["<img src=x onerror=1>.md", "![x](http:⁄⁄a).md", ":material~home: $x$ **b**.md"])

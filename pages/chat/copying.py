@@ -1,0 +1,40 @@
+"""One answer as Markdown with its sources, to be put into another document."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from crag.runs import Trace
+from crag.types import Citation
+from pages.parts import markdown
+from pages.parts.components import copy_button
+from pages.parts.resources import application
+
+_HEIGHT = 360
+
+
+def with_sources(trace: Trace) -> str:
+    """Question, answer and numbered sources as Markdown; of documents the title, of web pages the address, too."""
+    asked = "\n".join(f"> {line}".rstrip() for line in trace.question.strip().split("\n"))
+    sources = "\n".join(f"[{cited.n}] {_source(cited)}  " for cited in trace.citations)
+    return "\n\n".join(part for part in (asked, trace.text.strip(), sources) if part)
+
+
+def draw_dialog(run_id: str) -> None:
+    """The text in a dialog, with a button that copies it."""
+    st.dialog("Copy with sources", width="large", on_dismiss=_close)(_content)(run_id)
+
+
+def _content(run_id: str) -> None:
+    text = with_sources(application().runs.trace(run_id))
+    st.code(markdown.visible(text), language=None, wrap_lines=True, height=_HEIGHT)
+    copy_button(text, key="copy-with-sources")
+
+
+def _source(cited: Citation) -> str:
+    where = markdown.place(cited.title, cited.page)
+    return f"{where}, {cited.location}" if cited.origin == "web" else where
+
+
+def _close() -> None:
+    st.session_state.pop("copied", None)

@@ -1,0 +1,88 @@
+"""Asking a question otherwise, in its place: the editor, and the branches of the conversation that come of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from crag.runs import QUESTION_LIMIT
+from crag.types import Message
+from pages.chat import asked, state
+from pages.chat.questions import ask_otherwise, show_branch
+
+_HEIGHT = 110
+
+
+def draw(question: Message) -> None:
+    """A question of the conversation with its branches, or the editor in its place."""
+    with asked.message():
+        if state.edited() == question.id:
+            _editor(question)
+        else:
+            asked.draw_text(question.text, str(question.id))
+            _branches(question)
+
+
+def begin(message_id: int) -> None:
+    """Put the editor in the place of this question."""
+    st.session_state.edited = message_id
+
+
+def field() -> str:
+    """The key of the editor's text area; empty while nothing is edited."""
+    message_id = state.edited()
+    return "" if message_id is None else _key(message_id)
+
+
+def _editor(question: Message) -> None:
+    with st.form(f"edit-{question.id}", border=False, enter_to_submit=True):
+        st.text_area(
+            "Edit the question",
+            value=question.text,
+            key=_key(question.id),
+            height=_HEIGHT,
+            max_chars=QUESTION_LIMIT,
+            label_visibility="collapsed",
+        )
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.form_submit_button("Save and run", icon=":material/check:", on_click=_save, args=(question.id,))
+            st.form_submit_button("Cancel", type="tertiary", on_click=_cancel)
+            st.caption("What stands here now is kept as another branch.", width="content")
+
+
+def _save(message_id: int) -> None:
+    if ask_otherwise(message_id, st.session_state[_key(message_id)] or ""):
+        _cancel()
+
+
+def _cancel() -> None:
+    st.session_state.pop("edited", None)
+
+
+def _key(message_id: int) -> str:
+    return f"edited-{message_id}"
+
+
+def _branches(question: Message) -> None:
+    """Which of the questions asked here this one is, and the ways to those beside it."""
+    branches = question.branches
+    if len(branches) < 2:
+        return
+    at = branches.index(question.id)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.caption(f"Question {at + 1} of {len(branches)}", width="content")
+        _way("Previous question", ":material/chevron_left:", question, branches[at - 1 : at])
+        _way("Next question", ":material/chevron_right:", question, branches[at + 1 : at + 2])
+
+
+def _way(word: str, icon: str, question: Message, to: Sequence[int]) -> None:
+    st.button(
+        word,
+        icon=icon,
+        type="tertiary",
+        disabled=not to,
+        key=f"branch-{question.id}-{word}",
+        on_click=show_branch,
+        args=(question.conversation_id, *to),
+    )

@@ -1,0 +1,75 @@
+"""What a person thinks of an answer: a thumb, for a thumb down why, and both can be changed or taken back."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from crag.types import Feedback
+from pages.parts import markdown
+from pages.parts.resources import application
+
+_REASON_LENGTH = 500
+
+
+def draw_thumbs(run_id: str, given: Feedback | None) -> None:
+    """Two thumbs; the one that was given is filled, and pressing it again takes it back."""
+    default = None if given is None else int(given.helpful)
+    st.feedback("thumbs", key=f"thumbs-{run_id}", default=default, on_change=_thumb, args=(run_id,))
+
+
+def draw_reason(run_id: str, given: Feedback | None) -> None:
+    """What was wrong with the answer, in the words of who said so."""
+    if given is None or given.helpful:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        said = f"You said: “{markdown.label(given.reason, 160)}”" if given.reason else "You found it not helpful."
+        st.caption(said, width="content")
+        st.button(
+            "Change" if given.reason else "Say why",
+            icon=":material/edit:",
+            type="tertiary",
+            key=f"why-{run_id}",
+            on_click=_ask_why,
+            args=(run_id,),
+        )
+
+
+def ask_why(run_id: str) -> None:
+    """A small dialog: what was wrong with the answer."""
+    st.dialog("What was wrong?", on_dismiss=_close)(_reason)(run_id)
+
+
+def _reason(run_id: str) -> None:
+    given = application().conversations.feedback(run_id)
+    with st.form("why", border=False):
+        reason = st.text_area(
+            "What was wrong?",
+            value=given.reason if given else "",
+            height=90,
+            max_chars=_REASON_LENGTH,
+            placeholder="It missed the second failure",
+            label_visibility="collapsed",
+        )
+        kept = st.form_submit_button("Keep", icon=":material/check:")
+    if kept:
+        application().conversations.give_feedback(run_id, helpful=False, reason=reason or "")
+        _close()
+        st.rerun()
+
+
+def _thumb(run_id: str) -> None:
+    value = st.session_state[f"thumbs-{run_id}"]
+    if value is None:
+        application().conversations.withdraw_feedback(run_id)
+        return
+    application().conversations.give_feedback(run_id, bool(value))
+    if value == 0:
+        _ask_why(run_id)
+
+
+def _ask_why(run_id: str) -> None:
+    st.session_state.asks_why = run_id
+
+
+def _close() -> None:
+    st.session_state.pop("asks_why", None)

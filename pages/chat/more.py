@@ -1,0 +1,41 @@
+"""The menu *More* under an answer: what is wanted now and then; for an earlier answer also the way to its actions."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from crag.runs import Trace
+from pages.chat import editing
+
+INSPECT = "pages/inspect/page.py"
+EDIT = ":material/edit: Edit question"
+COPY = ":material/content_copy: Copy with sources"
+OPEN = ":material/account_tree: Open in Inspect"
+ALL = ":material/thumbs_up_down: Judge, copy or answer again"
+
+
+def draw(run_id: str, trace: Trace, question_id: int, *, folded: bool = False) -> None:
+    """The menu; `folded` for an answer whose other actions are not drawn."""
+    key = f"more-{run_id}"
+    choices = [EDIT, *([ALL] if folded else []), *([COPY] if trace.text else []), OPEN]
+    chosen = st.menu_button(
+        "More",
+        choices,
+        icon=":material/more_horiz:",
+        type="tertiary",
+        key=key,
+        on_click=_choose,
+        args=(key, run_id, question_id),
+    )
+    if chosen == OPEN:
+        st.switch_page(INSPECT, query_params={"run": run_id})
+
+
+def _choose(key: str, run_id: str, question_id: int) -> None:
+    match st.session_state[key]:
+        case chosen if chosen == EDIT:
+            editing.begin(question_id)
+        case chosen if chosen == ALL:
+            st.session_state.acted_on = run_id
+        case chosen if chosen == COPY:
+            st.session_state.copied = run_id
