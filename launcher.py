@@ -13,15 +13,20 @@ from pathlib import Path
 import streamlit as st
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import HTTPConnection
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.runtime.pages_manager import PagesManager
 
 from crag.errors import CragError
 from crag.settings import load_settings
+from pages.parts import person
 from pages.parts.resources import close, open_early
 
 ADDRESS = "127.0.0.1"
 ALLOWED_HOSTS = ("127.0.0.1", "localhost")
 SCRIPT = Path(__file__).with_name("app.py")
+_COOKIE_SECONDS = 400 * 24 * 3600  # the longest that browsers keep one; counted anew at each page
 
 
 @asynccontextmanager
@@ -32,8 +37,37 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     close()
 
 
+class PersonCookie:
+    """Gives each browser, with the first page it loads, the key by which it finds its conversations again."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Any request goes on; what answers a person who opens a page gets the cookie."""
+        if scope["type"] != "http" or "text/html" not in HTTPConnection(scope).headers.get("accept", ""):
+            await self._app(scope, receive, send)
+            return
+        key = person.key_in(HTTPConnection(scope).cookies) or person.new_key()
+
+        async def send_with_key(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], *_cookie(key)]
+            await send(message)
+
+        await self._app(scope, receive, send_with_key)
+
+
+def _cookie(key: str) -> list[tuple[bytes, bytes]]:
+    """Not `secure`: it must hold over plain HTTP on this machine."""
+    response = Response()
+    response.set_cookie(person.COOKIE, key, max_age=_COOKIE_SECONDS, httponly=True, samesite="lax")
+    return [header for header in response.raw_headers if header[0] == b"set-cookie"]
+
+
 # A web page elsewhere can point its own name at 127.0.0.1 (DNS rebinding); the Host header then still names it.
-app = st.App(SCRIPT, lifespan=lifespan, middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=[*ALLOWED_HOSTS])])
+hosts = Middleware(TrustedHostMiddleware, allowed_hosts=[*ALLOWED_HOSTS])
+app = st.App(SCRIPT, lifespan=lifespan, middleware=[hosts, Middleware(PersonCookie)])
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -9,6 +9,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal, cast
 from urllib.parse import urlsplit
 
 from dotenv import dotenv_values
@@ -16,6 +17,7 @@ from dotenv import dotenv_values
 from crag.errors import BadRequest
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+People = Literal["many", "one"]
 
 DEFAULT_OLLAMA_HOST = "http://127.0.0.1:11434"
 _THIS_MACHINE = ("127.0.0.1", "localhost", "::1")
@@ -32,6 +34,7 @@ _NO_KEYS = ("CRAG_", "OLLAMA_", "TAVILY_", "LANGCHAIN_", "LANGSMITH_")
 class Settings:
     """Where things are and what answers. Model and embedder `auto` mean: the best that is present now.
 
+    `people`: whether each browser has conversations of its own, or all of them the same.
     `keys` is what `.env` and Streamlit's secrets hold besides: keys of providers and the like, by their names.
     """
 
@@ -45,6 +48,7 @@ class Settings:
     nomic_url: str = DEFAULT_NOMIC_URL
     allow_private_urls: tuple[Network, ...] = ()
     max_upload_mb: int = 100
+    people: People = "many"
     keys: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
 
     @property
@@ -79,6 +83,7 @@ def load_settings(
         nomic_url=_checked_address("CRAG_NOMIC_URL", get("CRAG_NOMIC_URL", DEFAULT_NOMIC_URL)),
         allow_private_urls=_networks(get("CRAG_ALLOW_PRIVATE_URLS")),
         max_upload_mb=_positive("CRAG_MAX_UPLOAD_MB", get("CRAG_MAX_UPLOAD_MB", "100")),
+        people=_people(get("CRAG_PEOPLE", "many")),
         keys={name: value for name, value in written.items() if value and not name.upper().startswith(_NO_KEYS)},
     )
 
@@ -156,3 +161,9 @@ def _positive(name: str, value: str) -> int:
     if not value.isascii() or not value.isdigit() or int(value) == 0:
         raise BadRequest(f"{name} is “{value}”, not a whole number above 0.", f"Set {name} to one such as 100.")
     return int(value)
+
+
+def _people(value: str) -> People:
+    if value not in ("many", "one"):
+        raise BadRequest(f"CRAG_PEOPLE is “{value}”.", "Set it to many, or to one.")
+    return cast("People", value)

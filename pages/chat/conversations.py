@@ -12,6 +12,7 @@ from crag.errors import CragError
 from crag.types import Conversation
 from pages.chat import state
 from pages.parts import markdown
+from pages.parts.person import person
 from pages.parts.resources import application
 from pages.parts.search import search_field
 
@@ -23,7 +24,7 @@ _DELETE = ":material/delete: Delete"
 def draw() -> None:
     """Search, then the conversations, the latest first."""
     search = search_field("Search conversations", "conversation_search")
-    found = application().conversations.list(search)
+    found = application().conversations.list(search, person())
     current = st.session_state.get("conversation")
     if not found:
         st.caption("Nothing found." if search else "Your conversations will be listed here.")
@@ -80,7 +81,7 @@ def draw_dialog() -> None:
     """The dialog of the menu, when one was chosen."""
     choice, conversation_id = st.session_state.get("editing") or ("", "")
     try:
-        conversation = application().conversations.get(conversation_id)
+        conversation = application().conversations.get(conversation_id, person())
     except CragError:
         _close()
         return

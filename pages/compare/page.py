@@ -9,6 +9,7 @@ from crag.runs import Trace
 from crag.types import Version
 from pages.compare import columns, tables
 from pages.parts import markdown
+from pages.parts.person import person
 from pages.parts.resources import application
 
 _CHAT = "pages/chat/page.py"
@@ -70,9 +71,11 @@ def _tell_gone() -> None:
 
 
 def _traces(run_ids: tuple[str, str]) -> tuple[Trace, Trace]:
-    """Raises `NotFound`, also for one answer named twice: its card cannot be there twice."""
+    """Raises `NotFound`, also for answers of other people and one named twice: its card cannot be there twice."""
     if run_ids[0] == run_ids[1]:
         raise NotFound("There is one answer only.")
+    for run_id in run_ids:
+        application().conversations.of_run(run_id, person())
     one, other = (application().runs.trace(run_id) for run_id in run_ids)
     return one, other
 

@@ -2,7 +2,51 @@
 
 from __future__ import annotations
 
+import re
+import secrets
+from collections.abc import Mapping
+
+import streamlit as st
+
+from pages.parts.resources import application
+
+COOKIE = "crag_person"
+_KEY = re.compile(r"[\w-]{43}", re.ASCII)  # as `secrets.token_urlsafe` writes 32 bytes
+_KNOWN = "person"
+
 
 def person() -> str | None:
-    """The key of this browser; None where whoever uses the application is one and the same."""
-    return None
+    """The key of this browser; None where whoever uses the application is one and the same.
+
+    A browser that sent no cookie has a key for as long as its tab is open. The first one with a cookie takes what was
+    there before anybody had a key.
+    """
+    if application().settings.people == "one":
+        return None
+    if _KNOWN not in st.session_state:
+        st.session_state[_KNOWN] = _of_session()
+    key: str = st.session_state[_KNOWN]
+    return key
+
+
+def is_remembered() -> bool:
+    """Whether this browser is known again when it comes back."""
+    return person() is None or key_in(st.context.cookies) == person()
+
+
+def key_in(cookies: Mapping[str, str]) -> str:
+    """The key among the cookies of a browser, empty where there is none that could be one."""
+    key = cookies.get(COOKIE, "")
+    return key if _KEY.fullmatch(key) else ""
+
+
+def new_key() -> str:
+    """A key that nobody can guess."""
+    return secrets.token_urlsafe(32)
+
+
+def _of_session() -> str:
+    if key := key_in(st.context.cookies):
+        application().people.adopt(key)
+        return key
+    return new_key()

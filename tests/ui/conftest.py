@@ -29,6 +29,7 @@ def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     """Each test has a home of its own; Streamlit's caches would carry the services of the last one over."""
     monkeypatch.setenv("CRAG_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:9")
+    monkeypatch.setenv("CRAG_PEOPLE", "one")  # the test runner sends no cookies
     monkeypatch.chdir(ROOT)
     st.cache_resource.clear()
     st.cache_data.clear()

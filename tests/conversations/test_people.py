@@ -1,0 +1,53 @@
+"""Whose conversations they are: taken over once after an update, and handed from one browser to another."""
+
+from __future__ import annotations
+
+import pytest
+
+from crag.conversations import People
+from crag.errors import BadRequest
+from crag.ledger import Ledger
+from crag.options import RunOptions
+from tests.runs.conftest import house, wait  # noqa: F401 — a fixture
+
+
+@pytest.fixture
+def home(house):  # noqa: F811
+    return house()
+
+
+@pytest.fixture
+def people(home):
+    return People(home.database)
+
+
+def conversation(home, person=""):
+    made = home.conversations.create(person=person).id
+    wait(home.runs.start(made, "One?", RunOptions()))
+    return made
+
+
+def seen(home, person):
+    return {found.id for found in home.conversations.list(person=person)}
+
+
+def test_who_comes_first_after_an_update_takes_over_what_was_asked_before(home, people):
+    old = conversation(home)
+    Ledger(home.database).record("api.tavily.com", "web search", "cats")
+    people.adopt("first")
+    people.adopt("second")
+    assert (seen(home, "first"), seen(home, "second")) == ({old}, set())
+    later = conversation(home)  # as a command makes them
+    people.adopt("second")
+    assert later not in seen(home, "second")
+    assert people.count() == 1
+
+
+def test_conversations_are_handed_over_one_by_one_or_all_at_once(home, people):
+    one, other = conversation(home, "old"), conversation(home, "other")
+    assert people.give("new", [one, "unknown"]) == 1
+    assert (seen(home, "new"), seen(home, "other")) == ({one}, {other})
+    assert people.give_all("newest") == 2
+    assert seen(home, "newest") == {one, other}
+    with pytest.raises(BadRequest):
+        people.give(" ", [one])
