@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -95,13 +95,15 @@ class ThoughtWritten:
 class PassagesFound:
     """Passages found in the library (`searched` = how many there are) or on the web (`searched` = results returned).
 
-    `again`: they were found for an earlier version of the answer, and nothing was sent for them now.
+    `again`: they were found for an earlier version of the answer, and nothing was sent for them now. `sought` is what
+    some were sought for, by their ids, where that is not the question.
     """
 
     origin: Origin
     passages: tuple[Passage, ...]
     searched: int
     again: bool = False
+    sought: dict[int, str] = field(default_factory=dict)
     type: Literal["passages_found"] = "passages_found"
 
 

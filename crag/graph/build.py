@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from typing import get_args
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
+from crag.events import Node
 from crag.graph import nodes, web, writing
 from crag.graph.state import Deps, State, asked
 from crag.questions import is_long
@@ -34,7 +36,7 @@ def build_graph(checkpointer: BaseCheckpointSaver[str]) -> Graph:
         writing.check_answer,
     ):
         graph.add_node(function.__name__, function)  # type: ignore[call-overload]
-    graph.add_conditional_edges(START, _after_start, _paths("condense_question", "retrieve"))
+    graph.add_conditional_edges(START, _after_start, _paths(*get_args(Node)))
     graph.add_edge("condense_question", "retrieve")
     graph.add_conditional_edges("retrieve", _after_retrieve, _paths("grade_documents", "decide"))
     graph.add_edge("grade_documents", "decide")
@@ -53,6 +55,8 @@ def _paths(*names: str) -> dict[Hashable, str]:
 
 
 def _after_start(state: State) -> str:
+    if "begin_at" in state:
+        return state["begin_at"]
     return "condense_question" if state.get("history") or is_long(asked(state)) else "retrieve"
 
 

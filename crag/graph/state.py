@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypedDict
 
+from crag.events import Node
 from crag.options import RunOptions, Thresholds
 from crag.protocols import Engine, PageReader, Retriever, WebSearch
 from crag.questions import is_long
@@ -19,9 +20,11 @@ class State(TypedDict, total=False):
     `short_question` is there where the question does not fit a model's window. `rulings` are what a person decided of
     passages, by id. `extra_query` is a query that a person asked for beside what the verdicts call for, `sought` what
     was sought with it, by the ids of the passages found. `web_passages` may be there from the start: found for an
-    earlier version of the answer, as may `begun_answer`, the text that the answer is to go on from.
+    earlier version of the answer, as may `begun_answer`, the text that the answer is to go on from. `begin_at` is the
+    node that a run begins with whose state comes from an earlier one.
     """
 
+    begin_at: Node
     question: str
     short_question: str
     history: tuple[Turn, ...]

@@ -54,9 +54,14 @@ def web_search(state: State, runtime: Runtime[Deps]) -> State:
     found = _search(web, consent.query, state, runtime)
     sought = consent.query if state.get("extra_query") else ""
     verdicts = state.get("verdicts", {}) | grade(state, found, runtime, sought)
-    searched = State(query=consent.query, web_passages=held + found, verdicts=verdicts)
-    every = state.get("sought", {}) | {passage.id: sought for passage in found}
-    return searched | State(sought=every) if sought else searched
+    every = _sought(consent.query, found, state)
+    return State(query=consent.query, web_passages=held + found, verdicts=verdicts, sought=every)
+
+
+def _sought(query: str, found: Sequence[Passage], state: State) -> dict[int, str]:
+    """What passages of the web were sought for beside the question, those included that were found now."""
+    new = dict.fromkeys((passage.id for passage in found), query) if state.get("extra_query") else {}
+    return state.get("sought", {}) | new
 
 
 def _skip(reason: str, runtime: Runtime[Deps]) -> State:
@@ -88,7 +93,7 @@ def _search(web: WebSearch, query: str, state: State, runtime: Runtime[Deps]) ->
     results = _read_pages(standalone(state), results, runtime)
     found = (_joined(results),) if deps.options.join_web and results else results
     numbered = tuple(replace(passage, id=-len(held) - number) for number, passage in enumerate(found, start=1))
-    tell(PassagesFound("web", held + numbered, len(results)))
+    tell(PassagesFound("web", held + numbered, len(results), sought=_sought(query, numbered, state)))
     return numbered
 
 
@@ -106,7 +111,7 @@ def _read_pages(question: str, results: list[Passage], runtime: Runtime[Deps]) -
 
 def _tell_again(held: Sequence[Passage], state: State, runtime: Runtime[Deps]) -> None:
     if held:
-        runtime.stream_writer(PassagesFound("web", tuple(held), len(held), again=True))
+        runtime.stream_writer(PassagesFound("web", tuple(held), len(held), again=True, sought=state.get("sought", {})))
         for passage in held:
             if verdict := state.get("verdicts", {}).get(passage.id):
                 runtime.stream_writer(PassageGraded(verdict))

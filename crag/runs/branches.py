@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from crag.errors import BadRequest
-from crag.events import Node, VersionBegun
+from crag.events import Event, Node, QueryWritten, VersionBegun
 from crag.graph.state import State
 from crag.options import RunOptions
 from crag.protocols import QUERY_LIMIT
-from crag.runs.checkpoints import Checkpoints
-from crag.runs.forks import begun_state, changed, kept_events, ruled, words_of_rulings
+from crag.runs.changes import changed, words_of_revision
 from crag.runs.log import EventLog
 from crag.runs.records import RunRecords
+from crag.runs.revisions import Revision, check_revision, kept_events, state_before
 from crag.runs.run import LiveRun
 from crag.runs.texts import storable
 from crag.runs.trace import Trace
@@ -33,34 +33,50 @@ class Branch:
 
 
 class Branches:
-    """Makes branches of runs by their ids and traces. Nothing is kept of one until it is begun."""
+    """Makes branches of runs by their ids and traces. Nothing is kept of one until it is begun.
 
-    def __init__(self, records: RunRecords, versions: VersionRecords, log: EventLog, checkpoints: Checkpoints) -> None:
+    They are made from the events of a run, which are there also when its process was killed.
+    """
+
+    def __init__(self, records: RunRecords, versions: VersionRecords, log: EventLog) -> None:
         self._records = records
         self._versions = versions
         self._log = log
-        self._checkpoints = checkpoints
 
     def overruled(self, parent: str, trace: Trace, rulings: Mapping[int, Ruling]) -> Branch:
         """Decides anew under these rulings; earlier ones still stand. Raises `BadRequest`, `NotFound`."""
-        if not rulings or not trace.verdicts.keys() >= rulings.keys():
+        _check_judged(trace)
+        if not rulings:
             raise BadRequest("This passage has no verdict that could be overruled.", "Choose another one.")
-        state = ruled(self._checkpoints.graded(parent), trace, rulings)
-        return self._gone_on(parent, words_of_rulings(trace, rulings), trace.options, state)
+        return self.revised(parent, trace, "decide", Revision(rulings))
 
     def searched(self, parent: str, trace: Trace, sentence: str) -> Branch:
         """Searches the web for a sentence, too, after asking. Raises `BadRequest`, `NotFound`."""
+        _check_judged(trace)
         query = " ".join(storable(sentence).split())[:QUERY_LIMIT]
         if not query:
             raise BadRequest("There is nothing to search for.", "Choose a sentence of the answer.")
-        state = ruled(self._checkpoints.graded(parent), trace, {}) | State(extra_query=query)
+        state = state_before(trace, self._history(parent), "decide", Revision()) | State(extra_query=query)
         options = replace(trace.options, web="ask")
-        return self._gone_on(parent, "web search for a sentence without a source", options, state)
+        return self._gone_on(parent, "web search for a sentence without a source", options, "decide", state)
 
     def continued(self, parent: str, trace: Trace) -> Branch:
         """Keeps the text so far and goes on from it. Raises `BadRequest`, `NotFound`."""
-        state = begun_state(trace, self._history(parent))
-        return self._gone_on(parent, "continued", trace.options, state, after="refine_knowledge", until="generate")
+        if not trace.text or trace.outcome == "not_answered":
+            raise BadRequest("There is no text yet that could be gone on with.", "Ask the question again.")
+        if not trace.unfinished:
+            raise BadRequest("This answer is whole.", "Ask a new question to go further.")
+        state = state_before(trace, self._history(parent), "generate", Revision()) | State(begun_answer=trace.text)
+        return self._gone_on(parent, "continued", trace.options, "generate", state)
+
+    def revised(self, parent: str, trace: Trace, node: Node, revision: Revision) -> Branch:
+        """Goes on from just before a node with something changed. Raises `BadRequest`, `NotFound`."""
+        check_revision(trace, node, revision)
+        options = revision.options or trace.options
+        state = state_before(trace, self._history(parent), node, revision)
+        change = words_of_revision(trace, node, revision)
+        written = (QueryWritten(revision.query),) if revision.query else ()
+        return self._gone_on(parent, change, options, node, state, written)
 
     def anew(self, parent: str, trace: Trace, options: RunOptions) -> Branch:
         """Asks the same question from the beginning, under these options. Raises `NotFound`."""
@@ -74,15 +90,14 @@ class Branches:
         parent: str,
         change: str,
         options: RunOptions,
+        node: Node,
         state: State,
-        *,
-        after: Node = "grade_documents",
-        until: Node = "decide",
+        written: tuple[Event, ...] = (),
     ) -> Branch:
-        """Goes on from a state, as it was after one node and before another, with the events that led there."""
-        events = kept_events([event for _, event in self._log.read(parent)], state, until)
-        before = VersionBegun(parent, change, kept=True), *events
-        return Branch(parent, change, Task(self._new(parent), options, forked=state, after=after, before=before))
+        """Goes on with the state as it was before a node, with the events that led there and what is `written` now."""
+        events = kept_events([event for _, event in self._log.read(parent)], node, state)
+        before = VersionBegun(parent, change, kept=True), *events, *written
+        return Branch(parent, change, Task(self._new(parent), options, start=state, before=before))
 
     def _history(self, run_id: str) -> tuple[Turn, ...]:
         """What had been said before the question of a run."""
@@ -92,3 +107,8 @@ class Branches:
     def _new(self, parent: str) -> LiveRun:
         """A run for the question of another, as the database has it: the events of a killed process may be lost."""
         return LiveRun(uuid.uuid4().hex, self._records.question(parent), self._log)
+
+
+def _check_judged(trace: Trace) -> None:
+    if trace.step("decide") is None:
+        raise BadRequest("This answer ended before its passages were judged.", "Ask the question again.")

@@ -1,4 +1,4 @@
-"""The graph's state on disk, a file of its own: for runs that wait for a person, and for going on from a graded run."""
+"""The graph's state on disk, a file of its own: for runs that wait for a person."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ import sqlite3
 import threading
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from crag.database.engine import CHECKPOINTS_NAME
-from crag.errors import BadRequest, HomeFault, NotFound
-from crag.events import Node
-from crag.graph.state import State
+from crag.errors import HomeFault, NotFound
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 _BUSY_SECONDS = 30
-_GRADED = ("question", "history", "standalone_question", "passages", "verdicts", "rulings", "sought")
 _KEPT_TYPES = ("Passage", "Verdict", "Strip", "Knowledge", "Turn")
 
 
@@ -52,22 +49,6 @@ class Checkpoints:
             if self._graph is None:
                 self._graph = self._open()
             return self._graph
-
-    def graded(self, run_id: str) -> State:
-        """The state of a run as it was when its passages had been graded.
-
-        Raises `NotFound`, `BadRequest` where they never were, `HomeFault`.
-        """
-        values = self._kept(run_id).values
-        if "passages" not in values:
-            raise _gone()
-        if "verdicts" not in values and "search_web" not in values:  # grading may be off, but deciding never is
-            raise BadRequest("This answer ended before its passages were judged.", "Ask the question again.")
-        return cast("State", {key: values[key] for key in _GRADED if key in values})
-
-    def begin_after(self, node: Node, run_id: str, state: State) -> None:
-        """Gives a run the state from which it goes on with what follows this node."""
-        self.graph.update_state(of_run(run_id), cast("dict[str, Any]", state), as_node=node)
 
     def waits(self, run_id: str) -> bool:
         """Whether a run waits for a person, and all that it needs to go on is there. Raises `NotFound`, `HomeFault`."""

@@ -9,10 +9,11 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 
 from crag.database import Database
 from crag.errors import BadRequest
-from crag.events import ConsentGiven, RunEnded
+from crag.events import ConsentGiven, Node, RunEnded
 from crag.graph.consent import DECLINED
 from crag.graph.state import State
 from crag.model_calls import ModelCall
@@ -23,6 +24,7 @@ from crag.runs.calls import CallLog
 from crag.runs.checkpoints import Checkpoints
 from crag.runs.log import EventLog
 from crag.runs.records import RunRecords
+from crag.runs.revisions import Revision
 from crag.runs.run import LiveRun, LoggedRun, Run
 from crag.runs.texts import storable, storable_question
 from crag.runs.trace import Trace
@@ -45,7 +47,7 @@ class RunService:
         self._log = EventLog(database)
         self._calls = CallLog(database, self._log.writer)
         self._checkpoints = Checkpoints(database.home)
-        self._branches = Branches(self._records, self._versions, self._log, self._checkpoints)
+        self._branches = Branches(self._records, self._versions, self._log)
         self._worker = Worker(equip, self._records, self._log, self._calls, self._checkpoints)
         self._records.close_orphans(self._log)
         self._workers = ThreadPoolExecutor(_WORKERS, thread_name_prefix="run")
@@ -115,6 +117,19 @@ class RunService:
         Raises `BadRequest` for one that is whole or has no text, `NotFound`.
         """
         return self._begin_version(self._branches.continued(run_id, self._ended(run_id)))
+
+    def revise(self, run_id: str, node: Node, revision: Revision) -> Run:
+        """A new version of an answer, gone on with from just before a node of its run, with something changed.
+
+        Works from the events, so also for a run whose process was killed. Raises `BadRequest` for a node that it never
+        came to or what cannot be changed there, `NotFound`.
+        """
+        query = storable(revision.query)[:QUERY_LIMIT]
+        trace = self._ended(run_id)
+        version = self._begin_version(self._branches.revised(run_id, trace, node, replace(revision, query=query)))
+        if revision.rulings:
+            self._versions.rule(run_id, trace, revision.rulings)
+        return version
 
     def ask_again(self, run_id: str, options: RunOptions) -> Run:
         """A new version of an answer to the same question, from the beginning. Raises `BadRequest`, `NotFound`."""

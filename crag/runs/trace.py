@@ -74,6 +74,7 @@ class Trace:
     steps: list[Step] = field(default_factory=list)
     passages: dict[int, Passage] = field(default_factory=dict)
     found: dict[Origin, tuple[int, ...]] = field(default_factory=dict)
+    sought: dict[int, str] = field(default_factory=dict)
     searched: int = 0
     verdicts: dict[int, Verdict] = field(default_factory=dict)
     strips: dict[int, tuple[Strip, ...]] = field(default_factory=dict)
@@ -146,10 +147,7 @@ class Trace:
             case QuestionCondensed():
                 self.condensed = event.question
             case PassagesFound():
-                self.passages |= {passage.id: passage for passage in event.passages}
-                self.found[event.origin] = tuple(passage.id for passage in event.passages)
-                if event.origin == "library":
-                    self.searched = event.searched
+                self._find(event)
             case PassageGraded():
                 self.verdicts[event.verdict.passage_id] = event.verdict
             case ActionDecided():
@@ -182,6 +180,13 @@ class Trace:
                 self.notes.append(event.text)
             case RunEnded():
                 self._end(event)
+
+    def _find(self, event: PassagesFound) -> None:
+        self.sought |= event.sought
+        self.passages |= {passage.id: passage for passage in event.passages}
+        self.found[event.origin] = tuple(passage.id for passage in event.passages)
+        if event.origin == "library":
+            self.searched = event.searched
 
     def _start_step(self, event: NodeStarted) -> None:
         """A step that waited for a person begins anew: it is still the same one."""

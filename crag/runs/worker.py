@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from crag.errors import CragError, HomeFault, ModelFault, NotFound, Stopped
-from crag.events import ConsentAsked, EngineOpened, Event, Node, Noted, QuestionShortened, RunEnded, RunStarted
+from crag.events import ConsentAsked, EngineOpened, Event, Noted, QuestionShortened, RunEnded, RunStarted
 from crag.graph.state import Deps, State
 from crag.options import RunOptions, Thresholds
 from crag.protocols import Engine, PageReader, Retriever, WebSearch
@@ -48,17 +48,14 @@ Equip = Callable[[RunOptions], Equipment]
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a run is to do: begin with `start`, go on from the state of an earlier run, or from `answer`.
+    """What a run is to do: begin with `start`, which may be the state of an earlier run, or go on from `answer`.
 
-    `forked` is that earlier state, as it was `after` a node. `before` are told first; `answer` is what a person said to
-    what the run waited for.
+    `before` are told first; `answer` is what a person said to what the run waited for.
     """
 
     run: LiveRun
     options: RunOptions
     start: State | None = None
-    forked: State | None = None
-    after: Node = "grade_documents"
     answer: dict[str, str | None] | None = None
     before: tuple[Event, ...] = ()
 
@@ -117,8 +114,6 @@ class Worker:
         run = task.run
         deps = self._prepare(task)
         short = State() if task.answer else self._shorten(run, deps)
-        if task.forked is not None:
-            self._checkpoints.begin_after(task.after, run.id, task.forked | short)
         if task.answer is not None and not self._checkpoints.waits(run.id):
             raise NotFound("What this question waited with is no longer kept.", "Ask it again.")
         start = task.start and task.start | short

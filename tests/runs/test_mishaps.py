@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from crag.errors import BadRequest, CragError, HomeFault
+from crag.errors import BadRequest, HomeFault
 from crag.options import RunOptions
 from crag.types import Grade
 from tests.doubles.engine import QuotingWriter, TableGrader
@@ -143,14 +143,10 @@ def test_a_ruling_that_is_refused_is_no_label(house):
 )
 def test_state_that_cannot_be_read_is_said_to_be_gone(unsure, harm):
     home = unsure()
-    done = ask(home)
-    wait(done)
     run = waiting(home)
     with sqlite3.connect(state_file(home)) as connection:
         connection.execute(harm)
     connection.close()
-    with pytest.raises(CragError):
-        home.runs.overrule(done.id, {1: "use"})
     assert wait(home.runs.answer_consent(run.id, "finals")).error_code in ("not_found", "home")
     home.runs.forget_deleted()
 

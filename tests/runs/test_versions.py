@@ -6,9 +6,9 @@ import pytest
 from sqlalchemy import select
 
 from crag.database.tables import rulings
-from crag.errors import BadRequest, NotFound
+from crag.errors import BadRequest
 from crag.options import RunOptions, Thresholds, Tuning
-from crag.runs.forks import changed
+from crag.runs.changes import changed
 from tests.doubles.engine import QuotingWriter, passage
 from tests.runs.conftest import wait
 
@@ -252,16 +252,6 @@ def test_an_answer_that_is_still_written_has_no_versions_yet(house):
         home.runs.ask_again(run.id, RunOptions())
     gate.set()
     wait(run)
-
-
-def test_an_answer_from_before_there_were_checkpoints_says_so(house, tmp_path):
-    home = house()
-    _, run, _ = answered(home)
-    home.close()
-    (tmp_path / "checkpoints.sqlite").unlink()
-    again = house()
-    with pytest.raises(NotFound, match="no longer kept"):
-        again.runs.overrule(run.id, {1: "drop"})
 
 
 def test_a_damaged_file_of_checkpoints_is_set_aside(house, tmp_path):
