@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import cast, get_args
 
 from crag.errors import BadRequest
-from crag.events import Event, Node, NodeStarted, PassageGraded, RunEnded
+from crag.events import ConsentAsked, ConsentGiven, Event, Node, NodeStarted, PassageGraded, RunEnded
 from crag.graph.state import State
 from crag.options import RunOptions, Thresholds, value_of
 from crag.runs.trace import Trace
@@ -106,7 +106,7 @@ def kept_events(events: Sequence[Event], node: Node, state: State) -> list[Event
         if isinstance(event, PassageGraded)
         else event
         for event in held
-        if not isinstance(event, RunEnded)
+        if not isinstance(event, RunEnded | ConsentAsked | ConsentGiven)
     ]
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from crag.errors import BadRequest
-from crag.events import RunEnded
+from crag.events import ConsentAsked, RunEnded
 from crag.options import RunOptions, Thresholds
 from crag.runs.revisions import Revision, nodes_to_go_on_from, settings_from
 from tests.runs.conftest import wait
@@ -90,6 +90,18 @@ def test_nothing_is_sent_before_a_person_was_asked_where_they_want_to_be(house):
     assert "web" not in trace.found
     assert wait(home.runs.answer_consent(version.id, None)).state == "done"
     assert len(home.web.queries) == 1
+
+
+def test_what_was_decided_about_the_web_is_not_asked_again(house):
+    home = house(scores=POOR)
+    conversation = home.conversations.create()
+    run = home.runs.start(conversation.id, "What holds?", RunOptions(web="ask"))
+    wait(run)
+    before = wait(home.runs.answer_consent(run.id, "finals"))
+    version, trace = revised(home, run, "generate")
+    assert (trace.state, trace.text) == ("done", before.text)
+    assert not any(isinstance(event, ConsentAsked) for _, event in home.runs.attach(version.id).follow(seconds=1))
+    assert home.web.queries == ["finals"]
 
 
 def test_settings_are_changed_from_there_on(house):
