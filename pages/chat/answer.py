@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import streamlit as st
 
+from crag.inspection import badges
 from crag.runs import Trace
 from crag.types import Citation
 from pages.chat import actions, consent, failures, state, thoughts, versions
 from pages.chat.questions import answer_again, search_for
-from pages.parts import away, markdown, setup, words
+from pages.parts import markdown, setup, words
 
 AVATAR = ":material/fact_check:"
 _NEAREST = 4
@@ -63,7 +64,7 @@ def sentence_of_outcome(trace: Trace) -> str:
 
 def headline(trace: Trace) -> str:
     """Where the answer comes from, as a badge, and the facts beside it."""
-    return f"{_badge(trace)} {words.grey(' · '.join(_facts(trace)))}"
+    return f"{words.badge(badges.of_answer(trace))} {words.grey(' · '.join(badges.facts(trace)))}"
 
 
 def _headline(run_id: str, trace: Trace) -> None:
@@ -82,43 +83,6 @@ def _headline(run_id: str, trace: Trace) -> None:
 def _open_trace(run_id: str) -> None:
     state.show_trace(run_id)
     st.session_state.trace_open = run_id
-
-
-def _badge(trace: Trace) -> str:
-    if trace.error_code == "consent_needed":
-        return f":orange-badge[{away.ICON} nothing was sent]"
-    if trace.state == "failed":
-        word = "broken off" if trace.text else "not answered"
-        return f":red-badge[:material/error: {word}]"
-    if trace.state in {"stopped", "interrupted"}:
-        return f":gray-badge[:material/stop_circle: {trace.state}]"
-    if trace.waiting and trace.waiting.from_answer:
-        return ":orange-badge[:material/link_off: no source]"
-    if trace.waiting and trace.action == "ambiguous":
-        return ":orange-badge[:material/contrast: partly in your documents]"
-    return words.outcome_badge(trace.outcome or "not_answered")
-
-
-def _facts(trace: Trace) -> list[str]:
-    if trace.waiting and trace.waiting.from_answer:
-        return ["a sentence of the answer rests on nothing that was found"]
-    facts = [f"retrieval {trace.action}"] if trace.action else []
-    library, web = trace.found.get("library", ()), trace.found.get("web", ())
-    used = {cited.passage_id for cited in trace.citations}
-    refused = trace.outcome == "not_answered" or (trace.waiting and trace.action == "incorrect")
-    dropped = sum(trace.verdicts[found].ruling == "drop" for found in library if found in trace.verdicts)
-    if refused and dropped:
-        facts.append(f"you dropped {dropped} of {words.count(len(library), 'passage')}")
-    elif refused and library:
-        nearest = f"none of the {len(library)} nearest passages answers" if len(library) > 1 else "it does not answer"
-        facts.append(f"{nearest} this")
-    elif used & set(web):
-        facts.append(f"{len(used & set(web))} of {words.count(len(web), 'result')} used")
-    elif library and trace.outcome:
-        facts.append(f"{len(used)} of {words.count(len(library), 'passage')} used")
-    if trace.seconds is not None and trace.outcome != "not_answered":
-        facts.append(words.duration(trace.seconds))
-    return facts
 
 
 def _notes(trace: Trace) -> None:

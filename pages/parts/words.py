@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from crag.amounts import count as count
@@ -9,10 +10,11 @@ from crag.amounts import duration as duration
 from crag.amounts import score as score
 from crag.amounts import size as size
 from crag.events import Node
+from crag.inspection import badges
 from crag.inspection.facts import NODES as NODES
 from crag.models.choice import model_label
 from crag.options import GraderKind, PolicyName, RewriteStyle, RunOptions, WebMode
-from crag.types import Action, Outcome, Ruling, Verdict, VerdictWord
+from crag.types import Action, Outcome, Verdict
 from pages.parts import markdown
 
 DOING: dict[Node, str] = {
@@ -84,57 +86,35 @@ KINDS = {
     "image": "Picture",
     "txt": "Text",
 }
-_VERDICTS: dict[VerdictWord, tuple[str, str]] = {
-    "relevant": ("green", "check_circle"),
-    "ambiguous": ("orange", "contrast"),
-    "irrelevant": ("red", "cancel"),
-    "unknown": ("gray", "help"),
-}
-_RULINGS: dict[Ruling, tuple[str, str, str]] = {
-    "use": ("green", "person_check", "you use it"),
-    "drop": ("red", "person_remove", "you dropped it"),
-}
-_ACTIONS: dict[Action | None, tuple[str, str, str]] = {
-    "correct": ("green", "task_alt", "correct"),
-    "ambiguous": ("orange", "contrast", "ambiguous"),
-    "incorrect": ("red", "travel_explore", "incorrect"),
-    None: ("gray", "remove_circle_outline", "policy off"),
-}
-_OUTCOMES: dict[Outcome, tuple[str, str, str]] = {
-    "documents": ("green", "task_alt", "from your documents"),
-    "documents_and_web": ("orange", "contrast", "documents and web"),
-    "web": ("blue", "travel_explore", "from the web"),
-    "not_answered": ("gray", "block", "not in your documents"),
-}
+
+
+def badge(sign: badges.Badge) -> str:
+    """A sign as it is drawn."""
+    number = f" {sign.number}" if sign.number else ""
+    return f":{sign.colour}-badge[:material/{sign.icon}: {sign.word}{number}]"
 
 
 def verdict_badge(verdict: Verdict | None) -> str:
     """Sign, word and number of a verdict; where a person overruled it their word, with the grader's number beside."""
-    if verdict is None:
-        return ":gray-badge[:material/pending: not graded]"
-    score = "" if verdict.score is None else f" {verdict.score:.2f}"
-    if verdict.ruling:
-        colour, icon, word = _RULINGS[verdict.ruling]
-        return f":{colour}-badge[:material/{icon}: {word}]{grey(score)}"
-    colour, icon = _VERDICTS[verdict.word]
-    return f":{colour}-badge[:material/{icon}: {verdict.word}{score}]"
+    sign = badges.of_verdict(verdict)
+    if verdict is None or verdict.ruling is None:
+        return badge(sign)
+    return f"{badge(replace(sign, number=''))}{grey(f' {sign.number}' if sign.number else '')}"
 
 
 def action_badge(action: Action | None) -> str:
     """Sign and word of an action, for the trace."""
-    colour, icon, word = _ACTIONS[action]
-    return f":{colour}-badge[:material/{icon}: {word}]"
+    return badge(badges.ACTIONS[action])
 
 
 def outcome_badge(outcome: Outcome) -> str:
     """Where an answer comes from, for its message."""
-    colour, icon, word = _OUTCOMES[outcome]
-    return f":{colour}-badge[:material/{icon}: {word}]"
+    return badge(badges.OUTCOMES[outcome])
 
 
 def outcome_word(outcome: Outcome) -> str:
     """Where an answer comes from, in words alone."""
-    return _OUTCOMES[outcome][2]
+    return badges.OUTCOMES[outcome].word
 
 
 def version_change(change: str) -> str:

@@ -1,0 +1,98 @@
+"""The short signs of a run: a colour, an icon of Material Symbols and a word. The colour only repeats the word."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from crag.amounts import count, duration
+from crag.runs import Trace
+from crag.types import Action, Outcome, Ruling, Verdict, VerdictWord
+
+Colour = Literal["green", "orange", "red", "blue", "gray"]
+
+
+@dataclass(frozen=True, slots=True)
+class Badge:
+    """One sign; `number` is said beside the word where there is one."""
+
+    colour: Colour
+    icon: str
+    word: str
+    number: str = ""
+
+
+VERDICTS: dict[VerdictWord, Badge] = {
+    "relevant": Badge("green", "check_circle", "relevant"),
+    "ambiguous": Badge("orange", "contrast", "ambiguous"),
+    "irrelevant": Badge("red", "cancel", "irrelevant"),
+    "unknown": Badge("gray", "help", "unknown"),
+}
+RULINGS: dict[Ruling, Badge] = {
+    "use": Badge("green", "person_check", "you use it"),
+    "drop": Badge("red", "person_remove", "you dropped it"),
+}
+ACTIONS: dict[Action | None, Badge] = {
+    "correct": Badge("green", "task_alt", "correct"),
+    "ambiguous": Badge("orange", "contrast", "ambiguous"),
+    "incorrect": Badge("red", "travel_explore", "incorrect"),
+    None: Badge("gray", "remove_circle_outline", "policy off"),
+}
+OUTCOMES: dict[Outcome, Badge] = {
+    "documents": Badge("green", "task_alt", "from your documents"),
+    "documents_and_web": Badge("orange", "contrast", "documents and web"),
+    "web": Badge("blue", "travel_explore", "from the web"),
+    "not_answered": Badge("gray", "block", "not in your documents"),
+}
+
+
+def of_verdict(verdict: Verdict | None) -> Badge:
+    """Of a verdict with the grader's number; where a person overruled it, their word with that number."""
+    if verdict is None:
+        return Badge("gray", "pending", "not graded")
+    badge = RULINGS[verdict.ruling] if verdict.ruling else VERDICTS[verdict.word]
+    return badge if verdict.score is None else replace(badge, number=f"{verdict.score:.2f}")
+
+
+def of_answer(trace: Trace) -> Badge:
+    """Where an answer comes from, or why there is none."""
+    if trace.error_code == "consent_needed":
+        return Badge("orange", "cloud_upload", "nothing was sent")
+    if trace.state == "failed":
+        return Badge("red", "error", "broken off" if trace.text else "not answered")
+    if trace.state in {"stopped", "interrupted"}:
+        return Badge("gray", "stop_circle", trace.state)
+    if trace.waiting and trace.waiting.from_answer:
+        return Badge("orange", "link_off", "no source")
+    if trace.waiting and trace.action == "ambiguous":
+        return Badge("orange", "contrast", "partly in your documents")
+    return OUTCOMES[trace.outcome or "not_answered"]
+
+
+def facts(trace: Trace) -> list[str]:
+    """What is said beside the badge of an answer: how the retrieval was judged, what of it was used, how long it took.
+
+    None of it holds text of others.
+    """
+    if trace.waiting and trace.waiting.from_answer:
+        return ["a sentence of the answer rests on nothing that was found"]
+    told = [f"retrieval {trace.action}"] if trace.action else []
+    told += [used] if (used := _used(trace)) else []
+    if trace.seconds is not None and trace.outcome != "not_answered":
+        told.append(duration(trace.seconds))
+    return told
+
+
+def _used(trace: Trace) -> str:
+    library, web = trace.found.get("library", ()), trace.found.get("web", ())
+    used = {cited.passage_id for cited in trace.citations}
+    refused = trace.outcome == "not_answered" or (trace.waiting and trace.action == "incorrect")
+    dropped = sum(trace.verdicts[found].ruling == "drop" for found in library if found in trace.verdicts)
+    if refused and dropped:
+        return f"you dropped {dropped} of {count(len(library), 'passage')}"
+    if refused and library:
+        nearest = f"none of the {len(library)} nearest passages answers" if len(library) > 1 else "it does not answer"
+        return f"{nearest} this"
+    if used & set(web):
+        return f"{len(used & set(web))} of {count(len(web), 'result')} used"
+    return f"{len(used)} of {count(len(library), 'passage')} used" if library and trace.outcome else ""
