@@ -19,6 +19,7 @@ from crag.embedder_choices import EmbedderChoices
 from crag.engines import BUILTIN, Engines, Role
 from crag.errors import ModelFault
 from crag.gaps import Gaps
+from crag.inspection.archive import RunArchive
 from crag.ledger import Ledger
 from crag.library import IngestJobs, Library, LibraryRetriever
 from crag.library.exchange.exchange import Exchange
@@ -88,6 +89,7 @@ class Application:
         self.downloads = Downloads(self.database, choose, lambda _: self._notice_model())
         self.search_quota = SearchQuota(settings.tavily_api_key, settings.tavily_url, self.ledger)
         self.runs = RunService(self.database, self._equip)
+        self.archive = RunArchive(self.database)
         self.gaps = Gaps(self.runs, self.jobs.submit_url)
         self.calibration = Calibrator(self.database, self._equip, self._question_model, self.runs)
         self.measuring = Measuring()
@@ -160,6 +162,7 @@ class Application:
         self.runs.forget_deleted()
         self.library.space_work.begin()
         self.warmth.begin()
+        self.archive.begin()
 
     def judging(self, options: RunOptions) -> Judging:
         """What would grade under these options now. Raises `ModelFault`."""
@@ -192,6 +195,7 @@ class Application:
         self.downloads.close()
         self.ollama.close()
         self.measuring.close()
+        self.archive.close()
         self.runs.close()
         self.jobs.close()
         self.library.close()

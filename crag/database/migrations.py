@@ -100,6 +100,7 @@ _STEPS: tuple[tuple[str, ...], ...] = (
         "ALTER TABLE conversations ADD COLUMN head_id INTEGER",
         "CREATE INDEX ix_conversations_person ON conversations (person)",
         "ALTER TABLE runs ADD COLUMN gap_closed INTEGER DEFAULT '0' NOT NULL",
+        "CREATE INDEX ix_runs_started_at ON runs (started_at)",
         "ALTER TABLE messages ADD COLUMN parent_id INTEGER",
         "CREATE INDEX ix_messages_parent_id ON messages (parent_id)",
         (

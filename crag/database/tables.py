@@ -166,7 +166,7 @@ runs = Table(
     Column("question", Text, nullable=False),
     Column("state", Text, nullable=False, index=True),
     Column("owner", Text, nullable=False),
-    Column("started_at", Float, nullable=False),
+    Column("started_at", Float, nullable=False, index=True),
     Column("version_of", Text, ForeignKey("runs.id", ondelete="CASCADE"), index=True),  # the first answer to the same
     Column("change", Text, nullable=False, server_default=""),  # in what it differs from the version before
     Column("draft", Text, nullable=False, server_default=""),  # of the query that waits for consent, as edited so far

@@ -16,6 +16,7 @@ from crag.errors import NotFound
 from crag.events import RunEnded, encode
 from crag.processes import is_alive, this_process
 from crag.runs.log import EventLog
+from crag.runs.summaries import keep_summary
 from crag.runs.trace import Trace
 from crag.types import Turn
 
@@ -78,7 +79,7 @@ class RunRecords:
             return connection.execute(select(runs.c.draft).where(runs.c.id == run_id)).scalar() or ""
 
     def close(self, run_id: str, number: int, ended: RunEnded, trace: Trace) -> None:
-        """Keeps the answer, whole or partial, and how the run ended, in one commit; a run that is gone stays gone.
+        """Keeps the answer, even a part, how the run ended and its summary, in one commit; one that is gone stays gone.
 
         The streamed pieces of an answer that was written as a whole are forgotten.
         """
@@ -92,6 +93,7 @@ class RunRecords:
             if trace.outcome is not None:
                 connection.execute(delete(events).where(of_run, events.c.body.like(_TOKENS)))
             connection.execute(insert(events).values(run_id=run_id, number=number, body=encode(ended).decode()))
+            keep_summary(connection, run_id, trace, ended.at)
 
     def close_orphans(self, log: EventLog, unkept: Container[str] = ()) -> None:
         """Marks runs whose process died, or whose end was `unkept`, as interrupted, keeping what they had written."""
