@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
-from sqlalchemy import delete, func, insert, select
+from sqlalchemy import ColumnElement, delete, func, insert, select, true
 
 from crag.database import Database
 from crag.database.tables import departures
 from crag.errors import HomeFault
 from crag.types import Departure, DepartureKind
 
+SERVER = "server"  # for whom commands ask, and what asks for several people: no browser has this key
 _LAST = 100
+_person: ContextVar[str] = ContextVar("person", default="")
+
+
+@contextmanager
+def on_behalf_of(person: str) -> Iterator[None]:
+    """What leaves the machine while the block runs is written down as sent for this person (empty: for nobody)."""
+    token = _person.set(person)
+    try:
+        yield
+    finally:
+        _person.reset(token)
 
 
 class Ledger:
@@ -26,7 +41,7 @@ class Ledger:
         `what` is for people: the query, the address, the question; never a key or a password.
         """
         readable = what.encode("utf-8", "replace").decode().replace("\x00", "")
-        row = {"at": time.time(), "host": host, "kind": kind, "what": readable}
+        row = {"at": time.time(), "host": host, "kind": kind, "what": readable, "person": _person.get()}
         try:
             with self._database.write() as connection:
                 connection.execute(insert(departures).values(row))
@@ -34,24 +49,31 @@ class Ledger:
             unsent = f"Nothing was sent, for it could not be written down first. {fault.message}"
             raise HomeFault(unsent, fault.remedy) from fault
 
-    def entries(self, last: int = _LAST, kind: DepartureKind | None = None) -> list[Departure]:
-        """The `last` departures, of one kind or of all, newest first."""
+    def entries(
+        self, last: int = _LAST, kind: DepartureKind | None = None, person: str | None = None
+    ) -> list[Departure]:
+        """The `last` departures that a person may see, of one kind or of all, newest first."""
         columns = (departures.c.at, departures.c.host, departures.c.kind, departures.c.what)
-        query = select(*columns).order_by(departures.c.number.desc()).limit(last)
+        query = select(*columns).where(_visible(person)).order_by(departures.c.number.desc()).limit(last)
         if kind:
             query = query.where(departures.c.kind == kind)
         with self._database.read() as connection:
             return [Departure(*row) for row in connection.execute(query)]
 
-    def count_since(self, moment: float = 0.0, kind: DepartureKind | None = None) -> int:
-        """How many departures there were since `moment`, in seconds since the epoch."""
-        query = select(func.count()).select_from(departures).where(departures.c.at >= moment)
+    def count_since(self, moment: float = 0.0, kind: DepartureKind | None = None, person: str | None = None) -> int:
+        """How many departures that a person may see there were since `moment`, in seconds since the epoch."""
+        query = select(func.count()).select_from(departures).where(departures.c.at >= moment, _visible(person))
         if kind:
             query = query.where(departures.c.kind == kind)
         with self._database.read() as connection:
             return connection.scalar(query) or 0
 
-    def clear(self) -> int:
-        """Forgets everything; how many departures that were. Raises `HomeFault`."""
+    def clear(self, person: str | None = None) -> int:
+        """Forgets what a person may see; how many departures that were. Raises `HomeFault`."""
         with self._database.write() as connection:
-            return connection.execute(delete(departures)).rowcount
+            return connection.execute(delete(departures).where(_visible(person))).rowcount
+
+
+def _visible(person: str | None) -> ColumnElement[bool]:
+    """What was sent for this person, and for nobody in particular; None, who has this home, may see all."""
+    return true() if person is None else departures.c.person.in_((person, ""))

@@ -7,7 +7,9 @@ import pytest
 
 from crag.database import Database
 from crag.errors import HomeFault
-from crag.ledger import Ledger
+from crag.grading.parallel import in_parallel
+from crag.ledger import Ledger, on_behalf_of
+from crag.stopping import Stop
 
 
 @pytest.fixture
@@ -29,6 +31,18 @@ def test_what_is_recorded_is_there_for_any_other_process_at_once(ledger, tmp_pat
         (row,) = other.execute("SELECT host, kind, what, at FROM departures").fetchall()
     assert row[:3] == ("api.tavily.com", "web search", "누가 이겼나요? 🏀")
     assert before <= row[3] <= time.time()
+
+
+def test_each_person_sees_what_was_sent_for_them_and_for_nobody_from_any_thread(ledger):
+    ledger.record("example.org", "download", "weights")
+    with on_behalf_of("ann"):
+        list(in_parallel(lambda _: ledger.record("example.org", "model", "to Ann's question"), 2, 2, Stop()))
+    with on_behalf_of("ben"):
+        ledger.record("example.org", "model", "to Ben's question")
+    assert [entry.what for entry in ledger.entries(person="ben")] == ["to Ben's question", "weights"]
+    assert (ledger.count_since(person="ann"), ledger.count_since()) == (3, 4)
+    assert ledger.clear("ann") == 3
+    assert [entry.what for entry in ledger.entries()] == ["to Ben's question"]
 
 
 def test_entries_come_newest_first_and_by_kind(ledger):

@@ -74,8 +74,9 @@ def _fresh_script(tavily):
         setattr(tavily, name, getattr(fresh, name))
 
 
-def ask(application, question=QUESTION, options=WEB) -> Trace:
-    return Trace().apply_all(event for _, event in application.runs.start(None, question, options).follow(seconds=30))
+def ask(application, question=QUESTION, options=WEB, conversation=None) -> Trace:
+    run = application.runs.start(conversation, question, options)
+    return Trace().apply_all(event for _, event in run.follow(seconds=30))
 
 
 def assert_answered_from_the_library(trace, word):
@@ -212,9 +213,11 @@ def test_full_pages_are_read_where_that_is_wanted_and_all_of_it_is_in_the_ledger
     with serving() as web:
         good, gone = web.page("/finals", body.encode()), web.url("/gone")
         tavily.results = [CELTICS | {"url": url, "content": "About basketball."} for url in (good, gone)]
-        trace = ask(application, ELSEWHERE, RunOptions(web="auto", fetch_pages=True))
+        conversation = application.conversations.create(person="ann").id
+        trace = ask(application, ELSEWHERE, RunOptions(web="auto", fetch_pages=True), conversation)
     texts = [trace.passages[number].text for number in trace.found["web"]]
     assert "five games" in texts[0]
     assert texts[1] == "About basketball."
     assert "1 page of the web could not be read; the short excerpt was used instead." in trace.notes
-    assert {row.what for row in application.ledger.entries(3)} == {tavily.queries[0], good, gone}
+    assert {row.what for row in application.ledger.entries(person="ann")} == {tavily.queries[0], good, gone}
+    assert application.ledger.count_since(person="ben") == 0

@@ -14,6 +14,7 @@ from crag.calibration.values import Calibration, Given, Kept, Past, Scored
 from crag.calibration.written import QuestionWriter
 from crag.database import Database
 from crag.errors import BadRequest
+from crag.ledger import SERVER, on_behalf_of
 from crag.options import RunOptions, Thresholds
 from crag.progress import Report, silent
 from crag.protocols import ChatModel, Grader
@@ -73,7 +74,8 @@ class Calibrator:
             best = _best(grader, probe.question, probe.passages, stop)
             if best is not None:
                 scored.append(Scored(probe.question, probe.kind, probe.answerable, best))
-        scored += self._ruled(grader, options.collection, report, stop)
+        with on_behalf_of(SERVER):  # what people ruled on holds their questions
+            scored += self._ruled(grader, options.collection, report, stop)
         return Calibration(
             options.collection, grader.name, grader.thresholds, scored, propose(scored, grader.thresholds), time.time()
         )
@@ -103,9 +105,9 @@ class Calibrator:
         """Everything kept, the latest first."""
         return self._rows.all()
 
-    def past(self, collection: str, grader: str, thresholds: Thresholds) -> list[Past]:
-        """How the latest questions to this collection would have gone under these thresholds, the latest first."""
-        return replay(self._runs, collection, grader, thresholds)
+    def past(self, collection: str, grader: str, thresholds: Thresholds, person: str | None = None) -> list[Past]:
+        """How a person's latest questions to this collection would have gone under these thresholds, latest first."""
+        return replay(self._runs, collection, grader, thresholds, person)
 
     def follow_collection(self, name: str, new_name: str) -> None:
         """Keeps thresholds and rulings with a collection that gets another name."""

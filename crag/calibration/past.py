@@ -15,9 +15,10 @@ _LOOKED_AT = 200
 _SHOWN = 50
 
 
-def replay(runs: RunService, collection: str, grader: str, thresholds: Thresholds) -> list[Past]:
-    """At most 50 of the last 200 runs: those on this collection whose passages this grader judged, the latest first."""
-    found = (_replay(run_id, runs.trace(run_id), collection, grader, thresholds) for run_id in runs.recent(_LOOKED_AT))
+def replay(runs: RunService, collection: str, grader: str, thresholds: Thresholds, person: str | None) -> list[Past]:
+    """At most 50 of a person's last 200 runs: those on this collection that this grader judged, the latest first."""
+    latest = runs.recent(_LOOKED_AT, person)
+    found = (_replay(run_id, runs.trace(run_id), collection, grader, thresholds) for run_id in latest)
     return [past for past in found if past is not None][:_SHOWN]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from queue import SimpleQueue
 from typing import TypeVar
 
@@ -22,7 +23,7 @@ def in_parallel(work: Callable[[int], T], count: int, workers: int, stop: Stop) 
     pool = ThreadPoolExecutor(max_workers=max(1, min(workers, count)), thread_name_prefix="grading")
     try:
         with stop.breaking(lambda: finished.put(None)):
-            indexes = {pool.submit(work, index): index for index in range(count)}
+            indexes = {pool.submit(copy_context().run, work, index): index for index in range(count)}
             for future in indexes:
                 future.add_done_callback(finished.put)
             for _ in indexes:

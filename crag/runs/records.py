@@ -14,6 +14,7 @@ from crag.database import Database
 from crag.database.tables import conversations, events, messages, runs
 from crag.errors import NotFound
 from crag.events import RunEnded, encode
+from crag.ledger import SERVER
 from crag.processes import is_alive, this_process
 from crag.runs.log import EventLog
 from crag.runs.summaries import keep_summary
@@ -137,14 +138,23 @@ class RunRecords:
             raise NotFound("This answer is no longer there.")
         return str(question)
 
+    def person(self, run_id: str) -> str:
+        """For whom a run asks: whose conversation it is; one of no conversation is begun by a command."""
+        owner = select(conversations.c.person).join(runs, runs.c.conversation_id == conversations.c.id)
+        with self._database.read() as connection:
+            found = connection.execute(owner.where(runs.c.id == run_id)).scalar()
+        return SERVER if found is None else str(found)
+
     def deleted(self, run_ids: set[str]) -> set[str]:
         """Those of these runs that are no longer there."""
         with self._database.read() as connection:
             return run_ids - set(connection.execute(select(runs.c.id)).scalars())
 
-    def recent(self, limit: int) -> list[str]:
-        """The ids of at most `limit` runs that came to their end, the latest first."""
+    def recent(self, limit: int, person: str | None) -> list[str]:
+        """The ids of at most `limit` runs of a person, or of all (None), that came to their end, the latest first."""
         query = select(runs.c.id).where(runs.c.state == "done").order_by(runs.c.started_at.desc()).limit(limit)
+        if person is not None:
+            query = query.join(conversations).where(conversations.c.person == person)
         with self._database.read() as connection:
             return list(connection.execute(query).scalars())
 

@@ -192,9 +192,9 @@ class RunService:
         with suppress(sqlite3.Error):  # closed meanwhile, or damaged: the next start sees to it
             self._checkpoints.forget(self._records.deleted(self._checkpoints.runs()))
 
-    def recent(self, limit: int) -> list[str]:
-        """The ids of at most `limit` runs that came to their end, the latest first."""
-        return self._records.recent(limit)
+    def recent(self, limit: int, person: str | None = None) -> list[str]:
+        """The ids of at most `limit` runs of a person that came to their end, the latest first."""
+        return self._records.recent(limit, person)
 
     def close(self) -> None:
         """Stops every run, waits for them, and closes the log."""

@@ -12,6 +12,7 @@ from typing import Any, cast
 from crag.errors import CragError, HomeFault, ModelFault, NotFound, Stopped
 from crag.events import ConsentAsked, EngineOpened, Event, Noted, QuestionShortened, RunEnded, RunStarted
 from crag.graph.state import Deps, State
+from crag.ledger import on_behalf_of
 from crag.options import RunOptions, Thresholds
 from crag.protocols import Engine, PageReader, Retriever, WebSearch
 from crag.runs.calls import CallLog
@@ -85,7 +86,8 @@ class Worker:
         try:
             run.stop.check()
             self._calls.follow(run)
-            asked = self._stream(task)
+            with on_behalf_of(self._records.person(run.id)):
+                asked = self._stream(task)
             if asked is not None:
                 self._wait(run, asked)
                 return None

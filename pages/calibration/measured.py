@@ -13,6 +13,7 @@ from crag.errors import CragError
 from crag.options import Thresholds
 from pages.calibration import charts
 from pages.parts import markdown, words
+from pages.parts.person import person
 from pages.parts.resources import application
 
 
@@ -28,7 +29,7 @@ def draw(measured: Calibration) -> None:
     _precision(figures, thresholds)
     st.markdown(_table(figures))
     _keep(measured, thresholds)
-    _past(application().calibration.past(measured.collection, measured.grader, thresholds))
+    _past(application().calibration.past(measured.collection, measured.grader, thresholds, person()))
 
 
 def _facts(measured: Calibration) -> str:

@@ -6,8 +6,10 @@ import time
 
 import streamlit as st
 
+from crag.ledger import on_behalf_of
 from crag.types import Hit
 from pages.parts import heading, markdown, source, words
+from pages.parts.person import person
 from pages.parts.resources import application
 from pages.retrieval import hits
 
@@ -54,7 +56,8 @@ def _ask() -> tuple[str, int, str]:
 def _search(query: str, k: int, collection: str) -> None:
     library = application().library
     began = time.perf_counter()
-    found = library.explain(query, k, collection)
+    with on_behalf_of(person() or ""):
+        found = library.explain(query, k, collection)
     seconds = time.perf_counter() - began
     if notice := library.spaces.answering.notice():
         st.caption(f":orange[:material/info:] {markdown.label(notice)}")

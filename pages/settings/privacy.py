@@ -6,6 +6,7 @@ import csv
 import io
 import time
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -13,6 +14,7 @@ import streamlit as st
 from crag.errors import CragError
 from crag.types import Departure
 from pages.parts import away, dialogs, markdown, words
+from pages.parts.person import person
 from pages.parts.resources import application
 
 _SHOWN = 200
@@ -84,11 +86,13 @@ def _meter() -> None:
 
 def _departures() -> None:
     ledger = application().ledger
-    count = ledger.count_since()
+    count = ledger.count_since(person=person())
+    if others := ledger.count_since() - count:
+        st.caption(f"{words.count(others, 'more departure')} of other people, or of commands, not shown here.")
     if not count:
-        st.caption("Nothing has left this machine.")
+        st.caption("Nothing of yours has left this machine." if others else "Nothing has left this machine.")
         return
-    entries = ledger.entries(_SHOWN)
+    entries = ledger.entries(_SHOWN, person=person())
     chosen = _table(entries)
     if chosen is not None:
         st.caption(f"{_moment(chosen)} · {chosen.kind} to {markdown.label(chosen.host, 100)}")
@@ -98,13 +102,18 @@ def _departures() -> None:
     with st.container(horizontal=True):
         st.download_button(
             "Export as CSV",
-            lambda: as_csv(ledger.entries(_EXPORTED)),
+            partial(_export, person()),
             file_name=f"crag-departures-{time.strftime('%Y-%m-%d')}.csv",
             mime="text/csv",
             icon=":material/download:",
             on_click="ignore",
         )
         st.button("Forget this list", icon=":material/delete:", on_click=dialogs.ask, args=(FORGET,))
+
+
+def _export(whose: str | None) -> bytes:
+    """Made when it is asked for, outside of the page that knows who asks."""
+    return as_csv(application().ledger.entries(_EXPORTED, person=whose))
 
 
 def _table(entries: list[Departure]) -> Departure | None:
@@ -151,7 +160,7 @@ def _moment(entry: Departure) -> str:
 
 
 def _confirm() -> None:
-    count = application().ledger.count_since()
+    count = application().ledger.count_since(person=person())
     st.markdown(f"{words.count(count, 'entry', 'entries')} will be gone for good.")
     if application().settings.tavily_api_key:
         st.caption("The count of this month's searches begins at 0 again, whatever Tavily counts.")
@@ -165,7 +174,7 @@ def _confirm() -> None:
 
 def _forget() -> None:
     try:
-        application().ledger.clear()
+        application().ledger.clear(person())
     except CragError as error:
         st.warning(markdown.label(str(error)))
         return

@@ -143,6 +143,7 @@ def test_past_questions_are_decided_anew(home):
     best = past[0].best or 0.0
     assert home.calibration.past("Towns", grader, Thresholds(0.0, best))[0].now == "correct"
     assert home.calibration.past("Towns", "another grader", Thresholds(0.0, best)) == []
+    assert home.calibration.past("Towns", grader, Thresholds(1.0, 1.0), person="somebody else") == []
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import copy_context
 from dataclasses import replace
 
 from crag.errors import HomeFault, ModelFault, SourceRefused, Stopped
@@ -56,7 +57,9 @@ class WebPages:
             return list(found), 0
         asked = read_question(question, self._statistics)
         with _deadline(self._seconds, stop) as own, ThreadPoolExecutor(len(linked)) as pool:
-            read = {passage.id: pool.submit(self._nearest, asked, passage, own) for passage in linked}
+            read = {
+                passage.id: pool.submit(copy_context().run, self._nearest, asked, passage, own) for passage in linked
+            }
         stop.check()
         nearest = {number: _result(future) for number, future in read.items()}
         unread = sum(passage is None for passage in nearest.values())
