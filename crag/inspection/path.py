@@ -10,7 +10,10 @@ from crag.events import Node
 from crag.inspection.facts import NODES, came_to, state_word
 from crag.runs import Step, Trace
 
-_LAYOUT = '%%{init: {"flowchart": {"nodeSpacing": 24, "rankSpacing": 26}, "themeVariables": {"fontSize": "13px"}}}%%'
+_LAYOUT = (
+    '%%{init: {"flowchart": {"nodeSpacing": 24, "rankSpacing": 26, "wrappingWidth": 320},'
+    ' "themeVariables": {"fontSize": "13px"}}}%%'
+)
 _CLASSES = (  # strokes alone, which are seen on light and on dark
     "classDef on stroke:#6b82e0,stroke-width:2.5px",
     "classDef off stroke-dasharray:4 3,opacity:0.55",

@@ -46,6 +46,14 @@ class Controls:
             window, limit = (settings.value_word(f"{role}.{name}", option) for name in ("window", "answer_limit"))
             self._group(title, f"window {window}, replies up to {limit} tokens", settings.tuning_of(role))
 
+    def draw_only(self, names: Iterable[str]) -> None:
+        """These alone, in their order, those that are tuning folded."""
+        known = [name for name in names if name in CATALOG or name == THRESHOLDS]
+        tuning = [name for name in known if "." in name]
+        self._rows(name for name in known if name not in tuning)
+        if tuning:
+            self._group("Fine-tuning", "", tuning)
+
     def _group(self, title: str, held: str, names: Iterable[str]) -> None:
         names = list(names)
         own = sum(self.origins.get(name) == "conversation" for name in names)

@@ -48,7 +48,7 @@ def draw(step: Step, trace: Trace) -> None:
         case "decide":
             _decision(trace)
         case "generate":
-            _prompt(trace)
+            draw_prompt(trace)
         case "refine_knowledge":
             _strips(trace)
         case "check_answer":
@@ -127,7 +127,8 @@ def _decision(trace: Trace) -> None:
         st.caption(judged)
 
 
-def _prompt(trace: Trace) -> None:
+def draw_prompt(trace: Trace) -> None:
+    """How much of the model's window the prompt takes, and what did not fit."""
     prompt = trace.prompt
     if prompt is None:
         st.caption(

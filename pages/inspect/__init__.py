@@ -1,0 +1,1 @@
+"""The page that lays runs open, and its parts."""

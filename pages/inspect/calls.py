@@ -1,0 +1,54 @@
+"""What was sent to models, word for word, and what came back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from crag.model_calls import ModelCall
+from crag.models.choice import model_label
+from pages.parts import markdown, words
+
+_ROLES = {"system": "Instructions", "user": "Request", "assistant": "Begun reply"}
+_HEIGHT = 320  # pixels; longer texts scroll
+_LONG = 1_400  # characters
+
+
+def draw(run_id: str, calls: Sequence[ModelCall]) -> None:
+    """Each call, folded where there are several; a closed one is drawn when it is opened."""
+    for number, call in enumerate(calls, start=1):
+        key = f"call-{run_id}-{call.node}-{number}"
+        opened = st.expander(
+            f"Call {number} {words.grey(_facts(call))}", len(calls) == 1, type="compact", key=key, on_change="rerun"
+        )
+        if opened.open:
+            with opened:
+                _draw(call)
+
+
+def _draw(call: ModelCall) -> None:
+    for prompt in call.prompts:
+        _text(_ROLES.get(prompt.role, prompt.role), prompt.text)
+    if call.thought:
+        _text("Thought", call.thought)
+    _text("Reply", call.reply or "(nothing came)")
+    if call.fault:
+        st.caption(f":material/error: {markdown.label(call.fault)}")
+
+
+def _text(name: str, text: str) -> None:
+    """A text whole and as it is, to be read and copied."""
+    st.caption(f"**{markdown.label(name)}** {words.count(len(text), 'character')}")
+    st.code(text, language=None, wrap_lines=True, height=_HEIGHT if len(text) > _LONG else "content")
+
+
+def _facts(call: ModelCall) -> str:
+    tokens = [
+        f"{number:,} {name}"
+        for number, name in ((call.prompt_tokens, "in"), (call.answer_tokens, "out"))
+        if number is not None
+    ]
+    counted = [f"{' and '.join(tokens)} tokens"] if tokens else []
+    fault = ["did not end well"] if call.fault else []
+    return " · ".join([markdown.label(model_label(call.model), 60), words.duration(call.seconds), *counted, *fault])

@@ -1,0 +1,101 @@
+"""The head of a run: its question, what it came to, under which settings, and the ways on from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import streamlit as st
+
+from crag.errors import NotFound
+from crag.model_calls import ModelCall
+from crag.runs import Trace
+from crag.types import Version
+from pages.inspect import moves
+from pages.parts import dialogs, markdown, words
+from pages.parts.resources import application
+
+_STATES = {
+    "waiting": ":orange-badge[:material/pause_circle: waiting for you]",
+    "failed": ":red-badge[:material/error: failed]",
+    "stopped": ":gray-badge[:material/stop_circle: stopped]",
+    "interrupted": ":gray-badge[:material/stop_circle: interrupted]",
+}
+
+
+def draw(run_id: str, trace: Trace, calls: Sequence[ModelCall]) -> None:
+    """The title with its buttons, a row of badges, and which version of the answer this is."""
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.title(markdown.label(trace.question, 160) or "Getting ready", anchor=False, width="content")
+        with st.container(horizontal=True, width="content"):
+            _buttons(run_id)
+    st.markdown(f"{' '.join(_badges(trace))} {words.grey(' · '.join(_figures(trace, calls)))}")
+    _versions(run_id)
+
+
+def _buttons(run_id: str) -> None:
+    st.button("Open in chat", icon=":material/forum:", key=f"chat-{run_id}", on_click=moves.want_chat, args=(run_id,))
+    if st.button("Compare with…", icon=":material/compare_arrows:", key=f"compare-{run_id}"):
+        dialogs.ask(moves.COMPARE, run_id)
+        st.rerun()
+
+
+def _badges(trace: Trace) -> list[str]:
+    """What came of it first, then what it ran under."""
+    came = [_STATES.get(trace.state, "")]
+    if trace.action_reason:
+        came.append(words.action_badge(trace.action))
+    if trace.outcome:
+        came.append(words.outcome_badge(trace.outcome))
+    options = trace.options
+    chosen = words.count(len(options.source_ids), "document") if options.source_ids else options.collection
+    under = [
+        markdown.label(trace.model, 60),
+        words.grader_label(trace.grader) if trace.grader else "",
+        f"policy {words.POLICIES[options.policy][0]}",
+        f"k {options.k}",
+        markdown.label(chosen, 60) or "All documents",
+    ]
+    return [badge for badge in came if badge] + [f":gray-badge[{name}]" for name in under if name]
+
+
+def _figures(trace: Trace, calls: Sequence[ModelCall]) -> list[str]:
+    """When, how long, and how many tokens of all calls; of old runs those of the answer alone."""
+    moment = datetime.fromtimestamp(trace.started_at, UTC).astimezone()
+    figures = [f"{words.day(trace.started_at)}, {moment:%H:%M}"] if trace.started_at else []
+    if trace.seconds is not None:
+        figures.append(words.duration(trace.seconds))
+    counted = [number for call in calls for number in (call.prompt_tokens, call.answer_tokens) if number]
+    usage = [number for number in (trace.usage.prompt_tokens, trace.usage.answer_tokens) if number]
+    if total := sum(counted) or sum(usage):
+        figures.append(words.count(total, "token"))
+    return figures
+
+
+def _versions(run_id: str) -> None:
+    """Which version this is, in what it differs, and the way to the others."""
+    try:
+        versions = application().runs.versions(run_id)
+    except NotFound:  # deleted while it was looked at
+        return
+    if len(versions) < 2:
+        return
+    own = next(version for version in versions if version.run_id == run_id)
+    others = {version.run_id: version for version in versions if version is not own}
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        told = f"Version {own.number} of {len(versions)} · {words.version_change(own.change)}"
+        st.caption(told, width="content")
+        key = f"versions-{run_id}"
+        st.menu_button(
+            "Show version",
+            list(others),
+            format_func=lambda other: _named(others[other]),
+            icon=":material/history:",
+            type="tertiary",
+            key=key,
+            on_click=lambda: moves.show(st.session_state[key]),
+        )
+
+
+def _named(version: Version) -> str:
+    return f"Version {version.number} {words.grey(words.version_change(version.change))}"

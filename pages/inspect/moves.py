@@ -1,0 +1,80 @@
+"""Where one goes from a run: to its chat, to another version or run, to a passage, to a version with changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from crag.errors import CragError
+from crag.runs.run import Run
+from crag.types import Ruling
+from pages.chat import state as chat
+from pages.parts import dialogs, markdown, source
+from pages.parts.person import person
+from pages.parts.resources import application
+
+SOURCE, REVISE, COMPARE = "passage of a run", "go on from a node", "compare with another run"
+_CHAT = "pages/chat/page.py"
+_WANTS_CHAT = "inspect_wants_chat"
+_REFUSED = "inspect_refused"
+
+
+def show(run_id: str) -> None:
+    """Lay this run open, in place of the one that is."""
+    dialogs.close()
+    st.query_params["run"] = run_id
+
+
+def begin(begins: Callable[[], Run]) -> bool:
+    """Begin a version and lay it open; whether it began. Why not is told with the next drawing."""
+    try:
+        run = begins()
+    except CragError as error:
+        st.session_state[_REFUSED] = str(error)
+        return False
+    show(run.id)
+    return True
+
+
+def overrule(run_id: str, passage_id: int, ruling: Ruling) -> None:
+    """Make a version with a person's word on a passage above the grader's, and lay it open."""
+    begin(lambda: application().runs.overrule(run_id, {passage_id: ruling}))
+
+
+def show_refusal() -> None:
+    """Say once why something was not begun."""
+    if refused := st.session_state.pop(_REFUSED, None):
+        st.toast(markdown.label(refused), icon=":material/error:", duration="long")
+    if run_id := st.session_state.pop(_WANTS_CHAT, None):
+        _open_chat(run_id)
+
+
+def want_chat(run_id: str) -> None:
+    """Go to the conversation of a run with the next drawing: a callback cannot leave the page."""
+    st.session_state[_WANTS_CHAT] = run_id
+
+
+def open_source(about: tuple[str, int]) -> None:
+    """The drawer of a passage of a run."""
+    run_id, passage_id = about
+    trace = application().runs.trace(run_id)
+    quote = next((cited.quote for cited in trace.citations if cited.passage_id == passage_id), "")
+    actions = source.Actions(dialogs.close, _ask_only, overrule)
+    source.open_drawer(source.SourceView(run_id, passage_id, quote), actions)
+
+
+def _open_chat(run_id: str) -> None:
+    conversation = application().conversations.of_run(run_id, person())
+    if conversation is None:
+        st.toast("This question was asked outside of any conversation.", icon=":material/info:")
+        return
+    chat.open_conversation(conversation.id)
+    chat.show_trace(run_id)
+    st.switch_page(_CHAT, query_params={"c": conversation.id})
+
+
+def _ask_only(source_id: str) -> None:
+    dialogs.close()
+    chat.ask_only([source_id])
+    st.switch_page(_CHAT)

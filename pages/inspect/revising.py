@@ -1,0 +1,123 @@
+"""The drawer in which a run is gone on with from one of its nodes: other verdicts, another query, other settings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from crag.events import Node
+from crag.options import RunOptions, with_changes
+from crag.protocols import QUERY_LIMIT
+from crag.runs import Trace
+from crag.runs.revisions import Revision, settings_from
+from crag.types import Ruling, Verdict
+from pages.chat.controls import Controls
+from pages.inspect import moves
+from pages.parts import dialogs, steps, words
+from pages.parts.resources import application
+
+_WIDTH = 520
+_AS_GRADED, _USE, _DROP = "As graded", "Use", "Drop"
+_RULINGS: dict[str, Ruling] = {_USE: "use", _DROP: "drop"}
+_BEFORE_VERDICTS = ("condense_question", "retrieve")
+_WITH_QUERY = ("transform_query", "web_search")
+_OPTIONS = "revised_options"
+_ASKED = "You are asked before a query leaves this machine."
+_NOT_ASKED = "A query leaves this machine without asking, for the web is on."
+
+
+def draw(about: tuple[str, Node]) -> None:
+    """The drawer over the page of a run."""
+    run_id, node = about
+    title = f"Go on from: {words.NODES[node]}"
+    dialog = st.dialog(title, icon=":material/alt_route:", position="right", width=_WIDTH, on_dismiss=_close)
+    dialog(_draw)(run_id, node)
+
+
+def _close() -> None:
+    st.session_state.pop(_OPTIONS, None)
+    dialogs.close()
+
+
+def _draw(run_id: str, node: Node) -> None:
+    trace = application().runs.trace(run_id)
+    st.caption("A new version of the answer. What ran before this step is kept, and the answer that is there stays.")
+    rulings = {} if node in _BEFORE_VERDICTS else _draw_verdicts(run_id, trace)
+    query = _draw_query(run_id, trace) if node in _WITH_QUERY else ""
+    options = _options(run_id, trace)
+    st.header("Settings", anchor=False)
+    st.caption("Those that this step and the ones after it go by; for this version alone.")
+    Controls(options, lambda **changes: _change(run_id, trace, **changes), f"revise-{run_id}").draw_only(
+        settings_from(node)
+    )
+    changed = bool(rulings or query or options != trace.options)
+    label = "Go on from here" if changed else "Do this step again"
+    if st.button(label, icon=":material/alt_route:", key=f"go-on-from-{run_id}"):
+        revision = Revision(rulings, query, options if options != trace.options else None)
+        if moves.begin(lambda: application().runs.revise(run_id, node, revision)):
+            _close()
+        st.rerun()
+    _say_web(options)
+
+
+def _draw_verdicts(run_id: str, trace: Trace) -> dict[int, Ruling]:
+    """A row for each passage that was graded; gives what is decided otherwise than it stands."""
+    if not trace.verdicts:
+        return {}
+    st.header("Verdicts", anchor=False)
+    rulings: dict[int, Ruling] = {}
+    for verdict in trace.verdicts.values():
+        chosen = _draw_ruling(run_id, trace, verdict)
+        if chosen in _RULINGS and _RULINGS[chosen] != verdict.ruling:
+            rulings[verdict.passage_id] = _RULINGS[chosen]
+    return rulings
+
+
+def _draw_ruling(run_id: str, trace: Trace, verdict: Verdict) -> str:
+    """What a person can say of one passage; one that was ruled on before stays so."""
+    where = steps.where(trace.passages[verdict.passage_id])
+    choices = [_USE, _DROP] if verdict.ruling else [_AS_GRADED, _USE, _DROP]
+    stands = {"use": _USE, "drop": _DROP}.get(verdict.ruling or "", _AS_GRADED)
+    with st.container(gap="xxsmall"):
+        st.markdown(f"{words.verdict_badge(verdict)} {where}")
+        chosen: str = st.segmented_control(
+            f"What you say of {where}",
+            choices,
+            default=stands,
+            required=True,
+            key=f"ruling-{run_id}-{verdict.passage_id}",
+            label_visibility="collapsed",
+        )
+    return chosen
+
+
+def _draw_query(run_id: str, trace: Trace) -> str:
+    """The query for the web; empty where it is left as it was written."""
+    st.header("Query for the web", anchor=False)
+    before = trace.query_sent or trace.query or trace.condensed or trace.question
+    query: str = st.text_area(
+        "Query for the web",
+        value=before[:QUERY_LIMIT],
+        max_chars=QUERY_LIMIT,
+        height=68,
+        key=f"revised-query-{run_id}",
+        label_visibility="collapsed",
+    )
+    return "" if query.strip() == before.strip() else query.strip()
+
+
+def _say_web(options: RunOptions) -> None:
+    """What may leave the machine; going on changes nothing about it."""
+    if options.web != "off":
+        st.caption(f":material/arrow_circle_up: {_ASKED if options.web == 'ask' else _NOT_ASKED}")
+
+
+def _options(run_id: str, trace: Trace) -> RunOptions:
+    """The settings as they were changed so far, of this run and no other."""
+    of_run, options = st.session_state.get(_OPTIONS, ("", trace.options))
+    return options if of_run == run_id else trace.options
+
+
+def _change(run_id: str, trace: Trace, **changes: Any) -> None:
+    st.session_state[_OPTIONS] = (run_id, with_changes(_options(run_id, trace), changes))

@@ -1,0 +1,63 @@
+"""One run, laid open: where it went, where its time went, what was judged how, and what each node was given."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from crag.errors import NotFound
+from crag.runs import Trace
+from pages.inspect import comparing, head, moves, nodes, path, revising, timing, verdicts
+from pages.parts import dialogs, markdown, steps, words
+from pages.parts.person import person
+from pages.parts.resources import application
+
+_LOOK_AGAIN_SECONDS = 1.0
+
+
+def draw(run_id: str) -> None:
+    """The page of a run, which is drawn anew each second until it has ended; one of other people is not there."""
+    try:
+        application().conversations.of_run(run_id, person())
+        trace = application().runs.trace(run_id)
+    except NotFound:
+        st.title("This answer is no longer there", anchor=False)
+        st.caption("It was deleted, or it belongs to another browser. Choose another run.")
+        return
+    moves.show_refusal()
+    dialogs.draw({moves.SOURCE: moves.open_source, moves.REVISE: revising.draw, moves.COMPARE: comparing.draw})
+    running = trace.state == "running"
+    st.fragment(_draw, run_every=_LOOK_AGAIN_SECONDS if running else None)(run_id, running=running)
+
+
+def _draw(run_id: str, *, running: bool) -> None:
+    trace = application().runs.trace(run_id)
+    if running and trace.state != "running":
+        st.rerun()
+    calls = application().runs.calls(run_id)
+    head.draw(run_id, trace, calls)
+    _tell_state(run_id, trace)
+    left, right = st.columns([2, 3], gap="large")
+    with left:
+        path.draw(trace)
+    with right:
+        timing.draw(trace, calls)
+        verdicts.draw(run_id, trace)
+    nodes.draw(run_id, trace, calls)
+
+
+def _tell_state(run_id: str, trace: Trace) -> None:
+    """What is to be known of a run that is not done, and what to do about it."""
+    match trace.state:
+        case "running":
+            doing = words.DOING[trace.steps[-1].node] if trace.steps else "Getting ready"
+            st.markdown(f":small[:shimmer[{doing}]] {words.grey(steps.progress(trace))}")
+        case "waiting":
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.markdown("**It waits for you**: may its query go to the web?", width="content")
+                st.button("Decide in the chat", icon=":material/forum:", on_click=moves.want_chat, args=(run_id,))
+        case "failed":
+            st.markdown(f":red[:material/error:] **{markdown.label(trace.error)}**  \n{markdown.answer(trace.remedy)}")
+        case "stopped":
+            st.caption(":material/stop_circle: Stopped by you. What it had come to is kept.")
+        case "interrupted":
+            st.caption(":material/stop_circle: The application was closed meanwhile. What it had come to is kept.")

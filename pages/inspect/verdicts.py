@@ -1,0 +1,90 @@
+"""The verdicts of a run as a table, each passage to be opened and overruled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from crag.runs import Trace
+from crag.types import Passage, Ruling, Verdict
+from pages.inspect import moves
+from pages.parts import dialogs, markdown, steps, words
+
+_COLOURS = {
+    "relevant": "green",
+    "ambiguous": "orange",
+    "irrelevant": "red",
+    "unknown": "gray",
+    "not graded": "gray",
+    "you use it": "green",
+    "you dropped it": "red",
+}
+_RULED: dict[Ruling, str] = {"use": "you use it", "drop": "you dropped it"}
+_OPEN = ":material/visibility: Open"
+_RULINGS: dict[str, Ruling] = {":material/add: Use it": "use", ":material/remove: Drop it": "drop"}
+_ROW_HEIGHT = 35
+_MOST_ROWS = 12
+
+
+def draw(run_id: str, trace: Trace) -> None:
+    """What was found, the web's results first, then as it was ranked."""
+    st.header("Verdicts", anchor=False)
+    passages = [trace.passages[found] for origin in ("web", "library") for found in trace.found.get(origin, ())]
+    if not passages:
+        st.caption("Nothing was found that could be judged.")
+        return
+    st.dataframe(
+        _rows(passages, trace),
+        hide_index=True,
+        key=f"verdicts-{run_id}",
+        height=(min(len(passages), _MOST_ROWS) + 1) * _ROW_HEIGHT + 3,
+        alt=f"Table of {words.count(len(passages), 'verdict')}",
+        column_config=_columns(run_id, passages),
+    )
+    if judged := steps.graded_by(trace):
+        st.caption(judged)
+
+
+def _rows(passages: list[Passage], trace: Trace) -> dict[str, list[Any]]:
+    verdicts = [trace.verdicts.get(passage.id) for passage in passages]
+    ended = trace.state not in ("running", "waiting")
+    return {
+        "Verdict": [[_word(verdict)] for verdict in verdicts],
+        "Score": [verdict.score if verdict else None for verdict in verdicts],
+        "Passage": [_place(passage) for passage in passages],
+        "Reason": [markdown.visible(verdict.reason) if verdict else "" for verdict in verdicts],
+        "Actions": [[_OPEN, *(_RULINGS if verdict and ended else ())] for verdict in verdicts],
+    }
+
+
+def _word(verdict: Verdict | None) -> str:
+    if verdict is None:
+        return "not graded"
+    return _RULED[verdict.ruling] if verdict.ruling else verdict.word
+
+
+def _place(passage: Passage) -> str:
+    where = "web · " if passage.origin == "web" else "" if passage.page is None else f"p. {passage.page} · "
+    return f"{where}{markdown.visible(passage.title)}"
+
+
+def _columns(run_id: str, passages: list[Passage]) -> dict[str, Any]:
+    click = f"verdict-of-{run_id}"
+
+    def clicked() -> None:
+        chosen = st.session_state[click]
+        passage_id = passages[chosen.row].id
+        if chosen.label == _OPEN:
+            dialogs.ask(moves.SOURCE, (run_id, passage_id))
+        else:
+            moves.overrule(run_id, passage_id, _RULINGS[chosen.label])
+
+    config = st.column_config
+    return {
+        "Verdict": config.MultiselectColumn(options=list(_COLOURS), color=list(_COLOURS.values()), width=110),
+        "Score": config.ProgressColumn(format="%.2f", min_value=0.0, max_value=1.0, width=100),
+        "Passage": config.TextColumn(width=230),
+        "Reason": config.TextColumn(width=220),
+        "Actions": config.ButtonColumn("", key=click, on_click=clicked, type="tertiary", width=50),
+    }
