@@ -90,7 +90,7 @@ class Application:
         self.search_quota = SearchQuota(settings.tavily_api_key, settings.tavily_url, self.ledger)
         self.runs = RunService(self.database, self._equip)
         self.archive = RunArchive(self.database)
-        self.gaps = Gaps(self.runs, self.jobs.submit_url)
+        self.gaps = Gaps(self.database, self.runs, self._builtin_embedder, self.library, self.jobs.submit_url)
         self.calibration = Calibrator(self.database, self._equip, self._question_model, self.runs)
         self.measuring = Measuring()
         self._choice_lock = threading.Lock()

@@ -1,0 +1,70 @@
+"""Grouping and naming, pure: which questions belong together, and in which words a group is named."""
+
+import pytest
+
+from crag.gaps.asked import normalised
+from crag.gaps.grouping import group
+from crag.gaps.topics import spoken_terms, topic
+from crag.models.deferred import DeferredEmbedder
+from crag.settings import Settings
+
+QUESTIONS = [
+    "Who won the 2024 NBA finals?",
+    "How is a hydraulic turbine cooled?",
+    "Who was the most valuable player of the NBA finals in 2024?",
+    "양자 컴퓨터의 오류 정정은 무엇인가?",
+    "Which turbine cooling did the hydraulic engineers reject?",
+    "양자 컴퓨터는 오류를 어떻게 줄이나요?",
+    "誰發明了蒸汽機車?",
+    "第一台蒸汽機車在哪一年製造?",
+]
+
+
+@pytest.fixture(scope="module")
+def vectors(tmp_path_factory):
+    embedder = DeferredEmbedder("builtin", Settings(home=tmp_path_factory.mktemp("vectors")))
+    return embedder.embed_documents(QUESTIONS)
+
+
+def rarity(questions):
+    return dict.fromkeys(sorted({term for question in questions for term in spoken_terms(question)}), 3.0)
+
+
+def test_questions_about_the_same_thing_are_one_group_in_each_language(vectors):
+    assert group(QUESTIONS, vectors, rarity(QUESTIONS)) == [[0, 2], [1, 4], [3, 5], [6, 7]]
+
+
+def test_the_order_in_which_they_were_asked_changes_no_group(vectors):
+    turned = [*range(len(QUESTIONS))][::-1]
+    groups = group([QUESTIONS[place] for place in turned], vectors[turned], rarity(QUESTIONS))
+    assert sorted(sorted(turned[place] for place in places) for places in groups) == [[0, 2], [1, 4], [3, 5], [6, 7]]
+
+
+def test_a_word_that_the_library_is_full_of_puts_nothing_together(vectors):
+    common = rarity(QUESTIONS) | {"nba": 0.01, "final": 0.01, "2024": 0.01}
+    alone = group(QUESTIONS[:3:2], vectors[[0, 2]] * 0, common)
+    assert alone == [[0], [1]]
+
+
+@pytest.mark.parametrize(
+    ("questions", "name"),
+    [
+        (QUESTIONS[:3:2], "2024 NBA finals"),
+        (["Who directed Oppenheimer?"], "Oppenheimer"),
+        (["how is a turbine cooled?", "which turbine cooling is best?"], "turbine cooled"),
+        ([QUESTIONS[3], QUESTIONS[5]], "컴퓨터"),
+        (["???"], "???"),
+    ],
+)
+def test_a_group_is_named_in_its_own_words(questions, name):
+    assert name in topic(questions, rarity(questions))
+
+
+def test_what_is_rare_in_the_library_names_it_rather_than_what_is_common():
+    words = rarity(["which valve does the pump need?"]) | {"pump": 0.1}
+    assert topic(["which valve does the pump need?"], words) == "valve need"
+
+
+def test_the_same_question_in_other_dress_is_the_same():
+    assert normalised("Who  won the ＮＢＡ finals?!") == normalised("who won the nba finals")
+    assert normalised("Who won the NBA finals?") != normalised("Who lost the NBA finals?")
