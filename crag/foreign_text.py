@@ -40,6 +40,11 @@ def visible(text: str) -> str:
     return "".join(kept)
 
 
+def one_line(text: str) -> str:
+    """The visible text on one line."""
+    return " ".join(visible(text).split())
+
+
 def calm(text: str) -> str:
     """Markdown whose formatting stays, but whose links, images, references, HTML and directives are broken."""
     for pattern, replacement in _BREAKS:

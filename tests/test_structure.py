@@ -34,6 +34,7 @@ MAY_IMPORT = {
     "gaps": BOTTOM | {"graph", "runs", "gaps"},
     "inspection": BOTTOM | {"conversations", "inspection", "runs"},
     "calibration": BOTTOM | {"graph", "runs", "calibration"},
+    "sharing": BOTTOM | {"conversations", "inspection", "models", "preferences", "runs", "sharing"},
 }
 BEHIND_THE_SCREEN = {"langgraph", "langchain", "langchain_core", "langchain_ollama", "faiss", "ollama", "sqlalchemy"}
 CRAG = sorted((ROOT / "crag").rglob("*.py"))

@@ -1,0 +1,116 @@
+"""A conversation as Markdown that reads well as plain text, and that loads and links nothing in any viewer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+from crag.amounts import count
+from crag.foreign_text import calm, one_line, visible
+from crag.inspection import badges
+from crag.models.choice import model_label
+from crag.runs import Trace
+from crag.sharing.document import SharedConversation, SharedRun
+from crag.sharing.places import is_address
+from crag.types import Citation
+
+_FORMATTING = re.compile(r"[\\`*_\[\]<>|~$]")
+_BLOCK = re.compile(r"^([#+=-]|\d{1,9}(?=[.)]))")
+_ENDINGS = {
+    "running": "The answer was still being written.",
+    "waiting": "The answer waited for a decision about the web.",
+    "stopped": "The answer was stopped.",
+    "interrupted": "The application was closed while the answer was written.",
+}
+
+
+def write_markdown(shared: SharedConversation) -> str:
+    """The branch that is shown: questions, answers, their sources with quotes, their notes."""
+    runs = {run.id: run for run in shared.runs}
+    shown = shared.shown()
+    asked = sum(message.role == "user" for message in shown)
+    parts = [f"# {plain(shared.title)}", f"{moment(shared.created_at)} · {count(asked, 'question')} · CRAG Chat"]
+    for message in shown:
+        if message.role == "user":
+            parts += ["---", _question(message.text)]
+        elif message.run in runs:
+            parts += _answer(runs[message.run], shared)
+    return "\n\n".join(parts) + "\n"
+
+
+def plain(text: str) -> str:
+    """Text of others on one line, without formatting."""
+    line = calm(one_line(text))
+    return _BLOCK.sub(r"\\\1", _FORMATTING.sub(r"\\\g<0>", line))
+
+
+def moment(seconds: float) -> str:
+    """A time in seconds since the epoch: 21 Nov 2026, 14:03."""
+    local = datetime.fromtimestamp(seconds, UTC).astimezone()
+    return f"{local.day} {local:%b %Y, %H:%M}"
+
+
+def _question(text: str) -> str:
+    lines = [plain(line) for line in text.strip().split("\n")]
+    return f"## {lines[0]}" if len(lines) == 1 else "## Question\n\n" + "  \n".join(lines)
+
+
+def _answer(run: SharedRun, shared: SharedConversation) -> Iterable[str]:
+    trace = Trace().apply_all(run.events)
+    if trace.text:
+        yield _closed(calm(visible(trace.text)).replace("$", r"\$"))
+    if trace.state in _ENDINGS:
+        yield f"*{_ENDINGS[trace.state]}*"
+    if trace.state == "failed":
+        yield f"*The answer failed.* {plain(f'{trace.error} {trace.remedy}')}"
+    yield _facts(run, trace, shared)
+    if trace.citations:
+        yield "**Sources**"
+        yield "\n".join(map(_source, trace.citations))
+    if trace.query_sent:
+        yield f"> Sent to {plain(trace.web_provider)}: “{plain(trace.query_sent)}”"
+    for note in trace.notes:
+        yield f"> {plain(note)}"
+
+
+def _facts(run: SharedRun, trace: Trace, shared: SharedConversation) -> str:
+    """Where the answer comes from, what made it, when, and which version it is."""
+    facts = [f"**{badges.of_answer(trace).word}**", *badges.facts(trace)]
+    if trace.model:
+        facts.append(plain(model_label(trace.model)))
+    facts.append(moment(run.started_at))
+    versions = shared.versions(run)
+    if len(versions) > 1:
+        facts.append(f"version {versions.index(run) + 1} of {len(versions)}")
+    return " · ".join(facts)
+
+
+def _source(cited: Citation) -> str:
+    """One source as an item of a list that has its number, with the quote below."""
+    place = plain(cited.title) + (f", p. {cited.page}" if cited.page is not None else "")
+    if is_address(cited.location):
+        place += f"  \n   {_code(cited.location)}"
+    quote = f"\n   > {plain(cited.quote)}" if cited.quote.strip() else ""
+    return f"{cited.n}. {place}{quote}"
+
+
+def _code(text: str) -> str:
+    """Text as it is, which no viewer makes a link of."""
+    line = one_line(text)
+    fence = "`" * (max(map(len, re.findall("`+", line)), default=0) + 1)
+    return f"{fence} {line} {fence}" if "`" in line else f"`{line}`"
+
+
+def _closed(text: str) -> str:
+    """The answer with the end of a block of code that it began and did not end, lest that swallow what follows."""
+    from markdown_it import MarkdownIt
+
+    blocks = [token for token in MarkdownIt("commonmark").parse(text) if token.level == 0]
+    last = blocks[-1] if blocks else None
+    if last is None or last.type != "fence" or last.map is None:
+        return text
+    begun, end = last.map
+    final = text.split("\n")[end - 1 : end]
+    closed = end - begun > 1 and bool(final) and set(final[0].strip()) == {last.markup[0]}
+    return text if closed else f"{text}\n{last.markup}"

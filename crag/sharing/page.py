@@ -1,0 +1,54 @@
+"""Conversations and runs as one HTML page that needs nothing else: no script, no request, no font."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from crag.amounts import count
+from crag.foreign_text import visible
+from crag.model_calls import ModelCall
+from crag.sharing.document import SharedConversation, SharedRun
+from crag.sharing.markdown import moment
+from crag.sharing.views import AnswerView, MayLink, view_answer
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+_TEMPLATE = "page.html.jinja"
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """What stands at its head, and its answers."""
+
+    title: str
+    facts: str
+    answers: Sequence[AnswerView]
+
+
+def conversation_page(shared: SharedConversation, may_link: MayLink) -> str:
+    """The branch that is shown."""
+    runs = {run.id: run for run in shared.runs}
+    shown = [runs[message.run] for message in shared.shown() if message.run in runs]
+    answers = [view_answer(number, run, shared.versions(run), may_link) for number, run in enumerate(shown, start=1)]
+    facts = f"{count(len(answers), 'question')} · {moment(shared.created_at)}"
+    return _template().render(page=_Page(visible(shared.title), facts, answers))
+
+
+def run_page(run: SharedRun, versions: Sequence[SharedRun], calls: Sequence[ModelCall], may_link: MayLink) -> str:
+    """One answer, with the prompts that were sent for it."""
+    view = view_answer(1, run, versions, may_link, calls)
+    return _template().render(page=_Page(visible(run.question)[:200], moment(run.started_at), [view]))
+
+
+@cache
+def _template() -> Template:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    folder = FileSystemLoader(Path(__file__).parent)
+    made = Environment(loader=folder, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    return made.get_template(_TEMPLATE)

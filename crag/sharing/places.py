@@ -1,0 +1,36 @@
+"""Where a source lies, as others may know it: the address of a web page, of a file its name alone."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from crag.events import AnswerWritten, Event, PassagesFound
+
+_ADDRESS = re.compile(r"https?://", re.IGNORECASE)
+_IN_ARCHIVE = "!/"
+
+
+def shareable(location: str) -> str:
+    """The address, or the name of the file without the folders it lies in; within an archive its place there."""
+    if is_address(location):
+        return location
+    outer, found, inner = location.partition(_IN_ARCHIVE)
+    return re.split(r"[/\\]", outer)[-1] + found + inner
+
+
+def is_address(location: str) -> bool:
+    """Whether this is the address of a web page."""
+    return bool(_ADDRESS.match(location))
+
+
+def without_folders(event: Event) -> Event:
+    """The event with places that may be shared."""
+    match event:
+        case PassagesFound():
+            found = (replace(passage, location=shareable(passage.location)) for passage in event.passages)
+            return replace(event, passages=tuple(found))
+        case AnswerWritten():
+            cited = (replace(one, location=shareable(one.location)) for one in event.citations)
+            return replace(event, citations=tuple(cited))
+    return event

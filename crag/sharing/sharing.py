@@ -1,0 +1,76 @@
+"""What others get of conversations and runs: Markdown, JSON and a page; and a conversation that comes back as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from crag.amounts import size
+from crag.conversations import Conversations
+from crag.database import Database
+from crag.errors import BadRequest
+from crag.types import Conversation
+
+if TYPE_CHECKING:
+    from crag.model_calls import ModelCall
+
+_MOST_BYTES = 100_000_000
+
+
+class Sharing:
+    """Exports and imports of one home. Whose a conversation is must be checked by whoever asks for it.
+
+    What it needs is imported when first used: it is slow to.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        conversations: Conversations,
+        calls: Callable[[str], list[ModelCall]],
+        may_link: Callable[[str], bool],
+    ) -> None:
+        """`calls` gives the prompts of a run as sent; `may_link` says which addresses of strangers may be links."""
+        self._database = database
+        self._conversations = conversations
+        self._calls = calls
+        self._may_link = may_link
+
+    def markdown(self, conversation_id: str) -> str:
+        """The branch that is shown as Markdown, harmless in any viewer. Raises `NotFound`."""
+        from crag.sharing.markdown import write_markdown
+        from crag.sharing.records import read_conversation
+
+        return write_markdown(read_conversation(self._database, conversation_id))
+
+    def json(self, conversation_id: str) -> bytes:
+        """The whole conversation with all branches, versions and events, to be imported again. Raises `NotFound`."""
+        from crag.sharing.records import read_conversation
+
+        return read_conversation(self._database, conversation_id).model_dump_json(indent=1).encode()
+
+    def html(self, conversation_id: str) -> str:
+        """The branch that is shown as one page that needs nothing else. Raises `NotFound`."""
+        from crag.sharing.page import conversation_page
+        from crag.sharing.records import read_conversation
+
+        return conversation_page(read_conversation(self._database, conversation_id), self._may_link)
+
+    def run_html(self, run_id: str) -> str:
+        """One run as such a page, with its prompts as they were sent. Raises `NotFound`."""
+        from crag.sharing.page import run_page
+        from crag.sharing.records import read_run
+
+        run, versions = read_run(self._database, run_id)
+        return run_page(run, versions, self._calls(run_id), self._may_link)
+
+    def import_json(self, data: bytes, person: str = "") -> Conversation:
+        """A conversation that was exported as JSON, as a new one of this person, under new ids.
+
+        Raises `BadRequest`, saying what is wrong with the file; then nothing of it is kept.
+        """
+        from crag.sharing.importing import keep, read_file
+
+        if len(data) > _MOST_BYTES:
+            raise BadRequest(f"This file is larger than {size(_MOST_BYTES)} and was not read.", "Choose another one.")
+        return self._conversations.get(keep(self._database, read_file(data), person))
