@@ -23,6 +23,7 @@ from crag.inspection.archive import RunArchive
 from crag.ledger import Ledger
 from crag.library import IngestJobs, Library, LibraryRetriever
 from crag.library.exchange.exchange import Exchange
+from crag.library.web.links import leads_outside
 from crag.models.choice import InstalledEmbedders, ModelChoice, available_chat_models, choose_chat_model
 from crag.models.deferred import DeferredEmbedder
 from crag.models.downloads import Download, Downloads
@@ -35,6 +36,7 @@ from crag.protocols import ChatModel
 from crag.runs import RunService
 from crag.runs.worker import Equipment
 from crag.settings import Settings, load_settings
+from crag.sharing import Sharing
 from crag.warming import ModelWarmth
 from crag.web_access import WebAccess
 from crag.websearch import SearchQuota
@@ -91,6 +93,7 @@ class Application:
         self.runs = RunService(self.database, self._equip)
         self.archive = RunArchive(self.database)
         self.gaps = Gaps(self.database, self.runs, self._builtin_embedder, self.library, self.jobs.submit_url)
+        self.sharing = Sharing(self.database, self.conversations, self.runs.calls, self._may_link)
         self.calibration = Calibrator(self.database, self._equip, self._question_model, self.runs)
         self.measuring = Measuring()
         self._choice_lock = threading.Lock()
@@ -228,6 +231,10 @@ class Application:
         """
         tuning = self.engines.cast(f"ollama:{name}", self.preferences.options()).answering.tuning
         self.ollama.load(name, tuning)
+
+    def _may_link(self, address: str) -> bool:
+        """Whether an address that a stranger gave may be shown as a link."""
+        return leads_outside(address, self.settings.allow_private_urls)
 
     def _answering_role(self) -> Role:
         """Who answers where no conversation says otherwise. Raises `BadRequest`."""
