@@ -8,6 +8,7 @@ import streamlit as st
 
 from crag.library.web.site import SiteLimits
 from crag.types import DEFAULT_COLLECTION
+from pages.parts.person import is_one_of_several
 from pages.parts.resources import application
 
 UPLOAD_TYPES = ["pdf", "docx", "pptx", "xlsx", "odt", "epub", "eml", "html", "htm", "csv", "tsv", "json", "jsonl"]
@@ -31,6 +32,8 @@ def uploader(label: str, collection: str = "") -> None:
         on_change=_hand_over,
         args=(key, collection),
     )
+    if is_one_of_several():
+        st.caption("Documents are shared: everybody on this server can read and ask what you add.")
 
 
 def _hand_over(key: str, collection: str) -> None:

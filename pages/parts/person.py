@@ -34,6 +34,11 @@ def is_remembered() -> bool:
     return person() is None or key_in(st.context.cookies) == person()
 
 
+def is_one_of_several() -> bool:
+    """Whether other people have conversations on this server, too."""
+    return person() is not None and application().people.count() > 1
+
+
 def key_in(cookies: Mapping[str, str]) -> str:
     """The key among the cookies of a browser, empty where there is none that could be one."""
     key = cookies.get(COOKIE, "")

@@ -7,7 +7,7 @@ import time
 import streamlit as st
 
 from pages.parts import words
-from pages.parts.person import person
+from pages.parts.person import is_one_of_several
 from pages.parts.resources import application
 
 WORDS = "backup download restore everything documents conversations one file"
@@ -22,7 +22,7 @@ def draw() -> None:
             "Documents, passages, vectors and conversations in one file, taken while you work. "
             + words.grey("Settings and keys are not in it.")
         )
-        if person() is not None and application().people.count() > 1:
+        if is_one_of_several():
             st.caption("It holds what several people asked, so it is made on the server: `python -m crag backup FILE`.")
         elif size > _MOST_BYTES:
             st.caption(f"{words.size(size)} are too much to hand over here: `python -m crag backup FILE`.")

@@ -15,6 +15,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from pages.parts.person import COOKIE
 from tests.served import ROOT, served
 
 _UPGRADE = (
@@ -35,6 +36,21 @@ def test_its_own_names_are_served(address, host):
     port = address.rpartition(":")[2]
     assert httpx.get(address, headers={"Host": f"{host}:{port}"}).status_code == 200
     assert _handshake(int(port), f"{host}:{port}") == "101"
+
+
+def test_a_page_gives_each_browser_a_key_that_it_keeps(address):
+    pages = {"Accept": "text/html,*/*"}
+    first, second = (httpx.get(address, headers=pages) for _ in range(2))
+    key = first.cookies[COOKIE]
+    assert len({key, second.cookies[COOKIE]}) == 2
+    flags = first.headers["set-cookie"].lower()
+    assert all(flag in flags for flag in ("httponly", "samesite=lax", "path=/", "max-age=34560000"))
+    assert "secure" not in flags, "it must hold on 127.0.0.1"
+    again = httpx.get(f"{address}/documents", headers=pages | {"Cookie": f"{COOKIE}={key}"})
+    assert again.cookies[COOKIE] == key
+    forged = httpx.get(address, headers=pages | {"Cookie": f"{COOKIE}=x; {COOKIE}=y"})
+    assert len(forged.cookies[COOKIE]) == len(key)
+    assert COOKIE not in httpx.get(f"{address}/_stcore/health").cookies
 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "10.0.0.1"])
