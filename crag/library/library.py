@@ -15,6 +15,7 @@ from crag.library.adding.ingest import Ingest
 from crag.library.adding.intake import Intake
 from crag.library.adding.reading import CHUNK_OVERLAP, CHUNK_TOKENS, GuardedReader, Read
 from crag.library.collections import Collections
+from crag.library.follow_ups import follow_ups
 from crag.library.originals import Originals
 from crag.library.passages import count_passages, count_unembedded, read_passages
 from crag.library.questions import suggest_questions
@@ -148,6 +149,23 @@ class Library(Adding):
     def suggested_questions(self, n: int = 3) -> list[str]:
         """At most `n` questions drawn from the headings of the newest sources."""
         return suggest_questions(self._database, n)
+
+    def follow_ups(
+        self,
+        used: Sequence[int],
+        said: str,
+        asked: Sequence[str] = (),
+        n: int = 3,
+        collection: str = "",
+        source_ids: Sequence[str] = (),
+    ) -> list[str]:
+        """At most `n` questions about what stands beside the passages that an answer `said` rests on.
+
+        Each finds its own passage among the first four within these limits, and asks none of what was `asked` again.
+        """
+        return follow_ups(
+            self._database, lambda question: self.search(question, 4, collection, source_ids), used, said, asked, n
+        )
 
     def counts(self) -> tuple[int, int, int]:
         """How many sources and passages there are, and how many bytes all of it takes on disk."""

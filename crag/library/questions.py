@@ -12,13 +12,14 @@ from crag.database import Database
 from crag.database.tables import passages, sources
 from crag.language import cjk
 from crag.library.adding.split import HEADING_SEPARATOR
+from crag.prompts.language import Written
 
 _SOURCES_ASKED = 12
 _SHORTEST, _LONGEST = 4, 70
 _SAYS_NOTHING = re.compile(
     r"(?i)(?:abstract|introduction|overview|conclusions?|summary|references|citations?|bibliography|appendix.*"
     r"|acknowledge?ments?|contents|table of contents|index|notes|discussion|results?|methods?|background|faq"
-    r"|see also|external links|further reading|related work|license|chapter \w+|section \w+)"
+    r"|see also|external links|(?:useful )?resources|further reading|related work|license|chapter \w+|section \w+)"
 )
 _NUMBER = re.compile(r"^(?:\d+(?:\.\d+)*|[ivxIVX]+)[.)]?\s+|\s*[#¶]\s*$|^#+\s*")
 _HANGUL = re.compile("[가-힣]")
@@ -31,12 +32,13 @@ def suggest_questions(database: Database, n: int) -> list[str]:
     return list(dict.fromkeys(question for question in in_turns if question))[:n]
 
 
-def as_question(heading: str) -> str:
-    """The heading as a question: itself if it asks, else one for what it says."""
+def as_question(heading: str, written: Written = "zh-Hant") -> str:
+    """The heading as a question: itself if it asks, else one for what it says; Chinese as the rest is `written`."""
     if heading.endswith(("?", "？")):
         return heading
     if cjk(heading):
-        return f"“{heading}”에 대해 무엇을 말하나요?" if _HANGUL.search(heading) else f"關於「{heading}」說了什麼？"
+        chinese = f"关于“{heading}”说了什么？" if written == "zh" else f"關於「{heading}」說了什麼？"
+        return f"“{heading}”에 대해 알려주세요." if _HANGUL.search(heading) else chinese
     short = len(heading.split()) <= 2 and not re.search(r"\b(?:and|or|vs)\b|[:,;&/'’!]|ing ", heading)
     if short and not heading.endswith("s"):
         return f"What is {heading}?"
@@ -45,9 +47,15 @@ def as_question(heading: str) -> str:
 
 def _questions(headings: Iterable[str]) -> Iterator[str]:
     for heading in headings:
-        bare = _NUMBER.sub("", heading.rpartition(HEADING_SEPARATOR)[2].strip()).strip(" .:")
-        if _SHORTEST <= len(bare) <= _LONGEST and not _SAYS_NOTHING.fullmatch(bare):
+        if bare := bare_heading(heading):
             yield as_question(bare)
+
+
+def bare_heading(heading: str) -> str:
+    """The last part of a heading without its number; empty where it says nothing of what stands below it."""
+    bare = _NUMBER.sub("", heading.rpartition(HEADING_SEPARATOR)[2].strip()).strip(" .:")
+    telling = _SHORTEST <= len(bare) <= _LONGEST and not _SAYS_NOTHING.fullmatch(bare)
+    return bare if telling else ""
 
 
 def _headings(database: Database) -> list[list[str]]:
