@@ -10,7 +10,7 @@ from crag.amounts import count
 from crag.library.spaces.switching import SpaceReport
 from crag.options import Thresholds
 from crag.runs import Trace
-from crag.types import AddResult, Collection, Grade, MoveResult, Passage, Source, Verdict
+from crag.types import AddResult, Collection, Conversation, Grade, MoveResult, Passage, Source, Verdict
 
 if TYPE_CHECKING:
     from crag.checks import Check
@@ -60,6 +60,17 @@ def source(item: Source) -> Json:
 def collection(item: Collection) -> Json:
     """One entry of `collections`."""
     return asdict(item)
+
+
+def conversation(item: Conversation) -> Json:
+    """One entry of `conversations`; whose it is stays with the home."""
+    return {
+        "id": item.id,
+        "title": item.title,
+        "created_at": item.created_at,
+        "updated_at": item.updated_at,
+        "pinned": item.pinned,
+    }
 
 
 def moved(result: MoveResult) -> Json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from crag.model_calls import ModelCall
 
 _MOST_BYTES = 100_000_000
+_UNSEEN = re.compile(r"[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")  # they steer terminals and hide text
 
 
 class Sharing:
@@ -47,7 +49,8 @@ class Sharing:
         """The whole conversation with all branches, versions and events, to be imported again. Raises `NotFound`."""
         from crag.sharing.records import read_conversation
 
-        return read_conversation(self._database, conversation_id).model_dump_json(indent=1).encode()
+        written = read_conversation(self._database, conversation_id).model_dump_json(indent=1)
+        return _UNSEEN.sub(lambda found: f"\\u{ord(found.group()):04x}", written).encode()
 
     def html(self, conversation_id: str) -> str:
         """The branch that is shown as one page that needs nothing else. Raises `NotFound`."""

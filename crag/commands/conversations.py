@@ -1,0 +1,105 @@
+"""The commands of conversations: list, export, import, delete, restore."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Literal, get_args
+
+from crag import reports
+from crag.assembly import Application
+from crag.commands.arguments import OK, AddCommand, place, text
+from crag.errors import BadRequest
+from crag.terminal import finish
+
+ConversationFormat = Literal["markdown", "json", "html"]
+
+
+def register(command: AddCommand) -> None:
+    """Adds the parsers of these commands."""
+    for name in ("conversations", "conversations list"):
+        command(name, list_conversations).add_argument(
+            "--search", type=text, default="", help="only those whose title or text holds it"
+        )
+    exporting = command("conversations export", export)
+    _add_id(exporting)
+    exporting.add_argument("--format", choices=get_args(ConversationFormat), default="markdown")
+    exporting.add_argument("--output", type=place, metavar="FILE", help="a new file (default: standard output)")
+    command("conversations import", import_).add_argument(
+        "file", type=place, metavar="FILE", help="a conversation that was exported as JSON"
+    )
+    _add_id(command("conversations delete", delete))
+    _add_id(command("conversations restore", restore))
+
+
+def _add_id(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", type=text, metavar="ID", help="the id of a conversation, as `conversations` shows it")
+
+
+def list_conversations(application: Application, options: argparse.Namespace) -> int:
+    """Lists conversations, pinned ones first; exports, imports, deletes and restores them."""
+    found = application.conversations.list(options.search)
+    lines = "\n".join(f"{one.id}  {one.title}" for one in found) or "There are no conversations."
+    finish(options.json, {"conversations": [reports.conversation(one) for one in found]}, lines)
+    return OK
+
+
+def export(application: Application, options: argparse.Namespace) -> int:
+    """Writes a conversation as Markdown, as JSON to be imported again, or as one web page with trace and citations."""
+    sharing = application.sharing
+    make = {"markdown": sharing.markdown, "json": sharing.json, "html": sharing.html}[options.format]
+    made = make(options.id)
+    content = made if isinstance(made, str) else made.decode()
+    said = {"exported": options.id, "format": options.format}
+    if options.output is None:
+        if options.json:
+            finish(True, said | {"content": content}, "")
+        else:
+            sys.stdout.write(content)
+        return OK
+    _write(options.output, content)
+    document = said | {"path": str(options.output), "bytes": options.output.stat().st_size}
+    finish(options.json, document, f"Exported to {options.output}.")
+    return OK
+
+
+def import_(application: Application, options: argparse.Namespace) -> int:
+    """Takes a conversation in that was exported as JSON; it gets a new id."""
+    file: Path = options.file
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise BadRequest(f"The file {file.name} cannot be read.", "Check its name and its permissions.") from error
+    made = application.sharing.import_json(data)
+    finish(options.json, {"imported": reports.conversation(made)}, f"Imported “{made.title}” as {made.id}.")
+    return OK
+
+
+def delete(application: Application, options: argparse.Namespace) -> int:
+    """Deletes a conversation; for a while it can be restored."""
+    title = application.conversations.get(options.id).title
+    application.delete_conversation(options.id)
+    finish(options.json, {"deleted": options.id}, f"Deleted “{title}”. To take that back: conversations restore")
+    return OK
+
+
+def restore(application: Application, options: argparse.Namespace) -> int:
+    """Takes the deletion of a conversation back, as long as it is kept."""
+    application.conversations.restore(options.id)
+    title = application.conversations.get(options.id).title
+    finish(options.json, {"restored": options.id}, f"Restored “{title}”.")
+    return OK
+
+
+def _write(path: Path, content: str) -> None:
+    """Writes a new file. Raises `BadRequest` where one is there already, or none can be written."""
+    try:
+        with path.open("x", encoding="utf-8", newline="\n") as file:
+            file.write(content)
+    except FileExistsError as error:
+        raise BadRequest(
+            f"There is a file {path.name} already; nothing was written.", "Choose another name."
+        ) from error
+    except OSError as error:
+        raise BadRequest(f"The file {path.name} cannot be written.", "Choose another folder.") from error

@@ -1,0 +1,95 @@
+"""Handing conversations and answers over as files, and taking a conversation in: what pages draw of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import streamlit as st
+
+from crag.errors import CragError
+from crag.sharing.names import file_name
+from crag.types import Conversation
+from pages.parts import dialogs, markdown, words
+from pages.parts.person import person
+from pages.parts.resources import application
+
+
+def draw_export(conversation_id: str, on_close: Callable[[], None] = dialogs.close) -> None:
+    """A dialog that hands a conversation over in each format."""
+    st.dialog("Export the conversation", icon=":material/download:", on_dismiss=on_close)(export_choices)(
+        conversation_id
+    )
+
+
+def draw_share(run_id: str, on_close: Callable[[], None] = dialogs.close) -> None:
+    """A dialog that hands one answer over as a page, or the conversation that it is in."""
+    st.dialog("Share this answer", icon=":material/share:", on_dismiss=on_close)(share_choices)(run_id)
+
+
+def draw_import(on_done: Callable[[Conversation], None], on_close: Callable[[], None] = dialogs.close) -> None:
+    """A dialog that takes a conversation in; `on_done` is called with it, to open it, before the page is drawn anew."""
+    st.dialog("Import a conversation", icon=":material/upload:", on_dismiss=on_close)(_import)(on_done, on_close)
+
+
+def export_choices(conversation_id: str) -> None:
+    """The formats of a conversation, each a download that is made only when it is asked for."""
+    sharing = application().sharing
+    title = application().conversations.get(conversation_id, person()).title
+    _choice(
+        "Web page", "one file with trace and citations, for any browser", title, "html", sharing.html, conversation_id
+    )
+    _choice("Markdown", "questions, answers and sources as text", title, "md", sharing.markdown, conversation_id)
+    _choice("JSON", "all of it, to be imported again", title, "json", sharing.json, conversation_id)
+    st.caption("Quoted passages of your documents go along; folders and keys do not.")
+
+
+def share_choices(run_id: str) -> None:
+    """One answer as a page, then the conversation that it is in. Raises `NotFound`, also for another person's."""
+    conversation = application().conversations.of_run(run_id, person())
+    question = application().runs.attach(run_id).question
+    _choice(
+        "Web page",
+        "this answer, with its trace and prompts as sent",
+        question,
+        "html",
+        application().sharing.run_html,
+        run_id,
+    )
+    if conversation is None:
+        st.caption("Quoted passages of your documents go along; folders and keys do not.")
+        return
+    st.markdown(f"**The whole conversation** {words.grey(markdown.label(conversation.title, 60))}")
+    with st.container(key="share-conversation"):
+        export_choices(conversation.id)
+
+
+def _choice(name: str, meaning: str, title: str, ending: str, make: Callable[[str], str | bytes], made_of: str) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.markdown(f"{name} {words.grey(meaning)}", width="content")
+        st.download_button(
+            f"Download {ending.upper()}",
+            partial(make, made_of),
+            file_name=file_name(title, ending),
+            mime="application/octet-stream",
+            icon=":material/download:",
+            key=f"export-{ending}-{made_of}",
+            on_click="ignore",
+        )
+
+
+def _import(on_done: Callable[[Conversation], None], on_close: Callable[[], None]) -> None:
+    file = st.file_uploader(
+        "A conversation that was exported as JSON", max_upload_size=application().settings.max_upload_mb
+    )
+    st.caption("It becomes a conversation of yours, beside those that are there. Nothing of it is sent anywhere.")
+    if file is None:
+        return
+    try:
+        conversation = application().sharing.import_json(file.getvalue(), person() or "")
+    except CragError as error:
+        st.error(markdown.label(str(error)), icon=":material/error:")
+        return
+    on_close()
+    on_done(conversation)
+    st.rerun()
