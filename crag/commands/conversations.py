@@ -47,10 +47,7 @@ def list_conversations(application: Application, options: argparse.Namespace) ->
 
 def export(application: Application, options: argparse.Namespace) -> int:
     """Writes a conversation as Markdown, as JSON to be imported again, or as one web page with trace and citations."""
-    sharing = application.sharing
-    make = {"markdown": sharing.markdown, "json": sharing.json, "html": sharing.html}[options.format]
-    made = make(options.id)
-    content = made if isinstance(made, str) else made.decode()
+    content = _content(application, options.id, options.format)
     said = {"exported": options.id, "format": options.format}
     if options.output is None:
         if options.json:
@@ -92,14 +89,21 @@ def restore(application: Application, options: argparse.Namespace) -> int:
     return OK
 
 
+def _content(application: Application, conversation_id: str, form: ConversationFormat) -> str:
+    match form:
+        case "markdown":
+            return application.sharing.markdown(conversation_id)
+        case "html":
+            return application.sharing.html(conversation_id)
+    return application.sharing.json(conversation_id).decode()
+
+
 def _write(path: Path, content: str) -> None:
     """Writes a new file. Raises `BadRequest` where one is there already, or none can be written."""
     try:
         with path.open("x", encoding="utf-8", newline="\n") as file:
             file.write(content)
     except FileExistsError as error:
-        raise BadRequest(
-            f"There is a file {path.name} already; nothing was written.", "Choose another name."
-        ) from error
+        raise BadRequest(f"{path.name} is there already; nothing was written.", "Choose another name.") from error
     except OSError as error:
         raise BadRequest(f"The file {path.name} cannot be written.", "Choose another folder.") from error

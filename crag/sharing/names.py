@@ -13,7 +13,7 @@ _NAMELESS = "conversation"
 
 
 def file_name(title: str, ending: str) -> str:
-    """Such as `When does TraceMonkey give up.html`; no folder, no hidden file, no name that Windows keeps for itself."""
+    """Such as `When does TraceMonkey give up.html`; never a folder, a hidden file or a device of Windows."""
     words = " ".join(_FORBIDDEN.sub(" ", one_line(title)).split())
     name = words[:_LENGTH].strip(" .,-") or _NAMELESS
     return f"{f'{_NAMELESS} {name}' if _RESERVED.fullmatch(name) else name}.{ending}"
