@@ -38,7 +38,12 @@ def topic(questions: Sequence[str], rarity: Mapping[str, float]) -> str:
     best = best[:_MOST_WORDS]
     most = max(([found for _, found, _ in words if found in best] for words in read), key=len)
     in_order = dict.fromkeys([*most, *best])  # as they follow each other in the question that holds most of them
-    return " ".join(forms[found].most_common(1)[0][0][:_LONGEST_WORD] for found in in_order)
+    return " ".join(_form(forms[found])[:_LONGEST_WORD] for found in in_order)
+
+
+def _form(forms: Counter[str]) -> str:
+    """As it was written most often, rather with capitals than without."""
+    return max(forms, key=lambda form: (forms[form], form != form.lower()))
 
 
 def _words(question: str, rarity: Mapping[str, float]) -> Iterator[tuple[str, Terms, float]]:

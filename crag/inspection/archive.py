@@ -114,6 +114,10 @@ class RunArchive:
         """Has what is not summed up yet summed up in the background; asking again is harmless."""
         self._summing.begin()
 
+    def complete(self) -> None:
+        """Sums up what is not summed up yet, and returns when that is done."""
+        self._summing.complete()
+
     @property
     def progress(self) -> Progress | None:
         """How far that is; None when all of it is done. Meanwhile what runs came to is missing from old ones."""

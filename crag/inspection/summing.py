@@ -43,6 +43,12 @@ class Summing:
                 self._thread = threading.Thread(target=self._work, name="summaries", daemon=True)
                 self._thread.start()
 
+    def complete(self) -> None:
+        """Begins where nobody did, and returns when all of it is done."""
+        self.begin()
+        if self._thread:
+            self._thread.join()
+
     def close(self) -> None:
         """Stops; the rest is done at another time."""
         self._stop.request()
