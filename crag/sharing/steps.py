@@ -11,7 +11,15 @@ from crag.inspection import badges
 from crag.inspection.badges import Badge
 from crag.inspection.facts import NODES, counted
 from crag.runs import Step, Trace
-from crag.types import Passage, Strip
+from crag.types import Passage, RunState, Strip
+
+_ICONS: dict[RunState, str] = {
+    "running": "pending",
+    "waiting": "pending",
+    "stopped": "stop_circle",
+    "interrupted": "stop_circle",
+    "failed": "error",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +45,8 @@ class StepView:
     passages: Sequence[PassageView]
     meter: tuple[int, int] | None
     opened: bool
-    state: str
+    state: RunState
+    icon: str
 
 
 def view_step(step: Step, trace: Trace) -> StepView:
@@ -56,6 +65,7 @@ def view_step(step: Step, trace: Trace) -> StepView:
         meter=(min(prompt.tokens, prompt.window), prompt.window) if prompt and prompt.window else None,
         opened=step.node in ("grade_documents", "decide", "web_search"),
         state=step.state,
+        icon=_ICONS.get(step.state, "check_circle"),
     )
 
 
