@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from streamlit.navigation.page import StreamlitPage
 
 ICON = Path(__file__).parent / "pages" / "parts" / "icon.png"
-WIDE = {"Documents", "Compare"}
+WIDE = {"Documents", "Inspect", "Compare"}
 
 _log = logging.getLogger(__name__)
 
@@ -67,6 +67,7 @@ def _pages() -> list[StreamlitPage]:
             url_path="calibration",
             visibility="hidden",  # reached from Documents
         ),
+        st.Page("pages/inspect/page.py", title="Inspect", icon=":material/account_tree:", url_path="inspect"),
         st.Page("pages/settings/page.py", title="Settings", icon=":material/tune:", url_path="settings"),
     ]
 

@@ -1,0 +1,118 @@
+"""What the list of runs is narrowed by; kept while one looks at other pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, cast
+
+import streamlit as st
+
+from crag.inspection import badges
+from crag.inspection.archive import Facets, RunFilter
+from pages.inspect import signs
+from pages.parts import markdown
+from pages.parts.person import person
+from pages.parts.resources import application
+from pages.parts.search import search_field
+
+_SEARCH, _ACTIONS, _FOLD = "inspect_search", "inspect_actions", "inspect_fold"
+_OUTCOMES, _VERDICTS, _MODELS = "inspect_outcomes", "inspect_verdicts", "inspect_models"
+_THUMBS, _STATES, _WEB, _WHEN, _DAYS = (f"inspect_{name}" for name in ("thumbs", "states", "web", "when", "days"))
+_MANY = (_ACTIONS, _OUTCOMES, _VERDICTS, _MODELS, _THUMBS, _STATES)
+_FOLDED = (_OUTCOMES, _VERDICTS, _MODELS, _THUMBS, _STATES, _WEB, _WHEN)
+_ALWAYS = "Any time"
+_BETWEEN = "Between two days"
+_BACK = {"Today": 0, "Last 7 days": 6, "Last 30 days": 29}
+_WEB_WORDS = {True: ":material/travel_explore: Searched", False: "Not searched"}
+
+
+def draw() -> RunFilter:
+    """Draw them; what is to be listed."""
+    found = application().archive.facets(person())
+    if not found.states:
+        return RunFilter()
+    search_field("Find a run", _SEARCH, keep=True)
+    actions = [action for action in (*badges.ACTIONS, None) if action]
+    _pills("Action", _ACTIONS, actions, lambda action: signs.of(badges.ACTIONS[action]), label_visibility="collapsed")
+    active = sum(bool(st.session_state.get(key)) for key in _FOLDED) - (st.session_state.get(_WHEN) == _ALWAYS)
+    label = f"More filters :blue-badge[{active} active]" if active else "More filters"
+    with st.expander(label, type="compact", key=_FOLD):
+        _draw_folded(found)
+    return _wanted()
+
+
+def is_active() -> bool:
+    """Whether anything narrows the list."""
+    return _wanted() != RunFilter()
+
+
+def clear() -> None:
+    """Lets every run through again."""
+    for key in _MANY:
+        st.session_state[key] = []
+    st.session_state[_SEARCH], st.session_state[_WEB], st.session_state[_WHEN] = "", None, _ALWAYS
+
+
+def show_only(outcome: str) -> None:
+    """Narrows the list to the runs of one outcome, and to nothing else."""
+    clear()
+    st.session_state[_OUTCOMES] = [outcome]
+
+
+def _draw_folded(found: Facets) -> None:
+    outcomes = [outcome for outcome in badges.OUTCOMES if outcome in found.outcomes]
+    _pills("Outcome", _OUTCOMES, outcomes, lambda outcome: signs.of(badges.OUTCOMES[outcome]))
+    _pills("Verdict of a passage", _VERDICTS, list(badges.VERDICTS), lambda word: signs.of(badges.VERDICTS[word]))
+    models = [model for model in found.models if model]
+    _pills("Model", _MODELS, models, lambda model: markdown.label(model, 40))
+    _pills("Thumbs", _THUMBS, list(signs.THUMBS), signs.THUMBS.__getitem__)
+    states = [state for state in signs.STATES if state in found.states]
+    _pills("State", _STATES, states, lambda state: signs.of(signs.STATES[state]))
+    st.pills("Web", list(_WEB_WORDS), format_func=_WEB_WORDS.__getitem__, key=_WEB, persist_state="session")
+    st.selectbox("When", [_ALWAYS, *_BACK, _BETWEEN], key=_WHEN, persist_state="session")
+    if st.session_state[_WHEN] == _BETWEEN:
+        st.date_input("Days", (_today(), _today()), max_value="today", key=_DAYS, persist_state="session")
+
+
+def _pills(name: str, key: str, choices: Sequence[Any], drawn: Callable[[Any], str], **given: Any) -> None:
+    """A choice of several, where there is one."""
+    chosen = st.session_state.get(key) or []
+    shown = list(dict.fromkeys([*choices, *chosen]))  # what is chosen stays to be seen, also when no run has it now
+    if len(shown) > 1 or chosen:
+        st.pills(name, shown, selection_mode="multi", format_func=drawn, key=key, persist_state="session", **given)
+
+
+def _wanted() -> RunFilter:
+    kept: Mapping[str, Any] = cast("Mapping[str, Any]", st.session_state)
+    since, until = _bounds(kept)
+    return RunFilter(
+        search=(kept.get(_SEARCH) or "").strip(),
+        actions=tuple(kept.get(_ACTIONS) or ()),
+        models=tuple(kept.get(_MODELS) or ()),
+        verdicts=tuple(kept.get(_VERDICTS) or ()),
+        outcomes=tuple(kept.get(_OUTCOMES) or ()),
+        states=tuple(kept.get(_STATES) or ()),
+        helpful=tuple(kept.get(_THUMBS) or ()),
+        since=since,
+        until=until,
+        web=kept.get(_WEB),
+    )
+
+
+def _bounds(kept: Mapping[str, Any]) -> tuple[float | None, float | None]:
+    """The first moment that counts, and the first that does not any more; of a span with one end, its day."""
+    when = kept.get(_WHEN, _ALWAYS)
+    if when in _BACK:
+        return _begin(_today() - timedelta(days=_BACK[when])), None
+    days = kept.get(_DAYS) or (_today(),)
+    return (_begin(days[0]), _begin(days[-1] + timedelta(days=1))) if when == _BETWEEN else (None, None)
+
+
+def _today() -> date:
+    return datetime.now(UTC).astimezone().date()
+
+
+def _begin(day: date) -> float:
+    """When a day begins in the time of this machine, in seconds since the epoch."""
+    return datetime(day.year, day.month, day.day).astimezone().timestamp()

@@ -1,0 +1,115 @@
+"""The runs as a list, the latest first, by day: what became of each, and the one that is laid open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, timedelta
+from itertools import groupby
+
+import streamlit as st
+
+from crag.inspection.archive import RunFilter, RunRow
+from pages.inspect import chosen, filters, signs
+from pages.parts import markdown, words
+from pages.parts.person import person
+from pages.parts.resources import application
+
+_STEP = 50
+_SHOWN = "inspect_shown"
+_LOOK_AGAIN_SECONDS = 2.0
+_CHAT = "pages/chat/page.py"
+
+
+def draw(wanted: RunFilter, run_id: str) -> None:
+    """Draw it; looked at again every two seconds while a run in it is under way, or old ones are still summed up."""
+    archive = application().archive
+    shown: tuple[RunFilter, int] = st.session_state.get(_SHOWN, (wanted, _STEP))
+    limit = shown[1] if shown[0] == wanted else _STEP
+    unsettled = archive.progress or archive.count(RunFilter(states=("running",)), person())
+    st.fragment(_draw, run_every=_LOOK_AGAIN_SECONDS if unsettled else None)(wanted, run_id, limit)
+
+
+def _draw(wanted: RunFilter, run_id: str, limit: int) -> None:
+    archive = application().archive
+    found, number = archive.list(wanted, person(), limit), archive.count(wanted, person())
+    if not found:
+        _draw_empty()
+        return
+    _draw_head(number, run_id)
+    if progress := archive.progress:
+        st.progress(progress.done / progress.total, f"{progress.stage}: {progress.done:,} of {progress.total:,}")
+    for day, rows in groupby(found, key=lambda row: _day(row.started_at)):
+        st.caption(day)
+        _draw_rows(rows, run_id)
+    more = f"Show {min(_STEP, number - limit)} more"
+    if number > limit and st.button(more, icon=":material/expand_more:", type="tertiary"):
+        st.session_state[_SHOWN] = (wanted, limit + _STEP)
+        st.rerun()
+
+
+def _draw_head(number: int, run_id: str) -> None:
+    """How many there are, and the ways back: to all of them, and to the overview."""
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
+        st.caption(words.count(number, "run"), width="content")
+        if filters.is_active():
+            _draw_way("Clear filters", "filter_alt_off", filters.clear)
+        elif run_id:
+            _draw_way("Overview", "monitoring", chosen.leave)
+
+
+def _draw_way(name: str, icon: str, leads: Callable[[], None]) -> None:
+    if st.button(name, icon=f":material/{icon}:", type="tertiary", on_click=leads):
+        st.rerun()
+
+
+def _draw_rows(rows: Iterable[RunRow], run_id: str) -> None:
+    with st.container(gap="xsmall"):
+        for row in rows:
+            draw_row(row, "run", is_chosen=row.run_id == run_id)
+
+
+def draw_row(row: RunRow, prefix: str, *, is_chosen: bool = False, fact: str = "") -> None:
+    """One run: its question, which opens it, and below what became of it; `fact`, safe Markdown, in place of that."""
+    title = markdown.label(row.question, 120)
+    with st.container(gap=None):
+        opened = st.button(
+            f"{signs.icon(signs.of_run(row))} {f'**{title}**' if is_chosen else title}",
+            key=f"{prefix}-{row.run_id}",
+            type="tertiary",
+            wrap=False,
+            on_click=chosen.open_run,
+            args=(row.run_id,),
+        )
+        st.caption(fact or " · ".join(_facts(row)), wrap=False)
+    if opened:
+        st.rerun()
+
+
+def _facts(row: RunRow) -> list[str]:
+    told = [*signs.words_of_run(row), f"{datetime.fromtimestamp(row.started_at, UTC).astimezone():%H:%M}"]
+    if row.seconds is not None:
+        told.append(words.duration(row.seconds))
+    if row.change:
+        told.append(words.version_change(row.change))
+    if row.helpful is False:
+        told.append(":material/thumb_down: not helpful")
+    return told
+
+
+def _draw_empty() -> None:
+    if filters.is_active():
+        st.markdown("**Nothing matches**")
+        st.caption("No run is like that.")
+        _draw_way("Clear filters", "filter_alt_off", filters.clear)
+        return
+    st.markdown("**No runs yet**")
+    st.caption("Each question becomes a run, and is listed here with what was found, judged and decided.")
+    if st.button("Ask a question", icon=":material/forum:"):
+        st.switch_page(_CHAT)
+
+
+def _day(moment: float) -> str:
+    today = datetime.now(UTC).astimezone().date()
+    day = datetime.fromtimestamp(moment, UTC).astimezone().date()
+    named = {today: "Today", today - timedelta(days=1): "Yesterday"}
+    return named.get(day) or words.day(moment)

@@ -1,0 +1,111 @@
+"""What can be learned of all runs together: how retrieval was judged over time, what was slow, what did not help."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from crag.inspection import badges
+from crag.inspection.archive import DayCount, RunFilter, RunRow
+from pages.inspect import filters, listing, signs
+from pages.parts import markdown, words
+from pages.parts.person import person
+from pages.parts.resources import application
+
+_DAYS = 30
+_FEW = 5
+_UNDECIDED = "no decision"
+_ACTIONS = ["correct", "ambiguous", "incorrect", _UNDECIDED]
+# The theme's colours come in the order blue, green, orange, red, violet, gray: the names take their places in it.
+_PLACES = ["", "correct", "ambiguous", "incorrect", " ", _UNDECIDED]
+
+
+def draw() -> None:
+    """Draw it; where there is no run yet, what will be here."""
+    st.title("Inspect", anchor=False)
+    found = application().archive.facets(person())
+    if not found.states:
+        st.caption(
+            "Once you have asked something, you see here what was found, how each passage was judged, what was "
+            "decided and why, and which prompts were sent. Any run can be gone on with from any step."
+        )
+        return
+    st.caption("Choose a run in the list to see where it went and why.")
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        _draw_days(application().archive.days(time.time() - _DAYS * 86_400, person()))
+        _draw_slowest(application().archive.slowest(person(), _FEW))
+    with right:
+        _draw_outcomes(found.outcomes)
+        _draw_unhelpful(application().archive.list(RunFilter(helpful=("down",)), person(), _FEW))
+
+
+def _draw_days(days: Sequence[DayCount]) -> None:
+    st.header(f"How retrieval was judged, last {_DAYS} days", anchor=False)
+    if not days:
+        st.caption("Nothing was asked in this time.")
+        return
+    st.vega_lite_chart(_chart(days), width="stretch", height=220, alt=_in_words(days))
+
+
+def _chart(days: Sequence[DayCount]) -> dict[str, Any]:
+    values = [{"day": one.day, "action": one.action or _UNDECIDED, "runs": one.runs} for one in days]
+    there = [action for action in _ACTIONS if any(value["action"] == action for value in values)]
+    return {
+        "data": {"values": values},
+        "mark": {"type": "bar", "cornerRadius": 2, "width": {"band": 0.8}},
+        "encoding": {
+            "x": {"field": "day", "type": "ordinal", "timeUnit": "yearmonthdate", "title": None, "axis": _DAY_AXIS},
+            "y": {"field": "runs", "type": "quantitative", "title": "runs", "axis": {"tickMinStep": 1}},
+            "color": {
+                "field": "action",
+                "type": "nominal",
+                "scale": {"domain": _PLACES},
+                "legend": {"title": None, "orient": "top", "values": there},
+            },
+            "tooltip": [{"field": "day", "type": "temporal"}, {"field": "action"}, {"field": "runs"}],
+        },
+    }
+
+
+_DAY_AXIS = {"format": "%-d %b", "labelOverlap": True, "labelAngle": 0, "ticks": False}
+
+
+def _in_words(days: Sequence[DayCount]) -> str:
+    counts = {action: sum(one.runs for one in days if (one.action or _UNDECIDED) == action) for action in _ACTIONS}
+    return f"Runs of the last {_DAYS} days: {', '.join(f'{count} {action}' for action, count in counts.items())}"
+
+
+def _draw_outcomes(outcomes: Any) -> None:
+    st.header("Where answers came from", anchor=False)
+    with st.container(gap="xxsmall"):
+        for outcome, badge in badges.OUTCOMES.items():
+            if number := outcomes.get(outcome):
+                st.button(
+                    f"{signs.of(badge)} {words.grey(f'{number:,}')}",
+                    key=f"outcome-{outcome}",
+                    type="tertiary",
+                    on_click=filters.show_only,
+                    args=(outcome,),
+                )
+
+
+def _draw_slowest(rows: Sequence[RunRow]) -> None:
+    if rows:
+        st.header("Slowest", anchor=False)
+        with st.container(gap="xsmall"):
+            for row in rows:
+                fact = [words.duration(row.seconds or 0.0), markdown.label(row.model, 60), words.day(row.started_at)]
+                listing.draw_row(row, "slow", fact=" · ".join(one for one in fact if one))
+
+
+def _draw_unhelpful(rows: Sequence[RunRow]) -> None:
+    st.header("Thumbs down", anchor=False)
+    if not rows:
+        st.caption("No answer was marked as not helpful.")
+    with st.container(gap="xsmall"):
+        for row in rows:
+            listing.draw_row(row, "unhelpful", fact=markdown.label(row.reason, 160) or "Without a reason.")

@@ -1,0 +1,36 @@
+"""The page Inspect: every run in the sidebar, narrowed by what it came to; one of them, or an overview, beside it."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.inspect import chosen, filters, listing, overview, run
+from pages.parts.device import is_phone
+from pages.parts.resources import application
+
+
+def main() -> None:
+    """Draw the page for the run of the address; on a phone, where the sidebar is closed, that run or the list."""
+    application().archive.begin()
+    run_id = chosen.run_id()
+    if is_phone():
+        _draw_on_phone(run_id)
+        return
+    with st.sidebar:
+        listing.draw(filters.draw(), run_id)
+    if run_id:
+        run.draw(run_id)
+    else:
+        overview.draw()
+
+
+def _draw_on_phone(run_id: str) -> None:
+    if run_id:
+        st.button("All runs", icon=":material/arrow_back:", type="tertiary", on_click=chosen.leave)
+        run.draw(run_id)
+        return
+    st.title("Inspect", anchor=False)
+    listing.draw(filters.draw(), run_id)
+
+
+main()
