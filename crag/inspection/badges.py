@@ -7,7 +7,7 @@ from typing import Literal
 
 from crag.amounts import count, duration
 from crag.runs import Trace
-from crag.types import Action, Outcome, Ruling, Verdict, VerdictWord
+from crag.types import Action, Outcome, Ruling, Strength, Verdict, VerdictWord
 
 Colour = Literal["green", "orange", "red", "blue", "gray"]
 
@@ -27,6 +27,11 @@ VERDICTS: dict[VerdictWord, Badge] = {
     "ambiguous": Badge("orange", "contrast", "ambiguous"),
     "irrelevant": Badge("red", "cancel", "irrelevant"),
     "unknown": Badge("gray", "help", "unknown"),
+}
+STRENGTHS: dict[Strength, Badge] = {
+    "supported": Badge("green", "check_circle", "supported"),
+    "weak": Badge("gray", "contrast", "weak source"),
+    "unsupported": Badge("orange", "link_off", "no source"),
 }
 RULINGS: dict[Ruling, Badge] = {
     "use": Badge("green", "person_check", "you use it"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain, zip_longest
 from typing import Any
 
-from sqlalchemy import Row, false, or_, select
+from sqlalchemy import Row, Select, false, or_, select
 
 from crag.database import Database
 from crag.database.tables import passages
@@ -68,9 +68,9 @@ def _surroundings(database: Database, used: Sequence[int]) -> Sequence[Row[Any]]
     """The passages beside those that were used: ids of one source follow each other, so they tell what is near."""
     beside = [passages.c.id.between(one - _BEFORE, one + _BEHIND) for one in used]
     own = select(passages.c.source_id).where(passages.c.id.in_(used))
-    columns = passages.c.id, passages.c.heading, passages.c.text
+    query: Select[Any] = select(passages).where(passages.c.source_id.in_(own), or_(false(), *beside))
     with database.read() as connection:
-        return connection.execute(select(*columns).where(passages.c.source_id.in_(own), or_(false(), *beside))).all()
+        return connection.execute(query).all()
 
 
 def _distance(row: Row[Any], used: Sequence[int]) -> tuple[int, int]:

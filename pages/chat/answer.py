@@ -9,7 +9,7 @@ import streamlit as st
 from crag.inspection import badges
 from crag.runs import Trace
 from crag.types import Citation
-from pages.chat import actions, consent, failures, state, thoughts, versions
+from pages.chat import actions, consent, failures, state, support, thoughts, versions
 from pages.chat.questions import answer_again, search_for
 from pages.parts import markdown, setup, words
 
@@ -31,6 +31,7 @@ def draw(run_id: str, trace: Trace, question_id: int, *, last: bool) -> None:
     failures.draw(run_id, trace, last=last)
     if trace.citations:
         _sources(run_id, trace)
+        support.draw(run_id, trace)
     if trace.outcome == "not_answered":
         _ways_out(run_id, trace)
     if last:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from crag.runs import QUESTION_LIMIT
 from crag.types import Message
-from pages.chat import asked, state
+from pages.chat import asked, attachments, state
 from pages.chat.questions import ask_otherwise, show_branch
 
 _HEIGHT = 110
@@ -21,6 +21,7 @@ def draw(question: Message) -> None:
             _editor(question)
         else:
             asked.draw_text(question.text, str(question.id))
+            attachments.draw(question)
             _branches(question)
 
 

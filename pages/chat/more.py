@@ -11,13 +11,14 @@ INSPECT = "pages/inspect/page.py"
 EDIT = ":material/edit: Edit question"
 COPY = ":material/content_copy: Copy with sources"
 OPEN = ":material/account_tree: Open in Inspect"
+SHARE = ":material/share: Share this answer"
 ALL = ":material/thumbs_up_down: Judge, copy or answer again"
 
 
 def draw(run_id: str, trace: Trace, question_id: int, *, folded: bool = False) -> None:
     """The menu; `folded` for an answer whose other actions are not drawn."""
     key = f"more-{run_id}"
-    choices = [EDIT, *([ALL] if folded else []), *([COPY] if trace.text else []), OPEN]
+    choices = [EDIT, *([ALL] if folded else []), *([COPY] if trace.text else []), SHARE, OPEN]
     chosen = st.menu_button(
         "More",
         choices,
@@ -39,3 +40,5 @@ def _choose(key: str, run_id: str, question_id: int) -> None:
             st.session_state.acted_on = run_id
         case chosen if chosen == COPY:
             st.session_state.copied = run_id
+        case chosen if chosen == SHARE:
+            st.session_state.shared = run_id

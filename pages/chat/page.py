@@ -5,26 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from crag.runs.run import Run
 from crag.types import Conversation, Message, Ruling
 from pages.chat import (
     answer,
     asked,
+    attachments,
     box,
     conversations,
     copying,
     editing,
     feedback,
     live,
+    next_questions,
     options,
     questions,
     sidebar,
-    start,
     state,
 )
-from pages.parts import setup, source
+from pages.chat.messages import draw as draw_messages
+from pages.chat.messages import shown
+from pages.parts import setup, sharing, source
 from pages.parts.components import cited, page_glue
 from pages.parts.device import is_phone
 from pages.parts.resources import application
@@ -37,72 +39,40 @@ def main() -> None:
     active = application().runs.active(conversation.id) if conversation else None
     asks = active if active is not None and application().runs.trace(active.id).waiting else None
     live_run = None if asks else active
-    messages = _messages(conversation)
+    messages = shown(conversation)
+    last_run = messages[-1].run_id if messages else None
     if conversation:
         st.set_page_config(page_title=f"{conversation.title[:80]} · CRAG Chat")
-    trace_place = sidebar.draw(live_run, messages[-1].run_id if messages else None)
+    trace_place = sidebar.draw(live_run, last_run)
     with box.draw(active, waits=asks is not None):
         page_glue(
             _status(messages, active),
-            (messages[-1].run_id or "") if messages else "",
+            last_run or "",
             _open_cited,
             stays=state.page_stays(),
             focus=editing.field(),
         )
     questions.show_refusal()
     _draw_dialog()
-    live_place = _draw_messages(conversation, messages, live_run)
-    _draw_waiting(asks)
-    if live_run is not None and live_place is not None:
-        with live_place:
+    places = draw_messages(conversation, messages, live_run)
+    _draw_waiting(conversation, asks)
+    if live_run is not None and live_run.id in places:
+        with places[live_run.id]:
             live.draw(live_run, trace_place)
+    elif last_run and active is None:
+        with places[last_run]:
+            next_questions.draw(last_run, application().runs.trace(last_run), messages)
 
 
-def _messages(conversation: Conversation | None) -> Sequence[Message]:
-    if conversation is None:
-        return []
-    shown = st.session_state.get("messages_shown", state.MESSAGES_SHOWN)
-    return application().conversations.messages(conversation.id, last=shown)
-
-
-def _draw_messages(
-    conversation: Conversation | None, messages: Sequence[Message], live_run: Run | None
-) -> DeltaGenerator | None:
-    """Every message; returns the place of the one that is being written."""
-    if conversation is None or not messages:
-        start.draw()
-        return None
-    if len(messages) < application().conversations.count(conversation.id):
-        st.button("Show earlier", icon=":material/expand_less:", type="tertiary", on_click=_show_earlier)
-    live_place, asked_last = None, 0
-    for message in messages:
-        if message.role == "user":
-            editing.draw(message)
-            asked_last = message.id
-        elif live_run is not None and message.run_id == live_run.id:
-            live_place = st.chat_message("assistant", avatar=answer.AVATAR)
-        else:
-            with st.chat_message("assistant", avatar=answer.AVATAR):
-                _draw_answer(message, asked_last, last=message is messages[-1])
-    return live_place
-
-
-def _draw_answer(message: Message, question_id: int, *, last: bool) -> None:
-    run_id = message.run_id or ""
-    trace = application().runs.trace(run_id)
-    if trace.waiting:
-        answer.draw_waiting(run_id, trace)
-    else:
-        answer.draw(run_id, trace, question_id, last=last)
-
-
-def _draw_waiting(asks: Run | None) -> None:
+def _draw_waiting(conversation: Conversation | None, asks: Run | None) -> None:
     """The question that was sent while another one is answered, waits for a person, or while its files are read."""
     waiting = st.session_state.get("waiting")
     if waiting is None:
         return
     with asked.message():
         asked.draw_text(waiting, "waiting")
+        if conversation:
+            attachments.draw_of(conversation.id, waiting)
     reason = "asked when this answer is done"
     if asks is not None:
         reason = "decide about the web search first"
@@ -126,6 +96,8 @@ def _draw_dialog() -> None:
         feedback.ask_why(remembered.asks_why)
     elif "copied" in remembered:
         copying.draw_dialog(remembered.copied)
+    elif "shared" in remembered:
+        sharing.draw_share(remembered.shared, _close_share)
     elif "options_open" in remembered:
         options.draw_options()
     elif "comparing" in remembered:
@@ -136,6 +108,10 @@ def _draw_dialog() -> None:
         _trace_drawer(remembered.trace_open)
     else:
         setup.draw_dialog()
+
+
+def _close_share() -> None:
+    st.session_state.pop("shared", None)
 
 
 def _trace_drawer(run_id: str) -> None:
@@ -166,11 +142,6 @@ def _open_cited() -> None:
         found = next((citation for citation in trace.citations if citation.n == number), None)
         if found:
             state.open_source(run_id, found.passage_id, found.quote)
-
-
-def _show_earlier() -> None:
-    shown = st.session_state.get("messages_shown", state.MESSAGES_SHOWN)
-    st.session_state.messages_shown = shown + state.MESSAGES_SHOWN
 
 
 def _status(messages: Sequence[Message], active: Run | None) -> str:

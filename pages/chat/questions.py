@@ -11,7 +11,7 @@ from crag.errors import CragError
 from crag.options import RunOptions
 from crag.runs.run import Run
 from crag.types import DEFAULT_COLLECTION, Ruling
-from pages.chat import state
+from pages.chat import attachments, state
 from pages.parts import markdown
 from pages.parts.resources import application
 
@@ -94,11 +94,11 @@ def _begin(begin: Callable[[], Run]) -> str | None:
 def submitted() -> None:
     """The question box was sent: files go to the library, the question waits for them."""
     value: Any = st.session_state[BOX]
-    jobs = application().jobs
-    for file in value.files:
-        jobs.submit_bytes(file.name, file.getvalue(), state.options().collection or DEFAULT_COLLECTION)
-    st.session_state.files_first = bool(value.files)
+    jobs, collection = application().jobs, state.options().collection or DEFAULT_COLLECTION
+    added = {jobs.submit_bytes(file.name, file.getvalue(), collection): file.name for file in value.files}
+    st.session_state.files_first = bool(added)
     if value.text.strip():
+        attachments.keep(state.ensure_conversation().id, value.text, added)
         ask(value.text)
 
 

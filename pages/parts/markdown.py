@@ -15,6 +15,7 @@ from crag.foreign_text import visible as visible
 from crag.types import Citation, Strength, Support
 
 _LABEL_LENGTH = 300
+_HOVERED = 150
 
 _PUNCTUATION = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$&^=\"'])")
 _LIVE = re.compile(
@@ -89,7 +90,11 @@ def _escape(line: str) -> str:
 
 
 def _citation_link(cited: Citation, anchor: str) -> str:
-    return f'[\\[{cited.n}\\]](#cite-{anchor}-{cited.n} "{label(place(cited.title, cited.page), 120)}")'
+    """Hovering over it shows where the source is and what the answer rests on."""
+    shown = label(place(cited.title, cited.page), 120)
+    if cited.quote:
+        shown = f"{shown}: “{label(cited.quote, _HOVERED)}”"
+    return f'[\\[{cited.n}\\]](#cite-{anchor}-{cited.n} "{shown}")'
 
 
 def _prose(text: str, link: Callable[[re.Match[str]], str]) -> str:

@@ -47,7 +47,7 @@ def draw_refusals(results: Sequence[AddResult]) -> None:
 def draw_results(job: Job) -> None:
     """The results of a job that has any."""
     if len(job.results) == 1 and job.kind not in ("path", "site"):
-        st.markdown(f":small[{_became(job.results[0])}]")
+        st.markdown(f":small[{became(job.results[0])}]")
     else:
         _draw_list(job)
     if job.finished:
@@ -57,13 +57,14 @@ def draw_results(job: Job) -> None:
 def _draw_list(job: Job) -> None:
     with st.expander(f":small[{summarize(job.results)}]", type="compact", key=f"results-{job.id}"):
         chosen = sorted(job.results, key=lambda result: list(_ORDER).index(result.status))[:_LISTED]
-        lines = (f"{markdown.label(result.title, 80)} {_became(result)}" for result in chosen)
+        lines = (f"{markdown.label(result.title, 80)} {became(result)}" for result in chosen)
         st.markdown("\n".join(f"- :small[{line}]" for line in lines))
         if len(job.results) > _LISTED:
             st.caption(f"and {len(job.results) - _LISTED:,} more")
 
 
-def _became(result: AddResult) -> str:
+def became(result: AddResult) -> str:
+    """What became of one file, in a few words; safe Markdown."""
     if result.error is not None:
         first, stop, rest = result.error.message.partition(". ")
         return f":red[{markdown.label(first + stop.strip())}] {markdown.label(rest)}"

@@ -12,11 +12,12 @@ import streamlit as st
 from crag.errors import CragError
 from crag.runs import Trace
 from crag.types import Passage, Ruling, Strip, Verdict
-from pages.parts import markdown, steps, words
+from pages.parts import markdown, steps, web_source, words
 from pages.parts.device import is_phone
 from pages.parts.resources import application
 
 _CONTEXT_LENGTH = 6_000
+_SENTENCES, _SENTENCE_LENGTH = 5, 240
 _RULINGS: dict[Ruling, tuple[str, str]] = {
     "use": ("Use it", ":material/add:"),
     "drop": ("Drop it", ":material/remove:"),
@@ -74,7 +75,7 @@ def _draw(view: SourceView, trace: Trace, passage: Passage, actions: Actions) ->
     verdict, cut = trace.verdicts.get(passage.id), trace.strips.get(passage.id, ())
     st.markdown(f"{words.verdict_badge(verdict)} :small[{_why(verdict, trace)}]")
     if passage.origin == "web":
-        st.text(passage.location)  # as it is, to be read and copied
+        web_source.draw(view.run_id, passage)
     with st.container(horizontal=True, vertical_alignment="center"):
         _rulings(view, trace, actions)
         if passage.origin == "library" and st.button(
@@ -82,10 +83,26 @@ def _draw(view: SourceView, trace: Trace, passage: Passage, actions: Actions) ->
         ):
             actions.only(passage.source_id)
             st.rerun()
+    _resting(passage, trace)
     if passage.origin == "web":
         _text(view, passage, cut)
     else:
         _draw_original(view, passage, cut)
+
+
+def _resting(passage: Passage, trace: Trace) -> None:
+    """The sentences of the answer that rest on this passage."""
+    numbers = {cited.n for cited in trace.citations if cited.passage_id == passage.id}
+    resting = [sentence for sentence in trace.sentences if numbers & set(sentence.citations)]
+    if not resting:
+        return
+    with st.container(gap="xxsmall"):
+        st.caption("Sentences of the answer that rest on this")
+        for sentence in resting[:_SENTENCES]:
+            badge = words.strength_badge(sentence.strength)
+            st.markdown(f":small[{badge} {markdown.label(sentence.sentence, _SENTENCE_LENGTH)}]")
+        if len(resting) > _SENTENCES:
+            st.caption(f"and {len(resting) - _SENTENCES} more")
 
 
 def _why(verdict: Verdict | None, trace: Trace) -> str:

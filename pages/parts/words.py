@@ -14,7 +14,7 @@ from crag.inspection import badges
 from crag.inspection.facts import NODES as NODES
 from crag.models.choice import model_label
 from crag.options import GraderKind, PolicyName, RewriteStyle, RunOptions, WebMode
-from crag.types import Action, Outcome, Verdict
+from crag.types import Action, Outcome, Strength, Verdict
 from pages.parts import markdown
 
 DOING: dict[Node, str] = {
@@ -100,6 +100,11 @@ def verdict_badge(verdict: Verdict | None) -> str:
     if verdict is None or verdict.ruling is None:
         return badge(sign)
     return f"{badge(replace(sign, number=''))}{grey(f' {sign.number}' if sign.number else '')}"
+
+
+def strength_badge(strength: Strength) -> str:
+    """Sign and word of how far a sentence of an answer is carried by its sources."""
+    return badge(badges.STRENGTHS[strength])
 
 
 def action_badge(action: Action | None) -> str:

@@ -1,0 +1,50 @@
+"""What each sentence of an answer rests on: folded below it, each with the way to its place in the source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import streamlit as st
+
+from crag.runs import Trace
+from crag.types import Citation, Support
+from pages.chat import state
+from pages.parts import markdown, words
+
+_SENTENCE, _QUOTE = 400, 260
+
+
+def draw(run_id: str, trace: Trace) -> None:
+    """One folded row, filled when it is opened; nothing below what cites nothing."""
+    if not trace.sentences or not trace.citations or trace.outcome == "not_answered":
+        return
+    folded = st.expander("What each sentence rests on", type="compact", key=f"rests-{run_id}", on_change="rerun")
+    if folded.open:
+        with folded, st.container(gap="medium"):
+            for number, sentence in enumerate(trace.sentences):
+                _draw_sentence(run_id, trace, sentence, f"rests-{run_id}-{number}")
+
+
+def sources_of(trace: Trace, sentence: Support) -> Iterator[tuple[Citation, str]]:
+    """The sources of a sentence, each with the text in it that carries the sentence, or what it was cited for."""
+    for cited in trace.citations:
+        if cited.n in sentence.citations:
+            passage = trace.passages.get(cited.passage_id)
+            carries = bool(sentence.quote and passage and sentence.quote in passage.text)
+            yield cited, sentence.quote if carries else cited.quote
+
+
+def _draw_sentence(run_id: str, trace: Trace, sentence: Support, key: str) -> None:
+    with st.container(gap="xxsmall"):
+        st.markdown(f":small[{words.strength_badge(sentence.strength)} {markdown.label(sentence.sentence, _SENTENCE)}]")
+        for cited, quote in sources_of(trace, sentence):
+            if quote:
+                st.caption(f"“{markdown.label(quote, _QUOTE)}”")
+            st.button(
+                f":blue[**{cited.n}**] {markdown.label(markdown.place(cited.title, cited.page), 70)}",
+                icon=":material/format_quote:",
+                type="tertiary",
+                key=f"{key}-{cited.n}",
+                on_click=state.open_source,
+                args=(run_id, cited.passage_id, quote),
+            )
