@@ -13,7 +13,8 @@ from pathlib import Path
 
 from crag.calibration import Calibrator, Measuring
 from crag.checks import Check, Facts, answering_check, library_checks, look_at_server, setup_checks
-from crag.conversations import Conversations, People
+from crag.conversations import Conversations, People, Purging
+from crag.conversations.purging import UNDO_SECONDS
 from crag.database import Database
 from crag.embedder_choices import EmbedderChoices
 from crag.engines import BUILTIN, Engines, Role
@@ -80,6 +81,8 @@ class Application:
         self.exchange = Exchange(self.database, self.library, count_passage_tokens)
         self.conversations = Conversations(self.database)
         self.people = People(self.database)
+        self._purging = Purging(self._purge)
+        self._opened = time.monotonic()
         self.preferences = Preferences(self.database, settings, on_change=lambda: self.warmth.follow())
         self.engines = Engines(
             settings, self.library, self._builtin_embedder, self.ledger, self.preferences.may_send_to
@@ -162,7 +165,7 @@ class Application:
             importlib.import_module(room)
         with suppress(ModelFault):
             self.library.warm()
-        self.runs.forget_deleted()
+        self._purge(time.monotonic() - self._opened)
         self.library.space_work.begin()
         self.warmth.begin()
         self.archive.begin()
@@ -187,14 +190,23 @@ class Application:
         return gone
 
     def delete_conversation(self, conversation_id: str) -> None:
-        """Deletes a conversation with all that was kept of it; what is being answered in it is stopped."""
+        """Deletes a conversation; what is being answered in it is stopped.
+
+        `Conversations.restore` takes that back for ten minutes, until the next start at most; then all that was kept of
+        it is gone for good.
+        """
         if active := self.runs.active(conversation_id):
             self.runs.stop(active.id)
         self.conversations.delete(conversation_id)
+        self._purging.schedule()
+
+    def _purge(self, older_than: float = UNDO_SECONDS) -> None:
+        self.conversations.purge(older_than)
         self.runs.forget_deleted()
 
     def close(self) -> None:
         """Stops what runs and closes what is open."""
+        self._purging.close()
         self.downloads.close()
         self.ollama.close()
         self.measuring.close()

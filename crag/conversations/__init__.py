@@ -2,5 +2,6 @@
 
 from crag.conversations.conversations import Conversations
 from crag.conversations.people import People
+from crag.conversations.purging import Purging
 
-__all__ = ["Conversations", "People"]
+__all__ = ["Conversations", "People", "Purging"]

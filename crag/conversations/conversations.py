@@ -7,9 +7,10 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, delete, insert, or_, select, true, update
+from sqlalchemy import Connection, Row, delete, insert, select, update
 
-from crag.conversations import tree
+from crag.conversations import listing, tree
+from crag.conversations.listing import Found
 from crag.database import Database
 from crag.database.tables import conversations, feedback, messages, runs
 from crag.errors import BadRequest, NotFound
@@ -41,18 +42,25 @@ class Conversations:
 
         With `search`, those whose title or text holds it.
         """
-        used = select(messages.c.conversation_id).where(messages.c.conversation_id == conversations.c.id)
-        order = conversations.c.pinned.desc(), conversations.c.updated_at.desc()
-        query = select(conversations).where(used.exists(), _visible(person)).order_by(*order)
-        if search.strip():
-            held = used.where(messages.c.text.icontains(search.strip(), autoescape=True)).exists()
-            query = query.where(or_(conversations.c.title.icontains(search.strip(), autoescape=True), held))
+        query = listing.ordered(select(conversations), search.strip(), person)
         with self._database.read() as connection:
             return [_conversation(row) for row in connection.execute(query)]
 
+    def find(self, search: str, person: str | None, limit: int) -> Found:
+        """The first `limit` of `list`, with how many there are and where what was sought is."""
+        with self._database.read() as connection:
+            ids = (
+                connection.execute(listing.ordered(select(conversations.c.id), search.strip(), person)).scalars().all()
+            )
+            shown = ids[:limit]
+            rows = connection.execute(select(conversations).where(conversations.c.id.in_(shown)))
+            by_id = {row.id: _conversation(row) for row in rows}
+            snippets = listing.snippets(connection, shown, search.strip())
+        return Found([by_id[one] for one in shown if one in by_id], len(ids), snippets)
+
     def get(self, conversation_id: str, person: str | None = None) -> Conversation:
         """One conversation. Raises `NotFound`, also for one of another person or one that was deleted."""
-        query = select(conversations).where(conversations.c.id == conversation_id, _visible(person))
+        query = select(conversations).where(conversations.c.id == conversation_id, listing.visible(person))
         with self._database.read() as connection:
             row = connection.execute(query).first()
         if row is None:
@@ -190,11 +198,6 @@ def answering(connection: Connection, conversation_id: str) -> Any:
     query = select(runs.c.id, runs.c.state, runs.c.owner).where(runs.c.conversation_id == conversation_id, active)
     rows = connection.execute(query).all()
     return next((row for row in rows if row.state == "waiting" or is_alive(row.owner)), None)
-
-
-def _visible(person: str | None) -> ColumnElement[bool]:
-    """What a person may see (None: whoever has this home may see all); what was deleted nobody does."""
-    return conversations.c.deleted_at.is_(None) & (true() if person is None else conversations.c.person == person)
 
 
 def _conversation(row: Row[Any]) -> Conversation:

@@ -1,0 +1,76 @@
+"""The list of conversations: found whatever the case, limited and counted, with where what was sought is."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from sqlalchemy import insert
+
+from crag.conversations import Conversations, Purging
+from crag.conversations.listing import Snippet
+from crag.database import Database
+from crag.database.tables import messages
+
+
+@pytest.fixture
+def conversations(tmp_path):
+    database = Database(tmp_path)
+    yield Conversations(database)
+    database.close()
+
+
+@pytest.fixture
+def conversation(conversations, tmp_path):
+    """Makes one with these messages; gives its id."""
+    database = Database(tmp_path)
+
+    def make(*texts: str, person: str = "ann") -> str:
+        made = conversations.create(person=person).id
+        rows = [{"conversation_id": made, "role": "user", "text": text, "created_at": 0} for text in texts]
+        with database.write() as connection:
+            connection.execute(insert(messages), rows)
+        return made
+
+    yield make
+    database.close()
+
+
+@pytest.mark.parametrize("sought", ["ÜBERGRÖSSE", "übergröße", "100%", "_a", "고양이", "(a"])
+def test_it_is_found_whatever_the_case_and_only_where_it_is(conversations, conversation, sought):
+    held = conversation("One of Übergrösse and Übergröße, 100% _a (a), 고양이.")
+    conversation("100 of a: uber")
+    assert [one.id for one in conversations.find(sought, "ann", 9).conversations] == [held]
+
+
+def test_the_snippet_is_of_the_latest_message_that_holds_it_and_on_one_line(conversations, conversation):
+    one = conversation("A zebra.", "word " * 40 + "two\nZebras,\n\nthree" + " word" * 40, "Nothing.")
+    found = conversations.find(" zebra ", "ann", 9)
+    snippet = found.snippets[one]
+    assert (snippet.match, snippet.before[-4:], snippet.after[:9]) == ("Zebra", "two ", "s, three ")
+    assert (snippet.before[0], snippet.after[-1]) == ("…", "…")
+    conversations.rename(one, "The okapi")
+    assert conversations.find("okapi", "ann", 9).snippets == {}
+    assert conversations.find("A ZEBRA", "ann", 9).snippets == {one: Snippet("", "A zebra", ".")}
+
+
+def test_a_list_is_limited_and_counts_the_rest_but_nothing_of_other_people(conversations, conversation):
+    ids = [conversation("A zebra.") for _ in range(5)]
+    conversation("A zebra.", person="ben")
+    conversations.pin(ids[0], pinned=True)
+    for search in ("", "zebra"):
+        found = conversations.find(search, "ann", 2)
+        assert ([one.id for one in found.conversations], found.total) == ([ids[0], ids[4]], 5)
+
+
+def test_what_was_deleted_is_purged_later_and_not_after_closing():
+    purged = threading.Event()
+    purging = Purging(purged.set, seconds=0.01)
+    purging.schedule()
+    assert purged.wait(10)
+    purging.close()
+    never = threading.Event()
+    purging = Purging(never.set, seconds=60)
+    purging.schedule()
+    purging.close()
+    assert not never.is_set()
