@@ -54,6 +54,13 @@ def _pages() -> list[StreamlitPage]:
             visibility="hidden",  # reached from Documents
         ),
         st.Page(
+            "pages/gaps/page.py",
+            title="What your documents do not cover",
+            icon=":material/content_paste_search:",
+            url_path="gaps",
+            visibility="hidden",  # reached from Inspect and Documents
+        ),
+        st.Page(
             "pages/compare/page.py",
             title="Compare",
             icon=":material/compare_arrows:",

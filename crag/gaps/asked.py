@@ -54,6 +54,12 @@ def read_uncovered(connection: Connection, person: str | None) -> list[Row[Any]]
     ]
 
 
+def read_own(connection: Connection, questions: Collection[str], person: str) -> set[str]:
+    """Those of these questions that this person has asked."""
+    own = select(runs.c.question).join(conversations, conversations.c.id == runs.c.conversation_id)
+    return set(connection.scalars(own.where(conversations.c.person == person, runs.c.question.in_(questions))))
+
+
 def _read_ended(connection: Connection, person: str | None) -> Sequence[Row[Any]]:
     """Every run that came to its end, the first first."""
     joined = (

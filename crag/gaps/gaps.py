@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 from sqlalchemy import Row, update
@@ -11,7 +11,7 @@ from sqlalchemy import Row, update
 from crag.database import Database
 from crag.database.tables import runs
 from crag.errors import BadRequest
-from crag.gaps.asked import normalised, read_uncovered
+from crag.gaps.asked import normalised, read_own, read_uncovered
 from crag.gaps.details import Details, is_web_page, read_details
 from crag.gaps.grouping import group
 from crag.gaps.topics import spoken_terms, topic
@@ -68,6 +68,13 @@ class Gaps:
                 self._grouped[key] = self._group(questions)
                 self._grouped = dict([*self._grouped.items()][-_LISTS_KEPT:])
             return [*self._grouped[key]]
+
+    def may_see(self, questions: Collection[str], person: str | None) -> set[str]:
+        """Those of the questions by which pages were found that this person may read: their own; all (None)."""
+        if person is None:
+            return set(questions)
+        with self._database.read() as connection:
+            return read_own(connection, questions, person)
 
     def close(self, run_ids: Sequence[str]) -> None:
         """Says that nothing is missing there; asked anew without an answer, it is a gap anew."""

@@ -41,6 +41,8 @@ def _head() -> None:
         st.title("Documents", anchor=False, width="content")
         if application().library.counts()[0]:
             with st.container(horizontal=True, width="content"):
+                if st.button("What is missing", icon=":material/content_paste_search:"):
+                    st.switch_page("pages/gaps/page.py")
                 if st.button("Try retrieval", icon=":material/manage_search:"):
                     st.switch_page("pages/retrieval/page.py")
                 if st.button("Calibrate", icon=":material/straighten:"):

@@ -125,6 +125,8 @@ def test_each_person_sees_their_own_and_what_was_deleted_nobody(home):
     assert home.listed() == {FINALS, TURBINE, "Who paints the ship?"}
     home.ask(FINALS, GOOD, person="bob")
     assert home.listed("ada") == {FINALS}, "what others found does not tell what she asked"
+    found_by = {FINALS, TURBINE, ""}
+    assert (home.gaps.may_see(found_by, "ada"), home.gaps.may_see(found_by, None)) == ({FINALS}, found_by)
     home.conversations.delete(home.conversations.of_run(run.id).id)
     assert home.listed("bob") == set()
 

@@ -1,0 +1,1 @@
+"""What the documents do not cover, and what would fill it."""

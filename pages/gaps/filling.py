@@ -1,0 +1,108 @@
+"""The web pages that answered: into a collection with one click, with what becomes of each beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import streamlit as st
+
+from crag.errors import CragError
+from crag.gaps import GapPage
+from crag.types import DEFAULT_COLLECTION
+from pages.parts import markdown, words
+from pages.parts.resources import application
+from pages.parts.results import became
+
+if TYPE_CHECKING:
+    from crag.library.jobs.rows import Job
+
+_COLLECTION = "gaps_collection"
+_REFUSED = "gap_refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """The last job for each address, unless it was dismissed, and the collections of sources by address and by id."""
+
+    jobs: Mapping[str, Job]
+    collections: Mapping[str, str]
+
+    def holder(self, location: str, job: Job | None) -> str:
+        """The collection that holds a page, empty where none does; it may be known by another address."""
+        known = job.result.id if job and job.result else None
+        return self.collections.get(location) or self.collections.get(known or "", "")
+
+
+def choose_collection() -> None:
+    """Where pages are added to, chosen once for all of them."""
+    names = [collection.name for collection in application().library.collections()]
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown("Add pages to", width="content")
+        st.selectbox("Add pages to", names, key=_COLLECTION, label_visibility="collapsed", width=220)
+
+
+def look() -> Shelf:
+    """What is there now."""
+    application_ = application()
+    held = application_.library.sources()
+    return Shelf(
+        {job.name: job for job in application_.jobs.jobs() if job.kind == "address"},
+        {source.location: source.collection for source in held} | {source.id: source.collection for source in held},
+    )
+
+
+def draw_page(page: GapPage, run_id: str, shelf: Shelf) -> None:
+    """One page with the host that it is really on; drawn anew every second while it is added."""
+    job = shelf.jobs.get(page.location)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        title = markdown.label(page.title, 120) or "Untitled"
+        host = words.grey(markdown.label(_host(page.location), 80))
+        st.markdown(f":material/public: {title} {host}", width="stretch")
+        if job is None or job.finished:
+            _draw_state(page, run_id, job, shelf.holder(page.location, job))
+        else:
+            st.fragment(_draw_progress, run_every=1.0)(page.location)
+
+
+def show_refusal() -> None:
+    """Say once why a page was not taken."""
+    if refused := st.session_state.pop(_REFUSED, None):
+        st.toast(markdown.label(refused), icon=":material/error:", duration="long")
+
+
+def _draw_progress(location: str) -> None:
+    job = look().jobs.get(location)
+    if job is None or job.finished:
+        st.rerun()
+    st.markdown(f":small[:shimmer[{markdown.label(job.progress.stage, 60)}]]", width="content")
+
+
+def _draw_state(page: GapPage, run_id: str, job: Job | None, holder: str) -> None:
+    if holder:
+        st.markdown(f":green[:material/check_circle:] Added to {markdown.label(holder, 60)}", width="content")
+        return
+    if job and job.result and job.result.error:
+        st.markdown(f":small[{became(job.result)}]", width="content")
+    collection = st.session_state.get(_COLLECTION, DEFAULT_COLLECTION)
+    st.button(
+        f"Add to {markdown.label(collection, 40)}",
+        icon=":material/library_add:",
+        key=f"page-{run_id}-{page.location}",
+        on_click=_add,
+        args=(page.location, collection, run_id),
+    )
+
+
+def _add(location: str, collection: str, run_id: str) -> None:
+    try:
+        application().gaps.add_page(location, collection, found_by=run_id)
+    except CragError as error:
+        st.session_state[_REFUSED] = str(error)
+
+
+def _host(location: str) -> str:
+    """The host as it will be asked, without a user name that could name another."""
+    return urlsplit(location).hostname or location
