@@ -6,28 +6,41 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from crag.inspection.differences import Piece, compared
 from crag.runs import Trace
-from crag.types import Version
 from pages.chat import consent
 from pages.chat.answer import draw_text, headline
+from pages.compare.sides import Side
 from pages.parts import markdown, steps, words
 
 
-def draw(versions: Sequence[Version], traces: Sequence[Trace]) -> None:
-    """Each with its version, where it comes from, its text, its sources and its notes."""
-    for column, version, trace in zip(st.columns(2, gap="large"), versions, traces, strict=True):
+def draw(one: Side, other: Side) -> None:
+    """Each with its name, where it comes from, its text with the words marked that only it has, sources and notes."""
+    marked = _marked(one, other)
+    for column, side, pieces in zip(st.columns(2, gap="large"), (one, other), marked, strict=True):
         with column:
-            st.header(f"Version {version.number} {words.grey(words.version_change(version.change))}", anchor=False)
-            _draw(version.run_id, trace)
+            st.header(f"{side.name} {words.grey(side.detail)}", anchor=False)
+            _draw(side.run_id, side.trace, pieces)
+    if any(marked):
+        st.caption(":yellow-background[Marked]: words that only this answer has.")
+    elif one.trace.text and one.trace.text == other.trace.text:
+        st.caption("Both answers say the same, word for word.")
 
 
-def _draw(run_id: str, trace: Trace) -> None:
-    if trace.state == "running":
-        st.markdown(_doing(trace))
-    else:
-        st.markdown(headline(trace))
+def _marked(one: Side, other: Side) -> tuple[list[Piece], list[Piece]]:
+    """Both texts in pieces, where they are whole, differ, and have enough in common."""
+    texts = one.trace.text, other.trace.text
+    if one.on_its_way or other.on_its_way or not all(texts) or texts[0] == texts[1]:
+        return [], []
+    return compared(*texts) or ([], [])
+
+
+def _draw(run_id: str, trace: Trace, pieces: Sequence[Piece]) -> None:
+    st.markdown(_doing(trace) if trace.state == "running" else headline(trace))
     if trace.waiting:
         consent.draw(run_id, trace)
+    elif pieces:
+        st.markdown("".join(map(_piece, pieces)))
     elif trace.text:
         draw_text(run_id, trace, links=False)
     if trace.state == "failed":
@@ -36,6 +49,22 @@ def _draw(run_id: str, trace: Trace) -> None:
         st.caption(f":blue[**{cited.n}**] {markdown.label(markdown.place(cited.title, cited.page), 90)}")
     for note in trace.notes:
         st.caption(f":material/info: {markdown.label(note)}")
+
+
+def _piece(piece: Piece) -> str:
+    """Plain text, on yellow line by line where only this answer has it: a colour ends where a line does."""
+    if not piece.own:
+        return markdown.verbatim(piece.text)
+    lines = (_yellow(line) for line in piece.text.split("\n"))
+    return "  \n".join(lines)
+
+
+def _yellow(line: str) -> str:
+    bare = line.strip()
+    if not bare:
+        return line
+    before, after = line[: len(line) - len(line.lstrip())], line[len(line.rstrip()) :]
+    return f"{before}:yellow-background[{markdown.verbatim(bare)}]{after}"
 
 
 def _doing(trace: Trace) -> str:

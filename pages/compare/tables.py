@@ -47,28 +47,41 @@ _COSTS: dict[str, Callable[[Trace], str]] = {
 }
 
 
+def different_settings(one: Trace, other: Trace) -> list[Row]:
+    """The settings that differ, with the value of each."""
+    return [row for row in _settings(one, other) if row[1] != row[2]]
+
+
 def draw_settings(names: Names, one: Trace, other: Trace) -> None:
     """Those that differ; the others folded."""
-    rows = [(name, value(one), value(other)) for name, value in _SETTINGS.items()]
-    different = [(f"**{name}**", left, right) for name, left, right in rows if left != right]
+    different = [(f"**{name}**", left, right) for name, left, right in different_settings(one, other)]
     if different:
         _table(("Setting", *names), different)
     else:
         st.caption("Both ran under the same settings.")
-    with st.expander(f"The same in both: {len(rows) - len(different)}", type="compact", key="same"):
-        _table(("Setting", *names), [row for row in rows if row[1] == row[2]])
+    same = [row for row in _settings(one, other) if row[1] == row[2]]
+    with st.expander(f"The same in both: {len(same)}", type="compact", key="same"):
+        _table(("Setting", *names), same)
+
+
+def verdict_rows(one: Trace, other: Trace) -> tuple[list[Row], list[Row]]:
+    """Every passage that either of them found with both verdicts: those that differ, and those that are the same."""
+    found = {_identity(passage): passage for trace in (other, one) for passage in trace.passages.values()}
+    rows = [_compared(steps.where(passage), _verdict(one, key), _verdict(other, key)) for key, passage in found.items()]
+    return [row for row in rows if row[1] != row[2]], [row for row in rows if row[1] == row[2]]
 
 
 def draw_verdicts(names: Names, one: Trace, other: Trace) -> None:
-    """Every passage that either of them found, with both verdicts, and what the verdicts add up to."""
-    found = {_identity(passage): passage for trace in (other, one) for passage in trace.passages.values()}
-    rows = [_compared(steps.where(passage), _verdict(one, key), _verdict(other, key)) for key, passage in found.items()]
-    rows.sort(key=lambda row: _DIFFERS not in row[0])
+    """The verdicts that differ and what they add up to; those that are the same folded."""
+    different, same = verdict_rows(one, other)
     action = _compared("**Action**", words.action_badge(one.action), words.action_badge(other.action))
-    _table(("Passage", *names), [*rows, action])
+    _table(("Passage", *names), [*different, action])
     for name, trace in zip(names, (one, other), strict=True):
         if trace.action_reason:
             st.caption(f"{name}: {markdown.label(trace.action_reason)}")
+    if same:
+        with st.expander(f"The same verdict in both: {len(same)}", type="compact", key="same-verdicts"):
+            _table(("Passage", *names), same)
 
 
 def draw_costs(names: Names, one: Trace, other: Trace) -> None:
@@ -82,6 +95,10 @@ def draw_costs(names: Names, one: Trace, other: Trace) -> None:
             st.caption(f"{name} sent to {markdown.label(trace.web_provider)}: “{markdown.label(trace.query_sent)}”")
     if one.parent or other.parent:
         st.caption("Steps before *Decide* that a version took over from an earlier one show the times of that one.")
+
+
+def _settings(one: Trace, other: Trace) -> list[Row]:
+    return [(name, value(one), value(other)) for name, value in _SETTINGS.items()]
 
 
 def _table(head: Row, rows: Iterable[Row]) -> None:

@@ -10,7 +10,7 @@ from crag.model_calls import ModelCall
 from crag.models.choice import model_label
 from pages.parts import markdown, words
 
-_ROLES = {"system": "Instructions", "user": "Request", "assistant": "Begun reply"}
+_PLACE = 64  # pixels, until the content is there
 _HEIGHT = 320  # pixels; longer texts scroll
 _LONG = 1_400  # characters
 
@@ -22,14 +22,16 @@ def draw(run_id: str, calls: Sequence[ModelCall]) -> None:
         opened = st.expander(
             f"Call {number} {words.grey(_facts(call))}", len(calls) == 1, type="compact", key=key, on_change="rerun"
         )
-        if opened.open:
-            with opened:
+        with opened:
+            if opened.open:
                 _draw(call)
+            else:
+                st.skeleton(height=_PLACE)  # what holds nothing cannot be opened
 
 
 def _draw(call: ModelCall) -> None:
     for prompt in call.prompts:
-        _text(_ROLES.get(prompt.role, prompt.role), prompt.text)
+        _text(prompt.role.capitalize(), prompt.text)
     if call.thought:
         _text("Thought", call.thought)
     _text("Reply", call.reply or "(nothing came)")

@@ -11,7 +11,7 @@ from crag.errors import NotFound
 from crag.model_calls import ModelCall
 from crag.runs import Trace
 from crag.types import Version
-from pages.inspect import moves
+from pages.inspect import chosen, moves
 from pages.parts import dialogs, markdown, words
 from pages.parts.resources import application
 
@@ -35,8 +35,14 @@ def draw(run_id: str, trace: Trace, calls: Sequence[ModelCall]) -> None:
 
 def _buttons(run_id: str) -> None:
     st.button("Open in chat", icon=":material/forum:", key=f"chat-{run_id}", on_click=moves.want_chat, args=(run_id,))
-    if st.button("Compare with…", icon=":material/compare_arrows:", key=f"compare-{run_id}"):
-        dialogs.ask(moves.COMPARE, run_id)
+    _dialog_button("Compare with…", ":material/compare_arrows:", moves.COMPARE, run_id)
+    _dialog_button("Share", ":material/share:", moves.SHARE, run_id)
+
+
+def _dialog_button(word: str, icon: str, dialog: str, run_id: str) -> None:
+    """A button of a fragment: only the whole page can open a dialog."""
+    if st.button(word, icon=icon, key=f"{dialog}-{run_id}"):
+        dialogs.ask(dialog, run_id)
         st.rerun()
 
 
@@ -93,7 +99,7 @@ def _versions(run_id: str) -> None:
             icon=":material/history:",
             type="tertiary",
             key=key,
-            on_click=lambda: moves.show(st.session_state[key]),
+            on_click=lambda: chosen.open_run(st.session_state[key]),
         )
 
 

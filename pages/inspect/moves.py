@@ -10,20 +10,16 @@ from crag.errors import CragError
 from crag.runs.run import Run
 from crag.types import Ruling
 from pages.chat import state as chat
+from pages.inspect import chosen
 from pages.parts import dialogs, markdown, source
 from pages.parts.person import person
 from pages.parts.resources import application
 
-SOURCE, REVISE, COMPARE = "passage of a run", "go on from a node", "compare with another run"
+SOURCE, REVISE = "passage of a run", "go on from a node"
+COMPARE, SHARE = "compare with another run", "share a run"
 _CHAT = "pages/chat/page.py"
 _WANTS_CHAT = "inspect_wants_chat"
 _REFUSED = "inspect_refused"
-
-
-def show(run_id: str) -> None:
-    """Lay this run open, in place of the one that is."""
-    dialogs.close()
-    st.query_params["run"] = run_id
 
 
 def begin(begins: Callable[[], Run]) -> bool:
@@ -33,7 +29,7 @@ def begin(begins: Callable[[], Run]) -> bool:
     except CragError as error:
         st.session_state[_REFUSED] = str(error)
         return False
-    show(run.id)
+    chosen.open_run(run.id)
     return True
 
 

@@ -18,6 +18,7 @@ from pages.parts.person import person
 from pages.parts.resources import application
 from pages.parts.trace import ICONS
 
+_PLACE = 64  # pixels, until the content is there
 _ASK_NO_MODEL = ("retrieve", "decide", "check_answer")
 
 
@@ -36,9 +37,11 @@ def draw(run_id: str, trace: Trace, sent: Sequence[ModelCall]) -> None:
                 key=f"node-{run_id}-{index}",
                 on_change="rerun",
             )
-            if opened.open:
-                with opened:
+            with opened:
+                if opened.open:
                     _draw(run_id, trace, step, [call for call in sent if call.node == step.node], bool(sent))
+                else:
+                    st.skeleton(height=_PLACE)  # a step that holds nothing cannot be opened
 
 
 def _label(step: Step, trace: Trace) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -46,11 +47,10 @@ def _draw(run_id: str, node: Node) -> None:
     rulings = {} if node in _BEFORE_VERDICTS else _draw_verdicts(run_id, trace)
     query = _draw_query(run_id, trace) if node in _WITH_QUERY else ""
     options = _options(run_id, trace)
-    st.header("Settings", anchor=False)
-    st.caption("Those that this step and the ones after it go by; for this version alone.")
-    Controls(options, lambda **changes: _change(run_id, trace, **changes), f"revise-{run_id}").draw_only(
-        settings_from(node)
-    )
+    with st.expander("**Settings**", node in _BEFORE_VERDICTS, type="compact", key=f"settings-{run_id}-{node}"):
+        st.caption("Those that this step and the ones after it go by; for this version alone.")
+        change = partial(_change, run_id, trace)
+        Controls(options, change, f"revise-{run_id}").draw_only(settings_from(node))
     changed = bool(rulings or query or options != trace.options)
     label = "Go on from here" if changed else "Do this step again"
     if st.button(label, icon=":material/alt_route:", key=f"go-on-from-{run_id}"):
@@ -79,8 +79,8 @@ def _draw_ruling(run_id: str, trace: Trace, verdict: Verdict) -> str:
     where = steps.where(trace.passages[verdict.passage_id])
     choices = [_USE, _DROP] if verdict.ruling else [_AS_GRADED, _USE, _DROP]
     stands = {"use": _USE, "drop": _DROP}.get(verdict.ruling or "", _AS_GRADED)
-    with st.container(gap="xxsmall"):
-        st.markdown(f"{words.verdict_badge(verdict)} {where}")
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.markdown(f"{words.verdict_badge(verdict)} {where}", width="content")
         chosen: str = st.segmented_control(
             f"What you say of {where}",
             choices,

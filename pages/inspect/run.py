@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import streamlit as st
 
 from crag.errors import NotFound
 from crag.runs import Trace
 from pages.inspect import comparing, head, moves, nodes, path, revising, timing, verdicts
-from pages.parts import dialogs, markdown, steps, words
+from pages.parts import dialogs, markdown, sharing, steps, words
 from pages.parts.person import person
 from pages.parts.resources import application
 
 _LOOK_AGAIN_SECONDS = 1.0
+_DIALOGS: dict[str, Callable[[Any], None]] = {
+    moves.SOURCE: moves.open_source,
+    moves.REVISE: revising.draw,
+    moves.COMPARE: comparing.draw,
+    moves.SHARE: sharing.draw_share,
+}
 
 
 def draw(run_id: str) -> None:
@@ -24,7 +33,7 @@ def draw(run_id: str) -> None:
         st.caption("It was deleted, or it belongs to another browser. Choose another run.")
         return
     moves.show_refusal()
-    dialogs.draw({moves.SOURCE: moves.open_source, moves.REVISE: revising.draw, moves.COMPARE: comparing.draw})
+    dialogs.draw(_DIALOGS)
     running = trace.state == "running"
     st.fragment(_draw, run_every=_LOOK_AGAIN_SECONDS if running else None)(run_id, running=running)
 
