@@ -1,0 +1,82 @@
+"""A conversation with all that one can have: branches, versions, a ruling, a web search, a query that waits."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from crag.options import RunOptions
+from crag.sharing import Sharing
+from tests.doubles.engine import passage
+from tests.runs.conftest import RESULT, House, house, wait  # noqa: F401 — a fixture
+
+HOME_FOLDER = "/home/someone/papers"
+
+
+@dataclass
+class Shared:
+    house: House
+    sharing: Sharing
+    conversation: str
+
+    def json(self) -> dict[str, Any]:
+        return json.loads(self.sharing.json(self.conversation))
+
+    def take_in(self, document: Any, person: str = "") -> str:
+        data = document if isinstance(document, bytes) else json.dumps(document).encode()
+        return self.sharing.import_json(data, person).id
+
+    def again(self, conversation: str) -> Shared:
+        return Shared(self.house, self.sharing, conversation)
+
+
+def shared_in(made: House) -> Shared:
+    sharing = Sharing(made.database, made.conversations, made.runs.calls, lambda address: "example" in address)
+    return Shared(made, sharing, made.conversations.create({"k": 6, "policy": "any"}, "me").id)
+
+
+@pytest.fixture
+def bare(house) -> Shared:  # noqa: F811
+    return shared_in(house())
+
+
+@pytest.fixture(scope="session")
+def original(tmp_path_factory) -> Iterator[Shared]:
+    """As it came to be, for tests that leave it as it is.
+
+    Shown is the first branch: a question with three versions, then one that the web was asked.
+    """
+    home = House(tmp_path_factory.mktemp("original"))
+    made = shared_in(home)
+    home.retriever.passages = [passage(1, location=f"{HOME_FOLDER}/paper1.pdf"), passage(2)]
+    wait(home.runs.start(made.conversation, "What of whales?", RunOptions()))
+    first = home.conversations.messages(made.conversation)[0].id
+    wait(home.runs.ask_again(shown(made, 1), RunOptions(k=2)))
+    wait(home.runs.overrule(shown(made, 1), {1: "drop"}))
+    home.grader.scores = {-1: 0.9}
+    wait(home.runs.start(made.conversation, "And on the web?", RunOptions(web="auto")))
+    home.conversations.give_feedback(shown(made, 3), helpful=False, reason="It missed the second failure.")
+    wait(home.runs.edit(first, "What of bees?", RunOptions()))
+    home.conversations.show_branch(made.conversation, first)
+    yield made
+    home.close()
+
+
+@pytest.fixture
+def shared(bare, original) -> Shared:
+    """The same in a home of its own."""
+    return bare.again(bare.take_in(original.json(), "me"))
+
+
+def shown(shared: Shared, index: int) -> str:
+    """The run of the message at this place of the branch that is shown."""
+    return shared.house.conversations.messages(shared.conversation)[index].run_id
+
+
+def lasting(document: dict[str, Any]) -> dict[str, Any]:
+    """What of an export does not tell when it was made."""
+    return {name: value for name, value in document.items() if name not in ("exported_at", "updated_at")}

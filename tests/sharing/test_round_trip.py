@@ -1,0 +1,96 @@
+"""What is exported as JSON and imported is the same conversation, under new ids; it can be gone on with."""
+
+import json
+
+import pytest
+
+from crag.errors import NotFound
+from crag.options import RunOptions
+from crag.sharing.importing import read_file
+from tests.sharing.conftest import HOME_FOLDER, lasting, shown, wait
+
+
+def test_an_export_that_was_imported_exports_the_same(original, shared):
+    assert lasting(shared.json()) == lasting(original.json())
+    copy = shared.again(shared.take_in(shared.json()))
+    assert lasting(copy.json()) == lasting(shared.json())
+    assert copy.conversation != shared.conversation
+    own, other = messages(shared), messages(copy)
+    assert [message.text for message in other] == [message.text for message in own]
+    assert not {message.run_id for message in own if message.run_id} & {message.run_id for message in other}
+
+
+def test_branches_versions_rulings_feedback_and_settings_come_along(shared):
+    home, copy = shared.house, shared.again(shared.take_in(shared.json(), "them"))
+    conversation = home.conversations.get(copy.conversation, "them")
+    assert (conversation.title, dict(conversation.changes)) == ("What of whales?", {"k": 6, "policy": "any"})
+    first, answer, _, web = messages(copy)
+    assert len(first.branches) == 2
+    versions = home.runs.versions(answer.run_id)
+    assert [version.change for version in versions] == ["first answer", "k 2", "you dropped p. 1"]
+    assert home.runs.trace(versions[2].run_id).parent == versions[1].run_id
+    assert home.runs.trace(answer.run_id).verdicts[1].ruling == "drop"
+    assert home.runs.trace(web.run_id).query_sent
+    assert home.conversations.feedback(web.run_id).reason == "It missed the second failure."
+    home.conversations.show_branch(copy.conversation, first.branches[1])
+    assert messages(copy)[0].text == "What of bees?"
+
+
+def test_an_imported_answer_can_be_asked_again_and_gone_on_from(shared):
+    copy = shared.again(shared.take_in(shared.json()))
+    wait(shared.house.runs.ask_again(shown(copy, 1), RunOptions(k=1)))
+    assert len(shared.house.runs.versions(shown(copy, 1))) == 4
+    wait(shared.house.runs.start(copy.conversation, "And then?", RunOptions()))
+    assert len(messages(copy)) == 6
+
+
+def test_an_imported_answer_can_be_overruled(shared):
+    copy = shared.again(shared.take_in(shared.json()))
+    trace = wait(shared.house.runs.overrule(shown(copy, 1), {2: "drop"}))
+    assert trace.verdicts[2].ruling == "drop"
+
+
+def test_what_was_not_ended_is_interrupted_where_it_is_imported(bare):
+    bare.house.grader.scores = {}
+    wait(bare.house.runs.start(bare.conversation, "Does it wait?", RunOptions(web="ask")))
+    assert bare.json()["runs"][0]["state"] == "waiting"
+    copy = bare.again(bare.take_in(bare.json()))
+    assert bare.house.runs.trace(shown(copy, 1)).state == "interrupted"
+    assert bare.house.runs.active(copy.conversation) is None
+
+
+def test_nothing_of_this_machine_or_its_people_is_in_a_file(original):
+    sharing, conversation = original.sharing, original.conversation
+    run = sharing.run_html(shown(original, 1))
+    for made in (sharing.json(conversation).decode(), sharing.html(conversation), sharing.markdown(conversation), run):
+        assert HOME_FOLDER not in made
+        assert conversation not in made
+        assert '"me"' not in made
+    assert "paper1.pdf" in sharing.json(conversation).decode()
+
+
+def test_the_web_is_not_searched_unasked_because_a_file_says_so(shared):
+    document = shared.json()
+    document["changes"] = {"web": "auto", "nonsense": 1}
+    assert dict(shared.house.conversations.get(shared.take_in(document)).changes) == {"web": "ask"}
+
+
+def test_an_empty_conversation_and_one_that_is_gone(bare):
+    assert bare.again(bare.take_in(bare.json())).json()["messages"] == []
+    assert bare.sharing.html(bare.conversation)
+    assert bare.sharing.markdown(bare.conversation)
+    bare.house.conversations.delete(bare.conversation)
+    for export in (bare.sharing.json, bare.sharing.html, bare.sharing.markdown, bare.sharing.run_html):
+        with pytest.raises(NotFound):
+            export(bare.conversation)
+
+
+def test_a_file_is_safe_to_print_and_still_says_what_it_held(shared):
+    shared.house.conversations.rename(shared.conversation, "right\u202eto left\u009b31m")
+    data = shared.sharing.json(shared.conversation)
+    assert not {"\u202e", "\u009b"} & set(data.decode())
+    assert read_file(data).title == json.loads(data)["title"] == "right\u202eto left\u009b31m"
+
+
+def messages(shared):
+    return shared.house.conversations.messages(shared.conversation)
