@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 import streamlit as st
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from crag.assembly import Application
@@ -22,6 +24,14 @@ Descaling takes about forty minutes, and the water tank must be rinsed twice aft
 
 The grinder is cleaned on Fridays. Beans are ordered from Lisbon on the first Monday of each month.
 """
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _packages_scanned_once() -> Iterator[None]:
+    """The test runner would look through all installed packages for components anew in each test."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
+        yield
 
 
 @pytest.fixture(autouse=True)
