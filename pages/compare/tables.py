@@ -94,7 +94,7 @@ def draw_costs(names: Names, one: Trace, other: Trace) -> None:
         if trace.query_sent:
             st.caption(f"{name} sent to {markdown.label(trace.web_provider)}: “{markdown.label(trace.query_sent)}”")
     if one.parent or other.parent:
-        st.caption("Steps before *Decide* that a version took over from an earlier one show the times of that one.")
+        st.caption("Steps that a version took over from an earlier one show the times of that one.")
 
 
 def _settings(one: Trace, other: Trace) -> list[Row]:

@@ -34,8 +34,15 @@ def draw(run_id: str, trace: Trace, calls: Sequence[ModelCall]) -> None:
 
 
 def _buttons(run_id: str) -> None:
-    st.button("Open in chat", icon=":material/forum:", key=f"chat-{run_id}", on_click=moves.want_chat, args=(run_id,))
-    _dialog_button("Compare with…", ":material/compare_arrows:", moves.COMPARE, run_id)
+    st.button(
+        "Open in chat",
+        icon=":material/forum:",
+        type="tertiary",
+        key=f"chat-{run_id}",
+        on_click=moves.want_chat,
+        args=(run_id,),
+    )
+    _dialog_button("Compare", ":material/compare_arrows:", moves.COMPARE, run_id)
     _dialog_button("Share", ":material/share:", moves.SHARE, run_id)
 
 

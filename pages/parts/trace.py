@@ -24,6 +24,7 @@ ICONS: dict[RunState, str] = {
 }
 _OPEN: frozenset[Node] = frozenset({"grade_documents", "decide", "web_search"})
 _MANY = 8
+_INSPECT = "pages/inspect/page.py"
 
 
 @dataclass(slots=True)
@@ -60,8 +61,17 @@ class TraceDrawing:
                 self._step(index, step)
                 if step.node == "decide" and trace.web_skipped and trace.step("web_search") is None:
                     self._web_not_allowed()
-        if trace.seconds is not None:
-            st.caption(steps.total(trace))
+        self._last_line()
+
+    def _last_line(self) -> None:
+        """What went wrong, how long it took, and the way to where the run is laid open whole."""
+        if self.trace.state == "failed":
+            st.caption(f":red[:material/error:] {markdown.label(self.trace.error)}")
+        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+            st.caption(steps.total(self.trace) if self.trace.seconds is not None else "", width="content")
+            key = f"{self.prefix}-{self.run_id}-inspect"
+            if st.button("Open in Inspect", icon=":material/account_tree:", type="tertiary", key=key):
+                st.switch_page(_INSPECT, query_params={"run": self.run_id})
 
     def append_verdicts(self) -> None:
         """Add the verdicts that arrived since the drawing, below those of the step that runs."""
