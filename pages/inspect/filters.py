@@ -10,8 +10,8 @@ import streamlit as st
 
 from crag.inspection import badges
 from crag.inspection.archive import Facets, RunFilter
-from pages.inspect import signs
-from pages.parts import markdown
+from pages.inspect import chosen, signs
+from pages.parts import markdown, words
 from pages.parts.person import person
 from pages.parts.resources import application
 from pages.parts.search import search_field
@@ -27,24 +27,21 @@ _BACK = {"Today": 0, "Last 7 days": 6, "Last 30 days": 29}
 _WEB_WORDS = {True: ":material/travel_explore: Searched", False: "Not searched"}
 
 
-def draw() -> RunFilter:
-    """Draw them; what is to be listed."""
+def draw(run_id: str) -> RunFilter:
+    """Draw them, with how many runs there are and the ways back; what is to be listed beside this run."""
     found = application().archive.facets(person())
     if not found.states:
         return RunFilter()
     search_field("Find a run", _SEARCH, keep=True)
     actions = [action for action in (*badges.ACTIONS, None) if action]
     _pills("Action", _ACTIONS, actions, lambda action: signs.of(badges.ACTIONS[action]), label_visibility="collapsed")
+    wanted = _wanted()
+    _draw_number(application().archive.count(wanted, person()), run_id)
     active = sum(bool(st.session_state.get(key)) for key in _FOLDED) - (st.session_state.get(_WHEN) == _ALWAYS)
     label = f"More filters :blue-badge[{active} active]" if active else "More filters"
     with st.expander(label, type="compact", key=_FOLD):
         _draw_folded(found)
-    return _wanted()
-
-
-def is_active() -> bool:
-    """Whether anything narrows the list."""
-    return _wanted() != RunFilter()
+    return wanted
 
 
 def clear() -> None:
@@ -58,6 +55,16 @@ def show_only(outcome: str) -> None:
     """Narrows the list to the runs of one outcome, and to nothing else."""
     clear()
     st.session_state[_OUTCOMES] = [outcome]
+
+
+def _draw_number(number: int, run_id: str) -> None:
+    """How many are listed; the way back to all of them, else from the run that is open to the overview."""
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
+        st.caption(words.count(number, "run") if number else "Nothing matches", width="content")
+        if _wanted() != RunFilter():
+            st.button("Clear filters", icon=":material/filter_alt_off:", type="tertiary", on_click=clear)
+        elif run_id:
+            st.button("Overview", icon=":material/monitoring:", type="tertiary", on_click=chosen.leave)
 
 
 def _draw_folded(found: Facets) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 
 import streamlit as st
 
 from crag.inspection.archive import RunFilter, RunRow
-from pages.inspect import chosen, filters, signs
+from pages.inspect import chosen, signs
 from pages.parts import markdown, words
 from pages.parts.person import person
 from pages.parts.resources import application
@@ -33,9 +33,8 @@ def _draw(wanted: RunFilter, run_id: str, limit: int) -> None:
     archive = application().archive
     found, number = archive.list(wanted, person(), limit), archive.count(wanted, person())
     if not found:
-        _draw_empty()
+        _draw_empty(wanted)
         return
-    _draw_head(number, run_id)
     if progress := archive.progress:
         st.progress(progress.done / progress.total, f"{progress.stage}: {progress.done:,} of {progress.total:,}")
     for day, rows in groupby(found, key=lambda row: _day(row.started_at)):
@@ -47,23 +46,8 @@ def _draw(wanted: RunFilter, run_id: str, limit: int) -> None:
         st.rerun()
 
 
-def _draw_head(number: int, run_id: str) -> None:
-    """How many there are, and the ways back: to all of them, and to the overview."""
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
-        st.caption(words.count(number, "run"), width="content")
-        if filters.is_active():
-            _draw_way("Clear filters", "filter_alt_off", filters.clear)
-        elif run_id:
-            _draw_way("Overview", "monitoring", chosen.leave)
-
-
-def _draw_way(name: str, icon: str, leads: Callable[[], None]) -> None:
-    if st.button(name, icon=f":material/{icon}:", type="tertiary", on_click=leads):
-        st.rerun()
-
-
 def _draw_rows(rows: Iterable[RunRow], run_id: str) -> None:
-    with st.container(gap="xsmall"):
+    with st.container(gap="xxsmall"):
         for row in rows:
             draw_row(row, "run", is_chosen=row.run_id == run_id)
 
@@ -96,11 +80,10 @@ def _facts(row: RunRow) -> list[str]:
     return told
 
 
-def _draw_empty() -> None:
-    if filters.is_active():
+def _draw_empty(wanted: RunFilter) -> None:
+    if wanted != RunFilter():
         st.markdown("**Nothing matches**")
-        st.caption("No run is like that.")
-        _draw_way("Clear filters", "filter_alt_off", filters.clear)
+        st.caption("No run is all of this. Clear the filters to see the others.")
         return
     st.markdown("**No runs yet**")
     st.caption("Each question becomes a run, and is listed here with what was found, judged and decided.")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import streamlit as st
@@ -36,7 +37,7 @@ def draw() -> None:
     st.caption("Choose a run in the list to see where it went and why.")
     left, right = st.columns([3, 2], gap="large")
     with left:
-        _draw_days(application().archive.days(time.time() - _DAYS * 86_400, person()))
+        _draw_days(application().archive.days(time.time() - (_DAYS - 1) * 86_400, person()))
         _draw_slowest(application().archive.slowest(person(), _FEW))
     with right:
         _draw_outcomes(found.outcomes)
@@ -52,26 +53,44 @@ def _draw_days(days: Sequence[DayCount]) -> None:
 
 
 def _chart(days: Sequence[DayCount]) -> dict[str, Any]:
-    values = [{"day": one.day, "action": one.action or _UNDECIDED, "runs": one.runs} for one in days]
+    """Bars by day, also for days without runs; what was correct stands at the bottom."""
+    values = [
+        {"day": _shown(one.day), "action": one.action or _UNDECIDED, "runs": one.runs, "rank": _rank(one.action)}
+        for one in days
+    ]
     there = [action for action in _ACTIONS if any(value["action"] == action for value in values)]
+    axis = {"labelOverlap": True, "labelAngle": 0, "ticks": False}
     return {
         "data": {"values": values},
         "mark": {"type": "bar", "cornerRadius": 2, "width": {"band": 0.8}},
         "encoding": {
-            "x": {"field": "day", "type": "ordinal", "timeUnit": "yearmonthdate", "title": None, "axis": _DAY_AXIS},
+            "x": {"field": "day", "type": "ordinal", "title": None, "axis": axis, "scale": {"domain": _every_day()}},
             "y": {"field": "runs", "type": "quantitative", "title": "runs", "axis": {"tickMinStep": 1}},
+            "order": {"field": "rank"},
             "color": {
                 "field": "action",
                 "type": "nominal",
                 "scale": {"domain": _PLACES},
                 "legend": {"title": None, "orient": "top", "values": there},
             },
-            "tooltip": [{"field": "day", "type": "temporal"}, {"field": "action"}, {"field": "runs"}],
+            "tooltip": [{"field": "day"}, {"field": "action"}, {"field": "runs"}],
         },
     }
 
 
-_DAY_AXIS = {"format": "%-d %b", "labelOverlap": True, "labelAngle": 0, "ticks": False}
+def _every_day() -> list[str]:
+    """The names of the days that are shown, the earliest first."""
+    today = datetime.now(UTC).astimezone().date()
+    return [_shown((today - timedelta(days=back)).isoformat()) for back in reversed(range(_DAYS))]
+
+
+def _shown(day: str) -> str:
+    named = date.fromisoformat(day)
+    return f"{named.day} {named:%b}"
+
+
+def _rank(action: str) -> int:
+    return _ACTIONS.index(action or _UNDECIDED)
 
 
 def _in_words(days: Sequence[DayCount]) -> str:
@@ -79,7 +98,7 @@ def _in_words(days: Sequence[DayCount]) -> str:
     return f"Runs of the last {_DAYS} days: {', '.join(f'{count} {action}' for action, count in counts.items())}"
 
 
-def _draw_outcomes(outcomes: Any) -> None:
+def _draw_outcomes(outcomes: Mapping[str, int]) -> None:
     st.header("Where answers came from", anchor=False)
     with st.container(gap="xxsmall"):
         for outcome, badge in badges.OUTCOMES.items():
@@ -91,6 +110,8 @@ def _draw_outcomes(outcomes: Any) -> None:
                     on_click=filters.show_only,
                     args=(outcome,),
                 )
+    if st.button("What your documents do not cover", icon=":material/content_paste_search:"):
+        st.switch_page("pages/gaps/page.py")
 
 
 def _draw_slowest(rows: Sequence[RunRow]) -> None:

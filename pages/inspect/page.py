@@ -17,7 +17,7 @@ def main() -> None:
         _draw_on_phone(run_id)
         return
     with st.sidebar:
-        listing.draw(filters.draw(), run_id)
+        listing.draw(filters.draw(run_id), run_id)
     if run_id:
         run.draw(run_id)
     else:
@@ -30,7 +30,7 @@ def _draw_on_phone(run_id: str) -> None:
         run.draw(run_id)
         return
     st.title("Inspect", anchor=False)
-    listing.draw(filters.draw(), run_id)
+    listing.draw(filters.draw(run_id), run_id)
 
 
 main()
