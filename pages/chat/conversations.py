@@ -1,57 +1,80 @@
-"""The list of conversations: searched, grouped by age, the open one with its menu."""
+"""The list of conversations: searched, pinned ones first, then by age; the open one with its menu."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 
 import streamlit as st
 
-from crag.errors import CragError
+from crag.conversations import Found
 from crag.types import Conversation
-from pages.chat import state
-from pages.parts import markdown
-from pages.parts.person import person
+from pages.chat import conversation_menu, state
+from pages.parts import markdown, words
+from pages.parts.person import is_one_of_several, is_remembered, person
 from pages.parts.resources import application
 from pages.parts.search import search_field
 
-_SHOWN = 100
-_RENAME = ":material/edit: Rename"
-_DELETE = ":material/delete: Delete"
+_STEP = 50
+_SHOWN = "conversations_shown"
 
 
 def draw() -> None:
-    """Search, then the conversations, the latest first."""
+    """What was just deleted, the search, the conversations, and the way to take one in."""
+    conversation_menu.draw_undo()
     search = search_field("Search conversations", "conversation_search")
-    found = application().conversations.list(search, person())
-    current = st.session_state.get("conversation")
-    if not found:
-        st.caption("Nothing found." if search else "Your conversations will be listed here.")
-    for group, members in _groups(found[:_SHOWN]):
+    shown = st.session_state.get(_SHOWN, _STEP)
+    found = application().conversations.find(search, person(), shown)
+    _say_how_many(search, found)
+    twice = {title for title, count in Counter(one.title for one in found.conversations).items() if count > 1}
+    for group, members in _groups(found.conversations):
         st.caption(group)
         with st.container(gap="xxsmall"):
             for conversation in members:
-                _row(conversation, current=conversation.id == current)
-    if len(found) > _SHOWN:
-        st.caption(f"{len(found) - _SHOWN:,} more: search to find them.")
+                _row(conversation, search, dated=conversation.title in twice)
+                if snippet := found.snippets.get(conversation.id):
+                    st.caption(_marked(snippet.before, snippet.match, snippet.after))
+    with st.container(horizontal=True):
+        if found.total > shown:
+            st.button("Show more", icon=":material/expand_more:", type="tertiary", on_click=_show_more)
+        conversation_menu.draw_import()
 
 
-def _groups(found: list[Conversation]) -> Iterator[tuple[str, list[Conversation]]]:
+def _say_how_many(search: str, found: Found) -> None:
+    if search:
+        st.caption(f"{words.count(found.total, 'conversation')} found." if found.total else "Nothing found.")
+    elif not found.total:
+        st.caption("Your conversations will be listed here.")
+        if is_one_of_several():
+            st.caption("Conversations of another browser are taken over in *Settings*, *Privacy*.")
+    if not is_remembered():
+        st.caption(":material/info: This browser keeps no cookie: they are listed until this tab is closed.")
+
+
+def _groups(found: Sequence[Conversation]) -> Iterator[tuple[str, list[Conversation]]]:
     today = datetime.now(UTC).astimezone().date()
 
-    def age(conversation: Conversation) -> str:
-        day = datetime.fromtimestamp(conversation.updated_at, UTC).astimezone().date()
+    def group(conversation: Conversation) -> str:
+        day = _moment(conversation).date()
+        if conversation.pinned:
+            return "Pinned"
         if day >= today:
             return "Today"
         return "This week" if day > today - timedelta(days=7) else "Earlier"
 
-    for name, members in groupby(found, key=age):
+    for name, members in groupby(found, key=group):
         yield name, list(members)
 
 
-def _row(conversation: Conversation, *, current: bool) -> None:
-    title = markdown.label(conversation.title, 100)
+def _row(conversation: Conversation, search: str, *, dated: bool) -> None:
+    """A conversation; `dated` where another has the same title."""
+    current = conversation.id == st.session_state.get("conversation")
+    title = _title(conversation.title, search)
+    if dated:
+        title = f"{title} {words.grey(f'{_moment(conversation):%d %b %H:%M}')}"
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
         with st.container():
             st.button(
@@ -59,60 +82,27 @@ def _row(conversation: Conversation, *, current: bool) -> None:
                 key=f"open-{conversation.id}",
                 type="tertiary",
                 wrap=False,
-                on_click=_open,
+                on_click=state.open_conversation,
                 args=(conversation.id,),
             )
         if current:
-            key = f"edit-{conversation.id}"
-            st.menu_button(
-                "Edit", [_RENAME, _DELETE], key=key, type="tertiary", on_click=_edit, args=(key, conversation)
-            )
+            conversation_menu.draw(conversation)
 
 
-def _open(conversation_id: str) -> None:
-    state.open_conversation(conversation_id)
+def _title(title: str, search: str) -> str:
+    found = re.search(re.escape(search), title, re.IGNORECASE) if search else None
+    if found is None:
+        return markdown.label(title, 100)
+    return _marked(title[: found.start()], found.group(), title[found.end() :])
 
 
-def _edit(key: str, conversation: Conversation) -> None:
-    st.session_state.editing = (st.session_state[key], conversation.id)
+def _marked(before: str, match: str, after: str) -> str:
+    return f"{markdown.verbatim(before)}:yellow-background[{markdown.verbatim(match)}]{markdown.verbatim(after)}"
 
 
-def draw_dialog() -> None:
-    """The dialog of the menu, when one was chosen."""
-    choice, conversation_id = st.session_state.get("editing") or ("", "")
-    try:
-        conversation = application().conversations.get(conversation_id, person())
-    except CragError:
-        _close()
-        return
-    if choice == _RENAME:
-        st.dialog("Rename the conversation", on_dismiss=_close)(_rename)(conversation)
-    else:
-        st.dialog("Delete the conversation?", on_dismiss=_close)(_delete)(conversation)
+def _moment(conversation: Conversation) -> datetime:
+    return datetime.fromtimestamp(conversation.updated_at, UTC).astimezone()
 
 
-def _rename(conversation: Conversation) -> None:
-    with st.form("rename", border=False):  # Enter in the field renames, too
-        title = st.text_input("Title", value=conversation.title, max_chars=80)
-        sent = st.form_submit_button("Rename", icon=":material/check:")
-    if sent and title and title.strip():
-        application().conversations.rename(conversation.id, title)
-        _close()
-        st.rerun()
-
-
-def _delete(conversation: Conversation) -> None:
-    st.markdown(f"**{markdown.label(conversation.title)}** goes with its questions, answers and traces.")
-    with st.container(horizontal=True):
-        if st.button("Delete it", icon=":material/delete:"):
-            application().delete_conversation(conversation.id)
-            state.open_conversation(None)
-            _close()
-            st.rerun()
-        if st.button("Keep it", type="tertiary"):
-            _close()
-            st.rerun()
-
-
-def _close() -> None:
-    st.session_state.pop("editing", None)
+def _show_more() -> None:
+    st.session_state[_SHOWN] = st.session_state.get(_SHOWN, _STEP) + _STEP

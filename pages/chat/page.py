@@ -13,7 +13,7 @@ from pages.chat import (
     asked,
     attachments,
     box,
-    conversations,
+    conversation_menu,
     copying,
     editing,
     feedback,
@@ -91,7 +91,7 @@ def _draw_dialog() -> None:
     """At most one thing lies over the page."""
     remembered = st.session_state
     if "editing" in remembered:
-        conversations.draw_dialog()
+        conversation_menu.draw_dialog()
     elif "asks_why" in remembered:
         feedback.ask_why(remembered.asks_why)
     elif "copied" in remembered:

@@ -28,6 +28,7 @@ _OF_A_CONVERSATION = (
     "messages_shown",
     "edited",
     "acted_on",
+    "deleted",
 )
 
 

@@ -198,7 +198,13 @@ def test_a_file_sent_with_a_question_is_read_first(chat, services):
     assert [source.title for source in services.library.sources()] == ["boiler.md"]
 
 
-def test_a_conversation_is_found_renamed_and_deleted(chat, notes, services):
+def choose(chat, conversation_id, choice):
+    """Choose in the menu of the conversation that is open."""
+    menu = next(menu for menu in chat.get("menu_button") if menu.key == f"edit-{conversation_id}")
+    menu.set_value(choice).run()
+
+
+def test_a_conversation_is_found_renamed_pinned_deleted_and_taken_back(chat, notes, services):
     chat.run()
     ask(chat, QUESTION)
     conversation = services.conversations.list()[0]
@@ -213,8 +219,13 @@ def test_a_conversation_is_found_renamed_and_deleted(chat, notes, services):
     next(field for field in chat.text_input if field.label == "Title").set_value("Kitchen")
     next(button for button in chat.button if button.label == "Rename").click().run()
     assert services.conversations.get(conversation.id).title == "Kitchen"
-    chat.session_state["editing"] = (":material/delete: Delete", conversation.id)
-    chat.run()
-    next(button for button in chat.button if button.label == "Delete it").click().run()
+    choose(chat, conversation.id, ":material/keep: Pin")
+    assert services.conversations.get(conversation.id).pinned
+    assert said(chat, "Pinned")
+    choose(chat, conversation.id, ":material/delete: Delete")
     assert services.conversations.list() == []
+    assert said(chat, "Deleted “Kitchen”")
+    next(button for button in chat.button if button.label == "Undo").click().run()
+    assert services.conversations.list() == [services.conversations.get(conversation.id)]
+    assert chat.session_state["conversation"] == conversation.id
     assert not chat.exception
