@@ -65,11 +65,14 @@ def _draw(run_id: str, trace: Trace, step: Step, own: Sequence[ModelCall], any_c
             calls.draw(run_id, own)
         else:
             st.caption(_no_prompts(step, trace, any_calls))
-    if step.node in nodes_to_go_on_from(trace) and st.button(
-        "Go on from here with changes", icon=":material/alt_route:", key=f"revise-{run_id}-{step.node}"
-    ):
-        dialogs.ask(moves.REVISE, (run_id, step.node))
-        st.rerun()
+    if step.node in nodes_to_go_on_from(trace):
+        st.button(
+            "Go on from here with changes",
+            icon=":material/alt_route:",
+            key=f"revise-{run_id}-{step.node}",
+            on_click=dialogs.ask_at_once,
+            args=(moves.REVISE, (run_id, step.node)),
+        )
 
 
 def _values(held: Sequence[Value], trace: Trace, none: str) -> None:

@@ -15,6 +15,16 @@ def ask(name: str, about: Any = None) -> None:
     st.session_state[_KEY] = (name, about)
 
 
+def ask_at_once(name: str, about: Any = None) -> None:
+    """The same from a fragment: the callback of a button there, since the whole page alone can draw a dialog.
+
+    A callback comes before anything is drawn. What stands behind `if st.button(…)` never comes to be when the fragment
+    has the page drawn anew before it gets there.
+    """
+    ask(name, about)
+    st.rerun()
+
+
 def close() -> None:
     """Nothing lies over the page any more."""
     st.session_state.pop(_KEY, None)

@@ -70,13 +70,9 @@ def draw_button(check: Check, key: str) -> None:
 
 def _dialog_button(check: Check, label: str, key: str) -> None:
     icon = ":material/key:" if check.action and check.action.kind == "key" else ":material/help:"
-    # A callback: what is drawn may change at that moment, and is then drawn again before a button is come to.
-    st.button(markdown.label(label, 60), icon=icon, type="tertiary", key=key, on_click=_explain_soon, args=(check,))
-
-
-def _explain_soon(check: Check) -> None:
-    dialogs.ask(_DIALOG, check)
-    st.rerun()  # the whole page, which alone can open a dialog
+    asked = (_DIALOG, check)
+    ask = dialogs.ask_at_once
+    st.button(markdown.label(label, 60), icon=icon, type="tertiary", key=key, on_click=ask, args=asked)
 
 
 def _move_button(action: CheckAction, key: str) -> None:

@@ -70,8 +70,15 @@ class TraceDrawing:
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             st.caption(steps.total(self.trace) if self.trace.seconds is not None else "", width="content")
             key = f"{self.prefix}-{self.run_id}-inspect"
-            if st.button("Open in Inspect", icon=":material/account_tree:", type="tertiary", key=key):
-                st.switch_page(_INSPECT, query_params={"run": self.run_id})
+            st.button(
+                "Open in Inspect",
+                icon=":material/account_tree:",
+                type="tertiary",
+                key=key,
+                on_click=st.switch_page,
+                args=(_INSPECT,),
+                kwargs={"query_params": {"run": self.run_id}},
+            )
 
     def append_verdicts(self) -> None:
         """Add the verdicts that arrived since the drawing, below those of the step that runs."""

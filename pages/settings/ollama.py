@@ -114,7 +114,8 @@ def _actions(model: ModelReport, work: Work | None) -> None:
     if not model.cloud:
         word, act = ("Unload", _unload) if model.loaded else ("Load", _load)
         st.button(word, type="tertiary", key=f"{word}-{model.name}", on_click=act, args=(model.name,))
-    st.button("Delete", type="tertiary", key=f"delete-{model.name}", on_click=_ask_to_delete, args=(model.name,))
+    asked = (DELETE, model.name)
+    st.button("Delete", type="tertiary", key=f"delete-{model.name}", on_click=dialogs.ask_at_once, args=asked)
 
 
 def _load(name: str) -> None:
@@ -124,11 +125,6 @@ def _load(name: str) -> None:
 
 def _unload(name: str) -> None:
     watch().begin(name, "unloading", application().ollama.unload)
-    st.rerun()
-
-
-def _ask_to_delete(name: str) -> None:
-    dialogs.ask(DELETE, name)
     st.rerun()
 
 
