@@ -41,7 +41,7 @@ def main() -> None:
         plain = ["-m", "streamlit", "run", str(empty), *settings]
         times: dict[str, list[tuple[float, float]]] = {"empty page": [], "CRAG Chat": []}
         for number in range(ROUNDS + 1):
-            port = str(_free_port())
+            port = str(free_port())
             measured = {
                 "empty page": _time(playwright, [*plain, f"--server.port={port}"], port, Path(folder)),
                 "CRAG Chat": _time(playwright, ["launcher.py", "--port", port], port, Path(folder)),
@@ -68,7 +68,7 @@ def _time(playwright: Playwright, arguments: list[str], port: str, folder: Path)
     try:
         page = browser.new_page(viewport={"width": 1440, "height": 900})
         began = time.perf_counter()
-        with _serving(arguments, port, folder):
+        with serving(arguments, port, folder):
             page.goto(f"http://127.0.0.1:{port}/")
             page.locator(PAINTED).first.wait_for(timeout=60_000)
             painted = time.perf_counter() - began
@@ -79,7 +79,8 @@ def _time(playwright: Playwright, arguments: list[str], port: str, folder: Path)
 
 
 @contextmanager
-def _serving(arguments: list[str], port: str, folder: Path) -> Iterator[None]:
+def serving(arguments: list[str], port: str, folder: Path) -> Iterator[None]:
+    """A process of this Python that answers at the port, with a home of its own in the folder."""
     home = tempfile.mkdtemp(dir=folder)
     process = subprocess.Popen(
         [sys.executable, *arguments],
@@ -107,7 +108,8 @@ def _wait(url: str, seconds: float = 60) -> None:
     raise SystemExit(f"{url} did not answer within {seconds:.0f} s")
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port on which nothing listens."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         return int(listening.getsockname()[1])

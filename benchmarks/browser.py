@@ -1,0 +1,246 @@
+"""How soon the screen answers, in a real browser: a library of 200 documents, a conversation of 500 messages.
+
+`python -m benchmarks.browser`. Times are taken inside the page, from the click or the key to the frame in which the
+result stands there. A click on an otherwise empty Streamlit page is measured in between, as what the machine can do.
+"""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Page, WebSocket, sync_playwright
+
+from benchmarks.start import free_port, serving
+from benchmarks.tables import percentile
+from crag.assembly import Application, open_application
+from crag.options import RunOptions
+from crag.settings import Settings
+from tests.doubles.ollama import Asked, Due, Say, ScriptedOllama
+from tests.e2e.browser import launch, open_page
+from tests.served import served
+
+SOURCES, MESSAGES, ROUNDS = 200, 500, 15
+WORDS = 60
+EMPTY = """import streamlit as st
+st.session_state.n = st.session_state.get("n", 0) + 1
+st.button("Again")
+st.title(f"Drawn {st.session_state.n}")
+"""
+# Resolves with the milliseconds from the event to the first frame after which `there` holds.
+_ARM = """([event, there]) => { window.__measured = new Promise((resolve) => {
+  const holds = new Function("return " + there)
+  document.addEventListener(event, (first) => {
+    const look = () => holds() ? requestAnimationFrame(() => resolve(performance.now() - first.timeStamp))
+                               : requestAnimationFrame(look)
+    look()
+  }, { once: true, capture: true })
+}) }"""
+_WATCH_WORDS = """() => { window.__words = {}
+  const look = () => {
+    const all = [...document.querySelectorAll("[data-testid=stChatMessage]")].at(-1)?.textContent.match(/w\\d+w/g) ?? []
+    for (const word of all) window.__words[word] ??= Date.now()
+    window.__watching = requestAnimationFrame(look)
+  }
+  look() }"""
+_MAIN = 'document.querySelector("[data-testid=stMain]")'
+_SIDEBAR = 'document.querySelector("[data-testid=stSidebar]")'
+_SHOWN = {
+    "Documents": f'{_MAIN}.querySelector("[data-testid=stDataFrame] canvas")',
+    "Settings": f'{_MAIN}.querySelector("h1")?.textContent == "Settings"',
+    "Inspect": f'{_MAIN}.querySelector("h1")?.textContent == "Inspect"',
+    "Chat": f'{_MAIN}.querySelectorAll("[data-testid=stChatMessage]").length > 30',
+}
+
+
+class Clocked(ScriptedOllama):
+    """A model server that remembers when it sent which word of an answer, in milliseconds."""
+
+    sent: dict[str, float]
+
+    def next_token_due(self, asked: Asked, say: Say) -> Due:
+        """The next word is sent a moment after the one before; when that was is remembered."""
+        if "<knowledge>" in asked.prompt:
+            self.sent.setdefault(f"w{asked.tokens_sent - 1}w", 1000 * time.time())
+        return super().next_token_due(asked, say)
+
+
+class Traffic:
+    """What the server sent the page since it was asked last."""
+
+    def __init__(self, page: Page) -> None:
+        self._frames: list[int] = []
+        page.on("websocket", self._listen)
+
+    def _listen(self, socket: WebSocket) -> None:
+        socket.on("framereceived", lambda data: self._frames.append(len(data)))
+
+    def take(self) -> tuple[int, int]:
+        """How many messages, and how many bytes."""
+        frames, self._frames[:] = list(self._frames), []
+        return len(frames), sum(frames)
+
+
+class Table:
+    """The times by what was done, and what was sent for it."""
+
+    def __init__(self) -> None:
+        self.times: dict[str, list[float]] = {}
+        self.traffic: dict[str, tuple[int, int]] = {}
+
+    def add(self, what: str, milliseconds: float, traffic: tuple[int, int] = (0, 0)) -> None:
+        """One time that was measured."""
+        self.times.setdefault(what, []).append(milliseconds)
+        self.traffic[what] = traffic
+
+    def show(self) -> None:
+        """Median, 95th percentile, and how many times as long as an empty page takes."""
+        base = statistics.median(self.times["empty page"])
+        print(f"\n{'':28}{'median ms':>10}{'p95 ms':>9}{'n':>5}{'× empty':>9}{'messages':>10}{'KB':>7}")
+        for what, values in self.times.items():
+            middle, (messages, size) = statistics.median(values), self.traffic[what]
+            print(
+                f"{what:28}{middle:>10.0f}{percentile(values, 0.95):>9.0f}{len(values):>5}{middle / base:>9.1f}"
+                f"{messages:>10}{size / 1000:>7.0f}"
+            )
+
+
+def main() -> None:
+    """Fills a home, measures, prints."""
+    with tempfile.TemporaryDirectory() as folder, Clocked(per_token=0.02) as ollama, sync_playwright() as playwright:
+        ollama.sent = {}
+        ollama.script = _words
+        _fill(Path(folder) / "home")
+        browser = launch(playwright)
+        home = Path(folder) / "home"
+        with (
+            served(home, OLLAMA_HOST=ollama.url, CRAG_EMBEDDER="builtin", CRAG_PEOPLE="one") as address,
+            _empty(Path(folder)) as bare,
+        ):
+            pages = [browser.new_page(viewport={"width": 1440, "height": 900}) for _ in range(2)]
+            _measure(pages[0], address, pages[1], bare, ollama).show()
+        browser.close()
+
+
+def _measure(page: Page, address: str, empty: Page, bare: str, ollama: Clocked) -> Table:
+    table, traffic = Table(), Traffic(page)
+    empty.goto(bare)
+    empty.get_by_role("heading", name="Drawn 1").wait_for()
+    open_page(page, address)
+    page.get_by_test_id("stSidebar").get_by_text("Conversations", exact=True).click()
+    page.get_by_role("button", name="The long one").wait_for()
+    for _ in range(ROUNDS):
+        _click_on_empty(empty, table)
+        _open_conversations(page, table, traffic)
+        _switch_pages(page, table, traffic)
+    for number in range(ROUNDS):
+        _click_on_empty(empty, table)
+        _ask(page, f"What is said of topic {number}, question {number}?", table, traffic, ollama)
+    return table
+
+
+def _timed(page: Page, event: str, there: str, act: Callable[[], None]) -> float:
+    page.evaluate(_ARM, [event, there])
+    act()
+    return float(page.evaluate("window.__measured"))
+
+
+def _click_on_empty(page: Page, table: Table) -> None:
+    drawn = int(page.locator("h1").inner_text().split()[1])
+    there = f'document.querySelector("h1")?.textContent == "Drawn {drawn + 1}"'
+    table.add("empty page", _timed(page, "click", there, page.get_by_role("button", name="Again").click))
+    page.wait_for_timeout(100)
+
+
+def _open_conversations(page: Page, table: Table, traffic: Traffic) -> None:
+    for title, last in (("The short one", "question 0?"), ("The long one", f"question {MESSAGES // 2 - 1}?")):
+        shown = f'[...{_MAIN}.querySelectorAll("[data-testid=stChatMessage]")].at(-2)?.textContent.includes("{last}")'
+        _pause(page, traffic)
+        button = page.get_by_test_id("stSidebar").get_by_role("button", name=title).first
+        taken = _timed(page, "click", shown, button.click)
+        table.add(f"open {title.lower()}", taken, _settle(page, traffic))
+
+
+def _switch_pages(page: Page, table: Table, traffic: Traffic) -> None:
+    for name, there in _SHOWN.items():
+        link = page.get_by_test_id("stHeader").get_by_role("link", name=name)
+        if not link.count():
+            continue
+        _pause(page, traffic)
+        taken = _timed(page, "click", there, link.click)
+        table.add(f"to {name}", taken, _settle(page, traffic))
+
+
+def _ask(page: Page, question: str, table: Table, traffic: Traffic, ollama: Clocked) -> None:
+    page.get_by_test_id("stSidebar").get_by_text("Trace", exact=True).click()
+    box = page.get_by_test_id("stChatInputTextArea")
+    box.fill(question)
+    ollama.sent.clear()
+    page.evaluate(_WATCH_WORDS)
+    _pause(page, traffic)
+    step = f"(/^.*{question[:-1]}.*(Condense|Retrieve)/).test({_SIDEBAR}.textContent)"
+    table.add("first trace event", _timed(page, "keydown", step, lambda: box.press("Enter")))
+    page.locator("[class*=st-key-stop] button:visible").wait_for(state="hidden", timeout=60_000)
+    seen = page.evaluate("cancelAnimationFrame(window.__watching) ?? window.__words")
+    for word, sent in list(ollama.sent.items()):
+        if word in seen:
+            table.add("token to screen", seen[word] - sent)
+    table.traffic["token to screen"] = _settle(page, traffic)
+
+
+def _pause(page: Page, traffic: Traffic) -> None:
+    page.wait_for_timeout(300)
+    traffic.take()
+
+
+def _settle(page: Page, traffic: Traffic) -> tuple[int, int]:
+    page.wait_for_timeout(300)
+    return traffic.take()
+
+
+def _words(asked: Asked) -> Say:
+    if asked.body.get("logprobs"):
+        return Say("Yes")
+    if "<knowledge>" in asked.prompt:
+        return Say(" ".join(f"w{number}w" for number in range(WORDS)) + " [1].")
+    return Say("What is said about question 3?")
+
+
+def _fill(home: Path) -> None:
+    application = open_application(Settings(home=home, chat_model="builtin", embedder="builtin"))
+    try:
+        for number in range(SOURCES):
+            text = f"# Topic {number}\n\nOf question {number} is said that it was settled in the year {1800 + number}."
+            application.library.add_bytes(f"topic {number}.md", text.encode())
+        _talk(application, "The short one", 1)
+        _talk(application, "The long one", MESSAGES // 2)
+    finally:
+        application.close()
+
+
+def _talk(application: Application, title: str, questions: int) -> None:
+    conversation = application.conversations.create({"model": "builtin"})
+    for number in range(questions):
+        question = f"What is said of topic {number % SOURCES}, question {number}?"
+        for _ in application.runs.start(conversation.id, question, RunOptions(model="builtin")).follow():
+            pass
+    application.conversations.rename(conversation.id, title)
+    application.conversations.set_changes(conversation.id, {})
+
+
+@contextmanager
+def _empty(folder: Path) -> Iterator[str]:
+    script = folder / "empty.py"
+    script.write_text(EMPTY)
+    port = str(free_port())
+    settings = ["--server.headless=true", "--server.address=127.0.0.1", "--browser.gatherUsageStats=false"]
+    with serving(["-m", "streamlit", "run", str(script), *settings, f"--server.port={port}"], port, folder):
+        yield f"http://127.0.0.1:{port}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,206 @@
+"""A browser's tab as far as the server can tell: Streamlit's own protocol over its WebSocket, without the browser.
+
+    async with opened_tab(address) as tab:
+        await tab.ask("When is the grinder cleaned?")
+        await tab.until(lambda: tab.shows("Fridays"))
+
+It keeps what would be on screen, sends what widgets hold, and keeps the timers of fragments, as the browser does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+
+import httpx
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.Element_pb2 import Element
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.WidgetStates_pb2 import WidgetState
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed
+
+PATIENCE_SECONDS = 180.0  # a machine that is busy with other things takes long
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """One element on screen: who drew it, and its text somewhere in its bytes."""
+
+    run: str
+    fragment: str
+    element: Element
+    content: bytes
+
+
+@dataclass(eq=False)
+class Tab:
+    """One tab. `heard` is told every message as it came; `screen` is what would be seen."""
+
+    connection: ClientConnection
+    heard: Callable[[bytes], None] = lambda _: None
+    screen: dict[tuple[int, ...], Drawn] = field(default_factory=dict)
+    messages: int = 0
+    bytes: int = 0
+    finished: int = 0
+
+    def __post_init__(self) -> None:
+        self._run, self._fragments = "", frozenset[str]()
+        self._query = self._page = ""
+        self._values: dict[str, WidgetState] = {}
+        self._timers: dict[str, tuple[float, asyncio.Task[None]]] = {}
+        self._changed = asyncio.Event()
+        self.listening = asyncio.create_task(self._listen())
+
+    def shows(self, text: str) -> bool:
+        """Whether this stands in some element, as it was sent."""
+        wanted = text.encode()
+        return any(wanted in drawn.content for drawn in self.screen.values())
+
+    def elements(self, kind: str) -> Iterator[Element]:
+        """What is on screen of one kind, such as `button`."""
+        return (drawn.element for drawn in list(self.screen.values()) if drawn.element.WhichOneof("type") == kind)
+
+    async def until(self, condition: Callable[[], object], seconds: float = PATIENCE_SECONDS) -> None:
+        """Waits for something on screen; raises `TimeoutError`, or `ConnectionError` when the server hung up."""
+        async with asyncio.timeout(seconds):
+            while not condition():
+                if self.listening.done():
+                    raise ConnectionError("the server hung up")
+                self._changed.clear()
+                await self._changed.wait()
+
+    async def ask(self, question: str) -> None:
+        """Types into the question box and presses Enter."""
+        await self.until(lambda: any(self.elements("chat_input")))
+        state = WidgetState(id=next(self.elements("chat_input")).chat_input.id)
+        state.chat_input_value.data = question
+        await self.rerun(state)
+
+    async def press(self, label: str) -> None:
+        """Presses the button of this label."""
+        buttons = [element.button.id for element in self.elements("button") if element.button.label == label]
+        await self.rerun(WidgetState(id=buttons[0], trigger_value=True))
+
+    async def choose(self, option: str) -> None:
+        """Chooses in a segmented control; it stays chosen."""
+        group = next(
+            element.button_group
+            for element in self.elements("button_group")
+            if option in [offered.content for offered in element.button_group.options]
+        )
+        state = WidgetState(id=group.id)
+        state.string_array_value.data.append(option)
+        self._values[group.id] = state
+        await self.rerun()
+
+    async def rerun(self, trigger: WidgetState | None = None, fragment: str = "") -> None:
+        """Has the page drawn anew, or one fragment of it because its timer is due."""
+        message = BackMsg()
+        script = message.rerun_script
+        script.query_string, script.page_script_hash, script.fragment_id = self._query, self._page, fragment
+        script.is_auto_rerun = bool(fragment)
+        script.widget_states.widgets.extend([*self._values.values(), *([trigger] if trigger else [])])
+        await self.connection.send(message.SerializeToString())
+
+    def stop_timers(self) -> None:
+        """No fragment is drawn by itself any more."""
+        for _, timer in self._timers.values():
+            timer.cancel()
+        self._timers.clear()
+
+    async def _listen(self) -> None:
+        with suppress(ConnectionClosed):
+            async for data in self.connection:
+                assert isinstance(data, bytes)
+                self.messages, self.bytes = self.messages + 1, self.bytes + len(data)
+                self.heard(data)
+                self._take(ForwardMsg.FromString(data))
+                self._changed.set()
+        self.stop_timers()
+        self._changed.set()
+
+    def _take(self, message: ForwardMsg) -> None:
+        kind = message.WhichOneof("type")
+        if kind == "new_session":
+            self._run = message.metadata.run.script_run_id
+            self._fragments = frozenset(message.metadata.run.fragment_ids)
+            self._page = message.new_session.page_script_hash
+            if not self._fragments:
+                self.stop_timers()
+        elif kind == "delta" and message.delta.WhichOneof("type") == "new_element":
+            element = message.delta.new_element
+            drawn = Drawn(self._run, message.delta.fragment_id, element, element.SerializeToString())
+            self.screen[tuple(message.metadata.delta_path)] = drawn
+        elif kind == "page_info_changed":
+            self._query = message.page_info_changed.query_string
+        elif kind == "auto_rerun":
+            self._set_timer(message.auto_rerun.fragment_id, message.auto_rerun.interval)
+        elif kind == "stop_auto_rerun":
+            for fragment in message.stop_auto_rerun.fragment_ids:
+                self._end_timer(fragment)
+        elif kind == "script_finished" and message.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN:
+            self._forget_stale()
+
+    def _forget_stale(self) -> None:
+        """What the script that has just ended did not draw again is no longer on screen."""
+        self.finished += 1
+        for path, drawn in list(self.screen.items()):
+            if drawn.run != self._run and (not self._fragments or drawn.fragment in self._fragments):
+                del self.screen[path]
+
+    def _set_timer(self, fragment: str, interval: float) -> None:
+        known = self._timers.get(fragment)
+        if known and known[0] == interval:
+            return
+        self._end_timer(fragment)
+        self._timers[fragment] = interval, asyncio.create_task(self._keep_drawing(fragment, interval))
+
+    def _end_timer(self, fragment: str) -> None:
+        if known := self._timers.pop(fragment, None):
+            known[1].cancel()
+
+    async def _keep_drawing(self, fragment: str, interval: float) -> None:
+        with suppress(ConnectionClosed):
+            while True:
+                await asyncio.sleep(interval)
+                await self.rerun(fragment=fragment)
+
+
+@asynccontextmanager
+async def opened_tab(
+    address: str,
+    heard: Callable[[bytes], None] = lambda _: None,
+    cookies: httpx.Cookies | None = None,
+    *,
+    patient: bool = True,
+) -> AsyncIterator[Tab]:
+    """A tab on the application's first page, of a new browser, or of the one with these cookies.
+
+    The page is drawn by then, unless the person is not `patient`.
+    """
+    cookies = httpx.Cookies() if cookies is None else cookies
+    async with httpx.AsyncClient(base_url=address, cookies=cookies, timeout=PATIENCE_SECONDS) as http:
+        await http.get("/")
+        await http.get("/_stcore/health")
+        cookies.update(http.cookies)
+    headers = {"Cookie": "; ".join(f"{name}={value}" for name, value in cookies.items())}
+    async with connect(
+        f"{address.replace('http', 'ws', 1)}/_stcore/stream",
+        subprotocols=["streamlit", cookies.get("_streamlit_xsrf", "none")],  # type: ignore[list-item]
+        origin=address,  # type: ignore[arg-type]
+        additional_headers=headers,
+        max_size=None,  # the browser has no limit, either
+        open_timeout=PATIENCE_SECONDS,
+    ) as connection:
+        tab = Tab(connection, heard)
+        try:
+            await tab.rerun()
+            if patient:
+                await tab.until(lambda: tab.finished)
+            yield tab
+        finally:
+            tab.stop_timers()
+            tab.listening.cancel()
