@@ -31,14 +31,14 @@ def gaps(application: Application, options: argparse.Namespace) -> int:
 
 
 def _entry(gap: Gap) -> dict[str, object]:
-    return {"topic": gap.topic, "count": len(gap.run_ids), "last_asked": gap.last_asked} | {
+    return {"topic": gap.topic, "count": len(gap.questions), "last_asked": gap.last_asked} | {
         "questions": [asdict(question) for question in gap.questions]
     }
 
 
 def _told(gap: Gap) -> str:
     moment = datetime.fromtimestamp(gap.last_asked, UTC).astimezone()
-    lines = [f"{gap.topic}  ({count(len(gap.run_ids), 'question')}, the last on {moment:%Y-%m-%d})"]
+    lines = [f"{gap.topic}  ({count(len(gap.questions), 'question')}, the last on {moment:%Y-%m-%d})"]
     for question in gap.questions:
         lines.append(f"  {' '.join(question.question.split())}")
         lines += [f"    answered by {page.location}" for page in question.pages]

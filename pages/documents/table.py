@@ -10,7 +10,7 @@ import streamlit as st
 from crag.types import Source
 from pages.chat import state as chat
 from pages.documents import moving, refresh
-from pages.parts import dialogs, markdown, words
+from pages.parts import dialogs, found, markdown, words
 from pages.parts.resources import application
 from pages.parts.search import search_field
 
@@ -79,15 +79,19 @@ def _filtered(sources: list[Source]) -> list[Source]:
 
 
 def _kind(source: Source) -> str:
-    if source.kind == "html" and source.location.startswith(("http://", "https://")):
-        return words.KINDS["web"]
-    return words.KINDS.get(source.kind, source.kind.capitalize())
+    from_web = source.kind == "html" and source.location.startswith(("http://", "https://"))
+    kind = words.KINDS["web"] if from_web else words.KINDS.get(source.kind, source.kind.capitalize())
+    return f"{kind} · {found.SIGN}" if source.found_by else kind
 
 
 def _rows(sources: list[Source]) -> dict[str, list[Any]]:
+    """The columns; for which question a page was found only where there is such a page."""
+    told = found.questions(sources)
+    asked = {"Found for": [markdown.visible(source.found_by) if source.found_by in told else "" for source in sources]}
     return {
         "Document": [markdown.visible(source.title) for source in sources],
         "Kind": [_kind(source) for source in sources],
+        **(asked if told else {}),
         "Collection": [markdown.visible(source.collection) for source in sources],
         "Pages": [source.pages for source in sources],
         "Passages": [source.passages for source in sources],

@@ -13,6 +13,7 @@ from crag.errors import CragError
 from crag.gaps import GapPage
 from crag.types import DEFAULT_COLLECTION
 from pages.parts import markdown, words
+from pages.parts.device import is_phone
 from pages.parts.resources import application
 from pages.parts.results import became
 
@@ -57,7 +58,7 @@ def look() -> Shelf:
 def draw_page(page: GapPage, run_id: str, shelf: Shelf) -> None:
     """One page with the host that it is really on; drawn anew every second while it is added."""
     job = shelf.jobs.get(page.location)
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=is_phone()):
         title = markdown.label(page.title, 120) or "Untitled"
         host = words.grey(markdown.label(_host(page.location), 80))
         st.markdown(f":material/public: {title} {host}", width="stretch")

@@ -9,6 +9,7 @@ from pages.chat import questions as asking
 from pages.chat import state as chat
 from pages.gaps import closing, filling
 from pages.parts import markdown, words
+from pages.parts.device import is_phone
 from pages.parts.person import person
 from pages.parts.resources import application
 
@@ -22,16 +23,17 @@ def draw(gap: Gap, shelf: filling.Shelf) -> None:
     """Draw it."""
     key = gap.run_ids[0]
     with st.container(border=True, key=f"gap-{key}"):
-        st.header(markdown.label(gap.topic, 80), anchor=False)
-        asked = words.count(len(gap.run_ids), "question")
-        st.caption(f"{asked} · last asked {words.day(gap.last_asked)}")
+        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+            st.header(markdown.label(gap.topic, 80), anchor=False, width="content")
+            count = words.count(len(gap.questions), "question")
+            st.caption(f"{count} · last asked {words.day(gap.last_asked)}", width="content")
         with st.container(gap="xsmall"):
             for question in gap.questions[:_QUESTIONS]:
                 _draw_question(question)
             _draw_rest(gap.questions[_QUESTIONS:], key)
         _draw_pages(gap, shelf)
         with st.container(horizontal=True, gap="small"):
-            if st.button("Add documents", icon=":material/upload_file:", key=f"add-{key}"):
+            if st.button("Add documents", icon=":material/upload_file:", type="tertiary", key=f"add-{key}"):
                 st.switch_page(_DOCUMENTS)
             st.button(
                 "Nothing is missing",
@@ -59,7 +61,7 @@ def go_where_wanted() -> None:
 
 
 def _draw_question(question: GapQuestion) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with st.container(horizontal=True, vertical_alignment="top", gap="small", wrap=is_phone()):
         badge = words.outcome_badge(question.outcome) if question.outcome else ""
         times = words.grey(f"asked {len(question.earlier) + 1} times") if question.earlier else ""
         st.markdown(f"{markdown.label(question.question, 200)} {badge} {times}", width="stretch")

@@ -12,7 +12,7 @@ import streamlit as st
 from crag.errors import CragError
 from crag.runs import Trace
 from crag.types import Passage, Ruling, Strip, Verdict
-from pages.parts import markdown, steps, web_source, words
+from pages.parts import found, markdown, steps, web_source, words
 from pages.parts.device import is_phone
 from pages.parts.resources import application
 
@@ -133,7 +133,8 @@ def _rulings(view: SourceView, trace: Trace, actions: Actions) -> None:
 
 
 def _draw_original(view: SourceView, passage: Passage, cut: Sequence[Strip]) -> None:
-    """The page of the document, where there is a picture of it, and the text."""
+    """How it came here, where a web search found it; the page, where there is a picture of it; and the text."""
+    _draw_found(passage)
     path = _picture_file(passage)
     if path is None or passage.page is None:
         _text(view, passage, cut)
@@ -149,6 +150,15 @@ def _draw_original(view: SourceView, passage: Passage, cut: Sequence[Strip]) -> 
         _page(view, passage, path, pages)
     with text_tab:
         _text(view, passage, cut)
+
+
+def _draw_found(passage: Passage) -> None:
+    try:
+        told = found.line(application().library.source(passage.source_id))
+    except CragError:  # removed since the answer was written
+        return
+    if told:
+        st.caption(told)
 
 
 def _picture_file(passage: Passage) -> Path | None:

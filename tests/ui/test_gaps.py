@@ -75,3 +75,23 @@ def test_without_any_gap_the_page_says_what_will_be_here(chat, notes):
     assert not page.exception
     assert said(page, "Nothing is missing")
     assert "Ask your documents" in labels(page)
+
+
+def test_documents_and_citations_say_that_a_web_search_found_a_page(page, services):
+    page.run()
+    press(page, "Add to Documents")
+    wait_until(lambda: not services.jobs.active)
+    documents = page.switch_page("pages/documents/page.py").run()
+    table = documents.dataframe[0].value
+    at = list(table["Document"]).index("Finals")
+    assert table["Kind"][at] == "Web page · found by a web search"
+    assert (table["Found for"][at], list(table["Found for"]).count("")) == (QUESTION, 1)
+    gaps = documents.switch_page(PAGE).run()
+    [button for button in gaps.button if button.label == "Ask again"][-1].click().run()
+    until(gaps, lambda: services.archive.list()[0].outcome)
+    cited = services.archive.list()[0]
+    assert (cited.outcome, cited.question) == ("documents", QUESTION)
+    chat = gaps.switch_page("pages/chat/page.py").run()  # as the page itself has done, which the test runner forgets
+    chat.button(key=f"source-{cited.run_id}-1").click().run()
+    assert said(chat, f"Found by a web search for “{QUESTION}”")
+    assert {header.value for header in gaps.switch_page(PAGE).run().header} == {"Mariana trench"}
