@@ -12,6 +12,7 @@ import unicodedata
 JOINER = "\u2060"
 _MARKS_IN_A_ROW = 4
 _JOINERS_IN_WORDS = {"\u200c", "\u200d"}  # needed to write Persian, Hindi and joined emoji
+_PLAIN = re.compile(r"[\n\t\x20-\x7e]*")
 _END_OF_ROW = re.compile(r"\s*\|?$")
 _BREAKS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\](?=\\*[(\[:])"), rf"]{JOINER}"),  # links, images, references and their definitions
@@ -27,6 +28,8 @@ _BREAKS: tuple[tuple[re.Pattern[str], str], ...] = (
 
 def visible(text: str) -> str:
     """The text without control, direction and invisible characters and without towers of combining marks."""
+    if _PLAIN.fullmatch(text):
+        return text
     kept: list[str] = []
     marks = 0
     for character in text:
