@@ -33,7 +33,7 @@ def draw(run_id: str) -> RunFilter:
     if not found.states:
         return RunFilter()
     search_field("Find a run", _SEARCH, keep=True)
-    actions = [action for action in (*badges.ACTIONS, None) if action]
+    actions = [action for action in badges.ACTIONS if action]
     _pills("Action", _ACTIONS, actions, lambda action: signs.of(badges.ACTIONS[action]), label_visibility="collapsed")
     wanted = _wanted()
     _draw_number(application().archive.count(wanted, person()), run_id)
@@ -58,13 +58,14 @@ def show_only(outcome: str) -> None:
 
 
 def _draw_number(number: int, run_id: str) -> None:
-    """How many are listed; the way back to all of them, else from the run that is open to the overview."""
+    """How many are listed; the ways back to all of them, and from the run that is open to the overview."""
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
-        st.caption(words.count(number, "run") if number else "Nothing matches", width="content")
-        if _wanted() != RunFilter():
-            st.button("Clear filters", icon=":material/filter_alt_off:", type="tertiary", on_click=clear)
-        elif run_id:
-            st.button("Overview", icon=":material/monitoring:", type="tertiary", on_click=chosen.leave)
+        st.caption(words.count(number, "run") if number else "Nothing matches", width="content", wrap=False)
+        with st.container(horizontal=True, horizontal_alignment="right", gap="small", wrap=False):
+            if run_id:
+                st.button("Overview", icon=":material/monitoring:", type="tertiary", on_click=chosen.leave)
+            if _wanted() != RunFilter():
+                st.button("Clear filters", icon=":material/filter_alt_off:", type="tertiary", on_click=clear)
 
 
 def _draw_folded(found: Facets) -> None:

@@ -16,6 +16,7 @@ from pages.parts import markdown, words
 from pages.parts.person import person
 from pages.parts.resources import application
 
+_GAPS = "pages/gaps/page.py"
 _DAYS = 30
 _FEW = 5
 _UNDECIDED = "no decision"
