@@ -34,23 +34,15 @@ def draw(run_id: str, trace: Trace, calls: Sequence[ModelCall]) -> None:
 
 
 def _buttons(run_id: str) -> None:
-    st.button(
-        "Open in chat",
-        icon=":material/forum:",
-        type="tertiary",
-        key=f"chat-{run_id}",
-        on_click=moves.want_chat,
-        args=(run_id,),
-    )
+    if st.button("Open in chat", icon=":material/forum:", type="tertiary", key=f"chat-{run_id}"):
+        moves.open_chat(run_id)
     _dialog_button("Compare", ":material/compare_arrows:", moves.COMPARE, run_id)
     _dialog_button("Share", ":material/share:", moves.SHARE, run_id)
 
 
 def _dialog_button(word: str, icon: str, dialog: str, run_id: str) -> None:
-    """A button of a fragment: only the whole page can open a dialog."""
-    if st.button(word, icon=icon, key=f"{dialog}-{run_id}"):
-        dialogs.ask(dialog, run_id)
-        st.rerun()
+    """A button of a fragment, which is drawn anew while a run is under way."""
+    st.button(word, icon=icon, key=f"{dialog}-{run_id}", on_click=dialogs.ask_at_once, args=(dialog, run_id))
 
 
 def _badges(trace: Trace) -> list[str]:
@@ -98,16 +90,17 @@ def _versions(run_id: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         told = f"Version {own.number} of {len(versions)} · {words.version_change(own.change)}"
         st.caption(told, width="content")
-        key = f"versions-{run_id}"
-        st.menu_button(
+        other = st.menu_button(
             "Show version",
             list(others),
             format_func=lambda other: _named(others[other]),
             icon=":material/history:",
             type="tertiary",
-            key=key,
-            on_click=lambda: chosen.open_run(st.session_state[key]),
+            key=f"versions-{run_id}",
         )
+    if other:
+        chosen.open_run(other)
+        st.rerun()
 
 
 def _named(version: Version) -> str:

@@ -18,7 +18,6 @@ from pages.parts.resources import application
 SOURCE, REVISE = "passage of a run", "go on from a node"
 COMPARE, SHARE = "compare with another run", "share a run"
 _CHAT = "pages/chat/page.py"
-_WANTS_CHAT = "inspect_wants_chat"
 _REFUSED = "inspect_refused"
 
 
@@ -42,13 +41,17 @@ def show_refusal() -> None:
     """Say once why something was not begun."""
     if refused := st.session_state.pop(_REFUSED, None):
         st.toast(markdown.label(refused), icon=":material/error:", duration="long")
-    if run_id := st.session_state.pop(_WANTS_CHAT, None):
-        _open_chat(run_id)
 
 
-def want_chat(run_id: str) -> None:
-    """Go to the conversation of a run with the next drawing: a callback cannot leave the page."""
-    st.session_state[_WANTS_CHAT] = run_id
+def open_chat(run_id: str) -> None:
+    """Go to the conversation of a run, with its trace beside it."""
+    conversation = application().conversations.of_run(run_id, person())
+    if conversation is None:
+        st.toast("This question was asked outside of any conversation.", icon=":material/info:")
+        return
+    chat.open_conversation(conversation.id)
+    chat.show_trace(run_id)
+    st.switch_page(_CHAT, query_params={"c": conversation.id})
 
 
 def open_source(about: tuple[str, int]) -> None:
@@ -58,16 +61,6 @@ def open_source(about: tuple[str, int]) -> None:
     quote = next((cited.quote for cited in trace.citations if cited.passage_id == passage_id), "")
     actions = source.Actions(dialogs.close, _ask_only, overrule)
     source.open_drawer(source.SourceView(run_id, passage_id, quote), actions)
-
-
-def _open_chat(run_id: str) -> None:
-    conversation = application().conversations.of_run(run_id, person())
-    if conversation is None:
-        st.toast("This question was asked outside of any conversation.", icon=":material/info:")
-        return
-    chat.open_conversation(conversation.id)
-    chat.show_trace(run_id)
-    st.switch_page(_CHAT, query_params={"c": conversation.id})
 
 
 def _ask_only(source_id: str) -> None:

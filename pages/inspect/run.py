@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import streamlit as st
 
 from crag.errors import NotFound
+from crag.model_calls import ModelCall
 from crag.runs import Trace
 from pages.inspect import comparing, head, moves, nodes, path, revising, timing, verdicts
 from pages.parts import dialogs, markdown, sharing, steps, words
@@ -34,15 +35,25 @@ def draw(run_id: str) -> None:
         return
     moves.show_refusal()
     dialogs.draw(_DIALOGS)
-    running = trace.state == "running"
-    st.fragment(_draw, run_every=_LOOK_AGAIN_SECONDS if running else None)(run_id, running=running)
+    if trace.state == "running":
+        st.fragment(_draw_live, run_every=_LOOK_AGAIN_SECONDS)(run_id)
+        return
+    calls = application().runs.calls(run_id)
+    _draw(run_id, trace, calls)
+    st.fragment(nodes.draw)(run_id, trace, calls)
 
 
-def _draw(run_id: str, *, running: bool) -> None:
+def _draw_live(run_id: str) -> None:
     trace = application().runs.trace(run_id)
-    if running and trace.state != "running":
+    if trace.state != "running":
         st.rerun()
     calls = application().runs.calls(run_id)
+    _draw(run_id, trace, calls)
+    nodes.draw(run_id, trace, calls)
+
+
+def _draw(run_id: str, trace: Trace, calls: Sequence[ModelCall]) -> None:
+    """Everything above the nodes."""
     head.draw(run_id, trace, calls)
     _tell_state(run_id, trace)
     left, right = st.columns([2, 3], gap="large")
@@ -51,7 +62,6 @@ def _draw(run_id: str, *, running: bool) -> None:
     with right:
         timing.draw(trace, calls)
         verdicts.draw(run_id, trace)
-    nodes.draw(run_id, trace, calls)
 
 
 def _tell_state(run_id: str, trace: Trace) -> None:
@@ -63,7 +73,8 @@ def _tell_state(run_id: str, trace: Trace) -> None:
         case "waiting":
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown("**It waits for you**: may its query go to the web?", width="content")
-                st.button("Decide in the chat", icon=":material/forum:", on_click=moves.want_chat, args=(run_id,))
+                if st.button("Decide in the chat", icon=":material/forum:"):
+                    moves.open_chat(run_id)
         case "failed":
             st.markdown(f":red[:material/error:] **{markdown.label(trace.error)}**  \n{markdown.answer(trace.remedy)}")
         case "stopped":

@@ -48,14 +48,16 @@ def draw(run_id: str, trace: Trace) -> None:
 
 def _rows(passages: list[Passage], trace: Trace) -> dict[str, list[Any]]:
     verdicts = [trace.verdicts.get(passage.id) for passage in passages]
-    ended = trace.state not in ("running", "waiting")
-    return {
+    columns = {
         "Verdict": [[_word(verdict)] for verdict in verdicts],
         "Score": [verdict.score if verdict else None for verdict in verdicts],
         "Passage": [_place(passage) for passage in passages],
         "Reason": [markdown.visible(verdict.reason) if verdict else "" for verdict in verdicts],
-        "Actions": [[_OPEN, *(_RULINGS if verdict and ended else ())] for verdict in verdicts],
     }
+    if trace.state == "running":  # drawn anew each second, and a click could get lost
+        return columns
+    may_rule = trace.state != "waiting"
+    return columns | {"Actions": [[_OPEN, *(_RULINGS if verdict and may_rule else ())] for verdict in verdicts]}
 
 
 def _word(verdict: Verdict | None) -> str:
