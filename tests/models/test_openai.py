@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from crag.errors import ModelFault, Stopped
+from crag.model_calls import ModelCall, listen
 from crag.models.chat import open_chat_model
 from crag.protocols import ChatModel, Prompt
 from crag.settings import Settings
@@ -51,6 +52,16 @@ def test_it_streams_with_its_key_and_its_count_and_is_written_down(
     assert server.keys == ["Bearer sk-of-env"]
     assert [(host, kind) for host, kind, _ in ledger.entries] == [("openai", "model")]
     assert "sk-of-env" not in str(ledger.entries)
+
+
+def test_what_is_told_of_a_call_holds_the_prompts_and_no_key(server: OpenAIServer, model: ChatModel) -> None:
+    stop, told = Stop(), list[ModelCall]()
+    listen(stop, told.append)
+    server.usual = Completion("It is Paris.")
+    model.complete(ASK, stop)
+    (call,) = told
+    assert (call.prompts, call.reply, call.prompt_tokens) == (tuple(ASK), "It is Paris.", 21)
+    assert "sk-of-env" not in repr(call)
 
 
 def test_one_token_comes_with_its_alternatives(server: OpenAIServer, model: ChatModel) -> None:
