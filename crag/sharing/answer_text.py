@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 _CITATION = re.compile(r"(\[\d{1,3}\])")
+_MARK = ' <span class="badge {}"><svg class="icon" aria-hidden="true"><use href="#{}"/></svg>{}</span>'
 _MARKS: dict[Strength, tuple[str, str]] = {  # a character that no text of others holds any more, and what it becomes
-    "unsupported": ("\ue000", '<span class="badge orange">no source</span>'),
-    "weak": ("\ue001", '<span class="badge gray">weak source</span>'),
+    "unsupported": ("\ue000", _MARK.format("orange", "link_off", "no source")),
+    "weak": ("\ue001", _MARK.format("gray", "contrast", "weak source")),
 }
 
 

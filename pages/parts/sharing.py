@@ -35,7 +35,11 @@ def draw_import(on_done: Callable[[Conversation], None], on_close: Callable[[], 
 def export_choices(conversation_id: str) -> None:
     """The formats of a conversation, each a download that is made only when it is asked for."""
     sharing = application().sharing
-    title = application().conversations.get(conversation_id, person()).title
+    try:
+        title = application().conversations.get(conversation_id, person()).title
+    except CragError as gone:
+        st.caption(markdown.label(str(gone)))
+        return
     _choice(
         "Web page", "one file with trace and citations, for any browser", title, "html", sharing.html, conversation_id
     )
@@ -45,9 +49,13 @@ def export_choices(conversation_id: str) -> None:
 
 
 def share_choices(run_id: str) -> None:
-    """One answer as a page, then the conversation that it is in. Raises `NotFound`, also for another person's."""
-    conversation = application().conversations.of_run(run_id, person())
-    question = application().runs.attach(run_id).question
+    """One answer as a page, then the conversation that it is in; neither where it is another person's."""
+    try:
+        conversation = application().conversations.of_run(run_id, person())
+        question = application().runs.attach(run_id).question
+    except CragError as gone:
+        st.caption(markdown.label(str(gone)))
+        return
     _choice(
         "Web page",
         "this answer, with its trace and prompts as sent",
@@ -60,8 +68,7 @@ def share_choices(run_id: str) -> None:
         st.caption("Quoted passages of your documents go along; folders and keys do not.")
         return
     st.markdown(f"**The whole conversation** {words.grey(markdown.label(conversation.title, 60))}")
-    with st.container(key="share-conversation"):
-        export_choices(conversation.id)
+    export_choices(conversation.id)
 
 
 def _choice(name: str, meaning: str, title: str, ending: str, make: Callable[[str], str | bytes], made_of: str) -> None:
