@@ -19,6 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.runtime.pages_manager import PagesManager
 
 from crag.errors import CragError
+from crag.person_keys import new_key
 from crag.settings import load_settings
 from pages.parts import person
 from pages.parts.resources import close, open_early
@@ -48,7 +49,7 @@ class PersonCookie:
         if scope["type"] != "http" or "text/html" not in HTTPConnection(scope).headers.get("accept", ""):
             await self._app(scope, receive, send)
             return
-        key = person.key_in(HTTPConnection(scope).cookies) or person.new_key()
+        key = person.key_in(HTTPConnection(scope).cookies) or new_key()
 
         async def send_with_key(message: Message) -> None:
             if message["type"] == "http.response.start":

@@ -1,4 +1,4 @@
-"""The commands of conversations: list, export, import, delete, restore."""
+"""The commands of conversations: list, export, import, delete, restore, give."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from crag import reports
+from crag.amounts import count
 from crag.assembly import Application
 from crag.commands.arguments import OK, AddCommand, place, text
 from crag.errors import BadRequest
@@ -31,6 +32,12 @@ def register(command: AddCommand) -> None:
     )
     _add_id(command("conversations delete", delete))
     _add_id(command("conversations restore", restore))
+    giving = command("conversations give", give)
+    giving.add_argument("ids", nargs="*", type=text, metavar="ID", help="of conversations to be handed over")
+    giving.add_argument("--all", action="store_true", help="hand over every conversation")
+    giving.add_argument(
+        "--to", required=True, type=text, metavar="KEY", help="of a browser: Settings, Privacy shows it"
+    )
 
 
 def _add_id(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +45,7 @@ def _add_id(parser: argparse.ArgumentParser) -> None:
 
 
 def list_conversations(application: Application, options: argparse.Namespace) -> int:
-    """Lists conversations, pinned ones first; exports, imports, deletes and restores them."""
+    """Lists conversations, pinned ones first; exports, imports, deletes, restores and hands them over."""
     found = application.conversations.list(options.search)
     lines = "\n".join(f"{one.id}  {one.title}" for one in found) or "There are no conversations."
     finish(options.json, {"conversations": [reports.conversation(one) for one in found]}, lines)
@@ -86,6 +93,18 @@ def restore(application: Application, options: argparse.Namespace) -> int:
     application.conversations.restore(options.id)
     title = application.conversations.get(options.id).title
     finish(options.json, {"restored": options.id}, f"Restored “{title}”.")
+    return OK
+
+
+def give(application: Application, options: argparse.Namespace) -> int:
+    """Hands conversations over to another browser, which is known by its key: write --to=KEY."""
+    if bool(options.ids) == options.all:
+        raise BadRequest("It is not clear what is to be handed over.", "Name conversations, or say --all.")
+    for conversation_id in options.ids:
+        application.conversations.get(conversation_id)  # all of them or none
+    people = application.people
+    given = people.give_all(options.to) if options.all else people.give(options.to, options.ids)
+    finish(options.json, {"given": given}, f"Handed over {count(given, 'conversation')}.")
     return OK
 
 

@@ -12,7 +12,8 @@ from sqlalchemy import Column, ColumnElement, Connection, Select, func, or_, sel
 from crag.database.tables import conversations, messages
 from crag.types import Conversation
 
-_BEFORE, _AFTER = 30, 90  # characters around a match
+_BEFORE, _AFTER = 30, 60  # characters around a match
+_MARKUP = re.compile(r"\*\*|`+|#+ |\s?\[\d{1,3}\]")  # of answers: it only disturbs
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,4 +86,4 @@ def _snippet(text: str, search: str) -> Snippet | None:
 
 
 def _line(text: str) -> str:
-    return re.sub(r"\s+", " ", text)
+    return re.sub(r"\s+", " ", _MARKUP.sub("", text))

@@ -9,6 +9,7 @@ from sqlalchemy import Update, func, select, update
 from crag.database import Database
 from crag.database.tables import conversations, departures
 from crag.errors import BadRequest
+from crag.person_keys import is_key
 
 _SOMEBODYS = conversations.c.person != ""
 _WITH_QUESTIONS = ("web search", "model", "embedding")  # the departures that tell what somebody asked
@@ -53,6 +54,6 @@ class People:
 
 
 def _giving(to: str) -> Update:
-    if not to.strip():
-        raise BadRequest("It is not said to whom.", "Copy the key of the browser from Settings › Privacy.")
+    if not is_key(to):
+        raise BadRequest("This is not the key of a browser.", "Copy the one that its Settings show, under Privacy.")
     return update(conversations).values(person=to)

@@ -20,6 +20,7 @@ from pages.parts.search import search_field
 
 _STEP = 50
 _SHOWN = "conversations_shown"
+_ISOLATED = "\u2068", "\u2069"  # Arabic and Hebrew turn what stands beside them around
 
 
 def draw() -> None:
@@ -31,12 +32,13 @@ def draw() -> None:
     _say_how_many(search, found)
     twice = {title for title, count in Counter(one.title for one in found.conversations).items() if count > 1}
     for group, members in _groups(found.conversations):
-        st.caption(group)
         with st.container(gap="xxsmall"):
+            st.caption(group)
             for conversation in members:
-                _row(conversation, search, dated=conversation.title in twice)
-                if snippet := found.snippets.get(conversation.id):
-                    st.caption(_marked(snippet.before, snippet.match, snippet.after))
+                with st.container(gap=None):
+                    _row(conversation, search, dated=conversation.title in twice)
+                    if snippet := found.snippets.get(conversation.id):
+                        st.caption(_marked(snippet.before, snippet.match, snippet.after))
     with st.container(horizontal=True):
         if found.total > shown:
             st.button("Show more", icon=":material/expand_more:", type="tertiary", on_click=_show_more)
@@ -73,12 +75,14 @@ def _row(conversation: Conversation, search: str, *, dated: bool) -> None:
     """A conversation; `dated` where another has the same title."""
     current = conversation.id == st.session_state.get("conversation")
     title = _title(conversation.title, search)
+    if current:
+        title = f"**{title}**"
     if dated:
-        title = f"{title} {words.grey(f'{_moment(conversation):%d %b %H:%M}')}"
+        title = f"{words.grey(_when(conversation))} {_ISOLATED[0]}{title}{_ISOLATED[1]}"
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
         with st.container():
             st.button(
-                f"**{title}**" if current else title,
+                title,
                 key=f"open-{conversation.id}",
                 type="tertiary",
                 wrap=False,
@@ -98,6 +102,11 @@ def _title(title: str, search: str) -> str:
 
 def _marked(before: str, match: str, after: str) -> str:
     return f"{markdown.verbatim(before)}:yellow-background[{markdown.verbatim(match)}]{markdown.verbatim(after)}"
+
+
+def _when(conversation: Conversation) -> str:
+    moment = _moment(conversation)
+    return f"{moment:%H:%M}" if moment.date() == datetime.now(UTC).astimezone().date() else f"{moment:%d %b %H:%M}"
 
 
 def _moment(conversation: Conversation) -> datetime:

@@ -39,8 +39,9 @@ def current() -> Conversation | None:
         return None
     try:
         conversation = _conversations().get(conversation_id, person())
-    except NotFound:
+    except NotFound as error:
         open_conversation(None)
+        st.session_state.refused = str(error)
         return None
     st.session_state.conversation = conversation.id
     st.query_params["c"] = conversation.id

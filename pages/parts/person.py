@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
-import secrets
 from collections.abc import Mapping
 
 import streamlit as st
 
+from crag.person_keys import is_key, new_key
 from pages.parts.resources import application
 
 COOKIE = "crag_person"
-_KEY = re.compile(r"[\w-]{43}", re.ASCII)  # as `secrets.token_urlsafe` writes 32 bytes
 _KNOWN = "person"
 
 
@@ -42,12 +40,7 @@ def is_one_of_several() -> bool:
 def key_in(cookies: Mapping[str, str]) -> str:
     """The key among the cookies of a browser, empty where there is none that could be one."""
     key = cookies.get(COOKIE, "")
-    return key if _KEY.fullmatch(key) else ""
-
-
-def new_key() -> str:
-    """A key that nobody can guess."""
-    return secrets.token_urlsafe(32)
+    return key if is_key(key) else ""
 
 
 def _of_session() -> str:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from crag.cli import main
 from crag.conversations import People
 from crag.errors import BadRequest
 from crag.ledger import Ledger
 from crag.options import RunOptions
+from crag.person_keys import new_key
 from tests.runs.conftest import house, wait  # noqa: F401 — a fixture
+
+NEW, NEWEST = new_key(), new_key()
 
 
 @pytest.fixture
@@ -45,9 +51,24 @@ def test_who_comes_first_after_an_update_takes_over_what_was_asked_before(home, 
 
 def test_conversations_are_handed_over_one_by_one_or_all_at_once(home, people):
     one, other = conversation(home, "old"), conversation(home, "other")
-    assert people.give("new", [one, "unknown"]) == 1
-    assert (seen(home, "new"), seen(home, "other")) == ({one}, {other})
-    assert people.give_all("newest") == 2
-    assert seen(home, "newest") == {one, other}
+    assert people.give(NEW, [one, "unknown"]) == 1
+    assert (seen(home, NEW), seen(home, "other")) == ({one}, {other})
+    assert people.give_all(NEWEST) == 2
+    assert seen(home, NEWEST) == {one, other}
     with pytest.raises(BadRequest):
-        people.give(" ", [one])
+        people.give("newest", [one])
+
+
+def test_the_command_hands_over_those_that_are_named_and_none_where_one_is_unknown(home, capsys):
+    one, other = conversation(home, "old"), conversation(home, "old")
+
+    def give(*arguments):
+        code = main(["conversations", "give", *arguments, "--home", str(home.database.home), "--json"])
+        return code, json.loads(capsys.readouterr().out)
+
+    assert give(f"--to={NEW}", one, "unknown")[0] == 1
+    assert give(f"--to={NEW}")[0] == give("--to=short", one)[0] == 1
+    assert seen(home, "old") == {one, other}
+    assert give(f"--to={NEW}", one) == (0, {"given": 1})
+    assert give(f"--to={NEWEST}", "--all") == (0, {"given": 2})
+    assert seen(home, NEWEST) == {one, other}

@@ -32,7 +32,10 @@ def main(files: list[Path]) -> None:
     with sync_playwright() as playwright, ScriptedOllama(script=slow) as ollama:
         browser = launch(playwright)
         for scheme in ("light", "dark"):
-            with tempfile.TemporaryDirectory() as home, served(Path(home), OLLAMA_HOST=ollama.url) as address:
+            with (
+                tempfile.TemporaryDirectory() as home,
+                served(Path(home), OLLAMA_HOST=ollama.url, CRAG_PEOPLE="one") as address,
+            ):
                 _take(browser, address, scheme, files)
         browser.close()
 

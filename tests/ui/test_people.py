@@ -52,6 +52,7 @@ def test_nobody_sees_what_another_asked_whatever_the_address_names(services, not
 
     page = browser(BEN, c=conversation)
     assert said(page, "Your conversations will be listed here.")
+    assert [toast.value for toast in page.toast] == ["This conversation is no longer there\\. Start a new one\\."]
     assert not page.chat_message
     assert "c" not in page.query_params
     page.text_input(key="conversation_search").set_value("grinder").run()
