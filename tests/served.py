@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,9 +18,7 @@ ROOT = Path(__file__).parents[1]
 @contextmanager
 def served(home: Path, **environment: str) -> Iterator[str]:
     """The application on a free port, stopped at the end; gives its address."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     process = subprocess.Popen(
         [sys.executable, "launcher.py", "--port", str(port)],
         cwd=ROOT,
@@ -29,20 +27,33 @@ def served(home: Path, **environment: str) -> Iterator[str]:
         stderr=subprocess.DEVNULL,
     )
     try:
-        _wait_for(f"http://127.0.0.1:{port}/_stcore/health", process)
+        wait_for(f"http://127.0.0.1:{port}/_stcore/health", lambda: process.poll() is None)
         yield f"http://127.0.0.1:{port}"
     finally:
         process.terminate()
         process.wait(timeout=20)
 
 
-def _wait_for(address: str, process: subprocess.Popen[bytes], seconds: float = 60) -> None:
+def free_port(wanted: int = 0) -> int:
+    """A port that nobody listens on: the wanted one where that is free."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # also one that was listened on a moment ago
+        try:
+            probe.bind(("127.0.0.1", wanted))
+        except OSError:
+            return free_port()
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def wait_for(address: str, is_alive: Callable[[], bool], seconds: float = 60) -> None:
+    """Until the application answers there; fails as soon as its process has ended."""
     end = time.monotonic() + seconds
     while True:
         try:
             with urllib.request.urlopen(address, timeout=5):
                 return
         except OSError:
-            assert process.poll() is None, "the application ended at once"
+            assert is_alive(), "the application ended at once"
             assert time.monotonic() < end, "the application did not start"
             time.sleep(0.1)

@@ -13,6 +13,7 @@ from crag.assembly import open_application
 from crag.settings import Settings
 from tests.doubles.ollama import ScriptedOllama
 from tests.e2e.browser import chromium, launch
+from tests.forked import forked
 from tests.served import served
 
 expect.set_options(timeout=30_000)  # a busy machine takes long to open its models
@@ -65,6 +66,13 @@ def page(context: BrowserContext) -> Iterator[Page]:
 @pytest.fixture
 def app(tmp_path: Path) -> Iterator[str]:
     """The application on an empty home, with nothing configured."""
+    with forked(tmp_path / "home", OLLAMA_HOST="127.0.0.1:9") as address:
+        yield address
+
+
+@pytest.fixture
+def launched(tmp_path: Path) -> Iterator[str]:
+    """The same, started as a person starts it."""
     with served(tmp_path / "home", OLLAMA_HOST="127.0.0.1:9") as address:
         yield address
 
@@ -87,7 +95,7 @@ def home_with_notes(notes_home: Path, tmp_path: Path) -> Path:
 @pytest.fixture
 def app_with_notes(home_with_notes: Path) -> Iterator[str]:
     """The application on the notes, with nothing configured."""
-    with served(home_with_notes, OLLAMA_HOST="127.0.0.1:9") as address:
+    with forked(home_with_notes, OLLAMA_HOST="127.0.0.1:9") as address:
         yield address
 
 
@@ -95,7 +103,7 @@ def app_with_notes(home_with_notes: Path) -> Iterator[str]:
 def kitchen(notes_home: Path) -> Iterator[tuple[ScriptedOllama, str]]:
     """A model server, and the application on it with the notes, for all scenarios that leave both as they are."""
     home = shutil.copytree(notes_home, notes_home.with_name("kitchen"))
-    with ScriptedOllama() as server, served(home, OLLAMA_HOST=server.url) as address:
+    with ScriptedOllama() as server, forked(home, OLLAMA_HOST=server.url) as address:
         yield server, address
 
 

@@ -11,7 +11,7 @@ from crag.assembly import open_application
 from crag.settings import Settings
 from tests.calibration.facts import add_facts
 from tests.e2e.browser import open_page, settled
-from tests.served import served
+from tests.forked import forked
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def towns(tmp_path: Path) -> Path:
 
 
 def test_thresholds_are_measured_moved_used_and_given_up(page: Page, towns: Path):
-    with served(towns, OLLAMA_HOST="127.0.0.1:9") as app:
+    with forked(towns, OLLAMA_HOST="127.0.0.1:9") as app:
         open_page(page, f"{app}/documents")
         page.get_by_role("button", name="Calibrate").locator("visible=true").click()
         expect(page.get_by_role("heading", name="Calibrate")).to_be_visible()

@@ -23,10 +23,10 @@ def slowly(text: str, per_token: float = 0.05):
     return script
 
 
-def test_the_start_page_says_what_this_is_and_asks_nobody_else(page: Page, app: str):
+def test_the_start_page_says_what_this_is_and_asks_nobody_else(page: Page, launched: str):
     foreign: list[str] = []
     page.on("request", lambda request: foreign.append(request.url) if "127.0.0.1" not in request.url else None)
-    open_page(page, app)
+    open_page(page, launched)
     expect(page.get_by_role("heading", name="Ask your documents")).to_be_visible()
     for name in ("Built-in engine", "Llama 3 on Ollama", "Nomic embeddings", "Web search"):
         expect(page.get_by_test_id("stMain").get_by_text(name).first).to_be_visible()

@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.doubles.tavily import TavilyServer
 from tests.e2e.browser import ask, badge, open_page, settled
 from tests.e2e.conftest import QUESTION
-from tests.served import served
+from tests.forked import forked
 
 RESULTS = [
     {
@@ -45,7 +45,7 @@ def test_a_query_goes_to_the_web_as_it_was_edited_even_after_a_restart(
 ):
     settings = {"OLLAMA_HOST": "127.0.0.1:9", "TAVILY_API_KEY": "tvly-test", "CRAG_TAVILY_URL": tavily.url}
     query = page.get_by_label("Query for the web")
-    with served(home_with_notes, **settings) as app:
+    with forked(home_with_notes, **settings) as app:
         open_page(page, app)
         ask(page, FIRST_DRAFT)
         expect(query).to_have_value(FIRST_DRAFT)
@@ -57,7 +57,7 @@ def test_a_query_goes_to_the_web_as_it_was_edited_even_after_a_restart(
         page.reload()
         expect(query).to_have_value(EDITED)
         conversation = page.url.partition("?")[2]
-    with served(home_with_notes, **settings) as app:
+    with forked(home_with_notes, **settings) as app:
         open_page(page, f"{app}/?{conversation}")
         expect(query).to_have_value(EDITED)
         assert tavily.requests == []

@@ -12,7 +12,7 @@ from crag.preferences import Preferences
 from crag.settings import Settings
 from tests.doubles.ollama import LLAMA, NOMIC, Model, Offer, ScriptedOllama
 from tests.e2e.browser import open_page, settled
-from tests.served import served
+from tests.forked import forked
 from tests.waiting import wait_until
 
 QWEN = replace(LLAMA, name="qwen3:8b", size=5_200_000_000, digest="9" * 64)
@@ -33,7 +33,7 @@ def home(tmp_path):
 
 @pytest.fixture
 def app(ollama, home):
-    with served(home, OLLAMA_HOST=ollama.url) as address:
+    with forked(home, OLLAMA_HOST=ollama.url) as address:
         yield address
 
 

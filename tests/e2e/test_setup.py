@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.doubles.ollama import Mishap, ScriptedOllama, closed_address
 from tests.e2e.browser import ask, badge, open_page, settled, upload
 from tests.e2e.conftest import NOTES, QUESTION
-from tests.served import served
+from tests.forked import forked
 
 LLAMA = "llama3.1:8b"
 COUNT_CLICKS = "window.clicks = 0; addEventListener('click', event => { window.clicks += event.isTrusted }, true)"
@@ -31,7 +31,7 @@ def empty(tmp_path: Path, nowhere: str) -> Iterator[str]:
     """The application on a machine with nothing on it."""
     (tmp_path / "user").mkdir()
     bare = str(tmp_path / "user")
-    with served(tmp_path / "home", OLLAMA_HOST=nowhere, HOME=bare, PATH=bare) as address:
+    with forked(tmp_path / "home", OLLAMA_HOST=nowhere, HOME=bare, PATH=bare) as address:
         yield address
 
 
