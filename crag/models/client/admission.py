@@ -81,11 +81,11 @@ class Admission:
                 del self._line[stop]
 
     def _told(self, request: _Request, since: float) -> Wait | None:
-        """The place in the line; None where a run waits only for itself."""
+        """The place in the line; None where a run waits only for itself, and from when its turn has come."""
         with self._lock:
             runs = list(self._line)
             others = any(other.stop is not request.stop for other in self._at_work)
-        if request.stop not in runs or (runs[0] is request.stop and not others):
+        if request.woken.is_set() or request.stop not in runs or (runs[0] is request.stop and not others):
             return None
         return Wait("queued", self._model, since, place=runs.index(request.stop) + 1)
 
