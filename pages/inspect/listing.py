@@ -22,26 +22,31 @@ _CHAT = "pages/chat/page.py"
 
 def draw(wanted: RunFilter, run_id: str) -> None:
     """Draw it; looked at again every two seconds while a run in it is under way, or old ones are still summed up."""
-    archive = application().archive
     shown: tuple[RunFilter, int] = st.session_state.get(_SHOWN, (wanted, _STEP))
     limit = shown[1] if shown[0] == wanted else _STEP
-    unsettled = archive.progress or archive.count(RunFilter(states=("running",)), person())
-    st.fragment(_draw, run_every=_LOOK_AGAIN_SECONDS if unsettled else None)(wanted, run_id, limit)
+    moving = _is_moving()
+    st.fragment(_draw, run_every=_LOOK_AGAIN_SECONDS if moving else None)(wanted, run_id, limit, moving=moving)
 
 
-def _draw(wanted: RunFilter, run_id: str, limit: int) -> None:
+def _is_moving() -> bool:
     archive = application().archive
-    found, number = archive.list(wanted, person(), limit), archive.count(wanted, person())
+    return bool(archive.progress or archive.count(RunFilter(states=("running",)), person()))
+
+
+def _draw(wanted: RunFilter, run_id: str, limit: int, *, moving: bool) -> None:
+    if moving and not _is_moving():
+        st.rerun()  # all of the page once more, and then no longer
+    archive = application().archive
+    found = archive.list(wanted, person(), limit + 1)
     if not found:
         _draw_empty(wanted)
         return
     if progress := archive.progress:
         st.progress(progress.done / progress.total, f"{progress.stage}: {progress.done:,} of {progress.total:,}")
-    for day, rows in groupby(found, key=lambda row: _day(row.started_at)):
+    for day, rows in groupby(found[:limit], key=lambda row: _day(row.started_at)):
         st.caption(day)
         _draw_rows(rows, run_id)
-    more = f"Show {min(_STEP, number - limit)} more"
-    if number > limit and st.button(more, icon=":material/expand_more:", type="tertiary"):
+    if len(found) > limit and st.button("Show more", icon=":material/expand_more:", type="tertiary"):
         st.session_state[_SHOWN] = (wanted, limit + _STEP)
         st.rerun()
 

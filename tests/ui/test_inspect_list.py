@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from sqlalchemy import update
 from streamlit.testing.v1 import AppTest
 
 from crag.assembly import Application
+from crag.database.tables import runs as table
 from crag.options import RunOptions
 from tests.ui.conftest import ROOT, add, labels, said
 
@@ -110,7 +112,7 @@ def test_fifty_are_listed_and_more_on_request(chat: AppTest, services: Applicati
         list(services.runs.start(None, f"Question {number}?", OFF).follow(seconds=30))
     app = open_inspect(chat)
     assert len(listed(app)) == 50
-    next(button for button in app.button if button.label == "Show 3 more").click().run()
+    next(button for button in app.button if button.label == "Show more").click().run()
     assert len(listed(app)) == 53
 
 
@@ -131,3 +133,12 @@ def test_text_of_strangers_is_not_drawn_as_markdown(chat: AppTest, services: App
     (label,) = [button.label for button in app.sidebar.button if (button.key or "").startswith("run-")]
     assert "![" not in label
     assert "**" not in label
+
+
+def test_a_run_that_is_under_way_is_listed_as_such(chat: AppTest, services: Application, runs: dict[str, str]):
+    with services.database.write() as connection:
+        connection.execute(update(table).where(table.c.id == runs[LOST]).values(state="running"))
+    app = open_inspect(chat)
+    assert listed(app) == keys(runs, LOST, FOUND)
+    assert said(app, "running")
+    assert said(app, "correct · from your documents")
