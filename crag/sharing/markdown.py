@@ -16,7 +16,7 @@ from crag.sharing.places import is_address
 from crag.types import Citation
 
 _FORMATTING = re.compile(r"[\\`*_\[\]<>|~$]")
-_BLOCK = re.compile(r"^([#+=-]|\d{1,9}(?=[.)]))")
+_BLOCK = re.compile(r"^(\d{0,9})([#+=.)-])")
 _ENDINGS = {
     "running": "The answer was still being written.",
     "waiting": "The answer waited for a decision about the web.",
@@ -42,7 +42,7 @@ def write_markdown(shared: SharedConversation) -> str:
 def plain(text: str) -> str:
     """Text of others on one line, without formatting."""
     line = calm(one_line(text))
-    return _BLOCK.sub(r"\\\1", _FORMATTING.sub(r"\\\g<0>", line))
+    return _BLOCK.sub(r"\1\\\2", _FORMATTING.sub(r"\\\g<0>", line))
 
 
 def moment(seconds: float) -> str:
@@ -106,11 +106,5 @@ def _closed(text: str) -> str:
     """The answer with the end of a block of code that it began and did not end, lest that swallow what follows."""
     from markdown_it import MarkdownIt
 
-    blocks = [token for token in MarkdownIt("commonmark").parse(text) if token.level == 0]
-    last = blocks[-1] if blocks else None
-    if last is None or last.type != "fence" or last.map is None:
-        return text
-    begun, end = last.map
-    final = text.split("\n")[end - 1 : end]
-    closed = end - begun > 1 and bool(final) and set(final[0].strip()) == {last.markup[0]}
-    return text if closed else f"{text}\n{last.markup}"
+    last = MarkdownIt("commonmark").parse(f"{text}\n\nWhat follows")[-1]
+    return f"{text}\n{last.markup}" if last.type == "fence" else text

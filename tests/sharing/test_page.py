@@ -1,0 +1,77 @@
+"""What the page and the Markdown show of an answer, and that none of it can break out of its place."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from crag.events import AnswerWritten, RunEnded
+from crag.foreign_text import JOINER
+from crag.model_calls import ModelCall
+from crag.protocols import Prompt
+from crag.sharing.answer_text import render_answer
+from crag.sharing.markdown import write_markdown
+from crag.sharing.page import run_page
+from crag.sharing.records import read_conversation, read_run
+from tests.sharing.conftest import shown
+
+
+def test_a_run_is_shown_with_its_prompts_as_they_were_sent(original):
+    run, versions = read_run(original.house.database, shown(original, 1))
+    call = ModelCall(
+        "generate", "llama3.1:8b", 0.1, 1.9, (Prompt("system", "Use <b>only</b> {{ this }}"),), "Yes </pre>"
+    )
+    page = run_page(run, versions, [call], lambda _: False)
+    assert "Use &lt;b&gt;only&lt;/b&gt; {{ this }}" in page
+    assert "Yes &lt;/pre&gt;" in page
+    assert "Version 3 of 3 · you dropped p. 1" in page
+    assert page.count("<details") == page.count("</details>")
+
+
+def test_addresses_are_links_only_where_the_application_would_show_one(original):
+    run, versions = read_run(original.house.database, shown(original, 3))
+    assert 'href="https://example.org/9"' in run_page(run, versions, [], lambda _: True)
+    refused = run_page(run, versions, [], lambda _: False)
+    assert 'href="https://example.org/9"' not in refused
+    assert "https://example.org/9" in refused
+
+
+def test_answers_keep_their_formatting_and_lose_what_loads():
+    links = {1: ("a1-source-1", 'A "paper" · p. 6')}
+    made = render_answer("**bold** [1] [2]\n\n```py\nx[1]\n```\n\n| a |\n|---|\n| [1] |", links)
+    assert "<strong>bold</strong>" in made
+    assert made.count('<a class="cite" href="#a1-source-1" title="A &#34;paper&#34; · p. 6">[1]</a>') == 2
+    assert "[2]" in made
+    assert "x[1]" in made
+    for hostile in ("![x](http://c/a)", "[x](http://c/a)", "<http://c/a>", "<img src=http://c/a>", "[x]: http://c/a"):
+        assert not {"<a", "<img"} & {tag for tag in ("<a", "<img") if tag in render_answer(hostile, {})}
+
+
+def test_in_markdown_no_answer_swallows_what_follows(original):
+    shared = read_conversation(original.house.database, original.conversation)
+    run = next(one for one in shared.runs if one.id == shared.shown()[1].run)
+    for text in ("~~~~ text\nnot closed", "```\nnot closed\n``", "<!-- not closed", "<div>\n<pre>"):
+        events = [replace(one, text=text) if isinstance(one, AnswerWritten) else one for one in run.events]
+        changed = [one.model_copy(update={"events": events}) if one.id == run.id else one for one in shared.runs]
+        written = write_markdown(shared.model_copy(update={"runs": changed}))
+        assert headings(written) == ["What of whales?", "What of whales?", "And on the web?"], text
+
+
+def test_in_markdown_titles_are_no_formatting(original):
+    shared = read_conversation(original.house.database, original.conversation)
+    named = shared.model_copy(update={"title": "1. *a* ![x](http://c/a) <b> www.c.de"})
+    assert write_markdown(named).startswith(rf"# 1\. \*a\* !{JOINER}\[x\]{JOINER}(http:{JOINER}//c/a)")
+
+
+def test_an_answer_that_failed_says_so(original):
+    shared = read_conversation(original.house.database, original.conversation)
+    end = RunEnded("failed", 1.0, "The model is not there.", "Start Ollama.", "unreachable")
+    failed = [one.model_copy(update={"events": [one.events[0], end], "state": "failed"}) for one in shared.runs]
+    written = write_markdown(shared.model_copy(update={"runs": failed}))
+    assert "*The answer failed.* The model is not there. Start Ollama." in written
+
+
+def headings(text):
+    from markdown_it import MarkdownIt
+
+    tokens = MarkdownIt("commonmark").parse(text)
+    return [tokens[index + 1].content for index, token in enumerate(tokens) if token.type == "heading_open"]
