@@ -1,0 +1,63 @@
+"""Two people with a browser each on one server; the list of conversations by keyboard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.e2e.browser import ask, badge, open_page, settled
+from tests.e2e.conftest import QUESTION
+
+
+@pytest.fixture
+def other(browser: Browser) -> Iterator[Page]:
+    """A page in the browser of somebody else."""
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    context.set_default_timeout(30_000)
+    yield context.new_page()
+    context.close()
+
+
+def test_each_of_two_people_sees_their_own_conversations(page: Page, other: Page, app_with_notes: str):
+    open_page(page, app_with_notes)
+    ask(page, QUESTION)
+    expect(badge(page, "from your documents")).to_be_visible()
+    (key,) = (cookie for cookie in page.context.cookies(app_with_notes) if cookie.get("name") == "crag_person")
+    assert (key.get("httpOnly"), key.get("sameSite"), key.get("secure")) == (True, "Lax", False)
+    assert "crag_person" not in page.evaluate("document.cookie")
+
+    open_page(other, page.url)
+    expect(other.get_by_text("This conversation is no longer there.")).to_be_visible()
+    expect(other).to_have_url(f"{app_with_notes}/")
+    other.get_by_text("Conversations", exact=True).click()
+    expect(other.get_by_text("Your conversations will be listed here.")).to_be_visible()
+    other.get_by_label("Search conversations").first.fill("espresso")
+    expect(other.get_by_text("Nothing found.")).to_be_visible()
+
+    page.reload()
+    page.get_by_text("Conversations", exact=True).click()
+    row = page.get_by_test_id("stSidebar").get_by_role("button", name=QUESTION)
+    expect(row).to_be_visible()
+    _delete_and_take_back_by_keyboard(page)
+    expect(row).to_be_visible()
+    expect(page.get_by_test_id("stChatMessage").first).to_contain_text(QUESTION)
+
+
+def _delete_and_take_back_by_keyboard(page: Page) -> None:
+    """From the search field on by Tab, Enter and the arrows alone."""
+    settled(page)
+    page.get_by_label("Search conversations").first.focus()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name=QUESTION)).to_be_focused()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("menu")).to_be_focused()
+    page.keyboard.press("End")
+    expect(page.get_by_role("menuitem", name="Delete")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Deleted “")).to_be_visible()
+    page.get_by_role("button", name="Undo").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Deleted “")).to_be_hidden()
