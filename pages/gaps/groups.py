@@ -61,7 +61,7 @@ def go_where_wanted() -> None:
 
 
 def _draw_question(question: GapQuestion) -> None:
-    with st.container(horizontal=True, vertical_alignment="top", gap="small", wrap=is_phone()):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=is_phone()):
         badge = words.outcome_badge(question.outcome) if question.outcome else ""
         times = words.grey(f"asked {len(question.earlier) + 1} times") if question.earlier else ""
         st.markdown(f"{markdown.label(question.question, 200)} {badge} {times}", width="stretch")
