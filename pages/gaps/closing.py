@@ -30,4 +30,4 @@ def draw_undo() -> None:
 
 def _reopen(run_ids: Sequence[str]) -> None:
     application().gaps.reopen(run_ids)
-    del st.session_state[_CLOSED]
+    st.session_state.pop(_CLOSED, None)
