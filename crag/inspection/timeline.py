@@ -35,11 +35,12 @@ class Span:
 def spans(trace: Trace, calls: Sequence[ModelCall], now: float | None = None) -> list[Span]:
     """The bars of a run in the order in which they are read; `now` is where those end that still run.
 
-    Nodes whose results a version kept from an earlier one took no time in it: they have no bar.
+    Nodes whose results a version kept from an earlier one took no time in it, and one that waits for a person takes
+    none: they have no bar.
     """
     found: list[Span] = []
     for step in trace.steps:
-        if not step.kept:
+        if not step.kept and step.state != "waiting":
             own = [call for call in calls if call.node == step.node]
             found += [_of_node(step, trace, own, now), *_inner(step, trace, own, now)]
     return found

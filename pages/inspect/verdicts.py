@@ -85,8 +85,8 @@ def _columns(run_id: str, passages: list[Passage]) -> dict[str, Any]:
     config = st.column_config
     return {
         "Verdict": config.MultiselectColumn(options=list(_COLOURS), color=list(_COLOURS.values()), width=110),
-        "Score": config.ProgressColumn(format="%.2f", min_value=0.0, max_value=1.0, width=100),
-        "Passage": config.TextColumn(width=230),
-        "Reason": config.TextColumn(width=220),
-        "Actions": config.ButtonColumn("", key=click, on_click=clicked, type="tertiary", width=50),
+        "Score": config.ProgressColumn(format="%.2f", min_value=0.0, max_value=1.0, width=88),
+        "Passage": config.TextColumn(width=135),
+        "Reason": config.TextColumn(width=120),
+        "Actions": config.ButtonColumn("", key=click, on_click=clicked, type="tertiary", width=44),
     }

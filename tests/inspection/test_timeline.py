@@ -41,5 +41,8 @@ def test_what_a_version_kept_has_no_bar():
     assert kept(runs.version()) == ["retrieve", "grade_documents"]
 
 
-def test_what_still_runs_ends_now():
-    assert told(runs.waiting(), now=9.0)[-1] == ("Search the web", "web", 2.6, 9.0)
+def test_what_still_runs_ends_now_and_what_waits_for_a_person_takes_no_time():
+    trace = runs.waiting()
+    assert told(trace, now=9.0)[-1] == ("Rewrite the question", "own", 1.72, 2.6)
+    trace.steps[-1].state = "running"
+    assert told(trace, now=9.0)[-1] == ("Search the web", "web", 2.6, 9.0)
