@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from crag.runs import QUESTION_LIMIT
 from crag.types import Message
 from pages.chat import asked, attachments, state
 from pages.chat.questions import ask_otherwise, show_branch
@@ -43,7 +42,6 @@ def _editor(question: Message) -> None:
             value=question.text,
             key=_key(question.id),
             height=_HEIGHT,
-            max_chars=QUESTION_LIMIT,
             label_visibility="collapsed",
         )
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):

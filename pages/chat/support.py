@@ -36,9 +36,10 @@ def sources_of(trace: Trace, sentence: Support) -> Iterator[tuple[Citation, str]
 
 def _draw_sentence(run_id: str, trace: Trace, sentence: Support, key: str) -> None:
     with st.container(gap="xxsmall"):
-        st.markdown(f":small[{words.strength_badge(sentence.strength)} {markdown.label(sentence.sentence, _SENTENCE)}]")
+        shown = markdown.sentence(sentence.sentence, _SENTENCE)
+        st.markdown(f":small[{words.strength_badge(sentence.strength)} {shown}]")
         for cited, quote in sources_of(trace, sentence):
-            if quote:
+            if quote and markdown.sentence(quote, _SENTENCE) != shown:  # else it says the same, word for word
                 st.caption(f"“{markdown.label(quote, _QUOTE)}”")
             st.button(
                 f":blue[**{cited.n}**] {markdown.label(markdown.place(cited.title, cited.page), 70)}",

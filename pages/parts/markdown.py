@@ -23,6 +23,8 @@ _LIVE = re.compile(
 )
 _CODE = re.compile(r"(```.*?(?:```|\Z)|`[^`\n]+`)", re.DOTALL)
 _CITATION = re.compile(r"\[(\d{1,3})\]")
+_CITED = re.compile(r"\s*\[\d{1,3}\]")
+_LIST_SIGN = re.compile(r"^\s*(?:[-*+•]|\d+[.)])\s+")
 _DIRECTIVE = re.compile(rf"(\\*):(?={JOINER})")
 _MARKS: dict[Strength, tuple[str, str]] = {  # a character that no text of others holds any more, and what it becomes
     "unsupported": ("\ue000", " :orange-badge[:material/link_off: no source]"),
@@ -77,6 +79,11 @@ def answer(
     for mark, badge in _MARKS.values():
         done = done.replace(mark, badge)
     return done
+
+
+def sentence(text: str, length: int = _LABEL_LENGTH) -> str:
+    """A sentence of an answer by itself: without the sign of a list before it and the citations in it."""
+    return label(_CITED.sub("", _LIST_SIGN.sub("", text)), length)
 
 
 def place(title: str, page: int | None) -> str:

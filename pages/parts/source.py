@@ -17,7 +17,7 @@ from pages.parts.device import is_phone
 from pages.parts.resources import application
 
 _CONTEXT_LENGTH = 6_000
-_SENTENCES, _SENTENCE_LENGTH = 5, 240
+_SENTENCES, _SENTENCE_LENGTH = 3, 160
 _RULINGS: dict[Ruling, tuple[str, str]] = {
     "use": ("Use it", ":material/add:"),
     "drop": ("Drop it", ":material/remove:"),
@@ -100,7 +100,7 @@ def _resting(passage: Passage, trace: Trace) -> None:
         st.caption("Sentences of the answer that rest on this")
         for sentence in resting[:_SENTENCES]:
             badge = words.strength_badge(sentence.strength)
-            st.markdown(f":small[{badge} {markdown.label(sentence.sentence, _SENTENCE_LENGTH)}]")
+            st.markdown(f":small[{badge} {markdown.sentence(sentence.sentence, _SENTENCE_LENGTH)}]")
         if len(resting) > _SENTENCES:
             st.caption(f"and {len(resting) - _SENTENCES} more")
 
