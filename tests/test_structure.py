@@ -32,7 +32,7 @@ MAY_IMPORT = {
     "preferences": BOTTOM | {"graph", "preferences"},
     "runs": BOTTOM | {"graph", "conversations", "runs"},
     "gaps": BOTTOM | {"graph", "runs", "gaps"},
-    "inspection": BOTTOM | {"conversations", "inspection", "runs"},
+    "inspection": BOTTOM | {"conversations", "inspection", "models", "runs"},
     "calibration": BOTTOM | {"graph", "runs", "calibration"},
     "sharing": BOTTOM | {"conversations", "inspection", "models", "preferences", "runs", "sharing"},
 }

@@ -10,6 +10,7 @@ from crag.foreign_text import one_line
 from crag.inspection import badges
 from crag.inspection.badges import Badge
 from crag.inspection.facts import NODES, counted
+from crag.inspection.names import grader_in_words
 from crag.runs import Step, Trace
 from crag.types import Passage, RunState, Strip
 
@@ -99,7 +100,7 @@ def _judged(trace: Trace) -> str:
     held = trace.thresholds
     if held is None or not trace.verdicts:
         return ""
-    grader = one_line(trace.grader.partition("@")[0])
+    grader = one_line(", ".join(part for part in grader_in_words(trace.grader) if part))
     return f"Graded by {grader} · relevant from {score(held.upper)}, irrelevant below {score(held.lower)}"
 
 

@@ -10,6 +10,7 @@ from markupsafe import Markup
 from crag.foreign_text import one_line, visible
 from crag.inspection import badges
 from crag.inspection.badges import Badge
+from crag.inspection.names import change_in_words
 from crag.model_calls import ModelCall
 from crag.models.choice import model_label
 from crag.runs import Trace
@@ -109,7 +110,7 @@ def _model(trace: Trace) -> str:
 def _version(run: SharedRun, versions: Sequence[SharedRun]) -> str:
     if len(versions) < 2:
         return ""
-    change = f" · {one_line(run.change)}" if run.change else ""
+    change = f" · {one_line(change_in_words(run.change))}" if run.change else ""
     return f"Version {versions.index(run) + 1} of {len(versions)}{change}"
 
 

@@ -12,8 +12,10 @@ from crag.amounts import size as size
 from crag.events import Node
 from crag.inspection import badges
 from crag.inspection.facts import NODES as NODES
-from crag.models.choice import model_label
-from crag.options import GraderKind, PolicyName, RewriteStyle, RunOptions, WebMode
+from crag.inspection.names import GRADERS as GRADERS
+from crag.inspection.names import POLICIES as POLICIES
+from crag.inspection.names import change_in_words, grader_in_words
+from crag.options import RewriteStyle, RunOptions, WebMode
 from crag.types import Action, Outcome, Strength, Verdict
 from pages.parts import markdown
 
@@ -39,25 +41,6 @@ LEGEND: dict[Node, str] = {
     "check_answer": "against its sources",
 }
 ROLES = {"answering": "Answering", "grading": "Grading", "rewriting": "Rewriting"}
-POLICIES: dict[PolicyName, tuple[str, str]] = {
-    "paper": ("Paper", "the web when no passage is surely relevant"),
-    "any": ("Strict", "the web as soon as one passage is not relevant"),
-    "none": ("Lenient", "the web only when no passage is relevant"),
-    "off": ("No grading", "every passage is used, never the web"),
-}
-GRADERS: dict[GraderKind, tuple[str, str]] = {
-    "auto": ("Automatic", "a cascade with a language model, else built-in"),
-    "builtin": ("Built-in", "no model is asked: milliseconds for all passages"),
-    "score": ("One-token score", "one short call for each passage, one token each"),
-    "explained": ("Explained", "one call for each passage, with the reason in words: the slowest"),
-    "listwise": ("All in one call", "one call for all passages together"),
-    "cascade": ("Cascade", "built-in first, a model only for what it leaves open"),
-}
-_CHANGES = (
-    {"same settings": "asked again"}
-    | {f"policy {name}": f"policy {shown}" for name, (shown, _) in POLICIES.items()}
-    | {f"grader {kind}": f"grader {shown}" for kind, (shown, _) in GRADERS.items()}
-)
 REWRITES: dict[RewriteStyle, tuple[str, str]] = {
     "question": ("Question", "a better question"),
     "keywords": ("Keywords", "three at most, as in the paper"),
@@ -124,24 +107,14 @@ def outcome_word(outcome: Outcome) -> str:
 
 def version_change(change: str) -> str:
     """In what a version differs, with the names that policies and graders have on screen; safe Markdown."""
-    return markdown.label(", ".join(_CHANGES.get(part) or _with_label(part) for part in change.split(", ")), 80)
-
-
-def _with_label(change: str) -> str:
-    """A change of a model with the name that it has on screen."""
-    role, found, name = change.partition("model ")
-    return f"{role}model {model_label(name)}" if found and ":" in name else change
+    return markdown.label(change_in_words(change), 80)
 
 
 def grader_label(name: str) -> str:
     """A grader as people call it, with its model: *One-token score, llama3.1:8b*; safe Markdown."""
-    kind, _, rest = name.partition(":")
-    if kind not in GRADERS:
-        return markdown.label(name, 60)
-    last = rest.rpartition("+")[2]  # of a cascade, what is asked where the built-in one leaves it open
-    model = last.partition("@")[0].rpartition("ollama:")[2]
-    shown = "" if kind == "builtin" else markdown.label(model, 60)
-    return f"{GRADERS[kind][0]}, {shown}" if shown else GRADERS[kind][0]
+    kind, model = grader_in_words(name)
+    shown = markdown.label(name, 60) if kind == name else kind
+    return f"{shown}, {markdown.label(model, 60)}" if model else shown
 
 
 def threshold_origin(options: RunOptions, *, calibrated: bool) -> str:

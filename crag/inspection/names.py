@@ -1,0 +1,47 @@
+"""What policies, graders and models are called by people, wherever a run is told of."""
+
+from __future__ import annotations
+
+from crag.models.choice import model_label
+from crag.options import GraderKind, PolicyName
+
+POLICIES: dict[PolicyName, tuple[str, str]] = {
+    "paper": ("Paper", "the web when no passage is surely relevant"),
+    "any": ("Strict", "the web as soon as one passage is not relevant"),
+    "none": ("Lenient", "the web only when no passage is relevant"),
+    "off": ("No grading", "every passage is used, never the web"),
+}
+GRADERS: dict[GraderKind, tuple[str, str]] = {
+    "auto": ("Automatic", "a cascade with a language model, else built-in"),
+    "builtin": ("Built-in", "no model is asked: milliseconds for all passages"),
+    "score": ("One-token score", "one short call for each passage, one token each"),
+    "explained": ("Explained", "one call for each passage, with the reason in words: the slowest"),
+    "listwise": ("All in one call", "one call for all passages together"),
+    "cascade": ("Cascade", "built-in first, a model only for what it leaves open"),
+}
+_CHANGES = (
+    {"same settings": "asked again"}
+    | {f"policy {name}": f"policy {shown}" for name, (shown, _) in POLICIES.items()}
+    | {f"grader {kind}": f"grader {shown}" for kind, (shown, _) in GRADERS.items()}
+)
+
+
+def change_in_words(change: str) -> str:
+    """In what a version differs, with the names that policies, graders and models have on screen."""
+    return ", ".join(_CHANGES.get(part) or _with_label(part) for part in change.split(", "))
+
+
+def grader_in_words(name: str) -> tuple[str, str]:
+    """The kind of a grader as people call it, and its model; a name that is none of ours is the kind itself."""
+    kind, _, rest = name.partition(":")
+    if kind not in GRADERS:
+        return name, ""
+    last = rest.rpartition("+")[2]  # of a cascade, what is asked where the built-in one leaves it open
+    model = last.partition("@")[0].rpartition("ollama:")[2]
+    return GRADERS[kind][0], "" if kind == "builtin" else model
+
+
+def _with_label(change: str) -> str:
+    """A change of a model with the name that it has on screen."""
+    role, found, name = change.partition("model ")
+    return f"{role}model {model_label(name)}" if found and ":" in name else change
