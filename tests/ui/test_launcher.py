@@ -7,16 +7,14 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import httpx
 import pytest
 
 from pages.parts.person import COOKIE
-from tests.served import ROOT, served
+from tests.served import ROOT, free_port, served, wait_for
 
 _UPGRADE = (
     "GET /_stcore/stream HTTP/1.1\r\nHost: {host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
@@ -106,9 +104,7 @@ def test_a_port_in_use_is_told_in_words(tmp_path):
 
 
 def test_ctrl_c_ends_it_cleanly_and_soon(tmp_path):
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     process = subprocess.Popen(
         [sys.executable, "launcher.py", "--port", str(port)],
         cwd=ROOT,
@@ -117,12 +113,8 @@ def test_ctrl_c_ends_it_cleanly_and_soon(tmp_path):
         stderr=subprocess.PIPE,
         text=True,
     )
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        with suppress(httpx.HTTPError):
-            httpx.get(f"http://127.0.0.1:{port}/_stcore/health")
-            break
+    wait_for(f"http://127.0.0.1:{port}/_stcore/health", lambda: process.poll() is None)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=10)
+    _, said = process.communicate(timeout=20)
     assert process.returncode == 0
     assert "Traceback" not in said
