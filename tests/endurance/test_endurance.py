@@ -5,6 +5,7 @@ import os
 import pytest
 
 from tests.endurance.cold_load import load_slowly
+from tests.endurance.crowd import live_with_a_crowd
 from tests.endurance.kills import kill_often
 from tests.endurance.neighbours import live_together
 
@@ -28,3 +29,9 @@ def test_a_model_that_loads_for_long_is_waited_for_and_told_about(tmp_path):
     assert {told.kind for told, _ in seen.waits} == {"answering"}
     seconds = [waited for _, waited in seen.waits]
     assert max(seconds) > 2
+
+
+def test_people_at_once_see_nothing_of_each_other(tmp_path):
+    seen = live_with_a_crowd(tmp_path, people=4, seconds=0, comings=6)
+    assert seen.errors == []
+    assert seen.answers == 4
