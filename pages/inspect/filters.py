@@ -27,9 +27,8 @@ _BACK = {"Today": 0, "Last 7 days": 6, "Last 30 days": 29}
 _WEB_WORDS = {True: ":material/travel_explore: Searched", False: "Not searched"}
 
 
-def draw(run_id: str) -> RunFilter:
-    """Draw them, with how many runs there are and the ways back; what is to be listed beside this run."""
-    found = application().archive.facets(person())
+def draw(found: Facets, run_id: str) -> RunFilter:
+    """Draw them for the kinds of runs that were found, with the ways back; what is to be listed beside this run."""
     if not found.states:
         return RunFilter()
     search_field("Find a run", _SEARCH, keep=True)

@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from crag.inspection import badges
-from crag.inspection.archive import DayCount, RunFilter, RunRow
+from crag.inspection.archive import DayCount, Facets, RunFilter, RunRow
 from pages.inspect import filters, listing, signs
 from pages.parts import markdown, words
 from pages.parts.person import person
@@ -25,10 +25,9 @@ _ACTIONS = ["correct", "ambiguous", "incorrect", _UNDECIDED]
 _PLACES = ["", "correct", "ambiguous", "incorrect", " ", _UNDECIDED]
 
 
-def draw() -> None:
-    """Draw it; where there is no run yet, what will be here."""
+def draw(found: Facets) -> None:
+    """Draw it for the kinds of runs that were found; where there is no run yet, what will be here."""
     st.title("Inspect", anchor=False)
-    found = application().archive.facets(person())
     if not found.states:
         st.caption(
             "Once you have asked something, you see here what was found, how each passage was judged, what was "

@@ -4,33 +4,35 @@ from __future__ import annotations
 
 import streamlit as st
 
+from crag.inspection.archive import Facets
 from pages.inspect import chosen, filters, listing, overview, run
 from pages.parts.device import is_phone
+from pages.parts.person import person
 from pages.parts.resources import application
 
 
 def main() -> None:
     """Draw the page for the run of the address; on a phone, where the sidebar is closed, that run or the list."""
     application().archive.begin()
-    run_id = chosen.run_id()
+    run_id, found = chosen.run_id(), application().archive.facets(person())
     if is_phone():
-        _draw_on_phone(run_id)
+        _draw_on_phone(found, run_id)
         return
     with st.sidebar:
-        listing.draw(filters.draw(run_id), run_id)
+        listing.draw(filters.draw(found, run_id), run_id)
     if run_id:
         run.draw(run_id)
     else:
-        overview.draw()
+        overview.draw(found)
 
 
-def _draw_on_phone(run_id: str) -> None:
+def _draw_on_phone(found: Facets, run_id: str) -> None:
     if run_id:
         st.button("All runs", icon=":material/arrow_back:", type="tertiary", on_click=chosen.leave)
         run.draw(run_id)
         return
     st.title("Inspect", anchor=False)
-    listing.draw(filters.draw(run_id), run_id)
+    listing.draw(filters.draw(found, run_id), run_id)
 
 
 main()
