@@ -179,15 +179,15 @@ def _page(view: SourceView, passage: Passage, path: Path, pages: int) -> None:
         st.markdown(f":small[Page {number} of {pages}{words.grey(meaning)}]", width="content")
         with st.container(horizontal=True, width="content"):
             for word, icon, side, to in (
-                ("Back", ":material/chevron_left:", "left", number - 1),
-                ("Next", ":material/chevron_right:", "right", number + 1),
+                ("Back", ":material/chevron_left:", "left", (number - 2) % pages + 1),
+                ("Next", ":material/chevron_right:", "right", number % pages + 1),
             ):
                 st.button(
                     word,
                     icon=icon,
                     icon_position=side,
                     type="tertiary",
-                    disabled=not 1 <= to <= pages,
+                    disabled=pages == 1,  # else never: a focused button that is disabled keeps Esc from the drawer
                     key=f"{key}-{word}",
                     on_click=_turn,
                     args=(key, to),
