@@ -1,0 +1,47 @@
+"""From an answer into how it was made: its run laid open, gone on with under another verdict, and both compared."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Page, expect
+
+from tests.e2e.browser import ask, badge, open_page, settled
+from tests.e2e.conftest import QUESTION
+
+
+def press(page: Page, name: str) -> None:
+    settled(page)
+    page.get_by_role("button", name=name).locator("visible=true").first.click()
+
+
+def test_a_run_is_laid_open_changed_at_a_node_and_compared(page: Page, app_on_ollama: str):
+    open_page(page, app_on_ollama)
+    ask(page, QUESTION)
+    expect(badge(page, "from your documents")).to_be_visible()
+    press(page, "Open in Inspect")
+    main = page.get_by_test_id("stMain")
+    expect(main.get_by_role("heading", name=QUESTION)).to_be_visible()
+    expect(main.locator("svg").get_by_text("Grade passages").first).to_be_visible()
+    expect(main.get_by_test_id("stVegaLiteChart")).to_be_visible()
+
+    steps = main.get_by_test_id("stExpander")
+    steps.filter(has_text="Write the answer").get_by_text("Write the answer").first.click()
+    page.get_by_role("tab", name="Prompt as sent").click()
+    expect(page.get_by_role("tabpanel").get_by_text("<knowledge>").last).to_be_visible()
+
+    settled(page)
+    decide = steps.filter(has_text="Decide").first
+    decide.get_by_text("Decide").first.click()
+    decide.get_by_role("button", name="Go on from here with changes").click()
+    drawer = page.get_by_role("dialog")
+    drawer.get_by_role("radio", name="Drop").first.click()
+    settled(page)
+    drawer.get_by_role("button", name="Go on from here").click()
+    expect(drawer).to_have_count(0)
+    expect(main).to_contain_text("Version 2 of 2 · you dropped")
+    expect(badge(page, "not in your documents")).to_be_visible()
+
+    press(page, "Compare")
+    press(page, "Version 1")
+    expect(main.get_by_role("heading", name="What differs")).to_be_visible()
+    expect(main).to_contain_text("Action:")
+    expect(main.get_by_role("row", name="Brewing notes differs")).to_contain_text("you dropped it")
