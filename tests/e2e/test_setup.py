@@ -17,7 +17,7 @@ from tests.forked import forked
 
 LLAMA = "llama3.1:8b"
 COUNT_CLICKS = "window.clicks = 0; addEventListener('click', event => { window.clicks += event.isTrusted }, true)"
-NOTICED = 10_000  # milliseconds; a look every five seconds, and a slow machine
+NOTICED = 30_000  # milliseconds; a look every five seconds, and a slow machine
 
 
 @pytest.fixture

@@ -72,7 +72,7 @@ def add(services: Application, name: str, text: str) -> str:
     return result.id
 
 
-def until(app: AppTest, condition: Callable[[], object], seconds: float = 20) -> None:
+def until(app: AppTest, condition: Callable[[], object], seconds: float = 60) -> None:
     """Draw the page again until something is true of it."""
     end = time.monotonic() + seconds
     while not condition():
