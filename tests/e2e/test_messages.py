@@ -1,0 +1,93 @@
+"""Working with a conversation in a real browser: edit, branches, the next question, citations, feedback."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+from reportlab.pdfgen.canvas import Canvas
+
+from crag.assembly import open_application
+from crag.settings import Settings
+from tests.e2e.browser import ask, badge, open_page, settled
+from tests.served import served
+
+FIRST = "How often is the espresso machine descaled?"
+EDITED = "What is the espresso machine descaled with?"
+PAGES = {
+    "Espresso machine": "The espresso machine in the kitchen is descaled every six weeks with citric acid.",
+    "Grinder care": "The burr grinder in the kitchen is cleaned on Fridays with a dry brush.",
+}
+
+
+def guide() -> bytes:
+    """A document of two pages, each long enough to be a passage of its own, with a heading."""
+    written = BytesIO()
+    canvas = Canvas(written)
+    for heading, line in PAGES.items():
+        canvas.setFont("Helvetica-Bold", 18)
+        canvas.drawString(72, 760, heading)
+        canvas.setFont("Helvetica", 11)
+        steps = [
+            f"Step {number} takes {number} minutes, a soft cloth and some patience at the end." for number in range(20)
+        ]
+        for row, text in enumerate([line, *steps]):
+            canvas.drawString(72, 720 - 18 * row, text)
+        canvas.showPage()
+    canvas.save()
+    return written.getvalue()
+
+
+def choose(page: Page, menu: str, option: str) -> None:
+    page.get_by_test_id("stChatMessage").last.get_by_role("button", name=menu).click()
+    page.get_by_role("menuitem", name=option).click()
+
+
+def test_a_question_is_edited_its_branches_switched_its_sources_read_and_its_answer_judged(page: Page, tmp_path: Path):
+    home = tmp_path / "home"
+    application = open_application(Settings(home=home, chat_model="builtin", embedder="builtin"))
+    application.library.add_bytes("guide.pdf", guide())
+    application.close()
+    with served(home, OLLAMA_HOST="127.0.0.1:9") as address:
+        open_page(page, address)
+        ask(page, FIRST)
+        expect(badge(page, "from your documents")).to_be_visible(timeout=60_000)
+        choose(page, "More", "Edit question")
+        editor = page.get_by_role("textbox", name="Edit the question")
+        expect(editor).to_be_focused()
+        editor.fill(EDITED)
+        editor.press("Control+Enter")
+        question = page.get_by_test_id("stChatMessage").first
+        expect(question).to_contain_text(EDITED)
+        expect(question).to_contain_text("Question 2 of 2")
+        question.get_by_role("button", name="Previous question").click()
+        expect(question).to_contain_text(FIRST)
+        expect(question).to_contain_text("Question 1 of 2")
+
+        answer = page.get_by_test_id("stChatMessage").nth(1)
+        citation = answer.locator('a[href^="#cite-"]').first
+        assert "guide" in (citation.get_attribute("title") or "")
+        assert "citric acid" in (citation.get_attribute("title") or "")
+        citation.click()
+        drawer = page.get_by_role("dialog")
+        expect(drawer).to_contain_text("Sentences of the answer that rest on this")
+        expect(drawer).to_contain_text("Page 1 of 2")
+        drawer.get_by_role("button", name="Next").click()
+        expect(drawer).to_contain_text("Page 2 of 2")
+        page.keyboard.press("Escape")
+        expect(drawer).to_be_hidden()
+        settled(page)
+
+        answer.get_by_text("What each sentence rests on").click()
+        expect(answer.locator(".stMarkdownBadge", has_text="supported").first).to_be_visible()
+        settled(page)
+        answer.get_by_role("radio", name="Thumbs down").click()
+        why = page.get_by_role("dialog")
+        why.get_by_role("textbox").fill("It says nothing of the tank")
+        why.get_by_role("button", name="Keep").click()
+        expect(answer).to_contain_text("You said: “It says nothing of the tank”")
+
+        answer.get_by_role("radio", name="Grinder care").or_(answer.get_by_role("button", name="Grinder care")).click()
+        expect(page.get_by_test_id("stChatMessage")).to_have_count(4)
+        expect(page.get_by_test_id("stChatMessage").nth(2)).to_contain_text("What is Grinder care?")
