@@ -40,10 +40,8 @@ def export_choices(conversation_id: str) -> None:
     except CragError as gone:
         st.caption(markdown.label(str(gone)))
         return
-    _choice(
-        "Web page", "one file with trace and citations, for any browser", title, "html", sharing.html, conversation_id
-    )
-    _choice("Markdown", "questions, answers and sources as text", title, "md", sharing.markdown, conversation_id)
+    _choice("Web page", "with trace and citations", title, "html", sharing.html, conversation_id)
+    _choice("Markdown", "questions, answers, sources", title, "md", sharing.markdown, conversation_id)
     _choice("JSON", "all of it, to be imported again", title, "json", sharing.json, conversation_id)
     st.caption("Quoted passages of your documents go along; folders and keys do not.")
 
@@ -56,14 +54,7 @@ def share_choices(run_id: str) -> None:
     except CragError as gone:
         st.caption(markdown.label(str(gone)))
         return
-    _choice(
-        "Web page",
-        "this answer, with its trace and prompts as sent",
-        question,
-        "html",
-        application().sharing.run_html,
-        run_id,
-    )
+    _choice("Answer as web page", "with trace and prompts", question, "html", application().sharing.run_html, run_id)
     if conversation is None:
         st.caption("Quoted passages of your documents go along; folders and keys do not.")
         return
@@ -72,10 +63,9 @@ def share_choices(run_id: str) -> None:
 
 
 def _choice(name: str, meaning: str, title: str, ending: str, make: Callable[[str], str | bytes], made_of: str) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.markdown(f"{name} {words.grey(meaning)}", width="content")
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.download_button(
-            f"Download {ending.upper()}",
+            name,
             partial(make, made_of),
             file_name=file_name(title, ending),
             mime="application/octet-stream",
@@ -83,6 +73,7 @@ def _choice(name: str, meaning: str, title: str, ending: str, make: Callable[[st
             key=f"export-{ending}-{made_of}",
             on_click="ignore",
         )
+        st.caption(meaning, width="content")
 
 
 def _import(on_done: Callable[[Conversation], None], on_close: Callable[[], None]) -> None:

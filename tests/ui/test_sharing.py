@@ -51,7 +51,7 @@ def drawn(function, *args):
 
 def test_a_conversation_is_handed_over_in_each_format(asked):
     app = drawn(exporting, asked[0])
-    assert [one.label for one in app.get("download_button")] == ["Download HTML", "Download MD", "Download JSON"]
+    assert [one.label for one in app.get("download_button")] == ["Web page", "Markdown", "JSON"]
 
 
 def test_an_answer_is_handed_over_as_a_page_and_with_its_conversation(asked):
