@@ -54,7 +54,7 @@ def share_choices(run_id: str) -> None:
     except CragError as gone:
         st.caption(markdown.label(str(gone)))
         return
-    _choice("Answer as web page", "with trace and prompts", question, "html", application().sharing.run_html, run_id)
+    _choice("This answer", "as web page, with prompts", question, "html", application().sharing.run_html, run_id)
     if conversation is None:
         st.caption("Quoted passages of your documents go along; folders and keys do not.")
         return
