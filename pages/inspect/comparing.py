@@ -10,7 +10,7 @@ import streamlit as st
 from crag.inspection.archive import RunFilter, RunRow
 from crag.runs import Trace
 from pages.chat.versions import open_comparison
-from pages.inspect import moves
+from pages.inspect import moves, signs
 from pages.parts import dialogs, markdown, words
 from pages.parts.person import person
 from pages.parts.resources import application
@@ -80,4 +80,4 @@ def _of_archive(search: str, without: set[str], same: Trace | None = None) -> li
 def _named(row: RunRow) -> str:
     change = words.version_change(row.change) if row.change else ""
     facts = " · ".join(part for part in (change, words.day(row.started_at)) if part)
-    return f"{words.action_badge(row.action)} {markdown.label(row.question, 80)} {words.grey(facts)}"
+    return f"{signs.of(signs.of_run(row))} {markdown.label(row.question, 80)} {words.grey(facts)}"
