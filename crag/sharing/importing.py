@@ -15,7 +15,7 @@ from crag.conversations.conversations import NEW_TITLE, title_of
 from crag.database import Database
 from crag.database.tables import conversations, events, feedback, messages, runs
 from crag.errors import BadRequest
-from crag.events import Event, RunEnded, VersionBegun, encode
+from crag.events import Event, RunEnded, RunStarted, VersionBegun, encode
 from crag.options import dump_changes, load_changes
 from crag.runs import Trace
 from crag.runs.texts import storable
@@ -104,6 +104,8 @@ def _ended(run: SharedRun, ids: Mapping[int, str]) -> list[Event]:
 def _own(event: Event, ids: Mapping[int, str]) -> Event:
     if isinstance(event, VersionBegun):
         return replace(event, parent=ids[int(event.parent)])
+    if isinstance(event, RunStarted) and event.options.web == "auto":  # asked again as it was, it would not ask first
+        return replace(event, options=replace(event.options, web="ask"))
     return without_folders(event)
 
 

@@ -58,7 +58,9 @@ def original(tmp_path_factory) -> Iterator[Shared]:
     wait(home.runs.ask_again(shown(made, 1), RunOptions(k=2)))
     wait(home.runs.overrule(shown(made, 1), {1: "drop"}))
     home.grader.scores = {-1: 0.9}
-    wait(home.runs.start(made.conversation, "And on the web?", RunOptions(web="auto")))
+    asks = home.runs.start(made.conversation, "And on the web?", RunOptions(web="ask"))
+    wait(asks)
+    wait(home.runs.answer_consent(asks.id, "whales"))
     home.conversations.give_feedback(shown(made, 3), helpful=False, reason="It missed the second failure.")
     wait(home.runs.edit(first, "What of bees?", RunOptions()))
     home.conversations.show_branch(made.conversation, first)

@@ -72,7 +72,11 @@ def test_nothing_of_this_machine_or_its_people_is_in_a_file(original):
 def test_the_web_is_not_searched_unasked_because_a_file_says_so(shared):
     document = shared.json()
     document["changes"] = {"web": "auto", "nonsense": 1}
-    assert dict(shared.house.conversations.get(shared.take_in(document)).changes) == {"web": "ask"}
+    for run in document["runs"]:
+        run["events"][0]["options"]["web"] = "auto"
+    copy = shared.again(shared.take_in(document))
+    assert dict(shared.house.conversations.get(copy.conversation).changes) == {"web": "ask"}
+    assert {shared.house.runs.trace(shown(copy, at)).options.web for at in (1, 3)} == {"ask"}
 
 
 def test_an_empty_conversation_and_one_that_is_gone(bare):
