@@ -31,7 +31,8 @@ def draw(run_id: str, trace: Trace, question_id: int, *, last: bool) -> None:
     failures.draw(run_id, trace, last=last)
     if trace.citations:
         _sources(run_id, trace)
-        support.draw(run_id, trace)
+        if last or actions.are_open(run_id):
+            support.draw(run_id, trace)
     if trace.outcome == "not_answered":
         _ways_out(run_id, trace)
     if last:

@@ -12,7 +12,7 @@ EDIT = ":material/edit: Edit question"
 COPY = ":material/content_copy: Copy with sources"
 OPEN = ":material/account_tree: Open in Inspect"
 SHARE = ":material/share: Share this answer"
-ALL = ":material/thumbs_up_down: Judge, copy or answer again"
+ALL = ":material/thumbs_up_down: Sources by sentence, judge, answer again"
 
 
 def draw(run_id: str, trace: Trace, question_id: int, *, folded: bool = False) -> None:
