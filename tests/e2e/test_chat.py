@@ -98,25 +98,3 @@ def test_a_question_sent_meanwhile_waits_its_turn(page: Page, app_on_ollama: str
     expect(page.get_by_test_id("stChatMessage")).to_have_count(3)
     ollama.script = slowly("The grinder is cleaned on Fridays [1].")
     expect(page.get_by_test_id("stChatMessage").last).to_contain_text("on Fridays", timeout=30_000)
-
-
-def test_hostile_model_output_reaches_nobody(page: Page, app_on_ollama: str, ollama: ScriptedOllama):
-    ollama.script = slowly(
-        "Every six weeks [1]. ![x](http://canary.test/a.png) [click](http://canary.test/b) "
-        "<img src=http://canary.test/c> "
-        "![r][1] www.canary.test http://canary.test/d :material/home: :red[loud] $\\href{http://canary.test/e}{x}$\n\n"
-        "[1]: http://canary.test/f",
-        per_token=0.01,
-    )
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    open_page(page, app_on_ollama)
-    ask(page, QUESTION)
-    expect(badge(page, "from your documents")).to_be_visible()
-    settled(page)
-    answer = page.get_by_test_id("stChatMessage").last
-    assert not [url for url in asked if "canary" in url]
-    links = [link.get_attribute("href") or "" for link in answer.locator("a").all()]
-    assert links
-    assert all(link.startswith("#cite-") for link in links)
-    assert answer.get_by_test_id("stMarkdownContainer").locator("img").count() == 0

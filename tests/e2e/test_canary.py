@@ -1,0 +1,186 @@
+"""Text of strangers on every page: nothing of it is run, fetched or opened, live, after a reload and in exports."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from crag.assembly import Application, open_application
+from crag.settings import Settings
+from tests.doubles.little_model import answer_like_a_little_model
+from tests.doubles.ollama import Asked, Say, ScriptedOllama
+from tests.doubles.tavily import TavilyServer
+from tests.e2e.browser import ask, open_page, settled
+from tests.served import served
+
+UNCOVERED = "Who won the 2024 NBA Finals?"
+
+
+@dataclass
+class Canary:
+    """A listener that nobody may ever speak to; it can be named in hostile text."""
+
+    port: int = 0
+    hits: list[str] = field(default_factory=list)
+
+    def text(self, where: str) -> str:
+        """What tries everything at once."""
+        at = f"http://127.0.0.1:{self.port}/{where}"
+        return (
+            f'![x]({at}/inline) [click]({at}/link) <img src={at}/html onerror="window.pwned=1"> ![r][r] '
+            f'<script>window.pwned=1</script> <iframe srcdoc="<script>parent.pwned=1</script>"></iframe> '
+            f"<svg onload=window.pwned=1> <style>body{{background:url({at}/css)}}</style> "
+            f"<link rel=stylesheet href={at}/sheet> "
+            "[a](javascript:window.pwned=1) [b](data:text/html,<script>window.pwned=1</script>) "
+            f"$\\includegraphics{{{at}/k}}$ $\\href{{{at}/h}}{{x}}$ "
+            "www.canary.example http://canary.example/bare a@canary.example "
+            f":material/home: :red[loud] {{{{7777+1}}}} {{0.__class__}} %s [99] "
+            f"\u202etxt.exe\u202c\x1b[31m\n\n[r]: {at}/reference\n"
+        )
+
+
+class _Handler(BaseHTTPRequestHandler):
+    canary: Canary
+
+    def do_GET(self) -> None:
+        self.canary.hits.append(self.path)
+        self.send_response(204)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def canary() -> Iterator[Canary]:
+    watched = Canary()
+    handler = type("Watched", (_Handler,), {"canary": watched})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    watched.port = server.server_address[1]
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+    thread.start()
+    yield watched
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+class Watch:
+    """What a page does that it should not."""
+
+    def __init__(self, page: Page, address: str) -> None:
+        self.page, self.host = page, urlsplit(address).netloc
+        self.foreign: list[str] = []
+        self.dialogs: list[str] = []
+        page.on("request", self._asked)
+        page.on("dialog", self._opened)
+
+    def _asked(self, request) -> None:
+        parts = urlsplit(request.url)
+        if parts.scheme not in ("data", "blob", "file") and parts.netloc != self.host:
+            self.foreign.append(request.url)
+
+    def _opened(self, dialog) -> None:
+        self.dialogs.append(dialog.message)
+        dialog.dismiss()
+
+    def check(self, where: str) -> None:
+        """Nothing was run or fetched so far, and no link here leads elsewhere than it says."""
+        assert self.foreign == [], where
+        assert self.dialogs == [], where
+        assert self.page.evaluate("window.pwned") is None, where
+        shown = self.page.locator("body").inner_text()
+        assert "\u202e" not in shown, where
+        assert "7778" not in shown, where
+        pictures = self.page.locator("img").evaluate_all("all => all.map(one => one.src)")
+        assert not [src for src in pictures if "127.0.0.1" in src and self.host not in src], where
+        for text, address in self.page.locator("a[href]").evaluate_all("all => all.map(a => [a.textContent, a.href])"):
+            target = urlsplit(address)
+            assert target.scheme in ("http", "https", "file"), (where, address)
+            assert target.netloc in ("", self.host) or target.netloc in text, (where, text, address)
+
+
+@pytest.fixture
+def application_on(tmp_path: Path) -> Callable[[], Application]:
+    """The services on the home, as a second process has them."""
+    return lambda: open_application(Settings(home=tmp_path / "home", chat_model="builtin", embedder="builtin"))
+
+
+@contextmanager
+def hostile_app(home: Path, canary: Canary) -> Iterator[str]:
+    """The application whose model, web and settings are all in the hands of strangers."""
+
+    def script(asked: Asked) -> Say:
+        if asked.body.get("logprobs"):
+            return Say("Yes")
+        if "<knowledge>" in asked.prompt:
+            return Say(f"Every six weeks [1]. {canary.text('model')}", per_token=0.005)
+        return Say(answer_like_a_little_model(asked))
+
+    content = f"The Boston Celtics won the 2024 NBA Finals. {canary.text('web')}"
+    result = {"title": canary.text("title"), "url": "https://en.example.org/x", "score": 0.9, "content": content}
+    with TavilyServer(results=[result]) as web, ScriptedOllama(script=script) as ollama:
+        environment = {"TAVILY_API_KEY": "tvly-test", "CRAG_TAVILY_URL": web.url, "CRAG_PEOPLE": "one"}
+        with served(home, OLLAMA_HOST=ollama.url, CRAG_EMBEDDER="builtin", **environment) as address:
+            yield address
+
+
+def test_text_of_strangers_is_shown_and_never_obeyed(page: Page, tmp_path: Path, canary: Canary, application_on):
+    application = application_on()
+    notes = f"# Notes {canary.text('heading')}\n\nThe espresso machine is descaled with acid. {canary.text('document')}"
+    name = f"<img src=x onerror=window.pwned=1>![x](http:127.0.0.1:{canary.port}) :red[n].md"
+    assert application.library.add_bytes(name, notes.encode()).error is None
+    application.close()
+
+    with hostile_app(tmp_path / "home", canary) as address:
+        watch = Watch(page, address)
+        open_page(page, address)
+        ask(page, f"What is the espresso machine descaled with? {canary.text('question')}")
+        _walk_through_chat(page, watch)
+        for path in ("documents", "inspect", "gaps"):
+            open_page(page, f"{address}/{path}")
+            watch.check(path)
+
+    application = application_on()
+    conversation = application.conversations.list()[0]
+    last = next(message.run_id for message in reversed(application.conversations.messages(conversation.id)))
+    exported = tmp_path / "exported.html"
+    for content in (application.sharing.html(conversation.id), application.sharing.run_html(last)):
+        exported.write_text(content)
+        page.goto(exported.as_uri())
+        watch.check("the exported page")
+        expect(page.locator("body")).to_contain_text("{{7777+1}}")
+    application.close()
+    assert canary.hits == []
+
+
+def _walk_through_chat(page: Page, watch: Watch) -> None:
+    """Live, after a reload, the source drawer, the list, and a question that the web answers."""
+    answer = page.get_by_test_id("stChatMessage").last
+    expect(answer).to_contain_text("Every six weeks", timeout=90_000)
+    watch.check("while it is written")
+    expect(answer.get_by_role("button", name="Copy")).to_be_visible()
+    watch.check("answered")
+    page.reload()
+    expect(answer).to_contain_text("{{7777+1}}")
+    expect(answer).not_to_contain_text("[99]")
+    watch.check("after a reload")
+    answer.locator('a[href^="#cite-"]').first.click()
+    expect(page.get_by_role("dialog")).to_contain_text("descaled with acid")
+    watch.check("the source drawer")
+    page.keyboard.press("Escape")
+    page.get_by_test_id("stSidebar").get_by_text("Conversations", exact=True).click()
+    settled(page)
+    watch.check("the conversations")
+    ask(page, UNCOVERED)
+    page.get_by_role("button", name="Search the web").locator("visible=true").first.click()
+    expect(page.get_by_test_id("stChatMessage").last.get_by_role("button", name="Copy")).to_be_visible()
+    watch.check("the web's answer")
