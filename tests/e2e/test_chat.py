@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 
 from tests.doubles.little_model import answer_like_a_little_model
 from tests.doubles.ollama import Asked, Say, ScriptedOllama
-from tests.e2e.browser import ask, badge, open_page, settled, upload
+from tests.e2e.browser import ask, badge, open_page, upload
 from tests.e2e.conftest import NOTES, QUESTION
 
 LONG = " ".join(["The machine is descaled every six weeks [1]."] + [f"Word {number}." for number in range(120)])
