@@ -20,6 +20,7 @@ from benchmarks.tables import percentile
 from crag.assembly import Application, open_application
 from crag.options import RunOptions
 from crag.settings import Settings
+from tests.doubles.little_model import question_in
 from tests.doubles.ollama import Asked, Due, Say, ScriptedOllama
 from tests.e2e.browser import launch, open_page
 from tests.served import served
@@ -42,7 +43,7 @@ _ARM = """([event, there]) => { window.__measured = new Promise((resolve) => {
 }) }"""
 _WATCH_WORDS = """() => { window.__words = {}
   const look = () => {
-    const all = [...document.querySelectorAll("[data-testid=stChatMessage]")].at(-1)?.textContent.match(/w\\d+w/g) ?? []
+    const all = [...document.querySelectorAll("[data-testid=stChatMessage]")].at(-1)?.textContent.match(/w\\d+x\\d+w/g) ?? []
     for (const word of all) window.__words[word] ??= Date.now()
     window.__watching = requestAnimationFrame(look)
   }
@@ -65,7 +66,7 @@ class Clocked(ScriptedOllama):
     def next_token_due(self, asked: Asked, say: Say) -> Due:
         """The next word is sent a moment after the one before; when that was is remembered."""
         if "<knowledge>" in asked.prompt:
-            self.sent.setdefault(f"w{asked.tokens_sent - 1}w", 1000 * time.time())
+            self.sent.setdefault(_word(asked, asked.tokens_sent - 1), 1000 * time.time())
         return super().next_token_due(asked, say)
 
 
@@ -206,8 +207,13 @@ def _words(asked: Asked) -> Say:
     if asked.body.get("logprobs"):
         return Say("Yes")
     if "<knowledge>" in asked.prompt:
-        return Say(" ".join(f"w{number}w" for number in range(WORDS)) + " [1].")
+        return Say(" ".join(_word(asked, number) for number in range(WORDS)) + " [1].")
     return Say("What is said about question 3?")
+
+
+def _word(asked: Asked, number: int) -> str:
+    """A word of the answer to this question that stands in no other answer."""
+    return f"w{question_in(asked.prompt).rstrip('?').split()[-1]}x{number}w"
 
 
 def _fill(home: Path) -> None:
