@@ -43,7 +43,8 @@ _ARM = """([event, there]) => { window.__measured = new Promise((resolve) => {
 }) }"""
 _WATCH_WORDS = """() => { window.__words = {}
   const look = () => {
-    const all = [...document.querySelectorAll("[data-testid=stChatMessage]")].at(-1)?.textContent.match(/w\\d+x\\d+w/g) ?? []
+    const last = [...document.querySelectorAll("[data-testid=stChatMessage]")].at(-1)
+    const all = last?.textContent.match(/w\\d+x\\d+w/g) ?? []
     for (const word of all) window.__words[word] ??= Date.now()
     window.__watching = requestAnimationFrame(look)
   }
