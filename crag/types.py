@@ -318,7 +318,8 @@ class Feedback:
 class Message:
     """One message of a conversation. Answers name the run that made them; `state` is that of the run.
 
-    `branches` are the questions that were asked at its place, by id in order, itself among them.
+    `branches` are the questions that were asked at its place, by id in order, itself among them; `versions` is how many
+    answers to the same question there are.
     """
 
     id: int
@@ -329,3 +330,4 @@ class Message:
     run_id: str | None = None
     state: RunState = "done"
     branches: tuple[int, ...] = ()
+    versions: int = 1

@@ -122,7 +122,8 @@ class Conversations:
         with self._database.read() as connection:
             rows = tree.up_from(connection, tree.head(connection, conversation_id), last)
             beside = tree.siblings(connection, [row for row in rows if row.role == "user"])
-        return [_message(row, beside.get(row.id, ())) for row in rows]
+            versions = tree.version_counts(connection, rows)
+        return [_message(row, beside.get(row.id, ()), versions.get(row.run_id, 1)) for row in rows]
 
     def count(self, conversation_id: str) -> int:
         """How many messages the branch has that is shown."""
@@ -205,6 +206,8 @@ def _conversation(row: Row[Any]) -> Conversation:
     return Conversation(row.id, row.title, row.created_at, row.updated_at, changes, row.person, pinned=bool(row.pinned))
 
 
-def _message(row: Row[Any], branches: tuple[int, ...]) -> Message:
+def _message(row: Row[Any], branches: tuple[int, ...], versions: int) -> Message:
     state: RunState = row.state if row.run_id else "done"
-    return Message(row.id, row.conversation_id, row.role, row.text, row.created_at, row.run_id, state, branches)
+    return Message(
+        row.id, row.conversation_id, row.role, row.text, row.created_at, row.run_id, state, branches, versions
+    )

@@ -64,6 +64,19 @@ def siblings(connection: Connection, rows: Sequence[Row[Any]]) -> dict[int, tupl
     return found
 
 
+def version_counts(connection: Connection, rows: Sequence[Row[Any]]) -> dict[str, int]:
+    """For the runs of these messages that have other versions beside them, how many there are in all."""
+    own = select(runs.c.id, runs.c.version_of).where(runs.c.id.in_([row.run_id for row in rows if row.run_id]))
+    roots: dict[str, str] = {row.id: row.version_of or row.id for row in connection.execute(own)}
+    counted = (
+        select(runs.c.version_of, func.count().label("later"))
+        .where(runs.c.version_of.in_(roots.values()))
+        .group_by(runs.c.version_of)
+    )
+    later = {row.version_of: row.later for row in connection.execute(counted)}
+    return {run_id: 1 + later[root] for run_id, root in roots.items() if root in later}
+
+
 def _walk_up(message_id: int | None, most: int) -> CTE:
     walked = (
         select(messages.c.id, messages.c.parent_id, literal(1).label("depth"))

@@ -8,7 +8,7 @@ import streamlit as st
 
 from crag.inspection import badges
 from crag.runs import Trace
-from crag.types import Citation
+from crag.types import Citation, Message
 from pages.chat import actions, consent, failures, state, support, thoughts, versions
 from pages.chat.questions import answer_again, search_for
 from pages.parts import markdown, setup, words
@@ -19,11 +19,13 @@ _SEARCHED = 3
 _ALARM = "may rest on less than is shown"
 
 
-def draw(run_id: str, trace: Trace, question_id: int, *, last: bool) -> None:
+def draw(message: Message, trace: Trace, question_id: int, *, last: bool) -> None:
     """The content of an answer's message; below the last one of a conversation all actions stand open."""
+    run_id = message.run_id or ""
     with st.container(gap=None):
         _headline(run_id, trace)
-        versions.draw(run_id)
+        if message.versions > 1:
+            versions.draw(run_id)
     thoughts.draw(run_id, trace)
     if trace.text:
         draw_text(run_id, trace)

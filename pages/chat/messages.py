@@ -44,16 +44,17 @@ def draw(
         places[run_id] = st.chat_message("assistant", avatar=answer.AVATAR)
         if live_run is None or run_id != live_run.id:
             with places[run_id]:
-                _draw_answer(run_id, question_id, last=message is messages[-1])
+                _draw_answer(message, question_id, last=message is messages[-1])
     return places
 
 
-def _draw_answer(run_id: str, question_id: int, *, last: bool) -> None:
+def _draw_answer(message: Message, question_id: int, *, last: bool) -> None:
+    run_id = message.run_id or ""
     trace = application().runs.trace(run_id)
     if trace.waiting:
         answer.draw_waiting(run_id, trace)
     else:
-        answer.draw(run_id, trace, question_id, last=last)
+        answer.draw(message, trace, question_id, last=last)
 
 
 def _show_earlier() -> None:

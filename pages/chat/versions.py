@@ -18,8 +18,6 @@ _FEW = 2
 def draw(run_id: str) -> None:
     """One row under the head of an answer that has more than one version."""
     versions = application().runs.versions(run_id)
-    if len(versions) < 2:
-        return
     shown = next(version for version in versions if version.run_id == run_id)
     others = [version for version in versions if version is not shown]
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):

@@ -90,6 +90,7 @@ def test_versions_of_an_answer_stay_in_their_branch(home):
     home.conversations.show_branch(conversation, first)
     shown = home.conversations.messages(conversation)[1].run_id
     assert [version.run_id for version in home.runs.versions(shown)] == [answer, shown]
+    assert [message.versions for message in home.conversations.messages(conversation)] == [1, 2]
 
 
 def test_what_is_gone_or_of_another_conversation_cannot_be_edited_or_shown(home):
