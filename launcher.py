@@ -27,6 +27,7 @@ from pages.parts.resources import close, open_early
 ADDRESS = "127.0.0.1"
 ALLOWED_HOSTS = ("127.0.0.1", "localhost")
 SCRIPT = Path(__file__).with_name("app.py")
+_OPEN_FILES = 4096  # Streamlit keeps three for each of 128 sessions for a while; on macOS 256 are allowed at first
 _COOKIE_SECONDS = 400 * 24 * 3600  # the longest that browsers keep one; counted anew at each page
 
 
@@ -87,10 +88,22 @@ def main(arguments: list[str] | None = None) -> int:
     # With a folder named pages, Streamlit would lay "Page not found" over the first deep link after each start.
     PagesManager.uses_pages_directory = False
     print(f"CRAG Chat is at http://{ADDRESS}:{port}", flush=True)
+    allow_open_files()
     config = {"server.address": ADDRESS, "server.port": port, "server.maxUploadSize": settings.max_upload_mb}
     with suppress(KeyboardInterrupt):  # Ctrl-C is how people end it; everything is closed by then
         app.run(config=config)
     return 0
+
+
+def allow_open_files() -> None:
+    """Lets this process open as many files and connections as it may need, as far as the system allows."""
+    with suppress(ImportError, ValueError, OSError):  # Windows knows no such limit
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = _OPEN_FILES if hard == resource.RLIM_INFINITY else min(_OPEN_FILES, hard)
+        if soft != resource.RLIM_INFINITY and soft < wanted:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _is_free(port: int) -> bool:

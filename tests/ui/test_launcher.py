@@ -103,6 +103,15 @@ def test_a_port_in_use_is_told_in_words(tmp_path):
     assert "Traceback" not in ended.stderr
 
 
+def test_a_low_limit_of_open_files_is_raised():
+    code = (
+        "import launcher, resource; limit = resource.RLIMIT_NOFILE; hard = resource.getrlimit(limit)[1];"
+        "resource.setrlimit(limit, (256, hard)); launcher.allow_open_files(); print(resource.getrlimit(limit)[0])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert int(found.stdout) >= 1024
+
+
 def test_ctrl_c_ends_it_cleanly_and_soon(tmp_path):
     port = free_port()
     process = subprocess.Popen(
