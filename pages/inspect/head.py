@@ -11,16 +11,9 @@ from crag.errors import NotFound
 from crag.model_calls import ModelCall
 from crag.runs import Trace
 from crag.types import Version
-from pages.inspect import chosen, moves
+from pages.inspect import chosen, moves, signs
 from pages.parts import dialogs, markdown, words
 from pages.parts.resources import application
-
-_STATES = {
-    "waiting": ":orange-badge[:material/pause_circle: waiting for you]",
-    "failed": ":red-badge[:material/error: failed]",
-    "stopped": ":gray-badge[:material/stop_circle: stopped]",
-    "interrupted": ":gray-badge[:material/stop_circle: interrupted]",
-}
 
 
 def draw(run_id: str, trace: Trace, calls: Sequence[ModelCall]) -> None:
@@ -47,7 +40,7 @@ def _dialog_button(word: str, icon: str, dialog: str, run_id: str) -> None:
 
 def _badges(trace: Trace) -> list[str]:
     """What came of it first, then what it ran under."""
-    came = [_STATES.get(trace.state, "")]
+    came = [] if trace.state in ("running", "done") else [words.badge(signs.STATES[trace.state])]
     if trace.action_reason:
         came.append(words.action_badge(trace.action))
     if trace.outcome:
@@ -61,7 +54,7 @@ def _badges(trace: Trace) -> list[str]:
         f"k {options.k}",
         markdown.label(chosen, 60) or "All documents",
     ]
-    return [badge for badge in came if badge] + [f":gray-badge[{name}]" for name in under if name]
+    return came + [f":gray-badge[{name}]" for name in under if name]
 
 
 def _figures(trace: Trace, calls: Sequence[ModelCall]) -> list[str]:

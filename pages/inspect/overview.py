@@ -111,7 +111,7 @@ def _draw_outcomes(outcomes: Mapping[str, int]) -> None:
                     args=(outcome,),
                 )
     if st.button("What your documents do not cover", icon=":material/content_paste_search:"):
-        st.switch_page("pages/gaps/page.py")
+        st.switch_page(_GAPS)
 
 
 def _draw_slowest(rows: Sequence[RunRow]) -> None:

@@ -18,11 +18,6 @@ _NAMED = {
     "Grader": words.grader_label,
 }
 _SHORT = 120  # characters; what is longer stands below its name
-_STRENGTHS = {
-    "supported": ":green-badge[:material/check: supported]",
-    "weak": ":gray-badge[:material/contrast: weak source]",
-    "unsupported": ":orange-badge[:material/link_off: no source]",
-}
 
 
 def draw(value: Value, trace: Trace) -> None:
@@ -62,7 +57,9 @@ def _list(content: Sequence[Passage | Verdict | Support | Turn], trace: Trace) -
                 st.markdown(f"{words.verdict_badge(one)} {where} {words.grey(markdown.label(one.reason))}")
             case Support():
                 cited = "".join(f"\\[{number}\\]" for number in one.citations)
-                st.markdown(f"{_STRENGTHS[one.strength]} {markdown.label(one.sentence, 600)} {words.grey(cited)}")
+                st.markdown(
+                    f"{words.strength_badge(one.strength)} {markdown.label(one.sentence, 600)} {words.grey(cited)}"
+                )
             case Turn():
                 st.markdown(f":small[:gray[{one.role}]] {markdown.label(one.text, 400)}")
 

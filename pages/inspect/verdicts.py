@@ -6,21 +6,15 @@ from typing import Any
 
 import streamlit as st
 
+from crag.inspection import badges
 from crag.runs import Trace
-from crag.types import Passage, Ruling, Verdict
+from crag.types import Passage, Ruling
 from pages.inspect import moves
 from pages.parts import dialogs, markdown, steps, words
 
 _COLOURS = {
-    "relevant": "green",
-    "ambiguous": "orange",
-    "irrelevant": "red",
-    "unknown": "gray",
-    "not graded": "gray",
-    "you use it": "green",
-    "you dropped it": "red",
+    badge.word: badge.colour for badge in (*badges.VERDICTS.values(), badges.of_verdict(None), *badges.RULINGS.values())
 }
-_RULED: dict[Ruling, str] = {"use": "you use it", "drop": "you dropped it"}
 _OPEN = ":material/visibility: Open"
 _RULINGS: dict[str, Ruling] = {":material/add: Use it": "use", ":material/remove: Drop it": "drop"}
 _ROW_HEIGHT = 35
@@ -49,7 +43,7 @@ def draw(run_id: str, trace: Trace) -> None:
 def _rows(passages: list[Passage], trace: Trace) -> dict[str, list[Any]]:
     verdicts = [trace.verdicts.get(passage.id) for passage in passages]
     columns = {
-        "Verdict": [[_word(verdict)] for verdict in verdicts],
+        "Verdict": [[badges.of_verdict(verdict).word] for verdict in verdicts],
         "Score": [verdict.score if verdict else None for verdict in verdicts],
         "Passage": [_place(passage) for passage in passages],
         "Reason": [markdown.visible(verdict.reason) if verdict else "" for verdict in verdicts],
@@ -58,12 +52,6 @@ def _rows(passages: list[Passage], trace: Trace) -> dict[str, list[Any]]:
         return columns
     may_rule = trace.state != "waiting"
     return columns | {"Actions": [[_OPEN, *(_RULINGS if verdict and may_rule else ())] for verdict in verdicts]}
-
-
-def _word(verdict: Verdict | None) -> str:
-    if verdict is None:
-        return "not graded"
-    return _RULED[verdict.ruling] if verdict.ruling else verdict.word
 
 
 def _place(passage: Passage) -> str:
