@@ -1,11 +1,11 @@
-"""Takes the pictures of docs/screenshots: `python -m tests.e2e.screenshots [PDF ...]`, run by hand.
+"""Takes the pictures of docs/screenshots: `python -m tests.e2e.screenshots`, run by hand.
 
 The model server is the scripted one of the tests, so the answers are its own; everything else is real.
 """
 
 from __future__ import annotations
 
-import sys
+import io
 import tempfile
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def slow(asked: Asked) -> Say:
     return Say(answer_like_a_little_model(asked), first_token_after=0.4, per_token=0.12 if asked.writes else 0)
 
 
-def main(files: list[Path]) -> None:
+def main() -> None:
     """Every picture, in both themes and on a phone."""
     TARGET.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright, ScriptedOllama(script=slow) as ollama:
@@ -36,17 +36,17 @@ def main(files: list[Path]) -> None:
                 tempfile.TemporaryDirectory() as home,
                 served(Path(home), OLLAMA_HOST=ollama.url, CRAG_PEOPLE="one") as address,
             ):
-                _take(browser, address, scheme, files)
+                _take(browser, address, scheme)
         browser.close()
 
 
-def _take(browser: Browser, address: str, scheme: str, files: list[Path]) -> None:
+def _take(browser: Browser, address: str, scheme: str) -> None:
     page = _page(browser, scheme)
     open_page(page, address)
     _shot(page, f"start-{scheme}-1440")
     upload(page, "brewing.md", NOTES.encode())
     page.get_by_text("Dismiss all").click()
-    _documents(page, address, scheme, files)
+    _documents(page, address, scheme)
     open_page(page, address)
     ask(page, QUESTION)
     page.get_by_test_id("stChatMessage").last.get_by_text("machine in the kitchen").wait_for()
@@ -61,21 +61,21 @@ def _take(browser: Browser, address: str, scheme: str, files: list[Path]) -> Non
     badge(page, "not in your documents").wait_for()
     _shot(page, f"chat-not-answered-{scheme}-1440")
     _phone(browser, page.url, scheme)
+    _inside(page, address, scheme)
     open_page(page, f"{address}/settings")
     page.get_by_text("loaded on GPU").wait_for()
     _shot(page, f"settings-{scheme}-1440")
     page.context.close()
 
 
-def _documents(page: Page, address: str, scheme: str, files: list[Path]) -> None:
+def _documents(page: Page, address: str, scheme: str) -> None:
     """The documents while they are read and afterwards, and what a question finds in them."""
     open_page(page, f"{address}/documents")
-    added = [{"name": file.name, "mimeType": "application/pdf", "buffer": file.read_bytes()} for file in files]
+    report = {"name": "Annual report 2025.pdf", "mimeType": "application/pdf", "buffer": _report()}
     empty = {"name": "meeting notes.txt", "mimeType": "text/plain", "buffer": b""}
-    page.locator("input[type=file]").first.set_input_files([*added, empty])
-    if files:
-        page.get_by_text("Reading page").first.wait_for()
-        _shot(page, f"documents-adding-{scheme}-1440", wait=False)
+    page.locator("input[type=file]").first.set_input_files([report, empty])
+    page.get_by_text("Reading page").first.wait_for()
+    _shot(page, f"documents-adding-{scheme}-1440", wait=False)
     page.get_by_text("Dismiss all").wait_for(timeout=120_000)
     _shot(page, f"documents-{scheme}-1440")
     open_page(page, f"{address}/retrieval")
@@ -83,6 +83,32 @@ def _documents(page: Page, address: str, scheme: str, files: list[Path]) -> None
     page.keyboard.press("Enter")
     page.get_by_text("found in").wait_for()
     _shot(page, f"retrieval-{scheme}-1440")
+
+
+def _inside(page: Page, address: str, scheme: str) -> None:
+    """One run laid open, and what the documents do not cover."""
+    open_page(page, f"{address}/inspect")
+    page.get_by_role("button", name=QUESTION).first.click()
+    page.get_by_text("Verdicts").first.wait_for()
+    page.locator("[data-testid=stVegaLiteChart] canvas, [data-testid=stVegaLiteChart] svg").first.wait_for()
+    _shot(page, f"inspect-{scheme}-1440")
+    open_page(page, f"{address}/gaps")
+    page.get_by_text(UNANSWERED).first.wait_for()
+    _shot(page, f"gaps-{scheme}-1440")
+
+
+def _report() -> bytes:
+    """A document long enough that its reading can be watched."""
+    from reportlab.pdfgen.canvas import Canvas
+
+    file = io.BytesIO()
+    canvas = Canvas(file)
+    for number in range(1, 341):
+        for line in range(40):
+            canvas.drawString(60, 780 - 18 * line, f"Page {number}, line {line + 1}: revenue of the quarter rose.")
+        canvas.showPage()
+    canvas.save()
+    return file.getvalue()
 
 
 def _phone(browser: Browser, address: str, scheme: str) -> None:
@@ -112,4 +138,4 @@ def _shot(page: Page, name: str, *, wait: bool = True) -> None:
 
 
 if __name__ == "__main__":
-    main([Path(argument) for argument in sys.argv[1:]])
+    main()
