@@ -10,7 +10,7 @@ from crag.errors import CragError
 from crag.models.choice import model_label
 from crag.options import RunOptions, WebMode
 from pages.chat import state
-from pages.parts import away, markdown, words
+from pages.parts import away, markdown, refusals, words
 from pages.parts.resources import application, model_choice, models
 
 _EVERYTHING = "All documents"
@@ -106,7 +106,7 @@ def _web_chip(options: RunOptions) -> None:
 def _choose_web() -> None:
     chosen: WebMode = st.session_state.chip_web
     if chosen != "off" and not state.web_is_there():
-        st.session_state.refused = "Web search is not set up: put TAVILY_API_KEY into .env and start again."
+        refusals.keep("Web search is not set up: put TAVILY_API_KEY into .env and start again.")
         return
     state.change_options(web=chosen)
 

@@ -15,7 +15,7 @@ from streamlit.delta_generator import DeltaGenerator
 from crag.runs import Trace
 from crag.runs.run import Run
 from pages.chat import state, thoughts, versions, waits
-from pages.parts import markdown, steps, words
+from pages.parts import markdown, steps
 from pages.parts.trace import TraceDrawing
 
 _SLICE = 0.4  # after half a second Streamlit would lay its own running sign over the header
@@ -139,12 +139,10 @@ def _leave_at_rest(followed: Followed) -> None:
 
 
 def _status(trace: Trace, waiting: str) -> str:
-    doing = words.DOING[trace.steps[-1].node] if trace.steps else "Getting ready"
-    progress = steps.progress(trace)
+    waits = f"· {waiting}" if waiting else ""
     if thoughts.is_thinking(trace):
-        doing, progress = "Thinking", thoughts.last_sentence(trace)
-    told = f"· {waiting}" if waiting else progress
-    return f":small[:shimmer[{doing}]] {words.grey(told)}"
+        return steps.shimmering("Thinking", waits or thoughts.last_sentence(trace))
+    return steps.under_way(trace, waits)
 
 
 def _text(followed: Followed) -> str:

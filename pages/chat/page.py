@@ -26,7 +26,7 @@ from pages.chat import (
 )
 from pages.chat.messages import draw as draw_messages
 from pages.chat.messages import shown
-from pages.parts import setup, sharing, source
+from pages.parts import refusals, setup, sharing, source
 from pages.parts.components import cited, page_glue
 from pages.parts.device import is_phone
 from pages.parts.resources import application
@@ -52,7 +52,7 @@ def main() -> None:
             stays=state.page_stays(),
             focus=editing.field(),
         )
-    questions.show_refusal()
+    refusals.tell()
     _draw_dialog()
     places = draw_messages(conversation, messages, live_run)
     _draw_waiting(conversation, asks)

@@ -12,7 +12,7 @@ from crag.options import RunOptions
 from crag.runs.run import Run
 from crag.types import DEFAULT_COLLECTION, Ruling
 from pages.chat import attachments, state
-from pages.parts import markdown
+from pages.parts import refusals
 from pages.parts.resources import application
 
 _STOP_SECONDS = 0.5
@@ -39,7 +39,7 @@ def show_branch(conversation_id: str, message_id: int) -> None:
     try:
         application().conversations.show_branch(conversation_id, message_id)
     except CragError as error:
-        st.session_state.refused = str(error)
+        refusals.keep(error)
         return
     state.branch_shown()
 
@@ -85,7 +85,7 @@ def _begin(begin: Callable[[], Run]) -> str | None:
     try:
         run = begin()
     except CragError as error:
-        st.session_state.refused = str(error)
+        refusals.keep(error)
         return None
     state.show_trace(run.id)
     return run.id
@@ -122,9 +122,3 @@ def stop(run_id: str) -> None:
     runs.stop(run_id)
     for _ in runs.attach(run_id).follow(seconds=_STOP_SECONDS):
         pass
-
-
-def show_refusal() -> None:
-    """Say once why the last question was not taken."""
-    if refused := st.session_state.pop("refused", None):
-        st.toast(markdown.label(refused), icon=":material/error:", duration="long")

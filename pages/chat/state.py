@@ -12,6 +12,7 @@ from crag.errors import NotFound
 from crag.options import Changes, RunOptions, changes_between
 from crag.preferences import CATALOG, ValueOrigin
 from crag.types import Conversation
+from pages.parts import refusals
 from pages.parts.person import person
 from pages.parts.resources import application
 from pages.parts.source import SourceView
@@ -41,7 +42,7 @@ def current() -> Conversation | None:
         conversation = _conversations().get(conversation_id, person())
     except NotFound as error:
         open_conversation(None)
-        st.session_state.refused = str(error)
+        refusals.keep(error)
         return None
     st.session_state.conversation = conversation.id
     st.query_params["c"] = conversation.id

@@ -36,7 +36,7 @@ def _marked(one: Side, other: Side) -> tuple[list[Piece], list[Piece]]:
 
 
 def _draw(run_id: str, trace: Trace, pieces: Sequence[Piece]) -> None:
-    st.markdown(_doing(trace) if trace.state == "running" else headline(trace))
+    st.markdown(steps.under_way(trace) if trace.state == "running" else headline(trace))
     if trace.waiting:
         consent.draw(run_id, trace)
     elif pieces:
@@ -65,8 +65,3 @@ def _yellow(line: str) -> str:
         return line
     before, after = line[: len(line) - len(line.lstrip())], line[len(line.rstrip()) :]
     return f"{before}:yellow-background[{markdown.verbatim(bare)}]{after}"
-
-
-def _doing(trace: Trace) -> str:
-    doing = words.DOING[trace.steps[-1].node] if trace.steps else "Getting ready"
-    return f":small[:shimmer[{doing}]] {words.grey(steps.progress(trace))}"

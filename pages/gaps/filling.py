@@ -12,7 +12,7 @@ import streamlit as st
 from crag.errors import CragError
 from crag.gaps import GapPage
 from crag.types import DEFAULT_COLLECTION
-from pages.parts import markdown, words
+from pages.parts import markdown, refusals, words
 from pages.parts.device import is_phone
 from pages.parts.resources import application
 from pages.parts.results import became
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from crag.library.jobs.rows import Job
 
 _COLLECTION = "gaps_collection"
-_REFUSED = "gap_refused"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +67,6 @@ def draw_page(page: GapPage, run_id: str, shelf: Shelf) -> None:
             st.fragment(_draw_progress, run_every=1.0)(page.location)
 
 
-def show_refusal() -> None:
-    """Say once why a page was not taken."""
-    if refused := st.session_state.pop(_REFUSED, None):
-        st.toast(markdown.label(refused), icon=":material/error:", duration="long")
-
-
 def _draw_progress(location: str) -> None:
     job = look().jobs.get(location)
     if job is None or job.finished:
@@ -101,7 +94,7 @@ def _add(location: str, collection: str, run_id: str) -> None:
     try:
         application().gaps.add_page(location, collection, found_by=run_id)
     except CragError as error:
-        st.session_state[_REFUSED] = str(error)
+        refusals.keep(error)
 
 
 def _host(location: str) -> str:

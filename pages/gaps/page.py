@@ -6,7 +6,7 @@ import streamlit as st
 
 from crag.gaps import Gap
 from pages.gaps import closing, filling, groups
-from pages.parts import heading, words
+from pages.parts import heading, refusals, words
 from pages.parts.person import is_one_of_several, person
 from pages.parts.resources import application
 
@@ -32,7 +32,7 @@ def main() -> None:
     application().archive.begin()
     with st.spinner("Grouping questions"):
         gaps = application().gaps.list(person())
-    filling.show_refusal()
+    refusals.tell()
     closing.draw_undo()
     if gaps:
         _draw(gaps)

@@ -11,14 +11,13 @@ from crag.runs.run import Run
 from crag.types import Ruling
 from pages.chat import state as chat
 from pages.inspect import chosen
-from pages.parts import dialogs, markdown, source
+from pages.parts import dialogs, refusals, source
 from pages.parts.person import person
 from pages.parts.resources import application
 
 SOURCE, REVISE = "passage of a run", "go on from a node"
 COMPARE, SHARE = "compare with another run", "share a run"
 _CHAT = "pages/chat/page.py"
-_REFUSED = "inspect_refused"
 
 
 def begin(begins: Callable[[], Run]) -> bool:
@@ -26,7 +25,7 @@ def begin(begins: Callable[[], Run]) -> bool:
     try:
         run = begins()
     except CragError as error:
-        st.session_state[_REFUSED] = str(error)
+        refusals.keep(error)
         return False
     chosen.open_run(run.id)
     return True
@@ -35,12 +34,6 @@ def begin(begins: Callable[[], Run]) -> bool:
 def overrule(run_id: str, passage_id: int, ruling: Ruling) -> None:
     """Make a version with a person's word on a passage above the grader's, and lay it open."""
     begin(lambda: application().runs.overrule(run_id, {passage_id: ruling}))
-
-
-def show_refusal() -> None:
-    """Say once why something was not begun."""
-    if refused := st.session_state.pop(_REFUSED, None):
-        st.toast(markdown.label(refused), icon=":material/error:", duration="long")
 
 
 def open_chat(run_id: str) -> None:

@@ -11,7 +11,7 @@ from crag.errors import NotFound
 from crag.model_calls import ModelCall
 from crag.runs import Trace
 from pages.inspect import comparing, head, moves, nodes, path, revising, timing, verdicts
-from pages.parts import dialogs, markdown, sharing, steps, words
+from pages.parts import dialogs, markdown, refusals, sharing, steps
 from pages.parts.person import person
 from pages.parts.resources import application
 
@@ -33,7 +33,7 @@ def draw(run_id: str) -> None:
         st.title("This answer is no longer there", anchor=False)
         st.caption("It was deleted, or it belongs to another browser. Choose another run.")
         return
-    moves.show_refusal()
+    refusals.tell()
     dialogs.draw(_DIALOGS)
     if trace.state == "running":
         st.fragment(_draw_live, run_every=_LOOK_AGAIN_SECONDS)(run_id)
@@ -68,8 +68,7 @@ def _tell_state(run_id: str, trace: Trace) -> None:
     """What is to be known of a run that is not done, and what to do about it."""
     match trace.state:
         case "running":
-            doing = words.DOING[trace.steps[-1].node] if trace.steps else "Getting ready"
-            st.markdown(f":small[:shimmer[{doing}]] {words.grey(steps.progress(trace))}")
+            st.markdown(steps.under_way(trace))
         case "waiting":
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown("**It waits for you**: may its query go to the web?", width="content")

@@ -25,7 +25,18 @@ def label(step: Step, trace: Trace) -> str:
     return f"{words.NODES[step.node]} {words.grey(' · '.join(one for one in told if one))}"
 
 
-def progress(trace: Trace) -> str:
+def under_way(trace: Trace, waits: str = "") -> str:
+    """What a run does at this moment, and how far it is, or what it `waits` for; safe Markdown."""
+    doing = words.DOING[trace.steps[-1].node] if trace.steps else "Getting ready"
+    return shimmering(doing, waits or _progress(trace))
+
+
+def shimmering(doing: str, fact: str) -> str:
+    """What goes on at this moment with a fact beside it; both are safe Markdown."""
+    return f":small[:shimmer[{doing}]] {words.grey(fact)}"
+
+
+def _progress(trace: Trace) -> str:
     """How far the step that runs is, in a few words."""
     step = trace.steps[-1] if trace.steps else None
     if step is None:
