@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict
-from datetime import UTC, datetime
 
 from crag import reports
 from crag.amounts import count
 from crag.assembly import Application
 from crag.commands.arguments import OK, AddCommand
 from crag.gaps import Gap
+from crag.moments import local
 from crag.terminal import finish
 
 _NONE = "Your documents covered every question that was asked of them."
@@ -37,8 +37,7 @@ def _entry(gap: Gap) -> dict[str, object]:
 
 
 def _told(gap: Gap) -> str:
-    moment = datetime.fromtimestamp(gap.last_asked, UTC).astimezone()
-    lines = [f"{gap.topic}  ({count(len(gap.questions), 'question')}, the last on {moment:%Y-%m-%d})"]
+    lines = [f"{gap.topic}  ({count(len(gap.questions), 'question')}, the last on {local(gap.last_asked):%Y-%m-%d})"]
     for question in gap.questions:
         lines.append(f"  {' '.join(question.question.split())}")
         lines += [f"    answered by {page.location}" for page in question.pages]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict
-from datetime import UTC, datetime
 
 from crag import reports
 from crag.assembly import Application
 from crag.commands.arguments import OK, AddCommand
+from crag.moments import exact
 from crag.terminal import finish
 from crag.types import Departure
 
@@ -32,9 +32,8 @@ def ledger(application: Application, options: argparse.Namespace) -> int:
 
 
 def _line(entry: Departure) -> str:
-    moment = datetime.fromtimestamp(entry.at, UTC).astimezone()
     what = " ".join(entry.what.split())
-    return reports.printable(f"{moment:%Y-%m-%d %H:%M:%S}  {entry.kind} to {entry.host}: {what}")
+    return reports.printable(f"{exact(entry.at)}  {entry.kind} to {entry.host}: {what}")
 
 
 def _number(given: str) -> int:

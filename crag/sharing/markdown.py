@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from datetime import UTC, datetime
 
 from crag.amounts import count
 from crag.foreign_text import calm, one_line, visible
 from crag.inspection import badges
 from crag.models.choice import model_label
+from crag.moments import day_and_minute
 from crag.runs import Trace
 from crag.sharing.document import SharedConversation, SharedRun
 from crag.sharing.places import is_address
@@ -30,7 +30,8 @@ def write_markdown(shared: SharedConversation) -> str:
     runs = {run.id: run for run in shared.runs}
     shown = shared.shown()
     asked = sum(message.role == "user" for message in shown)
-    parts = [f"# {plain(shared.title)}", f"{moment(shared.created_at)} · {count(asked, 'question')} · CRAG Chat"]
+    facts = [day_and_minute(shared.created_at), count(asked, "question"), "CRAG Chat"]
+    parts = [f"# {plain(shared.title)}", " · ".join(facts)]
     for message in shown:
         if message.role == "user":
             parts += ["---", _question(message.text)]
@@ -43,12 +44,6 @@ def plain(text: str) -> str:
     """Text of others on one line, without formatting."""
     line = calm(one_line(text))
     return _BLOCK.sub(r"\1\\\2", _FORMATTING.sub(r"\\\g<0>", line))
-
-
-def moment(seconds: float) -> str:
-    """A time in seconds since the epoch: 21 Nov 2026, 14:03."""
-    local = datetime.fromtimestamp(seconds, UTC).astimezone()
-    return f"{local.day} {local:%b %Y, %H:%M}"
 
 
 def _question(text: str) -> str:
@@ -79,7 +74,7 @@ def _facts(run: SharedRun, trace: Trace, shared: SharedConversation) -> str:
     facts = [f"**{badges.of_answer(trace).word}**", *badges.facts(trace)]
     if trace.model:
         facts.append(plain(model_label(trace.model)))
-    facts.append(moment(run.started_at))
+    facts.append(day_and_minute(run.started_at))
     versions = shared.versions(run)
     if len(versions) > 1:
         facts.append(f"version {versions.index(run) + 1} of {len(versions)}")

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from crag.amounts import count
 from crag.foreign_text import visible
 from crag.model_calls import ModelCall
+from crag.moments import day_and_minute
 from crag.sharing.document import SharedConversation, SharedRun
-from crag.sharing.markdown import moment
 from crag.sharing.views import AnswerView, MayLink, view_answer
 
 if TYPE_CHECKING:
@@ -35,14 +35,14 @@ def conversation_page(shared: SharedConversation, may_link: MayLink) -> str:
     runs = {run.id: run for run in shared.runs}
     shown = [runs[message.run] for message in shared.shown() if message.run in runs]
     answers = [view_answer(number, run, shared.versions(run), may_link) for number, run in enumerate(shown, start=1)]
-    facts = f"{count(len(answers), 'question')} · {moment(shared.created_at)}"
+    facts = f"{count(len(answers), 'question')} · {day_and_minute(shared.created_at)}"
     return _template().render(page=_Page(visible(shared.title), facts, answers))
 
 
 def run_page(run: SharedRun, versions: Sequence[SharedRun], calls: Sequence[ModelCall], may_link: MayLink) -> str:
     """One answer, with the prompts that were sent for it."""
     view = view_answer(1, run, versions, may_link, calls)
-    return _template().render(page=_Page(visible(run.question)[:200], moment(run.started_at), [view]))
+    return _template().render(page=_Page(visible(run.question)[:200], day_and_minute(run.started_at), [view]))
 
 
 @cache

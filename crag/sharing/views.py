@@ -13,10 +13,10 @@ from crag.inspection.badges import Badge
 from crag.inspection.names import change_in_words
 from crag.model_calls import ModelCall
 from crag.models.choice import model_label
+from crag.moments import day_and_minute
 from crag.runs import Trace
 from crag.sharing.answer_text import render_answer
 from crag.sharing.document import SharedRun
-from crag.sharing.markdown import moment
 from crag.sharing.places import is_address
 from crag.sharing.steps import StepView, view_step
 from crag.types import Citation
@@ -89,7 +89,7 @@ def view_answer(
         question=visible(run.question),
         badge=badges.of_answer(trace),
         facts=" · ".join(badges.facts(trace)),
-        made=" · ".join(fact for fact in (_model(trace), moment(run.started_at)) if fact),
+        made=" · ".join(fact for fact in (_model(trace), day_and_minute(run.started_at)) if fact),
         version=_version(run, versions),
         text=render_answer(trace.text, links, sentences),
         ending=_ending(trace),
@@ -138,7 +138,7 @@ def _source(number: int, cited: Citation, trace: Trace, run: SharedRun, may_link
         web=cited.origin == "web",
         address=address,
         link=address if address == cited.location and may_link(address) else "",
-        fetched=moment(run.started_at) if cited.origin == "web" else "",
+        fetched=day_and_minute(run.started_at) if cited.origin == "web" else "",
         quoted=_quoted(passage.text if passage else cited.quote, cited.quote),
     )
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from itertools import groupby
 
 import streamlit as st
 
 from crag.conversations import Found
+from crag.moments import local, today
 from crag.types import Conversation
 from pages.chat import conversation_menu, state
 from pages.parts import markdown, words
@@ -57,15 +58,13 @@ def _say_how_many(search: str, found: Found) -> None:
 
 
 def _groups(found: Sequence[Conversation]) -> Iterator[tuple[str, list[Conversation]]]:
-    today = datetime.now(UTC).astimezone().date()
-
     def group(conversation: Conversation) -> str:
-        day = _moment(conversation).date()
+        day = local(conversation.updated_at).date()
         if conversation.pinned:
             return "Pinned"
-        if day >= today:
+        if day >= today():
             return "Today"
-        return "This week" if day > today - timedelta(days=7) else "Earlier"
+        return "This week" if day > today() - timedelta(days=7) else "Earlier"
 
     for name, members in groupby(found, key=group):
         yield name, list(members)
@@ -105,12 +104,8 @@ def _marked(before: str, match: str, after: str) -> str:
 
 
 def _when(conversation: Conversation) -> str:
-    moment = _moment(conversation)
-    return f"{moment:%H:%M}" if moment.date() == datetime.now(UTC).astimezone().date() else f"{moment:%d %b %H:%M}"
-
-
-def _moment(conversation: Conversation) -> datetime:
-    return datetime.fromtimestamp(conversation.updated_at, UTC).astimezone()
+    moment = local(conversation.updated_at)
+    return f"{moment:%H:%M}" if moment.date() == today() else f"{moment:%d %b %H:%M}"
 
 
 def _show_more() -> None:

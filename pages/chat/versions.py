@@ -21,7 +21,7 @@ def draw(run_id: str) -> None:
     shown = next(version for version in versions if version.run_id == run_id)
     others = [version for version in versions if version is not shown]
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.caption(f"{caption(shown, len(versions))}", width="content")
+        st.caption(words.version_caption(shown, len(versions)), width="content")
         if len(others) < _FEW:
             st.button(
                 f"Show version {others[0].number}",
@@ -44,18 +44,13 @@ def draw_earlier(run_id: str) -> None:
         return
     own = next(version for version in versions if version.run_id == run_id)
     earlier = next(version for version in reversed(versions) if version is not own)
-    st.caption(caption(own, len(versions)))
+    st.caption(words.version_caption(own, len(versions)))
     trace = application().runs.trace(earlier.run_id)
     with st.expander(
         f"Version {earlier.number}: {words.version_change(earlier.change)}", type="compact", key=f"old-{run_id}"
     ):
         known = {cited.n: cited for cited in trace.citations}
         st.markdown(markdown.answer(trace.text, known, earlier.run_id, trace.sentences), anchors=False)
-
-
-def caption(version: Version, total: int) -> str:
-    """Which version of how many, and in what it differs."""
-    return f"Version {version.number} of {total} · {words.version_change(version.change)}"
 
 
 def open_comparison(one: str, other: str) -> None:
@@ -70,9 +65,7 @@ def _menu(run_id: str, others: Sequence[Version]) -> None:
     st.menu_button(
         "Show version",
         list(by_run),
-        format_func=lambda other: (
-            f"Version {by_run[other].number} {words.grey(words.version_change(by_run[other].change))}"
-        ),
+        format_func=lambda other: words.version_name(by_run[other]),
         icon=":material/history:",
         type="tertiary",
         key=key,

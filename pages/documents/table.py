@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any
 
 import streamlit as st
 
+from crag.moments import local
 from crag.types import Source
 from pages.chat import state as chat
 from pages.documents import moving, refresh
@@ -96,7 +96,7 @@ def _rows(sources: list[Source]) -> dict[str, list[Any]]:
         "Pages": [source.pages for source in sources],
         "Passages": [source.passages for source in sources],
         "Size": [words.size(source.size) for source in sources],
-        "Added": [datetime.fromtimestamp(source.added_at, UTC).astimezone().date() for source in sources],
+        "Added": [local(source.added_at).date() for source in sources],
         "Actions": [[*_ROW_ACTIONS] for _ in sources],
     }
 

@@ -38,7 +38,7 @@ def draw(run_id: str) -> None:
 def _draw(run_id: str) -> None:
     trace = application().runs.trace(run_id)
     versions = [
-        Choice(one.run_id, f"Version {one.number} {words.grey(words.version_change(one.change))}")
+        Choice(one.run_id, words.version_name(one))
         for one in application().runs.versions(run_id)
         if one.run_id != run_id
     ]

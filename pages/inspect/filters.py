@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any, cast
 
 import streamlit as st
 
 from crag.inspection import badges
 from crag.inspection.archive import Facets, RunFilter
+from crag.moments import today
 from pages.inspect import chosen, signs
 from pages.parts import markdown, words
 from pages.parts.person import person
@@ -79,7 +80,7 @@ def _draw_folded(found: Facets) -> None:
     st.pills("Web", list(_WEB_WORDS), format_func=_WEB_WORDS.__getitem__, key=_WEB, persist_state="session")
     st.selectbox("When", [_ALWAYS, *_BACK, _BETWEEN], key=_WHEN, persist_state="session")
     if st.session_state[_WHEN] == _BETWEEN:
-        st.date_input("Days", (_today(), _today()), max_value="today", key=_DAYS, persist_state="session")
+        st.date_input("Days", (today(), today()), max_value="today", key=_DAYS, persist_state="session")
 
 
 def _pills(name: str, key: str, choices: Sequence[Any], drawn: Callable[[Any], str], **given: Any) -> None:
@@ -111,13 +112,9 @@ def _bounds(kept: Mapping[str, Any]) -> tuple[float | None, float | None]:
     """The first moment that counts, and the first that does not any more; of a span with one end, its day."""
     when = kept.get(_WHEN, _ALWAYS)
     if when in _BACK:
-        return _begin(_today() - timedelta(days=_BACK[when])), None
-    days = kept.get(_DAYS) or (_today(),)
+        return _begin(today() - timedelta(days=_BACK[when])), None
+    days = kept.get(_DAYS) or (today(),)
     return (_begin(days[0]), _begin(days[-1] + timedelta(days=1))) if when == _BETWEEN else (None, None)
-
-
-def _today() -> date:
-    return datetime.now(UTC).astimezone().date()
 
 
 def _begin(day: date) -> float:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 import streamlit as st
 
 from crag.errors import NotFound
 from crag.model_calls import ModelCall
+from crag.moments import day_and_minute
 from crag.runs import Trace
-from crag.types import Version
 from pages.inspect import chosen, moves, signs
 from pages.parts import dialogs, markdown, words
 from pages.parts.resources import application
@@ -59,8 +58,7 @@ def _badges(trace: Trace) -> list[str]:
 
 def _figures(trace: Trace, calls: Sequence[ModelCall]) -> list[str]:
     """When, how long, and how many tokens of all calls; of old runs those of the answer alone."""
-    moment = datetime.fromtimestamp(trace.started_at, UTC).astimezone()
-    figures = [f"{words.day(trace.started_at)}, {moment:%H:%M}"] if trace.started_at else []
+    figures = [day_and_minute(trace.started_at)] if trace.started_at else []
     if trace.seconds is not None:
         figures.append(words.duration(trace.seconds))
     counted = [number for call in calls for number in (call.prompt_tokens, call.answer_tokens) if number]
@@ -81,12 +79,11 @@ def _versions(run_id: str) -> None:
     own = next(version for version in versions if version.run_id == run_id)
     others = {version.run_id: version for version in versions if version is not own}
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        told = f"Version {own.number} of {len(versions)} · {words.version_change(own.change)}"
-        st.caption(told, width="content")
+        st.caption(words.version_caption(own, len(versions)), width="content")
         other = st.menu_button(
             "Show version",
             list(others),
-            format_func=lambda other: _named(others[other]),
+            format_func=lambda other: words.version_name(others[other]),
             icon=":material/history:",
             type="tertiary",
             key=f"versions-{run_id}",
@@ -94,7 +91,3 @@ def _versions(run_id: str) -> None:
     if other:
         chosen.open_run(other)
         st.rerun()
-
-
-def _named(version: Version) -> str:
-    return f"Version {version.number} {words.grey(words.version_change(version.change))}"

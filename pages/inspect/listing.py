@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from itertools import groupby
 
 import streamlit as st
 
 from crag.inspection.archive import RunFilter, RunRow
+from crag.moments import local, today
 from pages.inspect import chosen, signs
 from pages.parts import markdown, words
 from pages.parts.person import person
@@ -75,7 +76,7 @@ def draw_row(row: RunRow, prefix: str, *, is_chosen: bool = False, fact: str = "
 
 
 def _facts(row: RunRow) -> list[str]:
-    told = [*signs.words_of_run(row), f"{datetime.fromtimestamp(row.started_at, UTC).astimezone():%H:%M}"]
+    told = [*signs.words_of_run(row), f"{local(row.started_at):%H:%M}"]
     if row.seconds is not None:
         told.append(words.duration(row.seconds))
     if row.change:
@@ -97,7 +98,5 @@ def _draw_empty(wanted: RunFilter) -> None:
 
 
 def _day(moment: float) -> str:
-    today = datetime.now(UTC).astimezone().date()
-    day = datetime.fromtimestamp(moment, UTC).astimezone().date()
-    named = {today: "Today", today - timedelta(days=1): "Yesterday"}
-    return named.get(day) or words.day(moment)
+    named = {today(): "Today", today() - timedelta(days=1): "Yesterday"}
+    return named.get(local(moment).date()) or words.day(moment)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Any
 
 import streamlit as st
 
 from crag.inspection import badges
 from crag.inspection.archive import DayCount, Facets, RunFilter, RunRow
+from crag.moments import today
 from pages.inspect import filters, listing, signs
 from pages.parts import markdown, words
 from pages.parts.person import person
@@ -80,8 +81,7 @@ def _chart(days: Sequence[DayCount]) -> dict[str, Any]:
 
 def _every_day() -> list[str]:
     """The names of the days that are shown, the earliest first."""
-    today = datetime.now(UTC).astimezone().date()
-    return [_shown((today - timedelta(days=back)).isoformat()) for back in reversed(range(_DAYS))]
+    return [_shown((today() - timedelta(days=back)).isoformat()) for back in reversed(range(_DAYS))]
 
 
 def _shown(day: str) -> str:

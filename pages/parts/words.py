@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
 
 from crag.amounts import count as count
 from crag.amounts import duration as duration
@@ -15,8 +14,9 @@ from crag.inspection.facts import NODES as NODES
 from crag.inspection.names import GRADERS as GRADERS
 from crag.inspection.names import POLICIES as POLICIES
 from crag.inspection.names import change_in_words, grader_in_words
+from crag.moments import day as day
 from crag.options import RewriteStyle, RunOptions, WebMode
-from crag.types import Action, Outcome, Strength, Verdict
+from crag.types import Action, Outcome, Strength, Verdict, Version
 from pages.parts import markdown
 
 DOING: dict[Node, str] = {
@@ -110,6 +110,16 @@ def version_change(change: str) -> str:
     return markdown.label(change_in_words(change), 80)
 
 
+def version_name(version: Version) -> str:
+    """A version to choose: its number, and in what it differs."""
+    return f"Version {version.number} {grey(version_change(version.change))}"
+
+
+def version_caption(version: Version, total: int) -> str:
+    """Which version of how many, and in what it differs."""
+    return f"Version {version.number} of {total} · {version_change(version.change)}"
+
+
 def grader_label(name: str) -> str:
     """A grader as people call it, with its model: *One-token score, llama3.1:8b*; safe Markdown."""
     kind, model = grader_in_words(name)
@@ -129,9 +139,3 @@ def threshold_origin(options: RunOptions, *, calibrated: bool) -> str:
 def grey(text: str) -> str:
     """A secondary fact beside a name; `text` is safe Markdown already."""
     return f":small[:gray[{text}]]" if text else ""
-
-
-def day(moment: float) -> str:
-    """The day of a time in seconds since the epoch: 21 Nov 2026."""
-    local = datetime.fromtimestamp(moment, UTC).astimezone()
-    return f"{local.day} {local:%b %Y}"

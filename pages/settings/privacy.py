@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import time
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
 import streamlit as st
 
 from crag.errors import CragError
+from crag.moments import exact
 from crag.types import Departure
 from pages.parts import away, dialogs, markdown, words
 from pages.parts.person import person
@@ -97,7 +97,7 @@ def _departures() -> None:
     entries = ledger.entries(_SHOWN, person=person())
     chosen = _table(entries)
     if chosen is not None:
-        st.caption(f"{_moment(chosen)} · {chosen.kind} to {markdown.label(chosen.host, 100)}")
+        st.caption(f"{exact(chosen.at)} · {chosen.kind} to {markdown.label(chosen.host, 100)}")
         st.text(markdown.visible(chosen.what))
     more = f"The last {_SHOWN} of {count:,}. " if count > _SHOWN else ""
     st.caption(f"{more}Choose a row to read all of it.")
@@ -124,7 +124,7 @@ def _table(entries: list[Departure]) -> Departure | None:
     newest = entries[0]
     state: Any = st.dataframe(
         {
-            "When": [_moment(entry) for entry in entries],
+            "When": [exact(entry.at) for entry in entries],
             "What": [" ".join(markdown.visible(entry.what).split()) for entry in entries],
             "Where to": [markdown.visible(entry.host) for entry in entries],
             "Kind": [entry.kind for entry in entries],
@@ -152,13 +152,9 @@ def as_csv(entries: list[Departure]) -> bytes:
     writer = csv.writer(text)
     writer.writerow(["when", "kind", "where to", "what"])
     for entry in entries:
-        cells = (_moment(entry), entry.kind, entry.host, entry.what)
+        cells = (exact(entry.at), entry.kind, entry.host, entry.what)
         writer.writerow([f"'{cell}" if cell.startswith(_FORMULA) else cell for cell in cells])
     return text.getvalue().encode("utf-8-sig")
-
-
-def _moment(entry: Departure) -> str:
-    return f"{datetime.fromtimestamp(entry.at, UTC).astimezone():%Y-%m-%d %H:%M:%S}"
 
 
 def _confirm() -> None:
