@@ -11,6 +11,7 @@ import unicodedata
 
 JOINER = "\u2060"
 _MARKS_IN_A_ROW = 4
+_ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 _JOINERS_IN_WORDS = {"\u200c", "\u200d"}  # needed to write Persian, Hindi and joined emoji
 _PLAIN = re.compile(r"[\n\t\x20-\x7e]*")
 _END_OF_ROW = re.compile(r"\s*\|?$")
@@ -46,6 +47,11 @@ def visible(text: str) -> str:
 def one_line(text: str) -> str:
     """The visible text on one line."""
     return " ".join(visible(text).split())
+
+
+def is_web_address(location: str) -> bool:
+    """Whether this is the address of a web page; whether it may be fetched is the fetcher's word."""
+    return bool(_ADDRESS.match(location))
 
 
 def calm(text: str) -> str:

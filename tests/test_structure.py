@@ -31,7 +31,7 @@ MAY_IMPORT = {
     "conversations": BOTTOM | {"conversations"},
     "preferences": BOTTOM | {"graph", "preferences"},
     "runs": BOTTOM | {"graph", "conversations", "runs"},
-    "gaps": BOTTOM | {"graph", "runs", "gaps"},
+    "gaps": BOTTOM | {"conversations", "graph", "runs", "gaps"},
     "inspection": BOTTOM | {"conversations", "inspection", "models", "runs"},
     "calibration": BOTTOM | {"graph", "runs", "calibration"},
     "sharing": BOTTOM | {"conversations", "inspection", "models", "preferences", "runs", "sharing"},

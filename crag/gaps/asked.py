@@ -12,6 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, func, select
 from sqlalchemy.orm import aliased
 
+from crag.conversations.listing import visible
 from crag.database.tables import conversations, feedback, messages, run_summaries, runs
 
 _UNCOVERED_OUTCOMES = ("not_answered", "web", "documents_and_web")
@@ -67,9 +68,7 @@ def _read_ended(connection: Connection, person: str | None) -> Sequence[Row[Any]
         .outerjoin(feedback, feedback.c.run_id == runs.c.id)
         .outerjoin(conversations, conversations.c.id == runs.c.conversation_id)
     )
-    query = select(*_COLUMNS).select_from(joined).where(runs.c.state == "done", conversations.c.deleted_at.is_(None))
-    if person is not None:
-        query = query.where(conversations.c.person == person)
+    query = select(*_COLUMNS).select_from(joined).where(runs.c.state == "done", visible(person))
     return connection.execute(query.order_by(runs.c.started_at, runs.c.id)).all()
 
 

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, or_, select
 
 from crag.database.tables import events
 from crag.events import AnswerWritten, QuestionCondensed, decode
+from crag.foreign_text import is_web_address
 from crag.gaps.values import GapPage
 from crag.runs.trace import Trace
 
@@ -37,10 +38,5 @@ def read_details(connection: Connection, run_ids: Sequence[str]) -> dict[str, De
 
 
 def _pages(trace: Trace) -> tuple[GapPage, ...]:
-    cited = [cited for cited in trace.citations if cited.origin == "web" and is_web_page(cited.location)]
+    cited = [cited for cited in trace.citations if cited.origin == "web" and is_web_address(cited.location)]
     return tuple(GapPage(*page) for page in dict.fromkeys((one.title, one.location) for one in cited))
-
-
-def is_web_page(location: str) -> bool:
-    """Whether an address may be one of a web page; which of them are fetched is the fetcher's word."""
-    return location.lower().startswith(("http://", "https://"))

@@ -11,8 +11,9 @@ from sqlalchemy import Row, update
 from crag.database import Database
 from crag.database.tables import runs
 from crag.errors import BadRequest
+from crag.foreign_text import is_web_address
 from crag.gaps.asked import normalised, read_own, read_uncovered
-from crag.gaps.details import Details, is_web_page, read_details
+from crag.gaps.details import Details, read_details
 from crag.gaps.grouping import group
 from crag.gaps.topics import spoken_terms, topic
 from crag.gaps.values import Gap, GapQuestion
@@ -93,7 +94,7 @@ class Gaps:
         trace = self._runs.trace(found_by)
         if location not in {trace.passages[number].location for number in trace.found.get("web", ())}:
             raise BadRequest("The web search of this answer did not return this page.", "Add its address in Documents.")
-        if not is_web_page(location):
+        if not is_web_address(location):
             raise BadRequest("Only addresses that begin with http:// or https:// can be added.")
         return self._submit(location, collection, found_by=trace.question)
 

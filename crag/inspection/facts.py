@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from crag.amounts import count, score
 from crag.events import Node
+from crag.options import Thresholds
 from crag.runs import Step, Trace
 
 NODES: dict[Node, str] = {
@@ -54,6 +55,11 @@ def came_to(step: Step, trace: Trace) -> str:
         relevant = sum(item in trace.verdicts and trace.verdicts[item].word == "relevant" for item in found)
         return f"{relevant} of {len(found)} relevant"
     return _best(trace) if step.node == "decide" else counted(step, trace)
+
+
+def bounds(thresholds: Thresholds) -> str:
+    """Where scores turn into words."""
+    return f"relevant from {score(thresholds.upper)}, irrelevant below {score(thresholds.lower)}"
 
 
 def state_word(step: Step) -> str:

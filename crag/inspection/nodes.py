@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from crag.amounts import count, score
+from crag.amounts import count
 from crag.events import Node, PromptBuilt
+from crag.inspection.facts import bounds
 from crag.runs import Trace
 from crag.types import Passage, Strip, Support, Turn, Verdict
 
@@ -94,8 +95,7 @@ def _to_grade(trace: Trace) -> list[Value]:
 
 
 def _thresholds(trace: Trace) -> str:
-    held = trace.thresholds
-    return f"relevant from {score(held.upper)}, irrelevant below {score(held.lower)}" if held else ""
+    return bounds(trace.thresholds) if trace.thresholds else ""
 
 
 def _to_decide(trace: Trace) -> list[Value]:

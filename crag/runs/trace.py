@@ -122,6 +122,10 @@ class Trace:
         """The last time that a node ran."""
         return next((step for step in reversed(self.steps) if step.node == node), None)
 
+    def quote(self, passage_id: int) -> str:
+        """What the answer cites a passage for; empty for one that it does not cite."""
+        return next((cited.quote for cited in self.citations if cited.passage_id == passage_id), "")
+
     def apply_all(self, events: Iterable[Event]) -> Trace:
         """Apply several events; returns itself."""
         for event in events:

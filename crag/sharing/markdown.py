@@ -6,13 +6,12 @@ import re
 from collections.abc import Iterable
 
 from crag.amounts import count
-from crag.foreign_text import calm, one_line, visible
+from crag.foreign_text import calm, is_web_address, one_line, visible
 from crag.inspection import badges
 from crag.models.choice import model_label
 from crag.moments import day_and_minute
 from crag.runs import Trace
 from crag.sharing.document import SharedConversation, SharedRun
-from crag.sharing.places import is_address
 from crag.types import Citation
 
 _FORMATTING = re.compile(r"[\\`*_\[\]<>|~$]")
@@ -84,7 +83,7 @@ def _facts(run: SharedRun, trace: Trace, shared: SharedConversation) -> str:
 def _source(cited: Citation) -> str:
     """One source as an item of a list that has its number, with the quote below."""
     place = plain(cited.title) + (f", p. {cited.page}" if cited.page is not None else "")
-    if is_address(cited.location):
+    if is_web_address(cited.location):
         place += f"  \n   {_code(cited.location)}"
     quote = f"\n   > {plain(cited.quote)}" if cited.quote.strip() else ""
     return f"{cited.n}. {place}{quote}"

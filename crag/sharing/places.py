@@ -6,22 +6,17 @@ import re
 from dataclasses import replace
 
 from crag.events import AnswerWritten, Event, PassagesFound
+from crag.foreign_text import is_web_address
 
-_ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 _IN_ARCHIVE = "!/"
 
 
 def shareable(location: str) -> str:
     """The address, or the name of the file without the folders it lies in; within an archive its place there."""
-    if is_address(location):
+    if is_web_address(location):
         return location
     outer, found, inner = location.partition(_IN_ARCHIVE)
     return re.split(r"[/\\]", outer)[-1] + found + inner
-
-
-def is_address(location: str) -> bool:
-    """Whether this is the address of a web page."""
-    return bool(_ADDRESS.match(location))
 
 
 def without_folders(event: Event) -> Event:

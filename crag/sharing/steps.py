@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from crag.amounts import count, duration, score
+from crag.amounts import count, duration
 from crag.foreign_text import one_line
 from crag.inspection import badges
 from crag.inspection.badges import Badge
-from crag.inspection.facts import NODES, counted
+from crag.inspection.facts import NODES, bounds, counted
 from crag.inspection.names import grader_in_words
 from crag.runs import Step, Trace
 from crag.types import Passage, RunState, Strip
@@ -101,7 +101,7 @@ def _judged(trace: Trace) -> str:
     if held is None or not trace.verdicts:
         return ""
     grader = one_line(", ".join(part for part in grader_in_words(trace.grader) if part))
-    return f"Graded by {grader} · relevant from {score(held.upper)}, irrelevant below {score(held.lower)}"
+    return f"Graded by {grader} · {bounds(held)}"
 
 
 def _prompt(trace: Trace) -> str:

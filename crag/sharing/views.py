@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from crag.foreign_text import one_line, visible
+from crag.foreign_text import is_web_address, one_line, visible
 from crag.inspection import badges
 from crag.inspection.badges import Badge
 from crag.inspection.names import change_in_words
@@ -17,7 +17,6 @@ from crag.moments import day_and_minute
 from crag.runs import Trace
 from crag.sharing.answer_text import render_answer
 from crag.sharing.document import SharedRun
-from crag.sharing.places import is_address
 from crag.sharing.steps import StepView, view_step
 from crag.types import Citation
 
@@ -129,7 +128,7 @@ def _ending(trace: Trace) -> str:
 
 def _source(number: int, cited: Citation, trace: Trace, run: SharedRun, may_link: MayLink) -> SourceView:
     passage = trace.passages.get(cited.passage_id)
-    address = visible(cited.location) if is_address(cited.location) else ""
+    address = visible(cited.location) if is_web_address(cited.location) else ""
     return SourceView(
         n=cited.n,
         anchor=f"a{number}-source-{cited.n}",

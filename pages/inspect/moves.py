@@ -50,8 +50,7 @@ def open_chat(run_id: str) -> None:
 def open_source(about: tuple[str, int]) -> None:
     """The drawer of a passage of a run."""
     run_id, passage_id = about
-    trace = application().runs.trace(run_id)
-    quote = next((cited.quote for cited in trace.citations if cited.passage_id == passage_id), "")
+    quote = application().runs.trace(run_id).quote(passage_id)
     actions = source.Actions(dialogs.close, _ask_only, overrule)
     source.open_drawer(source.SourceView(run_id, passage_id, quote), actions)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from crag.events import PromptBuilt
-from crag.inspection.facts import counted
+from crag.inspection.facts import bounds, counted
 from crag.runs import Step, Trace
 from crag.types import Passage, Strip
 from pages.parts import markdown, words
@@ -119,8 +119,7 @@ def graded_by(trace: Trace) -> str:
     if held is None or not trace.grader or not trace.verdicts:
         return ""
     origin = words.threshold_origin(trace.options, calibrated=trace.calibrated)
-    upper, lower = words.score(held.upper), words.score(held.lower)
-    return f"Graded by: {words.grader_label(trace.grader)} · relevant from {upper}, irrelevant below {lower} · {origin}"
+    return f"Graded by: {words.grader_label(trace.grader)} · {bounds(held)} · {origin}"
 
 
 def _retrieved(trace: Trace) -> None:
@@ -177,6 +176,6 @@ def _check(trace: Trace) -> None:
     if not bare and not weak:
         st.caption("Every sentence rests on its sources." if trace.sentences else "There was nothing to check.")
     for sentence in bare:
-        st.caption(f":orange[:material/link_off: no source] {markdown.label(sentence.sentence)}")
+        st.markdown(f":small[:orange[:material/link_off: no source] {markdown.label(sentence.sentence)}]")
     for sentence in weak:
         st.caption(f":material/contrast: weak source · {markdown.label(sentence.sentence)}")
