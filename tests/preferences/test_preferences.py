@@ -1,11 +1,15 @@
 """What is settled for a home: values with their origin, presets, and models that may be sent to."""
 
 import json
+import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
 
 import pytest
-from sqlalchemy import insert, text
+from sqlalchemy import insert
 
+from crag.conversations import Conversations
 from crag.database import Database
 from crag.database.tables import preferences as table
 from crag.errors import BadRequest, NotFound
@@ -149,23 +153,17 @@ def test_changes_are_what_is_between_two_options():
     assert len(set(names_of_options())) == len(names_of_options())
 
 
-def test_conversations_of_before_keep_only_what_differed(tmp_path, database):
+def test_conversations_of_before_keep_only_what_differed(tmp_path):
     old = RunOptions(k=7, refine=False, web="off", thresholds=Thresholds(0.2, 0.9), source_ids=("a",))
     names = ("model", "k", "policy", "web", "refine", "rewrite", "web_results", "join_web", "parent_context", "grader")
     whole = {name: value_of(old, name) for name in (*names, "grader_model", "fetch_pages", "collection", "preset")}
     whole |= {"thresholds": {"lower": 0.2, "upper": 0.9}, "source_ids": ["a"]}
-    with database.write() as connection:
-        connection.execute(
-            text("INSERT INTO conversations VALUES ('c', 'Old', 1, 1, :options)"), {"options": json.dumps(whole)}
-        )
-        connection.execute(text("DROP TABLE preferences"))
-        connection.execute(text("DROP TABLE presets"))
-        connection.execute(text("DROP TABLE IF EXISTS downloads"))
-        connection.execute(text("PRAGMA user_version = 3"))
-    database.close()
-    from crag.conversations import Conversations
-
-    opened = Database(tmp_path)
+    (tmp_path / "old").mkdir()
+    with closing(sqlite3.connect(tmp_path / "old" / "crag.sqlite")) as before:
+        before.executescript((Path(__file__).parents[1] / "database" / "version_1.sql").read_text())
+        before.execute("INSERT INTO conversations VALUES ('c', 'Old', 1, 1, ?)", (json.dumps(whole),))
+        before.commit()
+    opened = Database(tmp_path / "old")
     assert Conversations(opened).get("c").changes == {
         "k": 7,
         "web": "off",
