@@ -1,0 +1,51 @@
+"""The tables of a home as a whole: what left the machine, what is settled, what is fetched of models."""
+
+from __future__ import annotations
+
+from sqlalchemy import Column, Float, Integer, Table, Text
+
+from crag.database.tables.metadata import metadata
+
+# Everything that left the machine. Rows are written before anything is sent.
+departures = Table(
+    "departures",
+    metadata,
+    Column("number", Integer, primary_key=True),
+    Column("at", Float, nullable=False, index=True),
+    Column("host", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("what", Text, nullable=False),
+    Column("person", Text, nullable=False, server_default=""),  # for whom, where that is known
+    sqlite_autoincrement=True,
+)
+
+# What a person settled for this home, as JSON by name; presets are several such values under one name.
+preferences = Table(
+    "preferences",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("value", Text, nullable=False),
+)
+
+presets = Table(
+    "presets",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("changes", Text, nullable=False),
+    Column("made_at", Float, nullable=False),
+)
+
+# What is or was fetched of models, by name; `owner` is what fetches it. Sizes in bytes, `rate` in bytes a second.
+downloads = Table(
+    "downloads",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("state", Text, nullable=False),
+    Column("stage", Text, nullable=False, server_default=""),
+    Column("done", Integer, nullable=False, server_default="0"),
+    Column("total", Integer, nullable=False, server_default="0"),
+    Column("rate", Float, nullable=False, server_default="0"),
+    Column("fault", Text, nullable=False, server_default=""),
+    Column("owner", Text, nullable=False, server_default=""),
+    Column("cancelled", Integer, nullable=False, server_default="0"),
+)
