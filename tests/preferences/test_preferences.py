@@ -196,8 +196,6 @@ def test_conversations_of_before_keep_only_what_differed(tmp_path):
 )
 def test_changes_that_are_none_any_longer_do_no_harm(database, preferences, name, value):
     """Whatever another version kept, or was kept before a setting was narrowed."""
-    from crag.conversations import Conversations
-
     conversations = Conversations(database)
     kept = conversations.create().id
     with database.write() as connection:
