@@ -11,6 +11,7 @@ from crag.types import Source
 from pages.chat import state as chat
 from pages.documents import moving, refresh
 from pages.parts import dialogs, found, markdown, words
+from pages.parts.device import is_phone
 from pages.parts.resources import application
 from pages.parts.search import search_field
 
@@ -85,11 +86,15 @@ def _kind(source: Source) -> str:
 
 
 def _rows(sources: list[Source]) -> dict[str, list[Any]]:
-    """The columns; for which question a page was found only where there is such a page."""
+    """The columns, on a phone few of them; for which question a page was found only where there is such a page."""
+    name = {"Document": [markdown.visible(source.title) for source in sources]}
+    actions = {"Actions": [[*_ROW_ACTIONS] for _ in sources]}
+    if is_phone():  # what does not fit beside the name would have to be pushed sideways
+        return name | {"Pages": [source.pages for source in sources]} | actions
     told = found.questions(sources)
     asked = {"Found for": [markdown.visible(source.found_by) if source.found_by in told else "" for source in sources]}
     return {
-        "Document": [markdown.visible(source.title) for source in sources],
+        **name,
         "Kind": [_kind(source) for source in sources],
         **(asked if told else {}),
         "Collection": [markdown.visible(source.collection) for source in sources],
@@ -97,7 +102,7 @@ def _rows(sources: list[Source]) -> dict[str, list[Any]]:
         "Passages": [source.passages for source in sources],
         "Size": [words.size(source.size) for source in sources],
         "Added": [local(source.added_at).date() for source in sources],
-        "Actions": [[*_ROW_ACTIONS] for _ in sources],
+        **actions,
     }
 
 
@@ -110,8 +115,8 @@ def _columns(sources: list[Source]) -> dict[str, Any]:
         dialogs.ask(_ROW_ACTIONS[chosen.label], ids)
 
     return {
-        "Document": st.column_config.TextColumn(width=360),
-        "Pages": st.column_config.NumberColumn(format="localized"),
+        "Document": st.column_config.TextColumn(width=190 if is_phone() else 360),
+        "Pages": st.column_config.NumberColumn(format="localized", width=60),
         "Passages": st.column_config.NumberColumn(format="localized"),
         "Size": st.column_config.TextColumn(alignment="right"),
         "Added": st.column_config.DateColumn(format="D MMM YYYY"),

@@ -14,6 +14,7 @@ from crag.runs.revisions import nodes_to_go_on_from
 from crag.types import Turn
 from pages.inspect import calls, moves, values
 from pages.parts import dialogs, words
+from pages.parts.device import is_phone
 from pages.parts.person import person
 from pages.parts.resources import application
 from pages.parts.trace import ICONS
@@ -45,12 +46,13 @@ def draw(run_id: str, trace: Trace, sent: Sequence[ModelCall]) -> None:
 
 
 def _label(step: Step, trace: Trace) -> str:
-    """Its name, its name in the graph, what it came to and how long it took."""
+    """Its name, where there is room its name in the graph, what it came to and how long it took."""
     time = "kept from the version before" if step.kept else state_word(step)
     if not time and step.seconds is not None:
         time = words.duration(step.seconds)
     told = " · ".join(part for part in (came_to(step, trace).replace("<", "\\<"), time) if part)
-    return f"{words.NODES[step.node]} :small[:gray-badge[{step.node}]] {words.grey(told)}"
+    own = "" if is_phone() else f" :small[:gray-badge[{step.node}]]"
+    return f"{words.NODES[step.node]}{own} {words.grey(told)}"
 
 
 def _draw(run_id: str, trace: Trace, step: Step, own: Sequence[ModelCall], any_calls: bool) -> None:

@@ -110,6 +110,11 @@ def _draw_outcomes(outcomes: Mapping[str, int]) -> None:
                     on_click=filters.show_only,
                     args=(outcome,),
                 )
+    draw_way_to_gaps()
+
+
+def draw_way_to_gaps() -> None:
+    """To the questions that the documents did not answer."""
     if st.button("What your documents do not cover", icon=":material/content_paste_search:"):
         st.switch_page(_GAPS)
 

@@ -27,12 +27,16 @@ def main() -> None:
 
 
 def _draw_on_phone(found: Facets, run_id: str) -> None:
+    laid_open, runs = st.empty(), st.empty()  # each at its own place: what is left is gone at once
     if run_id:
-        st.button("All runs", icon=":material/arrow_back:", type="tertiary", on_click=chosen.leave)
-        run.draw(run_id)
+        with laid_open.container():
+            st.button("All runs", icon=":material/arrow_back:", type="tertiary", on_click=chosen.leave)
+            run.draw(run_id)
         return
-    st.title("Inspect", anchor=False)
-    listing.draw(filters.draw(found, run_id), run_id)
+    with runs.container():
+        st.title("Inspect", anchor=False)
+        overview.draw_way_to_gaps()
+        listing.draw(filters.draw(found, run_id), run_id)
 
 
 main()

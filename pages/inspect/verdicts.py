@@ -11,6 +11,7 @@ from crag.runs import Trace
 from crag.types import Passage, Ruling
 from pages.inspect import moves
 from pages.parts import dialogs, markdown, steps, words
+from pages.parts.device import is_phone
 
 _COLOURS = {
     badge.word: badge.colour for badge in (*badges.VERDICTS.values(), badges.of_verdict(None), *badges.RULINGS.values())
@@ -42,12 +43,13 @@ def draw(run_id: str, trace: Trace) -> None:
 
 def _rows(passages: list[Passage], trace: Trace) -> dict[str, list[Any]]:
     verdicts = [trace.verdicts.get(passage.id) for passage in passages]
-    columns = {
+    columns: dict[str, list[Any]] = {
         "Verdict": [[badges.of_verdict(verdict).word] for verdict in verdicts],
         "Score": [verdict.score if verdict else None for verdict in verdicts],
         "Passage": [_place(passage) for passage in passages],
-        "Reason": [markdown.visible(verdict.reason) if verdict else "" for verdict in verdicts],
     }
+    if not is_phone():  # no room: it is read where the passage is opened
+        columns["Reason"] = [markdown.visible(verdict.reason) if verdict else "" for verdict in verdicts]
     if trace.state == "running":  # drawn anew each second, and a click could get lost
         return columns
     may_rule = trace.state != "waiting"
@@ -72,9 +74,9 @@ def _columns(run_id: str, passages: list[Passage]) -> dict[str, Any]:
 
     config = st.column_config
     return {
-        "Verdict": config.MultiselectColumn(options=list(_COLOURS), color=list(_COLOURS.values()), width=110),
-        "Score": config.ProgressColumn(format="%.2f", min_value=0.0, max_value=1.0, width=88),
-        "Passage": config.TextColumn(width=135),
+        "Verdict": config.MultiselectColumn(options=list(_COLOURS), color=list(_COLOURS.values()), width=105),
+        "Score": config.ProgressColumn(format="%.2f", min_value=0.0, max_value=1.0, width=80),
+        "Passage": config.TextColumn(width=120 if is_phone() else 135),
         "Reason": config.TextColumn(width=120),
         "Actions": config.ButtonColumn("", key=click, on_click=clicked, type="tertiary", width=44),
     }
