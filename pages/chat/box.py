@@ -11,24 +11,27 @@ from pages.chat import chips, state
 from pages.chat.questions import BOX, stop, submitted
 from pages.parts import away
 from pages.parts.adding import UPLOAD_TYPES
+from pages.parts.device import is_phone
 from pages.parts.resources import application
 
 
 def draw(active: Run | None, *, waits: bool) -> DeltaGenerator:
     """Draw it at the bottom of the page; returns the row of the chips, where what is invisible takes no room.
 
+    On a phone the chips are wrapped, since a row cut off hides the last ones, and there is no Esc.
     `waits` says that the active run waits for a person: what is asked meanwhile is asked after it.
     """
     options = state.options()
     with st.bottom:
         away.draw(options)
         with st.container(horizontal=True, vertical_alignment="center", wrap=False):
-            row = st.container(horizontal=True, wrap=False, vertical_alignment="center")
+            row = st.container(horizontal=True, wrap=is_phone(), vertical_alignment="center", gap="xsmall")
             with row:
                 chips.draw(options)
             if active is not None:
                 icon = ":material/stop_circle:"
-                st.button("Stop", icon=icon, shortcut="Esc", key="stop", on_click=stop, args=(active.id,))
+                shortcut = None if is_phone() else "Esc"
+                st.button("Stop", icon=icon, shortcut=shortcut, key="stop", on_click=stop, args=(active.id,))
         st.chat_input(
             "Decide about the web search first" if waits else "Ask your documents",
             key=BOX,

@@ -9,6 +9,7 @@ import streamlit as st
 from crag.types import Message
 from pages.chat import asked, attachments, state
 from pages.chat.questions import ask_otherwise, show_branch
+from pages.parts.device import is_phone
 
 _HEIGHT = 110
 
@@ -36,7 +37,7 @@ def field() -> str:
 
 
 def _editor(question: Message) -> None:
-    with st.form(f"edit-{question.id}", border=False, enter_to_submit=True):
+    with st.form(f"edit-{question.id}", border=False, enter_to_submit=not is_phone()):  # no Ctrl+Enter there
         st.text_area(
             "Edit the question",
             value=question.text,
@@ -70,7 +71,8 @@ def _branches(question: Message) -> None:
         return
     at = branches.index(question.id)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.caption(f"Question {at + 1} of {len(branches)}", width="content")
+        place = f"{at + 1} of {len(branches)}"
+        st.caption(place if is_phone() else f"Question {place}", width="content")  # there is no room for more
         _way("Previous question", ":material/chevron_left:", question, branches[at - 1 : at])
         _way("Next question", ":material/chevron_right:", question, branches[at + 1 : at + 2])
 

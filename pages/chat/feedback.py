@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from crag.types import Feedback
-from pages.parts import markdown
+from pages.parts import markdown, refusals
 from pages.parts.resources import application
 
 _REASON_LENGTH = 500
@@ -47,12 +47,13 @@ def _reason(run_id: str) -> None:
             value=given.reason if given else "",
             height=90,
             max_chars=_REASON_LENGTH,
-            placeholder="It missed the second failure",
+            placeholder="For example: it leaves out the second cause",
             label_visibility="collapsed",
         )
         kept = st.form_submit_button("Keep", icon=":material/check:")
     if kept:
-        application().conversations.give_feedback(run_id, helpful=False, reason=reason or "")
+        with refusals.kept():
+            application().conversations.give_feedback(run_id, helpful=False, reason=reason or "")
         _close()
         st.rerun()
 
@@ -62,9 +63,10 @@ def _thumb(run_id: str) -> None:
     if value is None:
         application().conversations.withdraw_feedback(run_id)
         return
-    application().conversations.give_feedback(run_id, bool(value))
-    if value == 0:
-        _ask_why(run_id)
+    with refusals.kept():
+        application().conversations.give_feedback(run_id, bool(value))
+        if value == 0:
+            _ask_why(run_id)
 
 
 def _ask_why(run_id: str) -> None:

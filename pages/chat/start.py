@@ -47,7 +47,7 @@ def _first_documents() -> None:
                     "Or the address of a web page",
                     type="url",
                     icon=":material/link:",
-                    placeholder="Or the address of a web page",
+                    placeholder="Or a web address",
                     label_visibility="collapsed",
                     key="first_address",
                 )
