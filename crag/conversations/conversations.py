@@ -185,6 +185,13 @@ def title_of(question: str) -> str:
     return line if len(line) <= _TITLE_LENGTH else line[: _TITLE_LENGTH - 1].rstrip() + "…"
 
 
+def refuse_deleted(connection: Connection, conversation_id: str) -> None:
+    """Raises `NotFound` for a conversation that was deleted, also while that can be taken back."""
+    query = select(conversations.c.id).where(conversations.c.id == conversation_id, listing.visible(None))
+    if connection.execute(query).first() is None:
+        raise NotFound("This conversation is no longer there.", "Start a new one.")
+
+
 def refuse_while_answering(connection: Connection, conversation_id: str) -> None:
     """Raises `BadRequest` while an answer of this conversation is written, or waits for a person."""
     if found := answering(connection, conversation_id):

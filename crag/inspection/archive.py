@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, Select, and_, func, or_, select, true
 
+from crag.conversations.listing import holds
 from crag.database import Database
 from crag.database.tables import conversations, feedback, run_summaries, runs
 from crag.inspection.summing import SUMMED, Summing
@@ -196,7 +197,7 @@ def _conditions(wanted: RunFilter) -> list[ColumnElement[bool]]:
         if values
     ]
     if wanted.search.strip():
-        chosen.append(runs.c.question.icontains(wanted.search.strip(), autoescape=True))
+        chosen.append(holds(runs.c.question, wanted.search.strip()))
     if wanted.verdicts:
         chosen.append(or_(*(run_summaries.c[word] > 0 for word in wanted.verdicts)))
     if wanted.helpful:

@@ -9,7 +9,8 @@ from typing import Any
 from sqlalchemy import Connection, delete, func, insert, select, update
 
 from crag.conversations import tree
-from crag.conversations.conversations import answering, refuse_while_answering, title_of
+from crag.conversations.conversations import answering, refuse_deleted, refuse_while_answering, title_of
+from crag.conversations.listing import visible
 from crag.database import Database
 from crag.database.tables import conversations, events, messages, runs
 from crag.errors import NotFound
@@ -41,11 +42,9 @@ class RunRecords:
         with self._database.write() as connection:
             if conversation_id:
                 refuse_while_answering(connection, conversation_id)  # in here, since another process may be faster
-                known = connection.execute(
-                    update(conversations).where(conversations.c.id == conversation_id).values(updated_at=now)
-                )
-                if known.rowcount == 0:
-                    raise NotFound("This conversation is no longer there.", "Start a new one.")
+                refuse_deleted(connection, conversation_id)
+                here = conversations.c.id == conversation_id
+                connection.execute(update(conversations).where(here).values(updated_at=now))
             insert_run(connection, id=run_id, conversation_id=conversation_id, question=question)
             if not conversation_id:
                 return
@@ -152,9 +151,8 @@ class RunRecords:
 
     def recent(self, limit: int, person: str | None) -> list[str]:
         """The ids of at most `limit` runs of a person, or of all (None), that came to their end, the latest first."""
-        query = select(runs.c.id).where(runs.c.state == "done").order_by(runs.c.started_at.desc()).limit(limit)
-        if person is not None:
-            query = query.join(conversations).where(conversations.c.person == person)
+        query = select(runs.c.id).outerjoin(conversations).where(runs.c.state == "done", visible(person))
+        query = query.order_by(runs.c.started_at.desc()).limit(limit)
         with self._database.read() as connection:
             return list(connection.execute(query).scalars())
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, delete, insert, or_, select, update
 
-from crag.conversations.conversations import refuse_while_answering
+from crag.conversations.conversations import refuse_deleted, refuse_while_answering
 from crag.database import Database
 from crag.database.tables import messages, rulings, runs
 from crag.errors import NotFound
@@ -36,6 +36,7 @@ class VersionRecords:
         with self._database.write() as connection:
             run = _run(connection, parent)
             if run.conversation_id:
+                refuse_deleted(connection, run.conversation_id)
                 refuse_while_answering(connection, run.conversation_id)
             insert_run(
                 connection,

@@ -11,7 +11,7 @@ from crag.conversations.purging import UNDO_SECONDS
 from crag.errors import CragError, NotFound
 from crag.types import Conversation
 from pages.chat import state
-from pages.parts import markdown, sharing
+from pages.parts import markdown, refusals, sharing
 from pages.parts.person import person
 from pages.parts.resources import application
 
@@ -95,7 +95,8 @@ def _rename(conversation: Conversation) -> None:
         title = st.text_input("Title", value=conversation.title, max_chars=80)
         sent = st.form_submit_button("Rename", icon=":material/check:")
     if sent and title and title.strip():
-        application().conversations.rename(conversation.id, title)
+        with refusals.kept():
+            application().conversations.rename(conversation.id, title)
         _close()
         st.rerun()
 

@@ -29,6 +29,7 @@ from pages.chat.messages import shown
 from pages.parts import refusals, setup, sharing, source
 from pages.parts.components import cited, page_glue
 from pages.parts.device import is_phone
+from pages.parts.person import person
 from pages.parts.resources import application
 
 
@@ -136,11 +137,12 @@ def _overrule(run_id: str, passage_id: int, ruling: Ruling) -> None:
 
 
 def _open_cited() -> None:
-    if clicked := cited():
-        run_id, number = clicked
-        trace = application().runs.trace(run_id)
-        found = next((citation for citation in trace.citations if citation.n == number), None)
-        if found:
+    """The browser says which run it means: one of other people, or one that is gone, opens nothing."""
+    run_id, number = cited()
+    with refusals.kept():
+        application().conversations.of_run(run_id, person())
+        citations = application().runs.trace(run_id).citations
+        if found := next((citation for citation in citations if str(citation.n) == number), None):
             state.open_source(run_id, found.passage_id, found.quote)
 
 

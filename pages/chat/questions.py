@@ -36,12 +36,9 @@ def ask_otherwise(message_id: int, question: str) -> bool:
 
 def show_branch(conversation_id: str, message_id: int) -> None:
     """Show the branch of the conversation that goes on from this question."""
-    try:
+    with refusals.kept():
         application().conversations.show_branch(conversation_id, message_id)
-    except CragError as error:
-        refusals.keep(error)
-        return
-    state.branch_shown()
+        state.branch_shown()
 
 
 def answer_again(run_id: str, options: RunOptions) -> str | None:
@@ -77,8 +74,9 @@ def decide_web(run_id: str, query: str | None) -> None:
 
 def show_version(run_id: str) -> None:
     """Make this version of an answer the one that its message shows."""
-    application().runs.show_version(run_id)
-    state.show_trace(run_id)
+    with refusals.kept():
+        application().runs.show_version(run_id)
+        state.show_trace(run_id)
 
 
 def _begin(begin: Callable[[], Run]) -> str | None:
@@ -119,6 +117,7 @@ def ask_waiting() -> bool:
 def stop(run_id: str) -> None:
     """Stop a run; what it has written is kept."""
     runs = application().runs
-    runs.stop(run_id)
-    for _ in runs.attach(run_id).follow(seconds=_STOP_SECONDS):
-        pass
+    with refusals.kept():
+        runs.stop(run_id)
+        for _ in runs.attach(run_id).follow(seconds=_STOP_SECONDS):
+            pass

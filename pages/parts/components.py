@@ -98,11 +98,11 @@ def page_glue(status: str, run_id: str, on_cited: Callable[[], None], *, stays: 
     _glue(data=data, key="page_glue", height="content", on_cited_change=on_cited)
 
 
-def cited() -> tuple[str, int] | None:
-    """The run and the number of the citation that was clicked; only inside `on_cited`."""
+def cited() -> tuple[str, str]:
+    """The run and the number of the citation that was clicked, as the browser names them; only inside `on_cited`."""
     state: Any = st.session_state.get("page_glue")
     run_id, _, number = str(state.cited if state else "").rpartition("-")
-    return (run_id, int(number)) if run_id and number.isdigit() else None
+    return run_id, number
 
 
 def copy_button(text: str, key: str, label: str = "Copy") -> None:

@@ -171,3 +171,21 @@ def test_a_run_of_no_conversation_is_nobodys(home):
     assert home.conversations.of_run(run.id) is None
     with pytest.raises(NotFound):
         home.conversations.of_run(run.id, person="me")
+
+
+def test_nothing_is_asked_in_a_conversation_that_another_tab_deleted(home):
+    conversation = home.conversations.create().id
+    first = asked(home, conversation, "One?")
+    run_id = home.conversations.messages(conversation)[-1].run_id
+    home.conversations.delete(conversation)
+    for begin in (
+        lambda: home.runs.start(conversation, "Two?", RunOptions()),
+        lambda: home.runs.edit(first, "Uno?", RunOptions()),
+        lambda: home.runs.ask_again(run_id, RunOptions()),
+    ):
+        with pytest.raises(NotFound):
+            begin()
+    assert home.runs.recent(10) == []
+    home.conversations.restore(conversation)
+    assert questions(home, conversation) == ["One?"]
+    assert home.runs.recent(10) == [run_id]

@@ -178,3 +178,11 @@ def test_a_killed_run_is_summed_up_when_its_death_is_noticed(house, archive, tmp
     assert (row.state, row.action) == ("interrupted", "correct")
     other.close()
     house.writer.gate.set()
+
+
+@pytest.mark.parametrize("sought", ["x" * 60_000, "問" * 60_000, "%" * 30_000, "ÜBER"])
+def test_runs_are_found_whatever_is_sought_however_long_it_is(house, archive, sought):
+    ask(house, f"Is {sought.lower()} there?")
+    ask(house, "Is it there?")
+    assert [row.question for row in archive.list(RunFilter(search=sought))] == [f"Is {sought.lower()} there?"]
+    assert house.conversations.find(sought, None, 50).total == 1

@@ -159,3 +159,19 @@ def answered():
             AnswerChecked(sentences),
         ]
     )
+
+
+@pytest.mark.parametrize("press", ["thumb", "version"])
+def test_what_another_tab_deleted_meanwhile_is_told_in_words(asked, services, press):
+    before = shown_messages(services)[-1]
+    list(services.runs.ask_again(before.run_id, RunOptions(web="off")).follow())
+    asked.run()
+    services.conversations.delete(before.conversation_id)
+    services.conversations.purge()
+    if press == "thumb":
+        asked.feedback[0].set_value(0).run()
+    else:
+        next(button for button in asked.button if button.label == "Show version 1").click().run()
+    assert not asked.exception
+    assert [toast.value for toast in asked.toast] == ["This conversation is no longer there\\. Start a new one\\."]
+    assert "asks_why" not in asked.session_state

@@ -8,6 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from crag.ledger import on_behalf_of
 from crag.options import RunOptions
+from pages.parts import components
 from pages.parts.person import COOKIE
 from tests.ui.conftest import ROOT, labels, open_settings, said
 
@@ -97,3 +98,16 @@ def test_documents_are_said_to_be_shared_once_there_are_others(services, browser
     page = browser(ANN)
     page.switch_page("pages/documents/page.py").run()
     assert said(page, "Documents are shared")
+
+
+def test_a_click_that_names_the_run_of_another_or_no_citation_opens_nothing(services, notes, browser, monkeypatch):
+    _, run_id = asked(services, ANN, "When is the grinder cleaned?")
+    clicked = {"number": "1"}
+    monkeypatch.setattr(components, "page_glue", lambda _status, _run, on_cited, **_: on_cited())
+    monkeypatch.setattr(components, "cited", lambda: (run_id, clicked["number"]))
+    page = browser(BEN)
+    assert "source" not in page.session_state
+    assert [toast.value for toast in page.toast] == ["This conversation is no longer there\\. Start a new one\\."]
+    assert "source" in browser(ANN).session_state
+    clicked["number"] = "²"
+    assert "source" not in browser(ANN).session_state
