@@ -46,42 +46,41 @@ def _chart(found: Sequence[Span]) -> dict[str, Any]:
     longest = max(span.end for span in found) or 0.001
     labels = json.dumps([name for name, _ in rows])
     axis = {"title": None, "labelExpr": f"{labels}[datum.value]", "labelOverlap": False, "labelLimit": 220}
-    seconds = {"title": "seconds", "grid": True, "tickCount": 5}
     place = {"field": "row", "type": "ordinal", "axis": {**axis, "ticks": False, "domain": False}}
     return {
         "data": {"values": [value for number, (_, held) in enumerate(rows) for value in _values(number, held)]},
         "height": {"step": _STEP},
         "encoding": {"y": place},
-        "layer": [
-            {
-                "mark": {"type": "bar", "cornerRadius": 2, "height": {"band": 0.55}, "minBandSize": 2},
-                "encoding": {
-                    "x": {"field": "start", "type": "quantitative", "axis": seconds, "scale": {"nice": False}},
-                    "x2": {"field": "end"},
-                    "color": {
-                        "field": "kind",
-                        "type": "nominal",
-                        "scale": {"domain": _KINDS},
-                        "legend": {"title": None, "orient": "top"},
-                    },
-                    "opacity": {"field": "inner", "scale": {"domain": [0, 1], "range": [1, 0.55]}, "legend": None},
-                    "tooltip": [{"field": "name"}, {"field": "time"}],
-                },
-            },
-            {
-                "mark": {"type": "text", "align": "left", "dx": 6},
-                "encoding": {
-                    "x": {
-                        "field": "edge",
-                        "type": "quantitative",
-                        "scale": {"domain": [0, longest * 1.12], "nice": False},
-                    },
-                    "text": {"field": "label"},
-                    "color": {"datum": _GREY, "type": "nominal", "scale": {"domain": _COLOURS}, "legend": None},
-                },
-            },
-        ],
+        "layer": [_bars(), _durations(longest)],
         "resolve": {"scale": {"color": "independent"}},
+    }
+
+
+def _bars() -> dict[str, Any]:
+    axis = {"title": "seconds", "grid": True, "tickCount": 5}
+    legend = {"title": None, "orient": "top"}
+    return {
+        "mark": {"type": "bar", "cornerRadius": 2, "height": {"band": 0.55}, "minBandSize": 2},
+        "encoding": {
+            "x": {"field": "start", "type": "quantitative", "axis": axis, "scale": {"nice": False}},
+            "x2": {"field": "end"},
+            "color": {"field": "kind", "type": "nominal", "scale": {"domain": _KINDS}, "legend": legend},
+            "opacity": {"field": "inner", "scale": {"domain": [0, 1], "range": [1, 0.55]}, "legend": None},
+            "tooltip": [{"field": "name"}, {"field": "time"}],
+        },
+    }
+
+
+def _durations(longest: float) -> dict[str, Any]:
+    """The words behind the bars, with room for that of the `longest`, in seconds."""
+    scale = {"domain": [0, longest * 1.12], "nice": False}
+    return {
+        "mark": {"type": "text", "align": "left", "dx": 6},
+        "encoding": {
+            "x": {"field": "edge", "type": "quantitative", "scale": scale},
+            "text": {"field": "label"},
+            "color": {"datum": _GREY, "type": "nominal", "scale": {"domain": _COLOURS}, "legend": None},
+        },
     }
 
 
