@@ -57,7 +57,7 @@ class Controls:
     def _group(self, title: str, held: str, names: Iterable[str]) -> None:
         names = list(names)
         own = sum(self.origins.get(name) == "conversation" for name in names)
-        told = f"{words.grey(held)} {f':small[:orange[{own} changed]]' if own else ''}"
+        told = f"{words.small(held)} {f':small[**{own} changed**]' if own else ''}"
         with st.expander(f"{title} {told}", type="compact", key=self._key(f"group-{names[0]}")):
             self._rows(names)
 

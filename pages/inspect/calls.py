@@ -20,7 +20,7 @@ def draw(run_id: str, calls: Sequence[ModelCall]) -> None:
     for number, call in enumerate(calls, start=1):
         key = f"call-{run_id}-{call.node}-{number}"
         opened = st.expander(
-            f"Call {number} {words.grey(_facts(call))}", len(calls) == 1, type="compact", key=key, on_change="rerun"
+            f"Call {number} {words.small(_facts(call))}", len(calls) == 1, type="compact", key=key, on_change="rerun"
         )
         with opened:
             if opened.open:

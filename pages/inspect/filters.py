@@ -38,7 +38,7 @@ def draw(found: Facets, run_id: str) -> RunFilter:
     wanted = _wanted()
     _draw_number(application().archive.count(wanted, person()), run_id)
     active = sum(bool(st.session_state.get(key)) for key in _FOLDED) - (st.session_state.get(_WHEN) == _ALWAYS)
-    label = f"More filters :blue-badge[{active} active]" if active else "More filters"
+    label = f"More filters · **{active} active**" if active else "More filters"
     with st.expander(label, type="compact", key=_FOLD):
         _draw_folded(found)
     return wanted

@@ -66,7 +66,7 @@ def _list(content: Sequence[Passage | Verdict | Support | Turn], trace: Trace) -
 
 def _passage(rank: int, passage: Passage) -> None:
     address = f" · {markdown.label(passage.location, 160)}" if passage.origin == "web" else ""
-    head = f"{rank}. {steps.where(passage)} {words.grey(f'score {passage.score:.3f}{address}')}"
+    head = f"{rank}. {steps.where(passage)} {words.small(f'score {passage.score:.3f}{address}')}"
     with st.expander(head, type="compact"):
         st.text(markdown.visible(passage.text))
 

@@ -29,7 +29,7 @@ def draw(*, folded: bool = False) -> None:
     if folded:
         missing = [check.name for check in checks() if check.status != "ok"]
         facts = f"not set up: {', '.join(missing)}" if missing else "everything is in place"
-        with st.expander(f"Set-up {words.grey(markdown.label(facts))}", type="compact", key="set-up"):
+        with st.expander(f"Set-up {words.small(markdown.label(facts))}", type="compact", key="set-up"):
             _followed()
     else:
         _followed()
@@ -71,7 +71,7 @@ def _rows(drawn: tuple[bool, str]) -> None:
                 _row(check)
     if len(others) > _OTHERS_IN_VIEW:
         names = markdown.label(", ".join(check.name for check in others))
-        with st.expander(f"{len(others)} more to look at: {words.grey(names)}", type="compact", key="set-up-others"):
+        with st.expander(f"{len(others)} more to look at: {words.small(names)}", type="compact", key="set-up-others"):
             for check in others:
                 _row(check)
 

@@ -139,3 +139,8 @@ def threshold_origin(options: RunOptions, *, calibrated: bool) -> str:
 def grey(text: str) -> str:
     """A secondary fact beside a name; `text` is safe Markdown already."""
     return f":small[:gray[{text}]]" if text else ""
+
+
+def small(text: str) -> str:
+    """The same where all is drawn pale already, in captions and on what is folded: grey there cannot be read."""
+    return f":small[{text}]" if text else ""

@@ -1,105 +1,301 @@
-"""Every page under axe: `python -m tests.e2e.accessibility`, by hand; the suite asks `violations` of the main pages.
+"""Every page and what opens on it under axe, by hand: `python -m tests.e2e.accessibility [--dark|--light] [PART ...]`.
 
-axe-core comes with the package axe-playwright-python; nothing is fetched.
+The suite asks `violations` of main pages. axe-core comes with the package axe-playwright-python; nothing is fetched.
 """
 
 from __future__ import annotations
 
+import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from axe_playwright_python.base import AXE_SCRIPT
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from crag.assembly import open_application
+from crag.options import RunOptions
 from crag.settings import Settings
+from tests.calibration.facts import add_facts
 from tests.doubles.ollama import ScriptedOllama
+from tests.doubles.tavily import TavilyServer
 from tests.e2e.browser import PHONE, ask, badge, launch, open_page, settled
 from tests.e2e.conftest import NOTES, QUESTION
 from tests.served import served
 
 SEVERE = ("serious", "critical")
-# What Streamlit itself draws and no page can change, by axe's rule and a part of the selector.
-STREAMLITS_OWN = {
-    ("target-size", "stHeaderActionElements"): "the anchor of a heading, seen only when it is pointed at",
-}
+LOST = "Who won the 2024 NBA finals?"
+# What Streamlit itself draws and no page can change: axe's rule, and a part of the element or of what holds it.
+STREAMLITS_OWN: dict[tuple[str, str], str] = {}
+# Streamlit lets what a rerun has not drawn again fade, which would count as text of too little contrast.
+_STILL = """() => !document.querySelector("[data-stale=true]") && document.getAnimations().every(
+  (one) => one.playState != "running" || one.effect.getComputedTiming().iterations == Infinity)"""
 
 
 def violations(page: Page, impacts: tuple[str, ...] = SEVERE) -> list[str]:
-    """What axe finds on the page as it stands: rule, impact, element; without what is Streamlit's own."""
+    """What axe finds on the page once nothing fades: rule, impact, element; without what is Streamlit's own."""
+    settled(page)
+    page.wait_for_function(_STILL, timeout=20_000)
     page.evaluate(AXE_SCRIPT)
     found: list[dict[str, Any]] = page.evaluate("axe.run().then((results) => results.violations)")
     return [
-        f"{rule['id']} ({rule['impact']}): {node['html'][:160]} — {node['failureSummary'].splitlines()[-1].strip()}"
+        f"{rule['id']} ({rule['impact']}): {' '.join(node['target'])} {node['html'][:200]} — "
+        f"{node['failureSummary'].splitlines()[-1].strip()}"
         for rule in found
         if rule["impact"] in impacts
         for node in rule["nodes"]
-        if not any(rule["id"] == own and part in node["html"] for own, part in STREAMLITS_OWN)
+        if not any(rule["id"] == own and part in f"{node['target']}{node['html']}" for own, part in STREAMLITS_OWN)
     ]
 
 
-def main() -> None:
-    """Prints what is found on every page, in both themes, wide and on a phone."""
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright, ScriptedOllama() as ollama:
-        home = Path(folder) / "home"
-        application = open_application(Settings(home=home, chat_model="builtin", embedder="builtin"))
-        application.library.add_bytes("brewing.md", NOTES.encode())
-        application.close()
+@dataclass
+class Sweep:
+    """One window on an application that holds a little of everything, and where to go in it."""
+
+    page: Page
+    address: str
+    runs: list[str]
+    found: int = 0
+
+    def go(self, path: str) -> None:
+        open_page(self.page, f"{self.address}/{path}")
+
+    def look(self, where: str) -> None:
+        """Prints what is found."""
+        found = violations(self.page, (*SEVERE, "moderate", "minor"))
+        self.found += len(found)
+        print(f"{where}: {len(found)}", *dict.fromkeys(found), sep="\n    ", flush=True)
+
+    def press(self, name: str, role: Any = "button") -> None:
+        settled(self.page)
+        self.page.get_by_role(role, name=name).locator("visible=true").last.click()
+
+    def choose(self, menu: str, option: str) -> None:
+        self.press(menu)
+        self.press(option, "menuitem")
+
+    def look_into(self, where: str) -> None:
+        """A dialog that was asked for; closed afterwards."""
+        dialog = self.page.get_by_role("dialog")
+        dialog.wait_for()
+        self.look(where)
+        self.page.keyboard.press("Escape")
+        dialog.wait_for(state="hidden")
+
+
+def _chat(sweep: Sweep) -> None:
+    page = sweep.page
+    sweep.go("")
+    sweep.look("chat, no question yet")
+    ask(page, QUESTION)
+    badge(page, "from your documents").wait_for()
+    page.get_by_test_id("stChatMessage").last.get_by_text("What each sentence rests on").click()
+    sweep.look("chat, answered, with the trace")
+    ask(page, LOST)
+    page.get_by_label("Query for the web").wait_for()
+    sweep.look("chat, asking about the web")
+    sweep.press("Answer from my documents only")
+    page.get_by_text("Nearest:").wait_for()
+    sweep.look("chat, not answered")
+    page.get_by_test_id("stSidebar").get_by_text("Conversations", exact=True).click()
+    sweep.look("chat, conversations")
+    sweep.press("Web: ask")
+    sweep.look("chat, a menu")
+
+
+def _dialogs(sweep: Sweep) -> None:
+    page = sweep.page
+    sweep.go("")
+    ask(page, QUESTION)
+    badge(page, "from your documents").wait_for()
+    settled(page)
+    page.locator('a[href^="#cite-"]').first.click()
+    sweep.look_into("source drawer")
+    for menu, option in (("More", "Copy with sources"), ("More", "Share this answer"), ("Again", "Compare with other")):
+        sweep.choose(menu, option)
+        sweep.look_into(option)
+    sweep.press("Paper")
+    sweep.look_into("options")
+    settled(page)
+    page.get_by_role("radio", name="Thumbs down").click()
+    sweep.look_into("what was wrong")
+    page.get_by_test_id("stSidebar").get_by_text("Conversations", exact=True).click()
+    for option in ("Rename", "Export"):
+        sweep.choose("Edit", option)
+        sweep.look_into(option)
+    sweep.press("Import")
+    sweep.look_into("import")
+    sweep.choose("More", "Edit question")
+    sweep.look("editing a question")
+
+
+def _documents(sweep: Sweep) -> None:
+    sweep.go("documents")
+    sweep.look("documents")
+    for button in ("New", "Export", "Import", "Refresh all"):
+        sweep.press(button)
+        sweep.look_into(f"documents, {button}")
+
+
+def _settings(sweep: Sweep) -> None:
+    from pages.settings.sections import sections
+
+    sweep.go("settings")
+    for section in sections():
+        sweep.page.get_by_test_id("stSidebar").get_by_role("button", name=section.name).first.click()
+        sweep.page.get_by_role("heading", name=section.name, exact=True).wait_for()
+        sweep.look(f"settings, {section.name}")
+
+
+def _retrieval(sweep: Sweep) -> None:
+    sweep.go("retrieval")
+    sweep.page.get_by_label("Question or words").fill(QUESTION)
+    sweep.page.keyboard.press("Enter")
+    sweep.page.get_by_text("found in").first.wait_for()
+    sweep.look("try retrieval")
+
+
+def _calibration(sweep: Sweep) -> None:
+    sweep.go("calibration")
+    sweep.look("calibration")
+    if sweep.page.get_by_role("button", name="Measure").locator("visible=true").count():
+        sweep.press("Measure")
+    sweep.page.get_by_role("heading", name="Scores").wait_for(timeout=180_000)
+    sweep.look("calibration, measured")
+
+
+def _inspect(sweep: Sweep) -> None:
+    page = sweep.page
+    sweep.go("inspect")
+    page.get_by_test_id("stVegaLiteChart").first.wait_for()
+    sweep.look("inspect, list and overview")
+    sweep.go(f"inspect?run={sweep.runs[0]}")
+    page.get_by_test_id("stVegaLiteChart").first.wait_for()
+    sweep.look("inspect, a run")
+    steps = page.get_by_test_id("stMain").get_by_test_id("stExpander")
+    write = steps.filter(has_text="Write the answer").last
+    write.get_by_text("Write the answer").first.click()
+    sweep.press("Prompt as sent", "tab")
+    sweep.look("inspect, a prompt")
+    for button in ("Compare", "Share"):
+        sweep.press(button)
+        sweep.look_into(f"inspect, {button}")
+    decide = steps.filter(has_text="Decide").first
+    decide.get_by_text("Decide").first.click()
+    sweep.press("Go on from here with changes")
+    sweep.look_into("inspect, going on from a node")
+
+
+def _compare(sweep: Sweep) -> None:
+    sweep.go("compare?a={}&b={}".format(*sweep.runs[:2]))
+    sweep.page.get_by_role("heading", name="What differs").wait_for()
+    sweep.look("compare")
+
+
+def _gaps(sweep: Sweep) -> None:
+    sweep.go("gaps")
+    sweep.page.get_by_text(LOST).first.wait_for()
+    sweep.look("gaps")
+
+
+def _phone(sweep: Sweep) -> None:
+    page = sweep.page
+    sweep.go("")
+    ask(page, QUESTION)
+    badge(page, "from your documents").wait_for()
+    sweep.look("phone, answered")
+    page.locator("[class*=trace-of-] button:visible").last.click()
+    sweep.look_into("phone, trace")
+    for path in ("documents", "settings", "inspect", f"inspect?run={sweep.runs[0]}"):
+        sweep.go(path)
+        sweep.look(f"phone, {path.partition('=')[0]}")
+
+
+PARTS: dict[str, Callable[[Sweep], None]] = {
+    "chat": _chat,
+    "dialogs": _dialogs,
+    "documents": _documents,
+    "settings": _settings,
+    "retrieval": _retrieval,
+    "calibration": _calibration,
+    "inspect": _inspect,
+    "compare": _compare,
+    "gaps": _gaps,
+    "phone": _phone,
+}
+
+
+def main(arguments: list[str]) -> None:
+    """Prints what is found in these parts, or in all, in both themes or one."""
+    parts = [part for part in PARTS if part in arguments] or [*PARTS]
+    schemes = [scheme for scheme in ("light", "dark") if f"--{scheme}" in arguments] or ["light", "dark"]
+    with sync_playwright() as playwright:
         browser = launch(playwright)
-        with served(home, OLLAMA_HOST=ollama.url, CRAG_EMBEDDER="builtin", CRAG_PEOPLE="one") as address:
-            for scheme in ("light", "dark"):
-                for phone in (False, True):
-                    for where, page in _pages(browser, address, scheme, phone=phone):
-                        _print(f"{where}, {scheme}, {390 if phone else 1440}", page)
+        with _empty() as address:
+            print(f"nothing added yet, {schemes[0]}")
+            _sweep(browser, address, [], schemes[0], lambda sweep: (sweep.go(""), sweep.look("start")))
+        with _filled() as (address, runs):
+            for scheme in schemes:
+                for part in parts:
+                    print(f"{part}, {scheme}", flush=True)
+                    _sweep(browser, address, runs, scheme, PARTS[part], phone=part == "phone")
         browser.close()
 
 
-def _print(where: str, page: Page) -> None:
-    settled(page)
-    page.wait_for_timeout(700)  # fades
-    found = violations(page, (*SEVERE, "moderate", "minor"))
-    print(f"{where}: {len(found)}", *dict.fromkeys(found), sep="\n    ", flush=True)
-
-
-def _pages(browser: Browser, address: str, scheme: Any, *, phone: bool) -> Iterator[tuple[str, Page]]:
-    """Every page and what opens on it, one after the other."""
+def _sweep(
+    browser: Browser, address: str, runs: list[str], scheme: Any, part: Callable[[Sweep], Any], *, phone: bool = False
+) -> None:
+    size = {"width": 390, "height": 844} if phone else {"width": 1440, "height": 900}
     context = browser.new_context(
-        viewport={"width": 390, "height": 844} if phone else {"width": 1440, "height": 900},
-        color_scheme=scheme,
-        user_agent=PHONE if phone else None,
+        viewport=size, color_scheme=scheme, user_agent=PHONE if phone else None, is_mobile=phone, has_touch=phone
     )
     context.set_default_timeout(60_000)
-    page = context.new_page()
-    open_page(page, address)
-    yield "chat, empty", page
-    ask(page, QUESTION)
-    expect(badge(page, "from your documents")).to_be_visible(timeout=90_000)
-    yield "chat, answered", page
-    for what, act in _OPENED.items():
-        act(page)
-        yield f"chat, {what}", page
-        page.keyboard.press("Escape")
-        page.get_by_role("dialog").wait_for(state="hidden")
-    for path in ("documents", "settings", "retrieval", "calibration", "inspect", "gaps", "compare"):
-        open_page(page, f"{address}/{path}")
-        yield path, page
+    sweep = Sweep(context.new_page(), address, runs)
+    try:
+        part(sweep)
+    except Exception as error:  # noqa: BLE001 — the other parts are looked at all the same
+        print(f"NOT TO THE END: {error}\n{sweep.page.locator('body').inner_text()[-1500:]}", flush=True)
     context.close()
 
 
-def _open_source(page: Page) -> None:
-    page.locator('a[href^="#cite-"]').first.click()
-    page.get_by_role("dialog").wait_for()
+@contextmanager
+def _empty() -> Iterator[str]:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        served(Path(folder) / "home", OLLAMA_HOST="127.0.0.1:9", CRAG_PEOPLE="one") as address,
+    ):
+        yield address
 
 
-def _open_options(page: Page) -> None:
-    page.get_by_role("button", name="Paper").locator("visible=true").first.click()
-    page.get_by_role("dialog").wait_for()
+@contextmanager
+def _filled() -> Iterator[tuple[str, list[str]]]:
+    """An application with documents, an answer in two versions and a question that nothing answers; its runs."""
+    with tempfile.TemporaryDirectory() as folder, ScriptedOllama() as ollama, TavilyServer() as web:
+        home = Path(folder) / "home"
+        runs = [*_ask_beforehand(home)]
+        settings = {"TAVILY_API_KEY": "tvly-test", "CRAG_TAVILY_URL": web.url, "CRAG_PEOPLE": "one"}
+        with served(home, OLLAMA_HOST=ollama.url, CRAG_EMBEDDER="builtin", **settings) as address:
+            yield address, runs
 
 
-_OPENED: dict[str, Callable[[Page], None]] = {"source drawer": _open_source, "options": _open_options}
+def _ask_beforehand(home: Path) -> Iterable[str]:
+    application = open_application(Settings(home=home, chat_model="builtin", embedder="builtin"))
+    application.library.add_bytes("brewing.md", NOTES.encode())
+    add_facts(application.library)
+    conversation = application.conversations.create()
+    options = RunOptions(model="builtin", web="off")
+    first = application.runs.start(conversation.id, QUESTION, options)
+    list(first.follow(seconds=60))
+    again = application.runs.ask_again(first.id, RunOptions(model="builtin", web="off", policy="off"))
+    list(again.follow(seconds=60))
+    lost = application.runs.start(conversation.id, LOST, options)
+    list(lost.follow(seconds=60))
+    application.close()
+    return [first.id, again.id, lost.id]
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -59,6 +59,12 @@ def test_text_links_and_captions_can_be_read(mode):
 
 
 @pytest.mark.parametrize("mode", MODES)
+def test_code_in_a_caption_can_be_read(mode):
+    text, ground = theme(mode, "codeTextColor"), theme(mode, "secondaryBackgroundColor")
+    assert contrast(over(text, ground, 0.6), ground) >= TEXT
+
+
+@pytest.mark.parametrize("mode", MODES)
 def test_what_is_selected_can_be_read(mode):
     primary = theme(mode, "primaryColor")
     for ground in grounds(mode):
