@@ -35,7 +35,10 @@ class Found:
 
 
 def visible(person: str | None) -> ColumnElement[bool]:
-    """What a person may see (None: whoever has this home may see all); what was deleted nobody does."""
+    """What a person may see (None: whoever has this home may see all); what was deleted nobody does.
+
+    Of runs, outer-joined to their conversations, those of no conversation are seen by None alone.
+    """
     return conversations.c.deleted_at.is_(None) & (true() if person is None else conversations.c.person == person)
 
 

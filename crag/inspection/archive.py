@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Select, and_, func, or_, select, true
+from sqlalchemy import ColumnElement, Select, func, or_, select, true
 
-from crag.conversations.listing import holds
+from crag.conversations.listing import holds, visible
 from crag.database import Database
 from crag.database.tables import conversations, feedback, run_summaries, runs
 from crag.inspection.summing import SUMMED, Summing
@@ -176,13 +176,7 @@ def _chosen(columns: Select[Any], wanted: RunFilter, person: str | None) -> Sele
         .outerjoin(feedback, feedback.c.run_id == runs.c.id)
         .outerjoin(conversations, conversations.c.id == runs.c.conversation_id)
     )
-    return columns.select_from(joined).where(_visible(person), *_conditions(wanted))
-
-
-def _visible(person: str | None) -> ColumnElement[bool]:
-    """Runs of deleted conversations are nobody's; those of no conversation only of who sees all."""
-    kept = conversations.c.deleted_at.is_(None)
-    return kept if person is None else and_(kept, conversations.c.person == person)
+    return columns.select_from(joined).where(visible(person), *_conditions(wanted))
 
 
 def _conditions(wanted: RunFilter) -> list[ColumnElement[bool]]:
