@@ -160,9 +160,8 @@ def passage_opener(run_id: str) -> Callable[[int], None]:
     """A callback for the passages of a run."""
 
     def opened(passage_id: int) -> None:
-        trace = application().runs.trace(run_id)
-        quote = next((cited.quote for cited in trace.citations if cited.passage_id == passage_id), "")
-        open_source(run_id, passage_id, quote)
+        with refusals.kept():
+            open_source(run_id, passage_id, application().runs.trace(run_id).quote(passage_id))
 
     return opened
 
