@@ -85,7 +85,7 @@ def _row(conversation: Conversation, search: str, *, dated: bool) -> None:
                 key=f"open-{conversation.id}",
                 type="tertiary",
                 wrap=False,
-                on_click=state.open_conversation,
+                on_click=state.choose_conversation,
                 args=(conversation.id,),
             )
         if current:

@@ -52,6 +52,7 @@ def main() -> None:
             _open_cited,
             stays=state.page_stays(),
             focus=editing.field(),
+            left=state.sidebar_left(),
         )
     refusals.tell()
     _draw_dialog()

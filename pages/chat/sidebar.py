@@ -7,6 +7,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from crag.runs.run import Run
 from pages.chat import conversations, state
+from pages.parts.device import is_phone
 from pages.parts.resources import application
 from pages.parts.trace import TraceDrawing, legend
 
@@ -19,7 +20,7 @@ def draw(active: Run | None, last_run: str | None) -> DeltaGenerator | None:
                 "Show",
                 [state.TRACE, state.CONVERSATIONS],
                 key="sidebar_view",
-                default=None if "sidebar_view" in st.session_state else state.TRACE,
+                default=None if "sidebar_view" in st.session_state else _first(),
                 required=True,
                 label_visibility="collapsed",
                 width="stretch",
@@ -47,6 +48,11 @@ def draw_trace(run_id: str | None, prefix: str = "trace") -> None:
         TraceDrawing(application().runs.trace(run_id), run_id, state.passage_opener(run_id), prefix).draw()
 
 
+def _first() -> str:
+    """What is shown at first; on a phone the trace has a drawer of its own."""
+    return state.CONVERSATIONS if is_phone() else state.TRACE
+
+
 def _new() -> None:
-    state.open_conversation(None)
-    st.session_state.sidebar_view = state.TRACE
+    state.choose_conversation(None)
+    st.session_state.sidebar_view = _first()

@@ -13,12 +13,13 @@ from crag.options import Changes, RunOptions, changes_between
 from crag.preferences import CATALOG, ValueOrigin
 from crag.types import Conversation
 from pages.parts import refusals
+from pages.parts.device import is_phone
 from pages.parts.person import person
 from pages.parts.resources import application
 from pages.parts.source import SourceView
 
 TRACE, CONVERSATIONS = "Trace", "Conversations"
-MESSAGES_SHOWN = 40
+MESSAGES_SHOWN = int(__import__("os").environ.get("XSHOWN", 40))
 _OF_A_CONVERSATION = (
     "conversation",
     "new_changes",
@@ -57,6 +58,19 @@ def open_conversation(conversation_id: str | None) -> None:
     if conversation_id:
         st.session_state.conversation = conversation_id
         st.query_params["c"] = conversation_id
+
+
+def choose_conversation(conversation_id: str | None) -> None:
+    """Show it, and on a phone close the sidebar that it was chosen in and that covers it."""
+    open_conversation(conversation_id)
+    if is_phone():
+        st.session_state.sidebar_left = sidebar_left() + 1
+
+
+def sidebar_left() -> int:
+    """How often the sidebar was to be closed."""
+    times: int = st.session_state.get("sidebar_left", 0)
+    return times
 
 
 def ask_only(source_ids: Sequence[str]) -> None:
@@ -149,6 +163,12 @@ def show_trace(run_id: str) -> None:
     """Show a run in the sidebar, or in a drawer where the sidebar is closed."""
     st.session_state.shown_run = run_id
     st.session_state.sidebar_view = TRACE
+
+
+def open_trace(run_id: str) -> None:
+    """Show a run in either place."""
+    show_trace(run_id)
+    st.session_state.trace_open = run_id
 
 
 def open_source(run_id: str, passage_id: int, quote: str = "") -> None:

@@ -33,11 +33,19 @@ export default function ({ data, parentElement, setTriggerValue }) {
   }
   const focus = (tries) => {  // the field may be drawn after this
     const field = document.querySelector(`.st-key-${data.focus} textarea`)
-    if (field) field.focus()
+    if (field) {
+      window.__cragAtEnd = false  // what one edits stays in sight
+      field.focus()
+    }
     else if (tries) setTimeout(focus, 50, tries - 1)
   }
   if (data.focus && window.__cragFocus !== data.focus) focus(40)
   window.__cragFocus = data.focus
+  if (data.left && window.__cragLeft !== data.left) {
+    const sidebar = document.querySelector('[data-testid="stSidebar"][data-collapsed="false"]')
+    sidebar?.querySelector('[data-testid="stSidebarCollapseButton"] button')?.click()
+  }
+  window.__cragLeft = data.left
   window.__cragClean?.()  // this function runs again whenever its data changes
   document.addEventListener("click", heard)
   const clean = () => {
@@ -88,13 +96,16 @@ _glue = st.components.v2.component("page_glue", html=_GLUE_HTML, css=_GLUE_CSS, 
 _copy = st.components.v2.component("copy_button", html=_COPY_HTML, css=_COPY_CSS, js=_COPY_JS)
 
 
-def page_glue(status: str, run_id: str, on_cited: Callable[[], None], *, stays: bool = False, focus: str = "") -> None:
+def page_glue(
+    status: str, run_id: str, on_cited: Callable[[], None], *, stays: bool = False, focus: str = "", left: int = 0
+) -> None:
     """Speaks `status` to screen readers and shows the end of the page when another run is the last one.
 
     It does not where the page `stays` as it is. `focus` is the key of a text area that gets the focus when it is there.
+    The sidebar is closed when `left`, how often it was left, has grown.
     `on_cited` is called after a click on a citation, see `cited`.
     """
-    data = {"status": status, "run": run_id, "stays": stays, "focus": focus}
+    data = {"status": status, "run": run_id, "stays": stays, "focus": focus, "left": left}
     _glue(data=data, key="page_glue", height="content", on_cited_change=on_cited)
 
 

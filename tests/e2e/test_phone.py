@@ -40,3 +40,22 @@ def test_a_passage_opens_from_the_trace_and_closing_it_leads_back(phone: Page, a
     phone.keyboard.press("Escape")
     expect(drawer).to_be_hidden()
     assert phone.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_everything_is_within_reach_and_in_sight(phone: Page, app_on_ollama: str):
+    open_page(phone, app_on_ollama)
+    ask(phone, QUESTION)
+    expect(badge(phone, "from your documents")).to_be_visible()
+    chips = phone.locator(".st-key-chip_options button")
+    expect(chips).to_be_in_viewport(ratio=1)
+
+    phone.get_by_test_id("stMain").get_by_role("button", name="More").tap()
+    phone.get_by_role("menuitem", name="Edit question").tap()
+    editor = phone.get_by_role("textbox", name="Edit the question")
+    expect(editor).to_be_focused()
+    expect(editor).to_be_in_viewport(ratio=0.9)  # a thin edge is cut by its frame
+
+    sidebar = phone.get_by_test_id("stSidebar")
+    phone.get_by_test_id("stExpandSidebarButton").tap()
+    sidebar.get_by_role("button", name=QUESTION).tap()
+    expect(sidebar).to_have_attribute("data-collapsed", "true")
