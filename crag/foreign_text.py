@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
+
+from crag.types import Strength, Support
 
 JOINER = "\u2060"
+MARKS: dict[Strength, str] = {"unsupported": "\ue000", "weak": "\ue001"}  # in no visible text: to be replaced
 _MARKS_IN_A_ROW = 4
 _ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 _JOINERS_IN_WORDS = {"\u200c", "\u200d"}  # needed to write Persian, Hindi and joined emoji
@@ -61,7 +65,16 @@ def calm(text: str) -> str:
     return text
 
 
-def mark_after(text: str, sentence: str, mark: str) -> str:
+def mark_sentences(text: str, sentences: Iterable[Support]) -> str:
+    """The visible text with one of `MARKS` behind each of its sentences that nothing carries, or only weakly."""
+    marked = visible(text)
+    for one in sentences:
+        if one.strength in MARKS:
+            marked = _mark_after(marked, visible(one.sentence), MARKS[one.strength])
+    return marked
+
+
+def _mark_after(text: str, sentence: str, mark: str) -> str:
     """The text with a mark behind a sentence of it, however it was spaced; in a table before the end of the row."""
     spaced = r"\s*".join(map(re.escape, sentence.split()))
     found = re.search(spaced, text) if spaced else None

@@ -9,19 +9,16 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from crag.foreign_text import mark_after, visible
-from crag.types import Strength, Support
+from crag.foreign_text import MARKS, mark_sentences
+from crag.inspection.badges import STRENGTHS
+from crag.types import Support
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
 _CITATION = re.compile(r"(\[\d{1,3}\])")
-_MARK = ' <span class="badge {}"><svg class="icon" aria-hidden="true"><use href="#{}"/></svg>{}</span>'
-_MARKS: dict[Strength, tuple[str, str]] = {  # a character that no text of others holds any more, and what it becomes
-    "unsupported": ("\ue000", _MARK.format("orange", "link_off", "no source")),
-    "weak": ("\ue001", _MARK.format("gray", "contrast", "weak source")),
-}
+_BADGE = ' <span class="badge {}"><svg class="icon" aria-hidden="true"><use href="#{}"/></svg>{}</span>'
 
 
 def render_answer(text: str, links: Mapping[int, tuple[str, str]], sentences: Sequence[Support] = ()) -> Markup:
@@ -29,19 +26,16 @@ def render_answer(text: str, links: Mapping[int, tuple[str, str]], sentences: Se
 
     `sentences` that nothing carries, or only weakly, are marked.
     """
-    marked = visible(text)
-    for one in sentences:
-        if one.strength in _MARKS:
-            marked = mark_after(marked, visible(one.sentence), _MARKS[one.strength][0])
     reader = _reader()
-    tokens = reader.parse(marked)
+    tokens = reader.parse(mark_sentences(text, sentences))
     for token in tokens:
         token.info = ""  # the language of a block of code, which nothing here reads
         if token.children:
             token.children = [part for child in token.children for part in _with_links(child, links)]
     html = reader.renderer.render(tokens, reader.options, {})
-    for mark, badge in _MARKS.values():
-        html = html.replace(mark, badge)
+    for strength, mark in MARKS.items():
+        sign = STRENGTHS[strength]
+        html = html.replace(mark, _BADGE.format(sign.colour, sign.icon, sign.word))
     return Markup(html)  # noqa: S704 — all of it comes from the renderer, which escapes, and from here
 
 

@@ -16,11 +16,11 @@ from crag.types import Citation
 
 _FORMATTING = re.compile(r"[\\`*_\[\]<>|~$]")
 _BLOCK = re.compile(r"^(\d{0,9})([#+=.)-])")
-_ENDINGS = {
-    "running": "The answer was still being written.",
-    "waiting": "The answer waited for a decision about the web.",
-    "stopped": "The answer was stopped.",
-    "interrupted": "The application was closed while the answer was written.",
+ENDINGS = {
+    "running": "The answer was still being written when this was exported.",
+    "waiting": "The answer waited for a decision about the web when this was exported.",
+    "stopped": "Stopped before the end.",
+    "interrupted": "The application was closed while this was written.",
 }
 
 
@@ -54,8 +54,8 @@ def _answer(run: SharedRun, shared: SharedConversation) -> Iterable[str]:
     trace = Trace().apply_all(run.events)
     if trace.text:
         yield _closed(calm(visible(trace.text)).replace("$", r"\$"))
-    if trace.state in _ENDINGS:
-        yield f"*{_ENDINGS[trace.state]}*"
+    if trace.state in ENDINGS:
+        yield f"*{ENDINGS[trace.state]}*"
     if trace.state == "failed":
         yield f"*The answer failed.* {plain(f'{trace.error} {trace.remedy}')}"
     yield _facts(run, trace, shared)

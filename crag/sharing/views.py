@@ -17,17 +17,11 @@ from crag.moments import day_and_minute
 from crag.runs import Trace
 from crag.sharing.answer_text import render_answer
 from crag.sharing.document import SharedRun
+from crag.sharing.markdown import ENDINGS
 from crag.sharing.steps import StepView, view_step
 from crag.types import Citation
 
 MayLink = Callable[[str], bool]
-
-ENDINGS = {
-    "running": "The answer was still being written when this was exported.",
-    "waiting": "The answer waited for a decision about the web when this was exported.",
-    "stopped": "Stopped before the end.",
-    "interrupted": "The application was closed while this was written.",
-}
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
-from crag.foreign_text import JOINER, calm, mark_after
+from crag.foreign_text import JOINER, MARKS, calm, mark_sentences
 from crag.foreign_text import visible as visible
-from crag.types import Citation, Strength, Support
+from crag.inspection.badges import STRENGTHS
+from crag.types import Citation, Support
 
 _LABEL_LENGTH = 300
 _HOVERED = 150
@@ -26,10 +27,6 @@ _CITATION = re.compile(r"\[(\d{1,3})\]")
 _CITED = re.compile(r"\s*\[\d{1,3}\]")
 _LIST_SIGN = re.compile(r"^\s*(?:[-*+•]|\d+[.)])\s+")
 _DIRECTIVE = re.compile(rf"(\\*):(?={JOINER})")
-_MARKS: dict[Strength, tuple[str, str]] = {  # a character that no text of others holds any more, and what it becomes
-    "unsupported": ("\ue000", " :orange-badge[:material/link_off: no source]"),
-    "weak": ("\ue001", " :gray-badge[:material/contrast: weak source]"),
-}
 
 
 @lru_cache(4096)
@@ -63,21 +60,18 @@ def answer(
     `[n]` becomes a link to `#cite-<anchor>-<n>` for each n in `citations`. `sentences` that nothing carries, or only
     weakly, get a badge.
     """
-    marked = visible(text)
-    for one in sentences:
-        if one.strength in _MARKS:
-            marked = mark_after(marked, visible(one.sentence), _MARKS[one.strength][0])
     known = citations or {}
 
     def link(match: re.Match[str]) -> str:
         cited = known.get(int(match.group(1)))
         return match.group(0) if cited is None else _citation_link(cited, anchor)
 
-    parts = _CODE.split(marked)
+    parts = _CODE.split(mark_sentences(text, sentences))
     drawn = [calm(part) if index % 2 else _prose(part, link) for index, part in enumerate(parts)]
     done = "".join(drawn)
-    for mark, badge in _MARKS.values():
-        done = done.replace(mark, badge)
+    for strength, mark in MARKS.items():
+        sign = STRENGTHS[strength]
+        done = done.replace(mark, f" :{sign.colour}-badge[:material/{sign.icon}: {sign.word}]")
     return done
 
 
