@@ -85,10 +85,16 @@ def _snippet(text: str, search: str) -> Snippet | None:
     found = re.search(re.escape(search), text, re.IGNORECASE)
     if found is None:
         return None
-    start, end = max(0, found.start() - _BEFORE), found.end() + _AFTER
+    start, end = _whole_words(text, max(0, found.start() - _BEFORE), found.start()), found.end() + _AFTER
     before = ("…" if start else "") + text[start : found.start()]
     after = text[found.end() : end] + ("…" if end < len(text) else "")
     return Snippet(_line(before), _line(found.group()), _line(after))
+
+
+def _whole_words(text: str, start: int, at: int) -> int:
+    """Where the first whole word from `start` on begins; `start` where there is none before `at`."""
+    cut = start and re.compile(r"(?<=\s)\S").search(text, start, at)
+    return cut.start() if cut else start
 
 
 def _line(text: str) -> str:

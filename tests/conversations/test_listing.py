@@ -54,6 +54,13 @@ def test_the_snippet_is_of_the_latest_message_that_holds_it_and_on_one_line(conv
     assert conversations.find("A ZEBRA", "ann", 9).snippets == {one: Snippet("", "A zebra", ".")}
 
 
+def test_a_snippet_begins_with_a_whole_word(conversations, conversation):
+    one = conversation("There is a counter, and when the counter reaches a hotness threshold, it starts.")
+    assert conversations.find("hotness", "ann", 9).snippets[one].before == "…when the counter reaches a "
+    other = conversation("w" * 50 + "okapi")
+    assert conversations.find("okapi", "ann", 9).snippets[other].before == "…" + "w" * 30
+
+
 def test_a_list_is_limited_and_counts_the_rest_but_nothing_of_other_people(conversations, conversation):
     ids = [conversation("A zebra.") for _ in range(5)]
     conversation("A zebra.", person="ben")
