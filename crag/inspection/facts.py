@@ -42,9 +42,13 @@ def counted(step: Step, trace: Trace) -> str:
             return f"{sum(strip.kept for strip in strips)} of {count(len(strips), 'strip')} kept"
         case "generate" if trace.prompt and (trace.pieces or trace.usage.answer_tokens):
             return count(trace.usage.answer_tokens or trace.pieces, "token")
+        case "generate" if step.state == "done" and trace.prompt is None:
+            return "nothing to write from"
         case "check_answer" if trace.sentences:
             held = sum(sentence.strength != "unsupported" for sentence in trace.sentences)
             return f"{held} of {count(len(trace.sentences), 'sentence')} supported"
+        case "check_answer" if step.state == "done":
+            return "nothing to check"
     return ""
 
 

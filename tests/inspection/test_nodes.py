@@ -2,7 +2,9 @@
 
 import pytest
 
+from crag.inspection.facts import counted
 from crag.inspection.nodes import view
+from crag.runs import Step, Trace
 from crag.types import Turn
 from tests.inspection import runs
 
@@ -60,3 +62,8 @@ def test_what_is_not_there_is_not_named():
 def test_condensing_is_given_what_was_said_before():
     turns = (Turn("user", "Before?"),)
     assert names(view("condense_question", runs.correct(), turns).inputs)["Said before"] == turns
+
+
+def test_a_refusal_says_that_there_was_nothing_to_write_from():
+    written, checked = (Step(node, 0.0, "done", 0.001) for node in ("generate", "check_answer"))
+    assert [counted(step, Trace()) for step in (written, checked)] == ["nothing to write from", "nothing to check"]
