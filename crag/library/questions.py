@@ -22,6 +22,7 @@ _SAYS_NOTHING = re.compile(
     r"|see also|external links|(?:useful )?resources|further reading|related work|license|chapter \w+|section \w+)"
 )
 _NUMBER = re.compile(r"^(?:\d+(?:\.\d+)*|[ivxIVX]+)[.)]?\s+|\s*[#¶]\s*$|^#+\s*")
+_FILE_NAME = re.compile(r"(?a)[\w.()-]*[_\d][\w.()-]*")  # a title that says nothing: scan_0012, Presentation1
 _HANGUL = re.compile("[가-힣]")
 
 
@@ -66,5 +67,11 @@ def _headings(database: Database) -> list[list[str]]:
         for source_id, title in connection.execute(newest.limit(_SOURCES_ASKED)).all():
             query = select(passages.c.heading).where(passages.c.source_id == source_id, passages.c.heading != "")
             headings = connection.scalars(query.order_by(passages.c.ordinal).limit(200)).all()
-            found.append(list(dict.fromkeys(headings)) or [re.sub(r"\.\w{2,8}$", "", title)])
+            found.append(list(dict.fromkeys(headings)) or _told(title))
     return found
+
+
+def _told(title: str) -> list[str]:
+    """The title without its ending; nothing where it is only the name of a file."""
+    bare = re.sub(r"\.\w{2,8}$", "", title)
+    return [] if _FILE_NAME.fullmatch(bare) else [bare]

@@ -244,6 +244,12 @@ def test_questions_to_begin_with_come_from_headings(library):
     assert len(library.suggested_questions(1)) == 1
 
 
+def test_the_name_of_a_file_is_nothing_to_ask_about(library):
+    for name in ("scan_0012.txt", "Presentation1.txt", "Kettle.txt"):
+        library.add_bytes(name, name.encode() + b" boils.")
+    assert library.suggested_questions(3) == ["What is Kettle?"]
+
+
 @pytest.mark.parametrize("heading", ["Let’s eat", "Agent System Overview"])
 def test_a_heading_that_is_no_thing_is_not_asked_for_as_one(library, heading):
     library.add_bytes("a.md", f"# {heading}\nText.\n".encode())
