@@ -74,8 +74,11 @@ def verdict_rows(one: Trace, other: Trace) -> tuple[list[Row], list[Row]]:
 def draw_verdicts(names: Names, one: Trace, other: Trace) -> None:
     """The verdicts that differ and what they add up to; those that are the same folded."""
     different, same = verdict_rows(one, other)
-    action = _compared("**Action**", words.action_badge(one.action), words.action_badge(other.action))
-    _table(("Passage", *names), [*different, action])
+    if different or one.action != other.action:
+        action = _compared("**Action**", words.action_badge(one.action), words.action_badge(other.action))
+        _table(("Passage", *names), [*different, action])
+    else:
+        st.caption("Both found and judged the same passages alike.")
     for name, trace in zip(names, (one, other), strict=True):
         if trace.action_reason:
             st.caption(f"{name}: {markdown.label(trace.action_reason)}")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from crag.inspection.archive import RunFilter, RunRow
+from crag.moments import day_and_minute
 from crag.runs import Trace
 from pages.chat.versions import open_comparison
 from pages.inspect import moves, signs
@@ -15,7 +16,7 @@ from pages.parts import dialogs, markdown, words
 from pages.parts.person import person
 from pages.parts.resources import application
 
-_WIDTH = 480
+_WIDTH = 560
 _LATEST = 20
 
 
@@ -79,5 +80,5 @@ def _of_archive(search: str, without: set[str], same: Trace | None = None) -> li
 
 def _named(row: RunRow) -> str:
     change = words.version_change(row.change) if row.change else ""
-    facts = " · ".join(part for part in (change, words.day(row.started_at)) if part)
+    facts = " · ".join(part for part in (change, day_and_minute(row.started_at)) if part)
     return f"{signs.of(signs.of_run(row))} {markdown.label(row.question, 80)} {words.grey(facts)}"

@@ -67,7 +67,8 @@ def _draw_verdicts(run_id: str, trace: Trace) -> dict[int, Ruling]:
         return {}
     st.header("Verdicts", anchor=False)
     rulings: dict[int, Ruling] = {}
-    for verdict in trace.verdicts.values():
+    ranked = [found for origin in ("web", "library") for found in trace.found.get(origin, ())]
+    for verdict in (trace.verdicts[found] for found in ranked if found in trace.verdicts):
         chosen = _draw_ruling(run_id, trace, verdict)
         if chosen in _RULINGS and _RULINGS[chosen] != verdict.ruling:
             rulings[verdict.passage_id] = _RULINGS[chosen]

@@ -72,6 +72,9 @@ def test_going_on_from_a_node_makes_a_version_and_shows_it(chat: AppTest, servic
     app = opened(laid_open(chat, run_id), run_id, 2)
     app.button(key=f"revise-{run_id}-decide").click().run()
     assert "Do this step again" in labels(app)
+    found = services.runs.trace(run_id).found["library"]
+    drawn = [group.key for group in app.button_group if str(group.key).startswith("ruling-")]
+    assert drawn == [f"ruling-{run_id}-{one}" for one in found]  # as they were ranked, not as they were graded
     passage_id = next(iter(services.runs.trace(run_id).verdicts))
     app.button_group(key=f"ruling-{run_id}-{passage_id}").set_value("Drop").run()
     app.button(key=f"go-on-from-{run_id}").click().run()
