@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -25,11 +24,12 @@ from crag.ledger import Ledger
 from crag.library import IngestJobs, Library, LibraryRetriever
 from crag.library.exchange.exchange import Exchange
 from crag.library.web.links import leads_outside
-from crag.models.choice import InstalledEmbedders, ModelChoice, available_chat_models, choose_chat_model
+from crag.models.choice import InstalledEmbedders, ModelChoice, available_chat_models
 from crag.models.deferred import DeferredEmbedder
 from crag.models.downloads import Download, Downloads
 from crag.models.downloads.sources import choose_fetch
 from crag.models.ollama.server import OllamaServer
+from crag.models.remembered import RememberedChoice
 from crag.models.tokens import count_passage_tokens, passage_counter_name
 from crag.options import RunOptions, Thresholds
 from crag.preferences import Preferences
@@ -48,7 +48,6 @@ EXAMPLE_URLS = (
     "https://lilianweng.github.io/posts/2023-10-25-adv-attack-llm/",
 )
 AWAY = "{} runs on another machine: your question and the passages it needed went there."
-_REMEMBERED_SECONDS = 10.0
 _SLOW_ROOMS = ("crag.graph.build", "crag.models.embeddings", "crag.models.builtin.reader")
 
 
@@ -88,6 +87,7 @@ class Application:
             settings, self.library, self._builtin_embedder, self.ledger, self.preferences.may_send_to
         )
         self.web = WebAccess(settings, self.library, self._builtin_embedder, self.ledger)
+        self._chosen = RememberedChoice(settings, lambda: self.warmth.follow())  # a server may have been started
         self.ollama = OllamaServer(settings, self.forget_choice)
         self.warmth = ModelWarmth(self.ollama, self._answering_role)
         choose = partial(choose_fetch, settings, self.ledger)
@@ -99,26 +99,14 @@ class Application:
         self.sharing = Sharing(self.database, self.conversations, self.runs.calls, self._may_link)
         self.calibration = Calibrator(self.database, self._equip, self._question_model, self.runs)
         self.measuring = Measuring()
-        self._choice_lock = threading.Lock()
-        self._choice: tuple[float, ModelChoice] | None = None
 
     def model_choice(self, *, anew: bool = False) -> ModelChoice:
         """What answers under `auto` now, and why; looked up every few seconds at most, or `anew`."""
-        with self._choice_lock:
-            known = self._choice
-        if not anew and known is not None and time.monotonic() - known[0] <= _REMEMBERED_SECONDS:
-            return known[1]
-        choice = choose_chat_model(self.settings)  # others need not wait for it
-        with self._choice_lock:
-            self._choice = (time.monotonic(), choice)
-        if known is None or known[1].name != choice.name:
-            self.warmth.follow()  # the server may have been started just now
-        return choice
+        return self._chosen.now(anew=anew)
 
     def forget_choice(self) -> None:
         """Something about the models has changed: what answers under `auto` is looked up anew."""
-        with self._choice_lock:
-            self._choice = None
+        self._chosen.forget()
 
     def _notice_model(self) -> None:
         """A model has come: it may be what is to answer, or what the library waits for."""

@@ -21,7 +21,8 @@ _UNPIN = ":material/keep_off: Unpin"
 _EXPORT = ":material/download: Export…"
 _DELETE = ":material/delete: Delete"
 _IMPORT = "import"
-_EDITING, _DELETED = "editing", "deleted"
+DIALOG = "conversation_dialog"
+_DELETED = "deleted"
 
 
 def draw(conversation: Conversation) -> None:
@@ -48,7 +49,7 @@ def draw_import() -> None:
 
 def draw_dialog() -> None:
     """The dialog of what was chosen."""
-    choice, conversation_id = st.session_state[_EDITING]
+    choice, conversation_id = st.session_state[DIALOG]
     if choice == _IMPORT:
         sharing.draw_import(lambda taken: state.open_conversation(taken.id), _close)
         return
@@ -76,7 +77,7 @@ def _choose(key: str, conversation: Conversation) -> None:
 
 
 def _begin(choice: str, conversation_id: str) -> None:
-    st.session_state[_EDITING] = (choice, conversation_id)
+    st.session_state[DIALOG] = (choice, conversation_id)
 
 
 def _delete(conversation: Conversation) -> None:
@@ -102,4 +103,4 @@ def _rename(conversation: Conversation) -> None:
 
 
 def _close() -> None:
-    st.session_state.pop(_EDITING, None)
+    st.session_state.pop(DIALOG, None)

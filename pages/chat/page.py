@@ -92,7 +92,7 @@ def _look_again() -> None:
 def _draw_dialog() -> None:
     """At most one thing lies over the page."""
     remembered = st.session_state
-    if "editing" in remembered:
+    if conversation_menu.DIALOG in remembered:
         conversation_menu.draw_dialog()
     elif "asks_why" in remembered:
         feedback.ask_why(remembered.asks_why)
