@@ -142,6 +142,12 @@ class Conversations:
             refuse_while_answering(connection, conversation_id)
             tree.set_head(connection, conversation_id, tree.latest_below(connection, message_id))
 
+    def run_of(self, question_id: int) -> str | None:
+        """The run whose answer to a question is shown; None where there is no answer."""
+        answer = select(messages.c.run_id).where(messages.c.parent_id == question_id, messages.c.role == "assistant")
+        with self._database.read() as connection:
+            return connection.execute(answer).scalar()
+
     def give_feedback(self, run_id: str, helpful: bool, reason: str = "") -> None:
         """Keeps a thumb and its reason for one answer, in place of an earlier one. Raises `NotFound`."""
         with self._database.write() as connection:

@@ -9,7 +9,9 @@ import streamlit as st
 from crag.types import Message
 from pages.chat import asked, attachments, state
 from pages.chat.questions import ask_otherwise, show_branch
+from pages.chat.versions import open_comparison
 from pages.parts.device import is_phone
+from pages.parts.resources import application
 
 _HEIGHT = 110
 
@@ -75,6 +77,19 @@ def _branches(question: Message) -> None:
         st.caption(place if is_phone() else f"Question {place}", width="content")  # there is no room for more
         _way("Previous question", ":material/chevron_left:", question, branches[at - 1 : at])
         _way("Next question", ":material/chevron_right:", question, branches[at + 1 : at + 2])
+        if not is_phone():
+            _compare(question, branches[max(at, 1) - 1 : max(at, 1) + 1])
+
+
+def _compare(question: Message, pair: Sequence[int]) -> None:
+    """The answers to this question and to the one before it, side by side; those to the first two for the first."""
+    if not st.button(
+        "Compare", icon=":material/compare_arrows:", type="tertiary", key=f"compare-branches-{question.id}"
+    ):
+        return
+    one, other = (application().conversations.run_of(message_id) for message_id in pair)
+    if one and other:
+        open_comparison(one, other)
 
 
 def _way(word: str, icon: str, question: Message, to: Sequence[int]) -> None:

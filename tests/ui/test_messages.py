@@ -51,7 +51,12 @@ def test_an_edited_question_begins_a_branch_and_both_can_be_shown(asked, service
     next(button for button in asked.button if button.label == "Previous question").click().run()
     assert said(asked, "Question 1 of 2")
     assert shown_messages(services)[0].text == QUESTION
+    questions = shown_messages(services)[0].branches
+    runs = [services.conversations.run_of(question) for question in questions]
+    assert [services.runs.trace(run_id).question for run_id in runs] == [QUESTION, OTHER]
     assert next(button for button in asked.button if button.label == "Previous question").disabled
+    next(button for button in asked.button if button.key == f"compare-branches-{questions[0]}").click().run()
+    assert [title.value for title in asked.title] == ["Two questions"]
 
 
 def test_an_empty_edit_is_refused_and_nothing_is_lost(asked, services):
