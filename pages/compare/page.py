@@ -7,7 +7,7 @@ import streamlit as st
 from crag.errors import NotFound
 from pages.compare import columns, summary, tables
 from pages.compare.sides import Side, both
-from pages.parts import markdown
+from pages.parts import heading, markdown
 
 _CHAT = "pages/chat/page.py"
 _LOOK_AGAIN_SECONDS = 1.0
@@ -23,6 +23,7 @@ def main() -> None:
         _tell_gone()
         return
     _head(_title(*sides))
+    heading.legend("What is compared", {side.name: side.detail for side in sides})
     unfinished = any(side.on_its_way for side in sides)
     st.fragment(_draw, run_every=_LOOK_AGAIN_SECONDS if unfinished else None)(run_ids, unfinished)
 

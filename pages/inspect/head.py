@@ -10,6 +10,7 @@ from crag.errors import NotFound
 from crag.model_calls import ModelCall
 from crag.moments import day_and_minute
 from crag.runs import Trace
+from pages.chat.answer import draw_text
 from pages.inspect import chosen, moves, signs
 from pages.parts import dialogs, markdown, words
 from pages.parts.resources import application
@@ -23,6 +24,9 @@ def draw(run_id: str, trace: Trace, calls: Sequence[ModelCall]) -> None:
             _buttons(run_id)
     st.markdown(f"{' '.join(_badges(trace))} {words.grey(' · '.join(_figures(trace, calls)))}")
     _versions(run_id)
+    if trace.text:
+        with st.expander("Answer", type="compact", key=f"answer-{run_id}"):
+            draw_text(run_id, trace, links=False)
 
 
 def _buttons(run_id: str) -> None:
