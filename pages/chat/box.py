@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -25,7 +27,8 @@ def draw(active: Run | None, *, waits: bool) -> DeltaGenerator:
     with st.bottom:
         away.draw(options)
         with st.container(horizontal=True, vertical_alignment="center", wrap=False):
-            row = st.container(horizontal=True, wrap=is_phone(), vertical_alignment="center", gap="xsmall")
+            gap: Literal["xsmall", "small"] = "xsmall" if is_phone() else "small"
+            row = st.container(horizontal=True, wrap=is_phone(), vertical_alignment="center", gap=gap)
             with row:
                 chips.draw(options)
             if active is not None:

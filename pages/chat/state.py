@@ -19,7 +19,7 @@ from pages.parts.resources import application
 from pages.parts.source import SourceView
 
 TRACE, CONVERSATIONS = "Trace", "Conversations"
-MESSAGES_SHOWN = int(__import__("os").environ.get("XSHOWN", 40))
+MESSAGES_SHOWN, EARLIER_SHOWN = 12, 40  # at first, which is to be fast, and more with each wish for earlier ones
 _OF_A_CONVERSATION = (
     "conversation",
     "new_changes",
@@ -162,7 +162,8 @@ def page_stays() -> bool:
 def show_trace(run_id: str) -> None:
     """Show a run in the sidebar, or in a drawer where the sidebar is closed."""
     st.session_state.shown_run = run_id
-    st.session_state.sidebar_view = TRACE
+    if not is_phone():
+        st.session_state.sidebar_view = TRACE
 
 
 def open_trace(run_id: str) -> None:
