@@ -181,7 +181,7 @@ class RunService:
     def calls(self, run_id: str) -> list[ModelCall]:
         """Every prompt of a run as it was sent, and what came back, in order; kept for the latest 1,000 runs.
 
-        None where no model was asked: the built-in engine asks none.
+        Empty where no model was asked: the built-in engine asks none.
         """
         return self._calls.of(run_id)
 
