@@ -88,7 +88,7 @@ def _table(figures: Figures) -> str:
     """What becomes of either kind of question."""
     return "\n".join(
         [
-            "| | correct | ambiguous | refused |",
+            "| Question | correct | ambiguous | refused |",
             "|---|--:|--:|--:|",
             _row("Answered", figures.answerable),
             _row("Not answered", figures.unanswerable),

@@ -40,14 +40,6 @@ def draw(run_id: str, trace: Trace, question_id: int) -> None:
     feedback.draw_reason(run_id, given)
 
 
-def draw_folded(run_id: str, trace: Trace, question_id: int) -> None:
-    """The same for an earlier answer, behind one menu: its row is drawn when it is wanted."""
-    if are_open(run_id):
-        draw(run_id, trace, question_id)
-    else:
-        more.draw(run_id, trace, question_id, folded=True)
-
-
 def are_open(run_id: str) -> bool:
     """Whether all that can be done with this earlier answer was asked for; else little is drawn of it, to be fast."""
     return bool(st.session_state.get("acted_on") == run_id)

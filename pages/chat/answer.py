@@ -9,40 +9,48 @@ import streamlit as st
 from crag.inspection import badges
 from crag.runs import Trace
 from crag.types import Citation, Message
-from pages.chat import actions, consent, failures, state, support, thoughts, versions
+from pages.chat import actions, consent, failures, more, state, support, thoughts, versions
 from pages.chat.questions import answer_again, search_for
 from pages.parts import markdown, setup, words
 
 AVATAR = ":material/fact_check:"
 _NEAREST = 4
 _SEARCHED = 3
+_GAP = "\u2003"
 _ALARM = "may rest on less than is shown"
 
 
 def draw(message: Message, trace: Trace, question_id: int, *, last: bool) -> None:
-    """The content of an answer's message; below the last one of a conversation all actions stand open."""
+    """The content of an answer's message; of one that is not the last few elements are drawn until it is opened.
+
+    Each element costs the browser some milliseconds.
+    """
     run_id = message.run_id or ""
-    with st.container(gap=None):
-        _headline(run_id, trace)
-        if message.versions > 1:
-            versions.draw(run_id)
+    whole = last or actions.are_open(run_id)
+    _head(message, run_id, trace, whole=whole)
     thoughts.draw(run_id, trace)
     if trace.text:
         draw_text(run_id, trace)
     _notes(trace)
     failures.draw(run_id, trace, last=last)
+    if whole:
+        _whole(run_id, trace, question_id, last=last)
+    else:
+        _sources_in_short(run_id, trace)
+        more.draw(run_id, trace, question_id, folded=True)
+
+
+def _whole(run_id: str, trace: Trace, question_id: int, *, last: bool) -> None:
+    """What stands below the text: sources, the ways on, the actions."""
     if trace.citations:
         _sources(run_id, trace)
-        if last or actions.are_open(run_id):
-            support.draw(run_id, trace)
+        support.draw(run_id, trace)
     if trace.outcome == "not_answered":
         _ways_out(run_id, trace)
     if last:
         _without_source(run_id, trace)
         _engine_notice(run_id, trace)
-        actions.draw(run_id, trace, question_id)
-    else:
-        actions.draw_folded(run_id, trace, question_id)
+    actions.draw(run_id, trace, question_id)
 
 
 def draw_waiting(run_id: str, trace: Trace) -> None:
@@ -71,6 +79,16 @@ def headline(trace: Trace) -> str:
     return f"{words.badge(badges.of_answer(trace))} {words.grey(' · '.join(badges.facts(trace)))}"
 
 
+def _head(message: Message, run_id: str, trace: Trace, *, whole: bool) -> None:
+    if not whole and message.versions < 2:
+        st.markdown(headline(trace))
+        return
+    with st.container(gap=None):
+        _headline(run_id, trace)
+        if message.versions > 1:
+            versions.draw(run_id)
+
+
 def _headline(run_id: str, trace: Trace) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(headline(trace), width="content")
@@ -79,14 +97,9 @@ def _headline(run_id: str, trace: Trace) -> None:
             icon=":material/account_tree:",
             type="tertiary",
             key=f"trace-of-{run_id}",
-            on_click=_open_trace,
+            on_click=state.open_trace,
             args=(run_id,),
         )
-
-
-def _open_trace(run_id: str) -> None:
-    state.show_trace(run_id)
-    st.session_state.trace_open = run_id
 
 
 def _notes(trace: Trace) -> None:
@@ -136,9 +149,8 @@ def _engine_notice(run_id: str, trace: Trace) -> None:
 def _sources(run_id: str, trace: Trace) -> None:
     with st.container(horizontal=True, gap="small"):
         for cited in trace.citations:
-            where = markdown.label(markdown.place(cited.title, cited.page), 70)
             st.button(
-                f":blue[**{cited.n}**] {_source_icon(cited)} {where}",
+                _source_words(cited),
                 key=f"source-{run_id}-{cited.n}",
                 type="tertiary",
                 on_click=state.open_source,
@@ -146,8 +158,16 @@ def _sources(run_id: str, trace: Trace) -> None:
             )
 
 
-def _source_icon(cited: Citation) -> str:
-    return ":material/public:" if cited.origin == "web" else ":material/description:"
+def _sources_in_short(run_id: str, trace: Trace) -> None:
+    """The same in one element: links that open the sources."""
+    if trace.citations:
+        links = (markdown.citation_link(cited, run_id, _source_words(cited)) for cited in trace.citations)
+        st.markdown(f":small[{_GAP.join(links)}]")
+
+
+def _source_words(cited: Citation) -> str:
+    icon = ":material/public:" if cited.origin == "web" else ":material/description:"
+    return f":blue[**{cited.n}**] {icon} {markdown.label(markdown.place(cited.title, cited.page), 70)}"
 
 
 def _ways_out(run_id: str, trace: Trace) -> None:

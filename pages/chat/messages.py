@@ -59,4 +59,4 @@ def _draw_answer(message: Message, question_id: int, *, last: bool) -> None:
 
 def _show_earlier() -> None:
     now = st.session_state.get("messages_shown", state.MESSAGES_SHOWN)
-    st.session_state.messages_shown = now + state.MESSAGES_SHOWN
+    st.session_state.messages_shown = now + state.EARLIER_SHOWN

@@ -5,20 +5,21 @@ from __future__ import annotations
 import streamlit as st
 
 from crag.runs import Trace
-from pages.chat import editing
+from pages.chat import editing, state
 
 INSPECT = "pages/inspect/page.py"
 EDIT = ":material/edit: Edit question"
 COPY = ":material/content_copy: Copy with sources"
+TRACE = ":material/route: Trace"
 OPEN = ":material/account_tree: Open in Inspect"
 SHARE = ":material/share: Share this answer"
-ALL = ":material/thumbs_up_down: Sources by sentence, judge, answer again"
+ALL = ":material/unfold_more: Everything else about this answer"
 
 
 def draw(run_id: str, trace: Trace, question_id: int, *, folded: bool = False) -> None:
-    """The menu; `folded` for an answer whose other actions are not drawn."""
+    """The menu; `folded` for an answer whose trace and other actions have no buttons."""
     key = f"more-{run_id}"
-    choices = [EDIT, *([ALL] if folded else []), *([COPY] if trace.text else []), SHARE, OPEN]
+    choices = [EDIT, *([TRACE, ALL] if folded else []), *([COPY] if trace.text else []), SHARE, OPEN]
     chosen = st.menu_button(
         "More",
         choices,
@@ -36,6 +37,8 @@ def _choose(key: str, run_id: str, question_id: int) -> None:
     match st.session_state[key]:
         case chosen if chosen == EDIT:
             editing.begin(question_id)
+        case chosen if chosen == TRACE:
+            state.open_trace(run_id)
         case chosen if chosen == ALL:
             st.session_state.acted_on = run_id
         case chosen if chosen == COPY:

@@ -64,7 +64,7 @@ def answer(
 
     def link(match: re.Match[str]) -> str:
         cited = known.get(int(match.group(1)))
-        return match.group(0) if cited is None else _citation_link(cited, anchor)
+        return match.group(0) if cited is None else citation_link(cited, anchor, f"\\[{cited.n}\\]")
 
     parts = _CODE.split(mark_sentences(text, sentences))
     drawn = [calm(part) if index % 2 else _prose(part, link) for index, part in enumerate(parts)]
@@ -85,17 +85,17 @@ def place(title: str, page: int | None) -> str:
     return title if page is None else f"{title} · p. {page}"
 
 
-def _escape(line: str) -> str:
-    broken = _LIVE.sub(lambda match: f"{match.group(0)}{JOINER}", line)
-    return _PUNCTUATION.sub(r"\\\1", broken)
-
-
-def _citation_link(cited: Citation, anchor: str) -> str:
-    """Hovering over it shows where the source is and what the answer rests on."""
+def citation_link(cited: Citation, anchor: str, text: str) -> str:
+    """Opens the source; hovering over it shows where that is and what the answer rests on. `text` is safe Markdown."""
     shown = label(place(cited.title, cited.page), 120)
     if cited.quote:
         shown = f"{shown}: “{label(cited.quote, _HOVERED)}”"
-    return f'[\\[{cited.n}\\]](#cite-{anchor}-{cited.n} "{shown}")'
+    return f'[{text}](#cite-{anchor}-{cited.n} "{shown}")'
+
+
+def _escape(line: str) -> str:
+    broken = _LIVE.sub(lambda match: f"{match.group(0)}{JOINER}", line)
+    return _PUNCTUATION.sub(r"\\\1", broken)
 
 
 def _prose(text: str, link: Callable[[re.Match[str]], str]) -> str:

@@ -29,9 +29,16 @@ from tests.served import served
 SEVERE = ("serious", "critical")
 LOST = "Who won the 2024 NBA finals?"
 # What Streamlit itself draws and no page can change: axe's rule, and a part of the element or of what holds it.
-STREAMLITS_OWN: dict[tuple[str, str], str] = {}
+STREAMLITS_OWN = {
+    (
+        "presentation-role-conflict",
+        "stFileUploaderDropzone",
+    ): "the uploader's box is presentation and named",
+    ("region", 'role="menu"'): "an open menu is put beside the page, outside of its landmarks",
+    ("empty-table-header", 'role="columnheader"'): "the column of buttons in a table has no title",
+}
 # Streamlit lets what a rerun has not drawn again fade, which would count as text of too little contrast.
-_STILL = """() => !document.querySelector("[data-stale=true]") && document.getAnimations().every(
+_STILL = """() => !document.querySelector("[data-stale=true], [aria-busy=true]") && document.getAnimations().every(
   (one) => one.playState != "running" || one.effect.getComputedTiming().iterations == Infinity)"""
 
 
