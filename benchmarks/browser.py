@@ -55,7 +55,7 @@ _SHOWN = {
     "Documents": f'{_MAIN}.querySelector("[data-testid=stDataFrame] canvas")',
     "Settings": f'{_MAIN}.querySelector("h1")?.textContent == "Settings"',
     "Inspect": f'{_MAIN}.querySelector("h1")?.textContent == "Inspect"',
-    "Chat": f'{_MAIN}.querySelectorAll("[data-testid=stChatMessage]").length > 30',
+    "Chat": f'{_MAIN}.querySelectorAll("[data-testid=stChatMessage]").length > 10',
 }
 
 

@@ -59,6 +59,17 @@ def test_an_edited_question_begins_a_branch_and_both_can_be_shown(asked, service
     assert [title.value for title in asked.title] == ["Two questions"]
 
 
+def test_an_earlier_answer_has_its_sources_as_links_and_all_else_in_its_menu(asked, services):
+    run_id = shown_messages(services)[-1].run_id
+    ask(asked, OTHER)
+    drawn = {button.key for button in asked.button}
+    assert not drawn & {f"source-{run_id}-1", f"trace-of-{run_id}"}
+    assert said(asked, "[:blue[**1**] :material/description:")
+    asked.session_state["acted_on"] = run_id
+    asked.run()
+    assert {button.key for button in asked.button} >= {f"source-{run_id}-1", f"trace-of-{run_id}"}
+
+
 def test_an_empty_edit_is_refused_and_nothing_is_lost(asked, services):
     edit(asked, services, "   ")
     assert not asked.exception
