@@ -28,7 +28,7 @@ from crag.runs.revisions import Revision
 from crag.runs.run import LiveRun, LoggedRun, Run
 from crag.runs.texts import storable, storable_question
 from crag.runs.trace import Trace
-from crag.runs.versions import VersionRecords
+from crag.runs.versions import Ruled, VersionRecords, ruled
 from crag.runs.worker import Equip, Task, Worker
 from crag.types import Ruling, Turn, Version
 from crag.waiting import Wait, waits
@@ -100,9 +100,7 @@ class RunService:
         for a passage that was not graded, `NotFound` when nothing is left to go on from.
         """
         trace = self._ended(run_id)
-        version = self._begin_version(self._branches.overruled(run_id, trace, rulings))
-        self._versions.rule(run_id, trace, rulings)  # only now: a version that is refused leaves no label either
-        return version
+        return self._begin_version(self._branches.overruled(run_id, trace, rulings), ruled(run_id, trace, rulings))
 
     def search_for(self, run_id: str, sentence: str) -> Run:
         """A new version of an answer that also searches the web for a sentence; a person is asked first, always.
@@ -126,10 +124,8 @@ class RunService:
         """
         query = storable(revision.query)[:QUERY_LIMIT]
         trace = self._ended(run_id)
-        version = self._begin_version(self._branches.revised(run_id, trace, node, replace(revision, query=query)))
-        if revision.rulings:
-            self._versions.rule(run_id, trace, revision.rulings)
-        return version
+        branch = self._branches.revised(run_id, trace, node, replace(revision, query=query))
+        return self._begin_version(branch, ruled(run_id, trace, revision.rulings))
 
     def ask_again(self, run_id: str, options: RunOptions) -> Run:
         """A new version of an answer to the same question, from the beginning. Raises `BadRequest`, `NotFound`."""
@@ -152,7 +148,9 @@ class RunService:
     def active(self, conversation_id: str) -> Run | None:
         """The run that is answering in this conversation now, in this process or another, or waits for a person."""
         run_id = self._records.running(conversation_id)
-        return self.attach(run_id) if run_id else None
+        if run_id is None or run_id in self._worker.unkept:  # that ended, though its end could not be written yet
+            return None
+        return self.attach(run_id)
 
     def waiting_for(self, run_id: str) -> Wait | None:
         """What a run of this process waits for at this moment, and has for longest; None when for nothing."""
@@ -234,11 +232,11 @@ class RunService:
         if trace is None and run.stop.wait(0):  # asked while it began to wait
             self.stop(run.id)
 
-    def _begin_version(self, branch: Branch) -> Run:
+    def _begin_version(self, branch: Branch, labels: Ruled = ()) -> Run:
         run = branch.task.run
         with self._lock:
             self._records.close_orphans(self._log, self._worker.unkept)
-            self._versions.open(run.id, branch.parent, branch.change)
+            self._versions.open(run.id, branch.parent, branch.change, labels)
             self._live[run.id] = run
         return self._begin(branch.task)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, delete, insert, or_, select, update
@@ -17,6 +17,12 @@ from crag.runs.trace import Trace
 from crag.types import Ruling, Version
 
 FIRST = "first answer"
+Ruled = Sequence[dict[str, Any]]  # rows of rulings
+
+
+def ruled(run_id: str, trace: Trace, given: Mapping[int, Ruling]) -> Ruled:
+    """What a person decided of passages of a run, with what another grader needs to judge them again."""
+    return [_ruling(run_id, trace, passage_id, ruling) for passage_id, ruling in given.items()]
 
 
 class VersionRecords:
@@ -31,8 +37,11 @@ class VersionRecords:
             family = _family(_run(connection, run_id))
             return connection.execute(select(messages.c.id).where(messages.c.run_id.in_(family))).scalar()
 
-    def open(self, run_id: str, parent: str, change: str) -> None:
-        """Keeps a new version of the answer that `parent` is one of, and shows it. Raises `BadRequest`, `NotFound`."""
+    def open(self, run_id: str, parent: str, change: str, labels: Ruled = ()) -> None:
+        """Keeps a new version of the answer that `parent` is one of, and shows it; with the rulings for it.
+
+        All or nothing. Raises `BadRequest`, `NotFound`.
+        """
         with self._database.write() as connection:
             run = _run(connection, parent)
             if run.conversation_id:
@@ -47,6 +56,10 @@ class VersionRecords:
                 change=change,
             )
             _show(connection, run, run_id, "")
+            if labels:
+                again = rulings.c.passage_id.in_([row["passage_id"] for row in labels])
+                connection.execute(delete(rulings).where(rulings.c.run_id == parent, again))
+                connection.execute(insert(rulings), labels)
 
     def show(self, run_id: str, text: str) -> None:
         """Shows this version in its message. Raises `BadRequest` while another one is written, `NotFound`."""
@@ -63,33 +76,10 @@ class VersionRecords:
             rows = connection.execute(select(runs).where(_in_family(run)).order_by(runs.c.started_at)).all()
         return [Version(number, row.id, row.change or FIRST, row.state) for number, row in enumerate(rows, start=1)]
 
-    def rule(self, run_id: str, trace: Trace, given: Mapping[int, Ruling]) -> None:
-        """Keeps what a person decided of passages of a run, with what another grader needs to judge them again."""
-        rows = [_ruling(run_id, trace, passage_id, ruling) for passage_id, ruling in given.items()]
-        with self._database.write() as connection:
-            connection.execute(delete(rulings).where(rulings.c.run_id == run_id, rulings.c.passage_id.in_(list(given))))
-            connection.execute(insert(rulings), rows)
-
     def forget_deleted(self) -> None:
         """Deletes the rulings of runs that are no longer there."""
         with self._database.write() as connection:
             connection.execute(delete(rulings).where(rulings.c.run_id.not_in(select(runs.c.id))))
-
-
-def _ruling(run_id: str, trace: Trace, passage_id: int, ruling: Ruling) -> dict[str, Any]:
-    passage, verdict = trace.passages[passage_id], trace.verdicts.get(passage_id)
-    return {
-        "run_id": run_id,
-        "question": trace.condensed or trace.question,
-        "passage_id": passage_id,
-        "title": passage.title,
-        "text": passage.text,
-        "collection": trace.options.collection,
-        "grader": trace.grader,
-        "score": verdict.score if verdict else None,
-        "ruling": ruling,
-        "given_at": time.time(),
-    }
 
 
 def _run(connection: Connection, run_id: str) -> Row[Any]:
@@ -114,3 +104,19 @@ def _family(run: Row[Any]) -> Select[tuple[str]]:
 def _show(connection: Connection, run: Row[Any], run_id: str, text: str) -> None:
     of_message = messages.c.run_id.in_(_family(run))
     connection.execute(update(messages).where(of_message).values(run_id=run_id, text=text))
+
+
+def _ruling(run_id: str, trace: Trace, passage_id: int, ruling: Ruling) -> dict[str, Any]:
+    passage, verdict = trace.passages[passage_id], trace.verdicts.get(passage_id)
+    return {
+        "run_id": run_id,
+        "question": trace.condensed or trace.question,
+        "passage_id": passage_id,
+        "title": passage.title,
+        "text": passage.text,
+        "collection": trace.options.collection,
+        "grader": trace.grader,
+        "score": verdict.score if verdict else None,
+        "ruling": ruling,
+        "given_at": time.time(),
+    }

@@ -3,6 +3,8 @@
 from dataclasses import replace
 
 import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import IntegrityError
 
 from crag.errors import BadRequest
 from crag.events import ConsentAsked, RunEnded
@@ -193,3 +195,15 @@ def test_only_settings_that_still_count_are_named():
     assert "k" not in settings_from("decide")
     assert settings_from("retrieve")[:3] == ["k", "collection", "source_ids"]
     assert "policy" in settings_from("grade_documents")
+
+
+def test_a_version_whose_rulings_cannot_be_written_is_not_begun(house):
+    home = house()
+    conversation, run, _ = answered(home)
+    with home.database.write() as connection:
+        connection.execute(text("CREATE TRIGGER full BEFORE INSERT ON rulings BEGIN SELECT RAISE(ABORT, ''); END"))
+    with pytest.raises(IntegrityError):
+        home.runs.revise(run.id, "decide", Revision({1: "drop"}))
+    assert len(home.runs.versions(run.id)) == 1
+    assert home.runs.active(conversation.id) is None
+    assert home.conversations.messages(conversation.id)[-1].run_id == run.id

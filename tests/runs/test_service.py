@@ -6,6 +6,7 @@ import threading
 import time
 
 import pytest
+from sqlalchemy import text
 
 from crag.database import Database
 from crag.errors import BadRequest, ModelFault, NotFound
@@ -221,6 +222,21 @@ def test_what_cannot_be_kept_still_ends(house):
     trace = wait(home.runs.start(None, "Why?", RunOptions(model="half a pair \ud800")))
     assert trace.state in ("done", "failed")
     assert wait(home.runs.start(None, "And now?", OPTIONS)).state == "done"
+
+
+def test_an_answer_whose_end_cannot_be_written_holds_up_no_other(house):
+    home = house()
+    conversation = home.conversations.create().id
+    with home.database.write() as connection:
+        connection.execute(
+            text("CREATE TRIGGER full BEFORE INSERT ON run_summaries BEGIN SELECT RAISE(ABORT, ''); END")
+        )
+    assert wait(home.runs.start(conversation, "Why?", OPTIONS)).state == "failed"
+    assert home.runs.active(conversation) is None
+    with home.database.write() as connection:
+        connection.execute(text("DROP TRIGGER full"))
+    assert wait(home.runs.start(conversation, "And now?", OPTIONS)).state == "done"
+    assert [message.state for message in home.conversations.messages(conversation)][1::2] == ["interrupted", "done"]
 
 
 def test_two_processes_do_not_answer_in_one_conversation(house, tmp_path):
