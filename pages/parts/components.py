@@ -31,6 +31,10 @@ export default function ({ data, parentElement, setTriggerValue }) {
     event.preventDefault()
     setTriggerValue("cited", link.getAttribute("href").slice(6))
   }
+  const escaped = (event) => {  // a button that was disabled while it worked has lost the focus, and Esc its dialog
+    if (event.key !== "Escape" || document.activeElement !== document.body) return
+    document.querySelector('[role="dialog"] button[aria-label="Close"]')?.click()
+  }
   const focus = (tries) => {  // the field may be drawn after this
     const field = document.querySelector(`.st-key-${data.focus} textarea`)
     if (field) {
@@ -48,8 +52,10 @@ export default function ({ data, parentElement, setTriggerValue }) {
   window.__cragLeft = data.left
   window.__cragClean?.()  // this function runs again whenever its data changes
   document.addEventListener("click", heard)
+  document.addEventListener("keydown", escaped)
   const clean = () => {
     document.removeEventListener("click", heard)
+    document.removeEventListener("keydown", escaped)
     main.removeEventListener("wheel", scrolled)
     main.removeEventListener("touchmove", scrolled)
     grown.disconnect()

@@ -43,6 +43,7 @@ def test_each_of_two_people_sees_their_own_conversations(page: Page, other: Page
     _delete_and_take_back_by_keyboard(page)
     expect(row).to_be_visible()
     expect(page.get_by_test_id("stChatMessage").first).to_contain_text(QUESTION)
+    _export_and_leave_by_keyboard(page)
 
 
 def _delete_and_take_back_by_keyboard(page: Page) -> None:
@@ -61,3 +62,15 @@ def _delete_and_take_back_by_keyboard(page: Page) -> None:
     page.get_by_role("button", name="Undo").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_text("Deleted “")).to_be_hidden()
+
+
+def _export_and_leave_by_keyboard(page: Page) -> None:
+    """The button that hands a file over loses the focus; Esc leaves its dialog all the same."""
+    settled(page)
+    page.get_by_role("button", name="Edit").locator("visible=true").first.click()
+    page.get_by_role("menuitem", name="Export").click()
+    with page.expect_download():
+        page.get_by_role("dialog").get_by_role("button", name="Markdown").locator("visible=true").click()
+    page.wait_for_function("document.activeElement === document.body")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
