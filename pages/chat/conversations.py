@@ -21,6 +21,7 @@ from pages.parts.search import search_field
 
 _STEP = 50
 _SHOWN = "conversations_shown"
+_MENU_WIDTH = 60  # pixels; its own is less than its button takes, and the row would scroll
 _ISOLATED = "\u2068", "\u2069"  # Arabic and Hebrew turn what stands beside them around
 
 
@@ -89,7 +90,8 @@ def _row(conversation: Conversation, search: str, *, dated: bool) -> None:
                 args=(conversation.id,),
             )
         if current:
-            conversation_menu.draw(conversation)
+            with st.container(width=_MENU_WIDTH, horizontal_alignment="right"):
+                conversation_menu.draw(conversation)
 
 
 def _title(title: str, search: str) -> str:
