@@ -209,7 +209,7 @@ def _words(asked: Asked) -> Say:
         return Say("Yes")
     if "<knowledge>" in asked.prompt:
         return Say(" ".join(_word(asked, number) for number in range(WORDS)) + " [1].")
-    return Say("What is said about question 3?")
+    return Say(question_in(asked.prompt))  # condensed or rewritten: it keeps the number that tells answers apart
 
 
 def _word(asked: Asked, number: int) -> str:
