@@ -167,7 +167,7 @@ def _sources_in_short(run_id: str, trace: Trace) -> None:
 
 def _source_words(cited: Citation) -> str:
     icon = ":material/public:" if cited.origin == "web" else ":material/description:"
-    return f":blue[**{cited.n}**] {icon} {markdown.label(markdown.place(cited.title, cited.page), 70)}"
+    return f":blue[**{cited.n}**] {icon} {markdown.place_label(cited.title, cited.page, 70)}"
 
 
 def _ways_out(run_id: str, trace: Trace) -> None:

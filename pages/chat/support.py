@@ -42,7 +42,7 @@ def _draw_sentence(run_id: str, trace: Trace, sentence: Support, key: str) -> No
             if quote and markdown.sentence(quote, _SENTENCE) != shown:  # else it says the same, word for word
                 st.caption(f"“{markdown.label(quote, _QUOTE)}”")
             st.button(
-                f":blue[**{cited.n}**] {markdown.label(markdown.place(cited.title, cited.page), 70)}",
+                f":blue[**{cited.n}**] {markdown.place_label(cited.title, cited.page, 70)}",
                 icon=":material/format_quote:",
                 type="tertiary",
                 key=f"{key}-{cited.n}",

@@ -46,7 +46,7 @@ def _draw(run_id: str, trace: Trace, pieces: Sequence[Piece]) -> None:
     if trace.state == "failed":
         st.markdown(f"**{markdown.label(trace.error)}** {markdown.answer(trace.remedy)}")
     for cited in trace.citations:
-        st.markdown(f":small[:blue[**{cited.n}**] {markdown.label(markdown.place(cited.title, cited.page), 90)}]")
+        st.markdown(f":small[:blue[**{cited.n}**] {markdown.place_label(cited.title, cited.page, 90)}]")
     for note in trace.notes:
         st.caption(f":material/info: {markdown.label(note)}")
 

@@ -85,6 +85,16 @@ def place(title: str, page: int | None) -> str:
     return title if page is None else f"{title} · p. {page}"
 
 
+def place_label(title: str, page: int | None, length: int = _LABEL_LENGTH) -> str:
+    """Where a passage stands, on one line for any place that reads Markdown; shortened in the middle.
+
+    Long titles often differ at their end only, and the page stands there.
+    """
+    line = " ".join(visible(place(title, page)).split())
+    kept = (length - 1) // 2
+    return _escape(line if len(line) <= length else f"{line[:kept].rstrip()}…{line[-kept:].lstrip()}")
+
+
 def citation_link(cited: Citation, anchor: str, text: str) -> str:
     """Opens the source; hovering over it shows where that is and what the answer rests on. `text` is safe Markdown."""
     shown = label(place(cited.title, cited.page), 120)

@@ -17,7 +17,7 @@ def draw(number: int, hit: Hit, on_open: Callable[[int], None]) -> None:
     passage = hit.passage
     with st.container(border=True, gap="xsmall", key=f"hit-{number}"):
         st.button(
-            f"**{number}** · {markdown.label(markdown.place(passage.title, passage.page), 120)}",
+            f"**{number}** · {markdown.place_label(passage.title, passage.page, 120)}",
             icon=":material/description:",
             type="tertiary",
             wrap=False,

@@ -57,6 +57,13 @@ def test_a_label_is_one_short_visible_line():
     assert markdown.visible("می‌خواهم") == "می‌خواهم"
 
 
+def test_a_long_title_keeps_its_end_and_its_page():
+    shown = markdown.place_label(f"Annual report {'of everything ' * 20}second half", 12, 60).replace("\\", "")
+    assert shown.startswith("Annual report")
+    assert shown.endswith("second half · p. 12")
+    assert len(shown) <= 60
+
+
 def test_a_question_keeps_its_lines():
     assert markdown.paragraphs("one\n# two\n- three") == "one  \n\\# two  \n\\- three"
 
