@@ -90,7 +90,7 @@ def _row(conversation: Conversation, search: str, *, dated: bool) -> None:
                 args=(conversation.id,),
             )
         if current:
-            with st.container(width=_MENU_WIDTH, horizontal_alignment="right"):
+            with st.container(width=_MENU_WIDTH):
                 conversation_menu.draw(conversation)
 
 
