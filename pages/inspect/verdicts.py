@@ -18,7 +18,7 @@ _COLOURS = {
 }
 _OPEN = ":material/visibility: Open"
 _RULINGS: dict[str, Ruling] = {":material/add: Use it": "use", ":material/remove: Drop it": "drop"}
-_HEAD_HEIGHT, _ROW_HEIGHT = 35, 54  # pixels; a row has room for two lines of the reason
+_ROW_HEIGHT = 35
 _MOST_ROWS = 12
 
 
@@ -33,8 +33,7 @@ def draw(run_id: str, trace: Trace) -> None:
         _rows(passages, trace),
         hide_index=True,
         key=f"verdicts-{run_id}",
-        height=_HEAD_HEIGHT + min(len(passages), _MOST_ROWS) * _ROW_HEIGHT + 3,
-        row_height=_ROW_HEIGHT,
+        height=(min(len(passages), _MOST_ROWS) + 1) * _ROW_HEIGHT + 3,
         alt=f"Table of {words.count(len(passages), 'verdict')}",
         column_config=_columns(run_id, passages),
     )
