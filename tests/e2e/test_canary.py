@@ -145,13 +145,15 @@ def test_text_of_strangers_is_shown_and_never_obeyed(page: Page, tmp_path: Path,
         open_page(page, address)
         ask(page, f"What is the espresso machine descaled with? {canary.text('question')}")
         _walk_through_chat(page, watch)
-        for path in ("documents", "inspect", "gaps"):
+        application = application_on()
+        conversation = application.conversations.list()[0]
+        first, last = (one.run_id for one in application.conversations.messages(conversation.id) if one.run_id)
+        runs = (f"inspect?run={first}", f"compare?a={first}&b={last}")
+        for path in ("documents", "inspect", "gaps", *runs):
             open_page(page, f"{address}/{path}")
             watch.check(path)
+        expect(page.get_by_role("heading", name="Verdicts")).to_be_visible()
 
-    application = application_on()
-    conversation = application.conversations.list()[0]
-    last = next(message.run_id for message in reversed(application.conversations.messages(conversation.id)))
     exported = tmp_path / "exported.html"
     for content in (application.sharing.html(conversation.id), application.sharing.run_html(last)):
         exported.write_text(content)
@@ -181,6 +183,7 @@ def _walk_through_chat(page: Page, watch: Watch) -> None:
     settled(page)
     watch.check("the conversations")
     ask(page, UNCOVERED)
-    page.get_by_role("button", name="Search the web").locator("visible=true").first.click()
-    expect(page.get_by_test_id("stChatMessage").last.get_by_role("button", name="Copy")).to_be_visible()
+    page.get_by_role("button", name="Search the web", exact=True).click()  # not the one for a sentence without a source
+    expect(answer).to_contain_text("Sent to Tavily")
+    expect(answer.get_by_role("button", name="Copy")).to_be_visible()
     watch.check("the web's answer")
