@@ -15,7 +15,7 @@ from pages.parts import markdown, words
 from pages.parts.person import person
 from pages.parts.resources import application
 
-_STEP = 50
+_FIRST, _STEP = 20, 50  # few at first: each row costs the browser some milliseconds
 _SHOWN = "inspect_shown"
 _LOOK_AGAIN_SECONDS = 2.0
 _CHAT = "pages/chat/page.py"
@@ -23,8 +23,8 @@ _CHAT = "pages/chat/page.py"
 
 def draw(wanted: RunFilter, run_id: str) -> None:
     """Draw it; looked at again every two seconds while a run in it is under way, or old ones are still summed up."""
-    shown: tuple[RunFilter, int] = st.session_state.get(_SHOWN, (wanted, _STEP))
-    limit = shown[1] if shown[0] == wanted else _STEP
+    shown: tuple[RunFilter, int] = st.session_state.get(_SHOWN, (wanted, _FIRST))
+    limit = shown[1] if shown[0] == wanted else _FIRST
     moving = _is_moving()
     st.fragment(_draw, run_every=_LOOK_AGAIN_SECONDS if moving else None)(wanted, run_id, limit, moving=moving)
 

@@ -107,13 +107,13 @@ def test_the_overview_leads_to_what_deserves_a_look(chat: AppTest, services: App
     assert app.query_params["run"] == runs[LOST]
 
 
-def test_fifty_are_listed_and_more_on_request(chat: AppTest, services: Application):
-    for number in range(53):
+def test_twenty_are_listed_and_more_on_request(chat: AppTest, services: Application):
+    for number in range(23):
         list(services.runs.start(None, f"Question {number}?", OFF).follow(seconds=30))
     app = open_inspect(chat)
-    assert len(listed(app)) == 50
+    assert len(listed(app)) == 20
     next(button for button in app.button if button.label == "Show more").click().run()
-    assert len(listed(app)) == 53
+    assert len(listed(app)) == 23
 
 
 def test_on_a_phone_the_list_is_in_the_page(monkeypatch: pytest.MonkeyPatch, runs: dict[str, str]):
