@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Page, expect
 
+from tests.e2e.accessibility import violations
 from tests.e2e.browser import ask, badge, open_page, settled
 from tests.e2e.conftest import QUESTION
 
@@ -17,12 +18,14 @@ def test_a_run_is_laid_open_changed_at_a_node_and_compared(page: Page, app_on_ol
     open_page(page, app_on_ollama)
     ask(page, QUESTION)
     expect(badge(page, "from your documents")).to_be_visible()
+    assert violations(page) == []
     press(page, "Open in Inspect")
     main = page.get_by_test_id("stMain")
     expect(main.get_by_role("heading", name=QUESTION)).to_be_visible()
     expect(main.locator("svg").get_by_text("Grade passages").first).to_be_visible()
     expect(main.get_by_test_id("stVegaLiteChart")).to_be_visible()
 
+    assert violations(page) == []
     steps = main.get_by_test_id("stExpander")
     steps.filter(has_text="Write the answer").get_by_text("Write the answer").first.click()
     page.get_by_role("tab", name="Prompt as sent").click()
