@@ -96,8 +96,8 @@ def _resting(passage: Passage, trace: Trace) -> None:
     resting = [sentence for sentence in trace.sentences if numbers & set(sentence.citations)]
     if not resting:
         return
-    with st.container(gap="xxsmall"):
-        st.caption("Sentences of the answer that rest on this")
+    label = f"Sentences of the answer that rest on this {words.grey(str(len(resting)))}"
+    with st.expander(label, type="compact", key=f"resting-{passage.id}"), st.container(gap="xxsmall"):
         for sentence in resting[:_SENTENCES]:
             badge = words.strength_badge(sentence.strength)
             st.markdown(f":small[{badge} {markdown.sentence(sentence.sentence, _SENTENCE_LENGTH)}]")
@@ -171,33 +171,38 @@ def _picture_file(passage: Passage) -> Path | None:
 
 
 def _page(view: SourceView, passage: Passage, path: Path, pages: int) -> None:
+    """The part of the page where the passage stands, or the whole; other pages are whole."""
     key = f"page-{view.run_id}-{view.passage_id}"
     own = passage.page or 1
     number = min(max(1, st.session_state.get(key, own)), pages)
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        meaning = f" · {_meaning(view)}" if number == own else ""
-        st.markdown(f":small[Page {number} of {pages}{words.grey(meaning)}]", width="content")
-        with st.container(horizontal=True, width="content"):
-            for word, icon, side, to in (
-                ("Back", ":material/chevron_left:", "left", (number - 2) % pages + 1),
-                ("Next", ":material/chevron_right:", "right", number % pages + 1),
-            ):
-                st.button(
-                    word,
-                    icon=icon,
-                    icon_position=side,
-                    type="tertiary",
-                    disabled=pages == 1,  # else never: a focused button that is disabled keeps Esc from the drawer
-                    key=f"{key}-{word}",
-                    on_click=_turn,
-                    args=(key, to),
-                )
     here = number == own
-    picture = _picture(
-        str(path), number, passage.text if here else "", view.quote if here else "", cut=here and is_phone()
-    )
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        meaning = f" · {_meaning(view)}" if here else ""
+        st.markdown(f":small[Page {number} of {pages}{words.grey(meaning)}]", width="content")
+        _turning(key, number, pages)
+    cut = here and not st.toggle("Whole page", key=f"{key}-whole", persist_state="session")
+    picture = _picture(str(path), number, passage.text if here else "", view.quote if here else "", cut=cut)
     with st.container(border=True):
-        st.image(picture, width="stretch", alt=f"Page {number} of {passage.title}")
+        width = "content" if cut and not is_phone() else "stretch"
+        st.image(picture, width=width, alt=f"Page {number} of {passage.title}")
+
+
+def _turning(key: str, number: int, pages: int) -> None:
+    with st.container(horizontal=True, width="content"):
+        for word, icon, side, to in (
+            ("Back", ":material/chevron_left:", "left", (number - 2) % pages + 1),
+            ("Next", ":material/chevron_right:", "right", number % pages + 1),
+        ):
+            st.button(
+                word,
+                icon=icon,
+                icon_position=side,
+                type="tertiary",
+                disabled=pages == 1,  # else never: a focused button that is disabled keeps Esc from the drawer
+                key=f"{key}-{word}",
+                on_click=_turn,
+                args=(key, to),
+            )
 
 
 def _meaning(view: SourceView) -> str:
