@@ -46,14 +46,18 @@ class Summing:
     def complete(self) -> None:
         """Begins where nobody did, and returns when all of it is done."""
         self.begin()
-        if self._thread:
-            self._thread.join()
+        self._wait()
 
     def close(self) -> None:
         """Stops; the rest is done at another time."""
         self._stop.request()
-        if self._thread:
-            self._thread.join()
+        self._wait()
+
+    def _wait(self) -> None:
+        with self._lock:  # what is in it was started: it may be begun at this moment
+            begun = self._thread
+        if begun:
+            begun.join()
 
     def _work(self) -> None:
         try:

@@ -49,7 +49,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def context(browser: Browser) -> Iterator[BrowserContext]:
     """One window's memory for all: the scripts of the page are read and compiled once an application."""
-    opened = browser.new_context(viewport={"width": 1440, "height": 900})
+    opened = browser.new_context(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
     opened.grant_permissions(["clipboard-read", "clipboard-write"])
     opened.set_default_timeout(30_000)
     yield opened
