@@ -74,7 +74,7 @@ def _documents(page: Page, address: str, scheme: str) -> None:
     report = {"name": "Annual report 2025.pdf", "mimeType": "application/pdf", "buffer": _report()}
     empty = {"name": "meeting notes.txt", "mimeType": "text/plain", "buffer": b""}
     page.locator("input[type=file]").first.set_input_files([report, empty])
-    page.get_by_text("Reading page").first.wait_for()
+    page.get_by_test_id("stProgress").first.wait_for()
     _shot(page, f"documents-adding-{scheme}-1440", wait=False)
     page.get_by_text("Dismiss all").wait_for(timeout=120_000)
     _shot(page, f"documents-{scheme}-1440")
