@@ -133,7 +133,7 @@ def threshold_origin(options: RunOptions, *, calibrated: bool) -> str:
         return "set by you"
     if calibrated:
         return f"calibrated for {markdown.label(options.collection, 40) or 'all documents'}"
-    return "the grader's own"
+    return "the grader's own thresholds"
 
 
 def grey(text: str) -> str:
