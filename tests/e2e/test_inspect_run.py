@@ -34,7 +34,10 @@ def test_a_run_is_laid_open_changed_at_a_node_and_compared(page: Page, app_on_ol
     settled(page)
     decide = steps.filter(has_text="Decide").first
     decide.get_by_text("Decide").first.click()
-    decide.get_by_role("button", name="Go on from here with changes").click()
+    on = decide.get_by_role("button", name="Go on from here with changes")
+    on.wait_for()
+    settled(page)  # what is pressed while it is drawn anew hears nothing
+    on.click()
     drawer = page.get_by_role("dialog")
     drawer.get_by_role("radio", name="Drop").first.click()
     settled(page)
