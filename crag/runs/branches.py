@@ -101,8 +101,8 @@ class Branches:
 
     def _history(self, run_id: str) -> tuple[Turn, ...]:
         """What had been said before the question of a run."""
-        message_id = self._versions.message(run_id)
-        return () if message_id is None else self._records.history_before(message_id)
+        question_id = self._versions.question(run_id)
+        return () if question_id is None else self._records.history_before(question_id)
 
     def _new(self, parent: str) -> LiveRun:
         """A run for the question of another, as the database has it: the events of a killed process may be lost."""

@@ -113,12 +113,9 @@ class RunRecords:
             return _turns(connection, tree.head(connection, conversation_id))
 
     def history_before(self, message_id: int) -> tuple[Turn, ...]:
-        """The last few turns that led to this question or answer, oldest first. Raises `NotFound`."""
+        """The last few turns that led to this question, oldest first. Raises `NotFound`."""
         with self._database.read() as connection:
-            before = _parent(connection, message_id)
-            if before is not None and _role(connection, before) == "user":  # of an answer: what led to its question
-                before = _parent(connection, before)
-            return _turns(connection, before)
+            return _turns(connection, _parent(connection, message_id))
 
     def place_of_question(self, message_id: int) -> str:
         """The conversation of a question. Raises `NotFound`."""
@@ -186,10 +183,6 @@ def _parent(connection: Connection, message_id: int) -> int | None:
         raise NotFound("This question is no longer there.")
     parent: int | None = found.parent_id
     return parent
-
-
-def _role(connection: Connection, message_id: int) -> str:
-    return str(connection.execute(select(messages.c.role).where(messages.c.id == message_id)).scalar())
 
 
 def _turns(connection: Connection, last_answer: int | None) -> tuple[Turn, ...]:

@@ -31,11 +31,11 @@ class VersionRecords:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def message(self, run_id: str) -> int | None:
-        """The message whose answer a run is a version of; None for one of no conversation. Raises `NotFound`."""
+    def question(self, run_id: str) -> int | None:
+        """The message that a run is one of the answers to; None for one of no conversation. Raises `NotFound`."""
         with self._database.read() as connection:
-            family = _family(_run(connection, run_id))
-            return connection.execute(select(messages.c.id).where(messages.c.run_id.in_(family))).scalar()
+            of_answer = messages.c.run_id.in_(_family(_run(connection, run_id)))
+            return connection.execute(select(messages.c.parent_id).where(of_answer)).scalar()
 
     def open(self, run_id: str, parent: str, change: str, labels: Ruled = ()) -> None:
         """Keeps a new version of the answer that `parent` is one of, and shows it; with the rulings for it.

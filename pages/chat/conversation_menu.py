@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
 import streamlit as st
 
 from crag.conversations.purging import UNDO_SECONDS
-from crag.errors import CragError, NotFound
+from crag.errors import NotFound
 from crag.types import Conversation
 from pages.chat import state
-from pages.parts import markdown, refusals, sharing
+from pages.parts import dialogs, markdown, refusals, sharing
 from pages.parts.person import person
 from pages.parts.resources import application
 
@@ -20,9 +22,8 @@ _PIN = ":material/keep: Pin"
 _UNPIN = ":material/keep_off: Unpin"
 _EXPORT = ":material/download: Export…"
 _DELETE = ":material/delete: Delete"
-_IMPORT = "import"
-DIALOG = "conversation_dialog"
 _DELETED = "deleted"
+_RENAMING, _EXPORTING, _IMPORTING = "rename a conversation", "export a conversation", "import a conversation"
 
 
 def draw(conversation: Conversation) -> None:
@@ -44,24 +45,7 @@ def draw_undo() -> None:
 
 def draw_import() -> None:
     """The way to take a conversation in."""
-    st.button("Import", icon=":material/upload:", type="tertiary", on_click=_begin, args=(_IMPORT, ""))
-
-
-def draw_dialog() -> None:
-    """The dialog of what was chosen."""
-    choice, conversation_id = st.session_state[DIALOG]
-    if choice == _IMPORT:
-        sharing.draw_import(lambda taken: state.open_conversation(taken.id), _close)
-        return
-    try:
-        conversation = application().conversations.get(conversation_id, person())
-    except CragError:
-        _close()
-        return
-    if choice == _EXPORT:
-        sharing.draw_export(conversation.id, _close)
-    else:
-        st.dialog("Rename the conversation", on_dismiss=_close)(_rename)(conversation)
+    st.button("Import", icon=":material/upload:", type="tertiary", on_click=dialogs.ask, args=(_IMPORTING,))
 
 
 def _choose(key: str, conversation: Conversation) -> None:
@@ -73,11 +57,7 @@ def _choose(key: str, conversation: Conversation) -> None:
             with suppress(NotFound):  # deleted elsewhere: the list no longer shows it
                 application().conversations.pin(conversation.id, pinned=not conversation.pinned)
         case chosen:
-            _begin(chosen, conversation.id)
-
-
-def _begin(choice: str, conversation_id: str) -> None:
-    st.session_state[DIALOG] = (choice, conversation_id)
+            dialogs.ask(_EXPORTING if chosen == _EXPORT else _RENAMING, conversation.id)
 
 
 def _delete(conversation: Conversation) -> None:
@@ -91,6 +71,15 @@ def _undo(conversation_id: str) -> None:
     state.open_conversation(conversation_id)
 
 
+def _draw_renaming(conversation_id: str) -> None:
+    try:
+        conversation = application().conversations.get(conversation_id, person())
+    except NotFound:
+        dialogs.close()
+        return
+    st.dialog("Rename the conversation", on_dismiss=dialogs.close)(_rename)(conversation)
+
+
 def _rename(conversation: Conversation) -> None:
     with st.form("rename", border=False):  # Enter in the field renames, too
         title = st.text_input("Title", value=conversation.title, max_chars=80)
@@ -98,9 +87,15 @@ def _rename(conversation: Conversation) -> None:
     if sent and title and title.strip():
         with refusals.kept():
             application().conversations.rename(conversation.id, title)
-        _close()
-        st.rerun()
+        dialogs.close_and_redraw()
 
 
-def _close() -> None:
-    st.session_state.pop(DIALOG, None)
+def _draw_import(_: None) -> None:
+    sharing.draw_import(lambda taken: state.open_conversation(taken.id))
+
+
+DIALOGS: dict[str, Callable[[Any], None]] = {
+    _RENAMING: _draw_renaming,
+    _EXPORTING: sharing.draw_export,
+    _IMPORTING: _draw_import,
+}

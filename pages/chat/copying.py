@@ -6,10 +6,11 @@ import streamlit as st
 
 from crag.runs import Trace
 from crag.types import Citation
-from pages.parts import markdown
+from pages.parts import dialogs, markdown
 from pages.parts.components import copy_button
 from pages.parts.resources import application
 
+DIALOG = "copy"
 _HEIGHT = 360
 
 
@@ -22,7 +23,7 @@ def with_sources(trace: Trace) -> str:
 
 def draw_dialog(run_id: str) -> None:
     """The text in a dialog, with a button that copies it."""
-    st.dialog("Copy with sources", width="large", on_dismiss=_close)(_content)(run_id)
+    st.dialog("Copy with sources", width="large", on_dismiss=dialogs.close)(_content)(run_id)
 
 
 def _content(run_id: str) -> None:
@@ -34,7 +35,3 @@ def _content(run_id: str) -> None:
 def _source(cited: Citation) -> str:
     where = markdown.place(cited.title, cited.page)
     return f"{where}, {cited.location}" if cited.origin == "web" else where
-
-
-def _close() -> None:
-    st.session_state.pop("copied", None)

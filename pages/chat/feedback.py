@@ -5,9 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from crag.types import Feedback
-from pages.parts import markdown, refusals
+from pages.parts import dialogs, markdown, refusals
 from pages.parts.resources import application
 
+WHY = "why"  # the dialog
 _REASON_LENGTH = 500
 
 
@@ -36,7 +37,7 @@ def draw_reason(run_id: str, given: Feedback | None) -> None:
 
 def ask_why(run_id: str) -> None:
     """A small dialog: what was wrong with the answer."""
-    st.dialog("What was wrong?", on_dismiss=_close)(_reason)(run_id)
+    st.dialog("What was wrong?", on_dismiss=dialogs.close)(_reason)(run_id)
 
 
 def _reason(run_id: str) -> None:
@@ -54,8 +55,7 @@ def _reason(run_id: str) -> None:
     if kept:
         with refusals.kept():
             application().conversations.give_feedback(run_id, helpful=False, reason=reason or "")
-        _close()
-        st.rerun()
+        dialogs.close_and_redraw()
 
 
 def _thumb(run_id: str) -> None:
@@ -70,8 +70,4 @@ def _thumb(run_id: str) -> None:
 
 
 def _ask_why(run_id: str) -> None:
-    st.session_state.asks_why = run_id
-
-
-def _close() -> None:
-    st.session_state.pop("asks_why", None)
+    dialogs.ask(WHY, run_id)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from crag.runs import Trace
-from pages.chat import editing, state
+from pages.chat import copying, editing, state
+from pages.parts import dialogs
 
 INSPECT = "pages/inspect/page.py"
 EDIT = ":material/edit: Edit question"
@@ -13,6 +14,7 @@ COPY = ":material/content_copy: Copy with sources"
 TRACE = ":material/route: Trace"
 OPEN = ":material/account_tree: Open in Inspect"
 SHARE = ":material/share: Share this answer"
+SHARING = "share an answer"  # the dialog
 ALL = ":material/unfold_more: Everything else about this answer"
 
 
@@ -42,6 +44,6 @@ def _choose(key: str, run_id: str, question_id: int) -> None:
         case chosen if chosen == ALL:
             st.session_state.acted_on = run_id
         case chosen if chosen == COPY:
-            st.session_state.copied = run_id
+            dialogs.ask(copying.DIALOG, run_id)
         case chosen if chosen == SHARE:
-            st.session_state.shared = run_id
+            dialogs.ask(SHARING, run_id)

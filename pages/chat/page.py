@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import streamlit as st
 
@@ -18,6 +19,7 @@ from pages.chat import (
     editing,
     feedback,
     live,
+    more,
     next_questions,
     options,
     questions,
@@ -26,11 +28,18 @@ from pages.chat import (
 )
 from pages.chat.messages import draw as draw_messages
 from pages.chat.messages import shown
-from pages.parts import refusals, setup, sharing, source
+from pages.parts import dialogs, refusals, setup, sharing, source
 from pages.parts.components import cited, page_glue
 from pages.parts.device import is_phone
 from pages.parts.person import person
 from pages.parts.resources import application
+
+_DIALOGS: dict[str, Callable[[Any], None]] = {
+    feedback.WHY: feedback.ask_why,
+    copying.DIALOG: copying.draw_dialog,
+    more.SHARING: sharing.draw_share,
+    **conversation_menu.DIALOGS,
+}
 
 
 def main() -> None:
@@ -92,15 +101,7 @@ def _look_again() -> None:
 def _draw_dialog() -> None:
     """At most one thing lies over the page."""
     remembered = st.session_state
-    if conversation_menu.DIALOG in remembered:
-        conversation_menu.draw_dialog()
-    elif "asks_why" in remembered:
-        feedback.ask_why(remembered.asks_why)
-    elif "copied" in remembered:
-        copying.draw_dialog(remembered.copied)
-    elif "shared" in remembered:
-        sharing.draw_share(remembered.shared, _close_share)
-    elif "options_open" in remembered:
+    if "options_open" in remembered:
         options.draw_options()
     elif "comparing" in remembered:
         options.draw_comparison()
@@ -109,11 +110,8 @@ def _draw_dialog() -> None:
     elif "trace_open" in remembered and is_phone():
         _trace_drawer(remembered.trace_open)
     else:
+        dialogs.draw(_DIALOGS)
         setup.draw_dialog()
-
-
-def _close_share() -> None:
-    st.session_state.pop("shared", None)
 
 
 def _trace_drawer(run_id: str) -> None:

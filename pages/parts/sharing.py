@@ -15,21 +15,21 @@ from pages.parts.person import person
 from pages.parts.resources import application
 
 
-def draw_export(conversation_id: str, on_close: Callable[[], None] = dialogs.close) -> None:
+def draw_export(conversation_id: str) -> None:
     """A dialog that hands a conversation over in each format."""
-    st.dialog("Export the conversation", icon=":material/download:", on_dismiss=on_close)(export_choices)(
+    st.dialog("Export the conversation", icon=":material/download:", on_dismiss=dialogs.close)(export_choices)(
         conversation_id
     )
 
 
-def draw_share(run_id: str, on_close: Callable[[], None] = dialogs.close) -> None:
+def draw_share(run_id: str) -> None:
     """A dialog that hands one answer over as a page, or the conversation that it is in."""
-    st.dialog("Share this answer", icon=":material/share:", on_dismiss=on_close)(share_choices)(run_id)
+    st.dialog("Share this answer", icon=":material/share:", on_dismiss=dialogs.close)(share_choices)(run_id)
 
 
-def draw_import(on_done: Callable[[Conversation], None], on_close: Callable[[], None] = dialogs.close) -> None:
+def draw_import(on_done: Callable[[Conversation], None]) -> None:
     """A dialog that takes a conversation in; `on_done` is called with it, to open it, before the page is drawn anew."""
-    st.dialog("Import a conversation", icon=":material/upload:", on_dismiss=on_close)(_import)(on_done, on_close)
+    st.dialog("Import a conversation", icon=":material/upload:", on_dismiss=dialogs.close)(_import)(on_done)
 
 
 def export_choices(conversation_id: str) -> None:
@@ -76,7 +76,7 @@ def _choice(name: str, meaning: str, title: str, ending: str, make: Callable[[st
         st.caption(meaning, width="content")
 
 
-def _import(on_done: Callable[[Conversation], None], on_close: Callable[[], None]) -> None:
+def _import(on_done: Callable[[Conversation], None]) -> None:
     file = st.file_uploader(
         "A conversation that was exported as JSON", max_upload_size=application().settings.max_upload_mb
     )
@@ -88,6 +88,5 @@ def _import(on_done: Callable[[Conversation], None], on_close: Callable[[], None
     except CragError as error:
         st.error(markdown.label(str(error)), icon=":material/error:")
         return
-    on_close()
     on_done(conversation)
-    st.rerun()
+    dialogs.close_and_redraw()

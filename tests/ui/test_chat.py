@@ -214,8 +214,7 @@ def test_a_conversation_is_found_renamed_pinned_deleted_and_taken_back(chat, not
     assert said(chat, "Nothing found.")
     chat.text_input(key="conversation_search").set_value("espresso").run()
     assert f"open-{conversation.id}" in {button.key for button in chat.button}
-    chat.session_state["conversation_dialog"] = (":material/edit: Rename", conversation.id)
-    chat.run()
+    choose(chat, conversation.id, ":material/edit: Rename")
     next(field for field in chat.text_input if field.label == "Title").set_value("Kitchen")
     next(button for button in chat.button if button.label == "Rename").click().run()
     assert services.conversations.get(conversation.id).title == "Kitchen"

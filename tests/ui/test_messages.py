@@ -88,7 +88,7 @@ def test_feedback_is_shown_again_changed_and_taken_back(asked, services):
     assert said(asked, "You said: “It missed the filter”")
     asked.button(key=f"why-{run_id}").click().run()
     assert asked.text_area[0].value == "It missed the filter"
-    del asked.session_state["asks_why"]
+    del asked.session_state["dialog"]
     asked.feedback[0].set_value(None).run()
     assert services.conversations.feedback(run_id) is None
 
@@ -190,4 +190,4 @@ def test_what_another_tab_deleted_meanwhile_is_told_in_words(asked, services, pr
         next(button for button in asked.button if button.label == "Show version 1").click().run()
     assert not asked.exception
     assert [toast.value for toast in asked.toast] == ["This conversation is no longer there\\. Start a new one\\."]
-    assert "asks_why" not in asked.session_state
+    assert "dialog" not in asked.session_state
