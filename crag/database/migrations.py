@@ -126,6 +126,36 @@ _STEPS: tuple[tuple[str, ...], ...] = (
         ),
         "ALTER TABLE departures ADD COLUMN person TEXT DEFAULT '' NOT NULL",
     ),
+    (
+        (
+            "CREATE TABLE datasets (id TEXT NOT NULL PRIMARY KEY, name TEXT NOT NULL, kind TEXT NOT NULL,"
+            " person TEXT DEFAULT '' NOT NULL, made_at FLOAT NOT NULL)"
+        ),
+        (
+            "CREATE TABLE examples (number INTEGER NOT NULL PRIMARY KEY, dataset_id TEXT NOT NULL, key TEXT NOT NULL,"
+            " body TEXT NOT NULL, run_id TEXT DEFAULT '' NOT NULL, UNIQUE (dataset_id, key),"
+            " FOREIGN KEY(dataset_id) REFERENCES datasets (id) ON DELETE CASCADE)"
+        ),
+        (
+            "CREATE TABLE evaluations (id TEXT NOT NULL PRIMARY KEY, name TEXT NOT NULL, kind TEXT NOT NULL,"
+            " dataset TEXT NOT NULL, dataset_id TEXT NOT NULL, digest TEXT NOT NULL, size INTEGER NOT NULL,"
+            " examples BLOB NOT NULL, variants TEXT NOT NULL, repetitions INTEGER NOT NULL,"
+            " judge TEXT DEFAULT '' NOT NULL, parallel INTEGER DEFAULT '0' NOT NULL, person TEXT DEFAULT '' NOT NULL,"
+            " state TEXT NOT NULL, owner TEXT DEFAULT '' NOT NULL, stopping INTEGER DEFAULT '0' NOT NULL,"
+            " fault TEXT DEFAULT '' NOT NULL, started_at FLOAT NOT NULL, ended_at FLOAT,"
+            " seconds FLOAT DEFAULT '0' NOT NULL)"
+        ),
+        "CREATE INDEX ix_evaluations_started_at ON evaluations (started_at)",
+        (
+            "CREATE TABLE evaluation_results (evaluation_id TEXT NOT NULL, variant INTEGER NOT NULL,"
+            " number INTEGER NOT NULL, repetition INTEGER NOT NULL, run_id TEXT NOT NULL, state TEXT NOT NULL,"
+            " error TEXT DEFAULT '' NOT NULL, body TEXT NOT NULL, judged TEXT, label INTEGER,"
+            " PRIMARY KEY (evaluation_id, variant, number, repetition),"
+            " FOREIGN KEY(evaluation_id) REFERENCES evaluations (id) ON DELETE CASCADE)"
+        ),
+        "ALTER TABLE runs ADD COLUMN evaluation_id TEXT REFERENCES evaluations (id) ON DELETE CASCADE",
+        "CREATE INDEX ix_runs_evaluation_id ON runs (evaluation_id)",
+    ),
 )
 VERSION = len(_STEPS) + 1
 

@@ -11,6 +11,7 @@ from crag.database.tables.conversations import (
     run_summaries,
     runs,
 )
+from crag.database.tables.evaluations import datasets, evaluation_results, evaluations, examples
 from crag.database.tables.home import departures, downloads, preferences, presets
 from crag.database.tables.library import (
     FULL_TEXT_INDEX,
@@ -32,11 +33,15 @@ __all__ = [
     "calibrations",
     "collections",
     "conversations",
+    "datasets",
     "departures",
     "downloads",
     "embedder_choices",
     "epochs",
+    "evaluation_results",
+    "evaluations",
     "events",
+    "examples",
     "feedback",
     "jobs",
     "messages",

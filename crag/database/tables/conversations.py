@@ -34,6 +34,7 @@ runs = Table(
     Column("change", Text, nullable=False, server_default=""),  # in what it differs from the version before
     Column("draft", Text, nullable=False, server_default=""),  # of the query that waits for consent, as edited so far
     Column("gap_closed", Integer, nullable=False, server_default="0"),  # a person said that nothing is missing
+    Column("evaluation_id", Text, ForeignKey("evaluations.id", ondelete="CASCADE"), index=True),
 )
 
 messages = Table(

@@ -1,0 +1,1 @@
+"""Evaluation: datasets, runs of them under several settings, scorers, comparison, reports."""
