@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Row, delete, insert, select, update
 from crag.conversations import listing, tree
 from crag.conversations.listing import Found
 from crag.database import Database
-from crag.database.tables import conversations, feedback, messages, runs
+from crag.database.tables import conversations, evaluations, feedback, messages, runs
 from crag.errors import BadRequest, NotFound
 from crag.options import Changes, dump_changes, load_changes
 from crag.processes import is_alive
@@ -70,11 +70,14 @@ class Conversations:
     def of_run(self, run_id: str, person: str | None = None) -> Conversation | None:
         """The conversation that a run belongs to; None for one of no conversation, which only None may see.
 
-        Raises `NotFound`, also for a run of another person or of a conversation that was deleted.
+        Those of an evaluation may be seen by whose it is, or by everybody. Raises `NotFound`, also for a run of another
+        person or of a conversation that was deleted.
         """
+        joined = runs.outerjoin(evaluations, evaluations.c.id == runs.c.evaluation_id)
+        query = select(runs.c.conversation_id, evaluations.c.person).select_from(joined)
         with self._database.read() as connection:
-            row = connection.execute(select(runs.c.conversation_id).where(runs.c.id == run_id)).first()
-        if row is None or (row.conversation_id is None and person is not None):
+            row = connection.execute(query.where(runs.c.id == run_id)).first()
+        if row is None or (row.conversation_id is None and person is not None and row.person not in ("", person)):
             raise NotFound("This answer is no longer there.")
         return self.get(row.conversation_id, person) if row.conversation_id else None
 

@@ -62,13 +62,14 @@ def read_own(connection: Connection, questions: Collection[str], person: str) ->
 
 
 def _read_ended(connection: Connection, person: str | None) -> Sequence[Row[Any]]:
-    """Every run that came to its end, the first first."""
+    """Every run that came to its end, the first first; those of evaluations nobody asked."""
     joined = (
         runs.join(run_summaries, run_summaries.c.run_id == runs.c.id)
         .outerjoin(feedback, feedback.c.run_id == runs.c.id)
         .outerjoin(conversations, conversations.c.id == runs.c.conversation_id)
     )
-    query = select(*_COLUMNS).select_from(joined).where(runs.c.state == "done", visible(person))
+    asked = (runs.c.state == "done") & runs.c.evaluation_id.is_(None)
+    query = select(*_COLUMNS).select_from(joined).where(asked, visible(person))
     return connection.execute(query.order_by(runs.c.started_at, runs.c.id)).all()
 
 

@@ -1,4 +1,4 @@
-"""All runs as a list: filtered, counted, the latest first; each as it came out, waiting and running ones too."""
+"""All runs but those of evaluations as a list: filtered, counted, the latest first, waiting and running ones too."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class DayCount:
 
 
 class RunArchive:
-    """All runs of one home. `person` lists only the runs of their conversations; None those of everybody."""
+    """What was asked in one home. `person` lists only the runs of their conversations; None those of everybody."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -176,7 +176,7 @@ def _chosen(columns: Select[Any], wanted: RunFilter, person: str | None) -> Sele
         .outerjoin(feedback, feedback.c.run_id == runs.c.id)
         .outerjoin(conversations, conversations.c.id == runs.c.conversation_id)
     )
-    return columns.select_from(joined).where(visible(person), *_conditions(wanted))
+    return columns.select_from(joined).where(runs.c.evaluation_id.is_(None), visible(person), *_conditions(wanted))
 
 
 def _conditions(wanted: RunFilter) -> list[ColumnElement[bool]]:

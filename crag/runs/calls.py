@@ -57,14 +57,15 @@ class CallLog:
         return [_call(row) for row in rows]
 
     def forget_old(self) -> None:
-        """Deletes the calls of all but the latest `RUNS_KEPT` runs."""
-        latest = select(runs.c.started_at).order_by(runs.c.started_at.desc()).offset(RUNS_KEPT - 1).limit(1)
+        """Deletes the calls of all but the latest `RUNS_KEPT` runs, and as many of evaluations."""
         kept = select(model_calls.c.run_id).distinct().join(runs)
         with self._database.write() as connection:
-            oldest = connection.execute(latest).scalar()
-            if oldest is not None:
-                old = kept.where(runs.c.started_at < oldest)
-                connection.execute(delete(model_calls).where(model_calls.c.run_id.in_(old)))
+            for kind in (runs.c.evaluation_id.is_(None), runs.c.evaluation_id.is_not(None)):
+                latest = select(runs.c.started_at).where(kind).order_by(runs.c.started_at.desc())
+                oldest = connection.execute(latest.offset(RUNS_KEPT - 1).limit(1)).scalar()
+                if oldest is not None:
+                    old = kept.where(kind, runs.c.started_at < oldest)
+                    connection.execute(delete(model_calls).where(model_calls.c.run_id.in_(old)))
 
     def _last_number(self, run_id: str) -> int:
         """A run that waited for a person has calls from before."""

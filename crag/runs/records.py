@@ -12,7 +12,7 @@ from crag.conversations import tree
 from crag.conversations.conversations import answering, refuse_deleted, refuse_while_answering, title_of
 from crag.conversations.listing import visible
 from crag.database import Database
-from crag.database.tables import conversations, events, messages, runs
+from crag.database.tables import conversations, evaluations, events, messages, runs
 from crag.errors import NotFound
 from crag.events import RunEnded, encode
 from crag.ledger import SERVER
@@ -33,7 +33,14 @@ class RunRecords:
         self._database = database
         self._owner = this_process()
 
-    def open(self, run_id: str, conversation_id: str | None, question: str, edited: int | None = None) -> None:
+    def open(
+        self,
+        run_id: str,
+        conversation_id: str | None,
+        question: str,
+        edited: int | None = None,
+        evaluation_id: str | None = None,
+    ) -> None:
         """Keeps the question, the run and the place of its answer, in one commit. Raises `NotFound`, `BadRequest`.
 
         It follows what is shown; with `edited` it begins a branch beside the question with this id.
@@ -45,7 +52,8 @@ class RunRecords:
                 refuse_deleted(connection, conversation_id)
                 here = conversations.c.id == conversation_id
                 connection.execute(update(conversations).where(here).values(updated_at=now))
-            insert_run(connection, id=run_id, conversation_id=conversation_id, question=question)
+            place = {"conversation_id": conversation_id, "evaluation_id": evaluation_id}
+            insert_run(connection, id=run_id, question=question, **place)
             if not conversation_id:
                 return
             of_conversation = messages.c.conversation_id == conversation_id
@@ -135,10 +143,12 @@ class RunRecords:
         return str(question)
 
     def person(self, run_id: str) -> str:
-        """For whom a run asks: whose conversation it is; one of no conversation is begun by a command."""
-        owner = select(conversations.c.person).join(runs, runs.c.conversation_id == conversations.c.id)
+        """For whom a run asks: whose conversation or evaluation it is; else it was begun by a command."""
+        owner = func.coalesce(conversations.c.person, func.nullif(evaluations.c.person, ""), SERVER)
+        joined = runs.outerjoin(conversations, runs.c.conversation_id == conversations.c.id)
+        joined = joined.outerjoin(evaluations, runs.c.evaluation_id == evaluations.c.id)
         with self._database.read() as connection:
-            found = connection.execute(owner.where(runs.c.id == run_id)).scalar()
+            found = connection.execute(select(owner).select_from(joined).where(runs.c.id == run_id)).scalar()
         return SERVER if found is None else str(found)
 
     def deleted(self, run_ids: set[str]) -> set[str]:
@@ -147,8 +157,12 @@ class RunRecords:
             return run_ids - set(connection.execute(select(runs.c.id)).scalars())
 
     def recent(self, limit: int, person: str | None) -> list[str]:
-        """The ids of at most `limit` runs of a person, or of all (None), that came to their end, the latest first."""
-        query = select(runs.c.id).outerjoin(conversations).where(runs.c.state == "done", visible(person))
+        """The ids of at most `limit` runs of a person, or of all (None), that came to their end, the latest first.
+
+        Those of evaluations are left out.
+        """
+        asked = (runs.c.state == "done") & runs.c.evaluation_id.is_(None) & visible(person)
+        query = select(runs.c.id).outerjoin(conversations).where(asked)
         query = query.order_by(runs.c.started_at.desc()).limit(limit)
         with self._database.read() as connection:
             return list(connection.execute(query).scalars())

@@ -55,20 +55,25 @@ class RunService:
         self._live: dict[str, LiveRun] = {}
         self._traces: OrderedDict[str, Trace] = OrderedDict()
 
-    def start(self, conversation_id: str | None, question: str, options: RunOptions) -> Run:
+    def start(
+        self, conversation_id: str | None, question: str, options: RunOptions, *, evaluation_id: str | None = None
+    ) -> Run:
         """Keeps the question, then begins to answer it. Without a conversation only the run itself is kept.
+
+        One of an evaluation is deleted with it, and not listed among the questions that people asked.
 
         Raises `BadRequest` for a question that is empty or too long, or while the conversation is still being
         answered; `NotFound` when the conversation is gone.
         """
-        return self._ask(conversation_id, storable_question(question), options)
+        return self._ask(conversation_id, storable_question(question), options, evaluation_id=evaluation_id)
 
     def edit(self, message_id: int, question: str, options: RunOptions) -> Run:
         """Answers another wording of a question, in a branch of its conversation beside the one that is there.
 
         Raises as `start`, and `NotFound` when that question is gone.
         """
-        return self._ask(self._records.place_of_question(message_id), storable_question(question), options, message_id)
+        conversation_id = self._records.place_of_question(message_id)
+        return self._ask(conversation_id, storable_question(question), options, edited=message_id)
 
     def answer_consent(self, run_id: str, query: str | None, reason: str = DECLINED) -> Run:
         """Goes on with a run that waits: with the query as it may be sent, or None and the reason to show.
@@ -202,12 +207,20 @@ class RunService:
         self._log.close()
         self._checkpoints.close()
 
-    def _ask(self, conversation_id: str | None, question: str, options: RunOptions, edited: int | None = None) -> Run:
+    def _ask(
+        self,
+        conversation_id: str | None,
+        question: str,
+        options: RunOptions,
+        *,
+        edited: int | None = None,
+        evaluation_id: str | None = None,
+    ) -> Run:
         run = LiveRun(uuid.uuid4().hex, question, self._log)
         with self._lock:
             self._records.close_orphans(self._log, self._worker.unkept)
             history = self._history(conversation_id, edited)
-            self._records.open(run.id, conversation_id, question, edited)
+            self._records.open(run.id, conversation_id, question, edited, evaluation_id)
             self._live[run.id] = run
         return self._begin(Task(run, options, start=State(question=question, history=history)))
 

@@ -51,6 +51,7 @@ class VersionRecords:
                 connection,
                 id=run_id,
                 conversation_id=run.conversation_id,
+                evaluation_id=run.evaluation_id,
                 question=run.question,
                 version_of=_root(run),
                 change=change,
