@@ -1,0 +1,1 @@
+"""The Evaluate page: datasets answered under settings, their figures, and how they compare."""
