@@ -18,8 +18,6 @@ from crag.sharing.views import AnswerView, MayLink, view_answer
 if TYPE_CHECKING:
     from jinja2 import Template
 
-_TEMPLATE = "page.html.jinja"
-
 
 @dataclass(frozen=True, slots=True)
 class _Page:
@@ -45,10 +43,15 @@ def run_page(run: SharedRun, versions: Sequence[SharedRun], calls: Sequence[Mode
     return _template().render(page=_Page(visible(run.question)[:200], day_and_minute(run.started_at), [view]))
 
 
-@cache
-def _template() -> Template:
+def page_template(name: str, *folders: Path) -> Template:
+    """A template that escapes all it is given; it finds `frame.html.jinja` here and others in these folders."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    folder = FileSystemLoader(Path(__file__).parent)
-    made = Environment(loader=folder, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    return made.get_template(_TEMPLATE)
+    loader = FileSystemLoader([Path(__file__).parent, *folders])
+    made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    return made.get_template(name)
+
+
+@cache
+def _template() -> Template:
+    return page_template("page.html.jinja")
