@@ -18,6 +18,7 @@ from crag.database import Database
 from crag.embedder_choices import EmbedderChoices
 from crag.engines import BUILTIN, Engines, Role
 from crag.errors import ModelFault
+from crag.evaluate.datasets import Datasets
 from crag.gaps import Gaps
 from crag.inspection.archive import RunArchive
 from crag.ledger import Ledger
@@ -99,6 +100,7 @@ class Application:
         self.sharing = Sharing(self.database, self.conversations, self.runs.calls, self._may_link)
         self.calibration = Calibrator(self.database, self._equip, self._question_model, self.runs)
         self.measuring = Measuring()
+        self.datasets = Datasets(self.database)
 
     def model_choice(self, *, anew: bool = False) -> ModelChoice:
         """What answers under `auto` now, and why; looked up every few seconds at most, or `anew`."""

@@ -15,10 +15,19 @@ def read_rows(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
     Raises `BadRequest` for a file that cannot be read and for a line that holds something else.
     """
-    try:  # not `splitlines`: U+2028 and the like may stand inside a text
-        lines = file.read_text(encoding="utf-8-sig").split("\n")
+    try:
+        data = file.read_bytes()
     except (OSError, ValueError) as error:
-        raise BadRequest("The file cannot be read.", "Give a JSON Lines file in UTF-8.") from error
+        raise _unreadable() from error
+    yield from rows_in(data)
+
+
+def rows_in(data: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The same of the bytes of a file. Raises `BadRequest`."""
+    try:  # not `splitlines`: U+2028 and the like may stand inside a text
+        lines = data.decode("utf-8-sig").split("\n")
+    except ValueError as error:
+        raise _unreadable() from error
     for number, line in enumerate(lines, start=1):
         if line.strip():
             yield number, _object(line, number)
@@ -32,3 +41,7 @@ def _object(line: str, number: int) -> dict[str, Any]:
     if not isinstance(row, dict):
         raise BadRequest(f"Line {number} is no JSON object.", "Write one JSON object a line.")
     return row
+
+
+def _unreadable() -> BadRequest:
+    return BadRequest("The file cannot be read.", "Give a JSON Lines file in UTF-8.")
