@@ -21,15 +21,19 @@ def question_block(question: str) -> str:
 
 
 def passage_block(question: str, passage: Passage, text: str) -> str:
-    """The passage between marks that it cannot close: their name is as much of a digest as does not occur in it.
+    """The passage with what stands over it, between marks that it cannot close."""
+    over = " / ".join(part for part in (passage.title, passage.heading) if part)
+    return fenced("passage", f"{over}\n\n{text}", question)
+
+
+def fenced(what: str, text: str, question: str) -> str:
+    """A text of strangers between marks that it cannot close: their name is as much of a digest as is not in it.
 
     That is short, for it is paid for with every passage.
     """
-    over = " / ".join(part for part in (passage.title, passage.heading) if part)
-    held = f"{over}\n\n{text}"
-    digest = hashlib.sha256(f"{question}\x1f{held}".encode("utf-8", "surrogatepass")).hexdigest()
-    mark = next(name for length in range(2, 65) if (name := f"passage-{digest[:length]}") not in held)
-    return f"<{mark}>\n{held}\n</{mark}>"
+    digest = hashlib.sha256(f"{question}\x1f{text}".encode("utf-8", "surrogatepass")).hexdigest()
+    mark = next(name for length in range(2, 65) if (name := f"{what}-{digest[:length]}") not in text)
+    return f"<{mark}>\n{text}\n</{mark}>"
 
 
 def judging(purpose: str, system: str, question: str, *blocks: str) -> list[Prompt]:
