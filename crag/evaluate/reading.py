@@ -39,8 +39,9 @@ def read_dataset(path: Path) -> Dataset:
 
 
 def read_examples(data: bytes) -> tuple[Example, ...]:
-    """The examples of a JSON Lines file; lines with the same question and no other `id` are put together.
+    """The examples of a JSON Lines file; lines that ask the same and agree are put together.
 
+    Those that disagree (a set may hold a question as answerable and as not) stay apart: the second gets another key.
     Raises `BadRequest` for a file that is too large, holds no question, or has a line that cannot be read.
     """
     if len(data) > LARGEST_DATASET:
@@ -48,14 +49,12 @@ def read_examples(data: bytes) -> tuple[Example, ...]:
             f"The file has {len(data) / 1e6:,.0f} MB; a dataset may have {LARGEST_DATASET / 1e6:,.0f} MB.",
             "Split it into several datasets.",
         )
-    found: dict[str, tuple[int, Example]] = {}
+    found: dict[str, Example] = {}
     for line, row in rows_in(data):
-        example = read_example(row, line)
-        first, known = found.get(example.key, (line, example))
-        found[example.key] = first, _joined(known, example, first, line)
+        _put(found, read_example(row, line), line)
     if not found:
         raise BadRequest("There is no question in the file.", 'Write one a line, such as {"question": "…"}.')
-    return tuple(_settled(example) for _, example in found.values())
+    return tuple(map(_settled, found.values()))
 
 
 def read_example(row: Mapping[str, Any], line: int) -> Example:
@@ -176,16 +175,24 @@ class _Fields:
         return BadRequest(f"Line {self.line}: {name} must be {wanted}.", "Mend it, then try again.")
 
 
-def _joined(first: Example, second: Example, first_line: int, second_line: int) -> Example:
-    """One example of two lines; what is true of either is true of it. Raises `BadRequest` where they disagree."""
-    if question_key(first.question) != question_key(second.question):
-        raise BadRequest(f"Lines {first_line} and {second_line} have one id, but ask different things.", "Mend the id.")
-    for name in ("action", "answerable", "language"):
-        held = {getattr(first, name), getattr(second, name)} - {None, ""}
-        if len(held) > 1:
-            raise BadRequest(
-                f"Lines {first_line} and {second_line} ask the same, but disagree about {name}.", "Remove one of them."
-            )
+def _put(found: dict[str, Example], example: Example, line: int) -> None:
+    """Puts it to the one that asks the same, else under a key of its own. Raises `BadRequest` for an id given twice."""
+    known, key, number = found.get(example.key), example.key, 1
+    if known and question_key(known.question) != question_key(example.question):
+        raise BadRequest(f"Line {line}: id is that of another question already.", "Give each question its own.")
+    while key in found and not _agree(found[key], example):
+        number += 1
+        key = f"{example.key}-{number}"
+    found[key] = _joined(found[key], example) if key in found else replace(example, key=key)
+
+
+def _agree(first: Example, second: Example) -> bool:
+    pairs = (first.answerable, second.answerable), (first.action, second.action)
+    return all(one == other or None in (one, other) for one, other in pairs)
+
+
+def _joined(first: Example, second: Example) -> Example:
+    """One example of two; what is true of either is true of it."""
     lists: dict[str, Any] = {name: _union(getattr(first, name), getattr(second, name)) for name in (*_LISTS, "steps")}
     return replace(
         first,
