@@ -1,0 +1,101 @@
+"""A language model's word on whether an answer is right, held against what people know of the right one."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from crag.errors import ModelFault
+from crag.evaluate.values import Example, Judgement
+from crag.grading.reasons import raise_unless_passing, shortened
+from crag.grading.replies import ask_twice, fenced
+from crag.grading.room import clip, room_for_text
+from crag.prompts import compose
+from crag.prompts.language import detect
+from crag.protocols import ChatModel, Prompt
+from crag.replies import first_object, without_thoughts
+from crag.stopping import Stop
+
+_MOST = 10  # points: coarse enough for a model to keep to, fine enough to move a cutoff
+# The reason comes first: a model that writes its points first finds reasons for them afterwards.
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "reason": {"type": "string"},
+        "points": {"type": "integer", "minimum": 0, "maximum": _MOST},
+    },
+    "required": ["reason", "points"],
+}
+_POINTS = re.compile(rf"\s*(\d+)(?:\.0+)?(?:\s*/\s*{_MOST})?\s*")  # 0.9 may mean a share of anything
+_KEYS = ("points", "score")
+_UNREADABLE = "The judge's reply could not be read."
+_CLIPPED = "(It was shown only the beginning of the answer.)"
+
+
+class Judge:
+    """Asks `model` about one answer at a time; several threads may."""
+
+    def __init__(self, model: ChatModel) -> None:
+        self._model = model
+
+    @property
+    def name(self) -> str:
+        """The exact model, such as `ollama:llama3.1:8b@365c0bd3c000`."""
+        return self._model.fingerprint
+
+    def judge(self, example: Example, answer: str, stop: Stop) -> Judgement:
+        """Its score and reason. No score where a reply could not be read, twice, or a fault that may pass came.
+
+        Without a reference, or without an answer, it is not asked. Raises `ModelFault` where the person must act,
+        `Stopped`.
+        """
+        if not example.references or example.answerable is False:
+            return Judgement(self.name, None, "There is no right answer to hold it against.")
+        if not answer.strip():
+            return Judgement(self.name, 0.0, "There is no answer.")
+        part = self._clipped(example, answer.strip())
+        marked = fenced("answer", part, example.question)
+        try:
+            found, _ = ask_twice(self._model, _compose(example, marked), SCHEMA, read_points, stop)
+        except ModelFault as fault:
+            raise_unless_passing(fault)
+            return Judgement(self.name, None, f"Could not be judged: {fault.message}")
+        score, reason = found or (None, _UNREADABLE)
+        return Judgement(self.name, score, reason if part == answer.strip() else f"{reason} {_CLIPPED}".strip())
+
+    def _clipped(self, example: Example, answer: str) -> str:
+        around = (prompt.text for prompt in _compose(example, ""))
+        return clip(answer, room_for_text(self._model, *around), self._model)
+
+
+def _compose(example: Example, answer: str) -> tuple[Prompt, ...]:
+    return compose(
+        "judge",
+        detect(example.question),
+        question=example.question,
+        references=_list(example.references),
+        must_mention=_list(example.must_mention),
+        answer=answer,
+    )
+
+
+def _list(texts: tuple[str, ...]) -> str:
+    return "\n".join(f"- {' '.join(text.split())}" for text in texts) or "-"
+
+
+def read_points(reply: str) -> tuple[float, str] | None:
+    """The score in 0..1 and the reason in a model's reply, or in a bare number; None when there is no score."""
+    said = without_thoughts(reply)
+    found = first_object(said)
+    if found is None:
+        score = _score(said)
+        return None if score is None else (score, "")
+    score = _score(next((found[key] for key in _KEYS if key in found), None))
+    return None if score is None else (score, shortened(str(found.get("reason") or "")))
+
+
+def _score(points: object) -> float | None:
+    """Points as a share of the most; None for what is no number of points, such as `true`, `maybe` or 85."""
+    match = None if isinstance(points, bool) else _POINTS.fullmatch(str(points))
+    score = float(match[1]) / _MOST if match else 2.0
+    return score if score <= 1 else None
