@@ -1,0 +1,70 @@
+"""How the scores of two kinds spread, as the bars of a picture: whether a grader tells the one from the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from crag.evaluate.values import Example, Result
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """The scores, in 0..1, of the two kinds that should lie apart; the first is the one that should score high."""
+
+    names: tuple[str, str]
+    high: tuple[float, ...]
+    low: tuple[float, ...]
+
+    @property
+    def is_telling(self) -> bool:
+        """Whether there is something of both kinds."""
+        return bool(self.high and self.low)
+
+
+def once(results: Sequence[Result]) -> list[Result]:
+    """One result of each question under each variant, that of its first answer: repetitions would count it again."""
+    first: dict[tuple[int, int], Result] = {}
+    for result in sorted(results, key=lambda one: one.repetition):
+        first.setdefault((result.variant, result.number), result)
+    return list(first.values())
+
+
+def by_answerable(results: Sequence[Result]) -> Spread:
+    """The best score of each question's passages: of those that can be answered, and of those that cannot."""
+    known = [(can_be_answered(one.example), one.scored.best) for one in once(results)]
+    return _spread(("answerable", "not answerable"), known)
+
+
+def can_be_answered(example: Example) -> bool | None:
+    """As the dataset says, else because it holds an answer or its passage; None where neither is known."""
+    if example.answerable is not None:
+        return example.answerable
+    return True if example.can_be_right or example.names_passages else None
+
+
+def by_retrieval(results: Sequence[Result]) -> Spread:
+    """The best score of each question's passages: of those whose right passage was found, and of those where not."""
+    known = [
+        (one.scored.scores["recall"] > 0, one.scored.best) for one in once(results) if "recall" in one.scored.scores
+    ]
+    return _spread(("right passage found", "not found"), known)
+
+
+def by_passage(results: Sequence[Result]) -> Spread:
+    """What the grader gave right passages, and wrong ones."""
+    known = [(grade.right, grade.score) for one in once(results) for grade in one.scored.grades]
+    return _spread(("right passage", "wrong passage"), known)
+
+
+def histogram(scores: Sequence[float], bins: int) -> list[int]:
+    """How many of the scores, in 0..1, lie within each of `bins` equal parts; 1 counts with the last."""
+    counts = [0] * bins
+    for score in scores:
+        counts[min(int(score * bins), bins - 1)] += 1
+    return counts
+
+
+def _spread(names: tuple[str, str], known: Sequence[tuple[bool | None, float | None]]) -> Spread:
+    high, low = (tuple(score for kind, score in known if kind is high and score is not None) for high in (True, False))
+    return Spread(names, high, low)

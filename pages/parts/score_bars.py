@@ -1,0 +1,98 @@
+"""Two distributions of scores in one picture: what should score high above the line, what should score low below it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from crag.options import Thresholds
+from pages.parts import words
+
+HIGH, LOW = "#1d9a63", "#cf3f52"  # 3:1 at least on either theme's background
+RULE = "#717d8d"  # read on either background
+BINS = 20
+_HEIGHT = 320
+_SHARE = {"field": "share", "type": "quantitative", "title": "share of its kind"}
+
+
+def draw(
+    names: Sequence[str], counts: Sequence[Sequence[int]], thresholds: Thresholds | None, *, score: str, alt: str
+) -> None:
+    """Draw how many of either kind lie in each of equal parts of 0..1, with both thresholds as rules where given.
+
+    `score` is whose score it is, `alt` the picture in words.
+    """
+    st.vega_lite_chart(_spec(names, counts, thresholds, score), alt=alt, width="stretch", height=_HEIGHT)
+
+
+def rules(thresholds: Thresholds) -> list[dict[str, Any]]:
+    """Both thresholds as layers of a chart over scores, each with its words on the side that it decides on."""
+    marked = [
+        {"at": thresholds.lower, "words": f"irrelevant below {words.score(thresholds.lower)}"},
+        {"at": thresholds.upper, "words": f"relevant from {words.score(thresholds.upper)}"},
+    ]
+    line = {
+        "data": {"values": marked},
+        "mark": {"type": "rule", "color": RULE, "strokeWidth": 2, "strokeDash": [5, 3]},
+        "encoding": {"x": {"field": "at", "type": "quantitative"}},
+    }
+    return [line, *(_words_of(rule, top=at == 1) for at, rule in enumerate(marked))]
+
+
+def _spec(
+    names: Sequence[str], counts: Sequence[Sequence[int]], thresholds: Thresholds | None, score: str
+) -> dict[str, Any]:
+    place = {"title": score, "scale": {"domain": [0, 1]}}
+    step = 1 / len(counts[0])
+    bars = {
+        "data": {"values": _bars(names, counts)},
+        "mark": {"type": "bar", "binSpacing": 1},
+        "encoding": {
+            "x": {"field": "from", "type": "quantitative", "bin": {"binned": True, "step": step}, **place},
+            "x2": {"field": "to"},
+            "y": {**_SHARE, "axis": {"labelExpr": "format(abs(datum.value), '.0%')"}},
+            "color": {
+                "field": "kind",
+                "type": "nominal",
+                "scale": {"domain": [*names], "range": [HIGH, LOW]},
+                "legend": {"title": None, "orient": "top"},
+            },
+            "tooltip": [{"field": "kind"}, {"field": "count"}, {"field": "from", "title": "score from"}],
+        },
+    }
+    return {"layer": [bars, *(rules(thresholds) if thresholds else ())]}
+
+
+def _bars(names: Sequence[str], counts: Sequence[Sequence[int]]) -> list[dict[str, Any]]:
+    """The share of either kind within each part of the scores; below 0 for the second kind."""
+    bars = []
+    for name, sign, own in zip(names, (1, -1), counts, strict=True):
+        total = max(1, sum(own))
+        for at, count in enumerate(own):
+            edges = {"from": at / len(own), "to": (at + 1) / len(own)}
+            bars.append({**edges, "share": sign * count / total, "count": count, "kind": name})
+    return bars
+
+
+def _words_of(rule: dict[str, Any], *, top: bool) -> dict[str, Any]:
+    """The words of a rule: they stand on the side of it where there is room."""
+    left = rule["at"] > 0.5
+    return {
+        "data": {"values": [rule]},
+        "mark": {
+            "type": "text",
+            "align": "right" if left else "left",
+            "dx": -6 if left else 6,
+            "dy": 4 if top else -4,
+            "baseline": "top" if top else "bottom",
+            "color": RULE,
+            "fontSize": 13,
+        },
+        "encoding": {
+            "x": {"field": "at", "type": "quantitative"},
+            "y": {"value": 0 if top else "height"},
+            "text": {"field": "words"},
+        },
+    }
