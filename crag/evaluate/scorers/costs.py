@@ -1,0 +1,39 @@
+"""What an answer took, node by node."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from crag.evaluate.values import NodeCost
+from crag.model_calls import ModelCall
+from crag.runs import Trace
+
+
+def node_costs(trace: Trace, calls: Iterable[ModelCall]) -> dict[str, NodeCost]:
+    """Seconds and tokens of each node, of all its runs together, in the order in which they first ran.
+
+    Tokens are those of every call to a model, also of one that failed; where no calls were kept, those of the answer.
+    """
+    seconds: dict[str, float] = defaultdict(float)
+    for step in trace.steps:
+        seconds[step.node] += step.seconds or 0.0
+    read: dict[str, int] = defaultdict(int)
+    written: dict[str, int] = defaultdict(int)
+    for call in list(calls) or [_usage(trace)]:
+        read[call.node] += call.prompt_tokens or 0
+        written[call.node] += call.answer_tokens or 0
+    nodes = [*seconds, *(node for node in read if node not in seconds and read[node] + written[node])]
+    return {node: NodeCost(seconds[node], read[node], written[node]) for node in nodes}
+
+
+def total_tokens(costs: Mapping[str, NodeCost]) -> int:
+    """Read and written, by all nodes."""
+    return sum(cost.prompt_tokens + cost.answer_tokens for cost in costs.values())
+
+
+def _usage(trace: Trace) -> ModelCall:
+    usage = trace.usage
+    return ModelCall(
+        "generate", trace.model, 0.0, 0.0, (), prompt_tokens=usage.prompt_tokens, answer_tokens=usage.answer_tokens
+    )

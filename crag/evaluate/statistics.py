@@ -1,0 +1,135 @@
+"""Figures with their uncertainty: intervals by bootstrap, the area under a curve, agreement beyond chance."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from crag.evaluate.values import Cutoffs, Result
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+    # Given weights of the examples (resamples × examples), the figure for each row of them.
+    Statistic = Callable[[Array], Array]
+
+RESAMPLES = 1000
+_COVERED = (2.5, 97.5)  # percentiles
+_SEED = 7
+_AT_ONCE = 200_000  # weights in memory; of passages there are some times as many
+
+
+class Interval(NamedTuple):
+    """A figure, and between which ends 95 % of resamples lie."""
+
+    value: float
+    low: float
+    high: float
+
+
+def bootstrap(statistic: Statistic, n: int, bounds: tuple[float, float] | None = None) -> Interval:
+    """Resamples `n` examples, for a figure that can only be within `bounds`; the same input gives the same interval.
+
+    Rubin's Bayesian bootstrap (1981): each resample weighs the examples by exponential draws instead of drawing whole
+    ones, so that no resample is without the few examples that a figure hangs on. With `bounds`, half an example at
+    either of them is drawn with it: else five right answers of five would seem certain. For shares of yes and no this
+    is Jeffreys' interval, which holds what it promises near 0 and 1 too (Brown, Cai and DasGupta 2001). Without bounds
+    one example has no interval: both ends are its value.
+    """
+    import numpy as np
+
+    chance = np.random.default_rng(_SEED)
+    figures = []
+    size = max(1, _AT_ONCE // n)
+    for begun in range(0, RESAMPLES, size):
+        weights = chance.standard_exponential((min(size, RESAMPLES - begun), n))
+        drawn = statistic(weights)
+        figures.append(_pulled(drawn, weights.sum(axis=1), bounds, chance) if bounds else drawn)
+    value = value_of(statistic, n)
+    low, high = (float(end) for end in np.percentile(np.concatenate(figures), _COVERED))
+    return Interval(value, min(low, value), max(high, value))
+
+
+def value_of(statistic: Statistic, n: int) -> float:
+    """The figure of the `n` examples themselves."""
+    import numpy as np
+
+    return float(statistic(np.ones((1, n)))[0])
+
+
+def _pulled(drawn: Array, weight: Array, bounds: tuple[float, float], chance: np.random.Generator) -> Array:
+    """The figures, with half an example at either bound among those of their resample, which weigh `weight`."""
+    low, high = chance.standard_gamma(0.5, (2, len(drawn)))
+    pulled: Array = (weight * drawn + low * bounds[0] + high * bounds[1]) / (weight + low + high)
+    return pulled
+
+
+def ratio(parts: Sequence[float], wholes: Sequence[float]) -> Statistic:
+    """All parts over all wholes, one of each for each example; with wholes of 1 it is the mean."""
+    import numpy as np
+
+    part, whole = np.array(parts, dtype=float), np.array(wholes, dtype=float)
+    return lambda weights: (weights @ part) / (weights @ whole)
+
+
+def area(scores: Sequence[float], labels: Sequence[bool], owners: Sequence[int]) -> Statistic:
+    """The area under the ROC curve of items; `owners` says which example each belongs to and weighs with.
+
+    It is how often the score of a true item is above that of a false one, equal scores counted half (Mann and Whitney
+    1947). There must be both.
+    """
+    import numpy as np
+
+    order = np.argsort(np.array(scores, dtype=float), kind="stable")
+    score, true, owner = (np.array(column)[order] for column in (scores, labels, owners))
+    below = np.searchsorted(score[~true], score[true], side="left")
+    up_to = np.searchsorted(score[~true], score[true], side="right")
+
+    def figure(weights: Array) -> Array:
+        of_true = weights[:, owner[true]]
+        of_false = np.zeros((len(weights), int((~true).sum()) + 1))
+        np.cumsum(weights[:, owner[~true]], axis=1, out=of_false[:, 1:])
+        won = (of_true * (of_false[:, below] + of_false[:, up_to])).sum(axis=1) / 2
+        share: Array = won / (of_true.sum(axis=1) * of_false[:, -1])
+        return share
+
+    return figure
+
+
+def auc(scores: Sequence[float], labels: Sequence[bool]) -> float | None:
+    """The area under the ROC curve, equal scores counted half; None unless there are both true and false `labels`."""
+    if len(set(labels)) < 2:
+        return None
+    return value_of(area(scores, labels, range(len(labels))), len(labels))
+
+
+def cohen_kappa(one: Sequence[Hashable], other: Sequence[Hashable]) -> float | None:
+    """How far two judges of the same things agree beyond chance (Cohen 1960): 1 fully, 0 as by chance.
+
+    None where it is undefined: there is nothing, or both said one and the same of all. Raises `ValueError` where they
+    did not judge equally many.
+    """
+    n = len(one)
+    agreed = sum(left == right for left, right in zip(one, other, strict=True))
+    of_one, of_other = Counter(one), Counter(other)
+    by_chance = sum(count * of_other[word] for word, count in of_one.items())
+    if by_chance == n * n:  # also where there is nothing
+        return None
+    return (n * agreed - by_chance) / (n * n - by_chance)
+
+
+def right(result: Result, cutoffs: Cutoffs) -> bool | None:
+    """Whether an answer is right: by the judge where it was judged, else by comparing texts.
+
+    None where it cannot be told, for no right answer is known. One that failed or was refused is wrong.
+    """
+    if not result.example.can_be_right:
+        return None
+    if result.state != "done" or result.scored.outcome == "not_answered":
+        return False
+    if result.judged and result.judged.score is not None:
+        return result.judged.score >= cutoffs.judge
+    return (result.scored.text_score or 0.0) >= cutoffs.text
