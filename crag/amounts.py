@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+_LONGEST_WAIT = 3600
+
 
 def count(number: int, singular: str, plural: str = "") -> str:
     """A number with its noun: 1 passage, 1,284 passages."""
@@ -30,3 +32,11 @@ def duration(seconds: float) -> str:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s"
+
+
+def asked_wait(retry_after: str) -> str:
+    """How long a server asks to wait, by its header Retry-After (RFC 9110, section 10.2.3): 30 seconds, 5 minutes."""
+    seconds = int(retry_after) if retry_after.isascii() and retry_after.isdecimal() else 0
+    if not 0 < seconds <= _LONGEST_WAIT:
+        return "a while"
+    return f"{seconds} seconds" if seconds < 120 else f"{-(-seconds // 60)} minutes"

@@ -65,6 +65,12 @@ class WebSearchFailed(CragError):
     code = "web_search_failed"
 
 
+class LangSmithFailed(CragError):
+    """LangSmith could not be given what a person sent there; nothing here depends on it."""
+
+    code = "langsmith_failed"
+
+
 class BadRequest(CragError):
     """A question or a setting that cannot be used as given."""
 

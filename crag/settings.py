@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from dotenv import dotenv_values
 
 from crag.errors import BadRequest
+from crag.langsmith.account import Account, read_account
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 People = Literal["many", "one"]
@@ -26,7 +27,7 @@ DEFAULT_TAVILY_URL = "https://api.tavily.com"
 # The checksum is the one that nomic-ai/gpt4all publishes in gpt4all-chat/metadata/models3.json.
 DEFAULT_NOMIC_URL = "https://gpt4all.io/models/gguf/nomic-embed-text-v1.5.f16.gguf#md5=a5401e7f7e46ed9fcaed5b60a281d547"
 _CHECKED_ADDRESS = re.compile(r"https?://[^\s/#]+/[^\s#]+#(md5=[0-9a-f]{32}|sha256=[0-9a-f]{64})", re.IGNORECASE)
-# Settings of our own are read here; those of LangChain's tracing would send every prompt to another service.
+# Settings of our own are read here; in the environment, those of LangSmith would send every prompt there.
 _NO_KEYS = ("CRAG_", "OLLAMA_", "TAVILY_", "LANGCHAIN_", "LANGSMITH_")
 
 
@@ -49,6 +50,7 @@ class Settings:
     allow_private_urls: tuple[Network, ...] = ()
     max_upload_mb: int = 100
     people: People = "many"
+    langsmith: Account = field(default_factory=Account)
     keys: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
 
     @property
@@ -84,6 +86,7 @@ def load_settings(
         allow_private_urls=_networks(get("CRAG_ALLOW_PRIVATE_URLS")),
         max_upload_mb=_positive("CRAG_MAX_UPLOAD_MB", get("CRAG_MAX_UPLOAD_MB", "100")),
         people=_people(get("CRAG_PEOPLE", "many")),
+        langsmith=read_account(get),
         keys={name: value for name, value in written.items() if value and not name.upper().startswith(_NO_KEYS)},
     )
 

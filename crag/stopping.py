@@ -50,3 +50,17 @@ class Stop:
             with self._lock:
                 if hook in self._hooks:
                     self._hooks.remove(hook)
+
+
+@contextmanager
+def deadline(seconds: float, stop: Stop) -> Iterator[Stop]:
+    """A stop of its own, requested when time is up or when `stop` is."""
+    own = Stop()
+    timer = threading.Timer(seconds, own.request)
+    timer.daemon = True
+    timer.start()
+    try:
+        with stop.breaking(own.request):
+            yield own
+    finally:
+        timer.cancel()

@@ -22,7 +22,7 @@ TOP = {
     "__main__",
     "__init__",
 }
-BOTTOM = {"prompts", "database"} | {file.stem for file in (ROOT / "crag").glob("*.py")} - TOP
+BOTTOM = {"prompts", "database", "langsmith"} | {file.stem for file in (ROOT / "crag").glob("*.py")} - TOP
 SIDE_BY_SIDE = {"grading", "library", "models", "websearch"}
 MAY_IMPORT = {
     **{room: BOTTOM | {room} for room in SIDE_BY_SIDE},

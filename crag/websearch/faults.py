@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from crag.amounts import asked_wait
 from crag.errors import WebSearchFailed
 
 _LATER = "Try again later."
-_LONGEST_WAIT = 3600
 
 
 def refused(status: int, retry_after: str = "") -> WebSearchFailed:
@@ -14,7 +14,8 @@ def refused(status: int, retry_after: str = "") -> WebSearchFailed:
         case 401:
             return WebSearchFailed("Tavily refused the key.", "Check TAVILY_API_KEY.")
         case 429:
-            return WebSearchFailed("Tavily's limit is reached for now.", f"Wait {_wait(retry_after)}, then ask again.")
+            wait = asked_wait(retry_after)
+            return WebSearchFailed("Tavily's limit is reached for now.", f"Wait {wait}, then ask again.")
         case 403 | 432 | 433:
             return WebSearchFailed("Tavily's plan or key does not allow this search.", "Look at your Tavily account.")
         case 400:
@@ -57,10 +58,3 @@ def translate(error: Exception, retry_after: str = "") -> WebSearchFailed:
         case requests.ConnectionError():
             return WebSearchFailed("Tavily cannot be reached.", "Check the connection, then try again.")
     return unreadable()
-
-
-def _wait(retry_after: str) -> str:
-    seconds = int(retry_after) if retry_after.isascii() and retry_after.isdecimal() else 0
-    if not 0 < seconds <= _LONGEST_WAIT:
-        return "a while"
-    return f"{seconds} seconds" if seconds < 120 else f"{-(-seconds // 60)} minutes"

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import replace
 
@@ -20,7 +18,7 @@ from crag.protocols import Embedder, TermStatistics
 from crag.questions import Question, read_question
 from crag.scoring import score_passages, thresholds
 from crag.settings import Settings
-from crag.stopping import Stop
+from crag.stopping import Stop, deadline
 from crag.types import Passage
 
 SECONDS = 8.0  # for all pages together, which are read at the same time
@@ -56,7 +54,7 @@ class WebPages:
         if not linked:
             return list(found), 0
         asked = read_question(question, self._statistics)
-        with _deadline(self._seconds, stop) as own, ThreadPoolExecutor(len(linked)) as pool:
+        with deadline(self._seconds, stop) as own, ThreadPoolExecutor(len(linked)) as pool:
             read = {
                 passage.id: pool.submit(copy_context().run, self._nearest, asked, passage, own) for passage in linked
             }
@@ -100,17 +98,3 @@ def _result(future: Future[Passage]) -> Passage | None:
         return future.result()
     except (SourceRefused, ModelFault, HomeFault, Stopped):
         return None
-
-
-@contextmanager
-def _deadline(seconds: float, stop: Stop) -> Iterator[Stop]:
-    """A stop of its own, requested when time is up or when `stop` is."""
-    own = Stop()
-    timer = threading.Timer(seconds, own.request)
-    timer.daemon = True
-    timer.start()
-    try:
-        with stop.breaking(own.request):
-            yield own
-    finally:
-        timer.cancel()
