@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from crag.evaluate.values import Example, Result
+from crag.evaluate.scorers.routes import is_answerable
+from crag.evaluate.values import Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +33,8 @@ def once(results: Sequence[Result]) -> list[Result]:
 
 def by_answerable(results: Sequence[Result]) -> Spread:
     """The best score of each question's passages: of those that can be answered, and of those that cannot."""
-    known = [(can_be_answered(one.example), one.scored.best) for one in once(results)]
+    known = [(is_answerable(one.example), one.scored.best) for one in once(results)]
     return _spread(("answerable", "not answerable"), known)
-
-
-def can_be_answered(example: Example) -> bool | None:
-    """As the dataset says, else because it holds an answer or its passage; None where neither is known."""
-    if example.answerable is not None:
-        return example.answerable
-    return True if example.can_be_right or example.names_passages else None
 
 
 def by_retrieval(results: Sequence[Result]) -> Spread:

@@ -1,0 +1,65 @@
+"""What is gained for what it costs: each variant as a point, and those that no other beats in both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from crag.evaluate.metrics import METRICS
+from crag.evaluate.summary import summarise
+from crag.evaluate.values import Cutoffs, Figure, Result
+
+# What is asked first of answers, the nearest to what people want first: none of them is there for every dataset.
+_ACCURACIES = ("answer_right", "refusal_right", "contained", "token_f1", "action_match", "steps_match", "recall")
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A variant by its number: a figure, and its time in seconds.
+
+    `unbeaten`: no other is as good and quicker, or better and as quick.
+    """
+
+    variant: int
+    figure: Figure
+    time: Figure
+    unbeaten: bool = True
+
+
+def figures_of_variants(results: Sequence[Result], cutoffs: Cutoffs) -> dict[int, Mapping[str, Figure]]:
+    """The figures of each variant that has any, by its number."""
+    variants = sorted({result.variant for result in results})
+    summed = {number: summarise([one for one in results if one.variant == number], cutoffs) for number in variants}
+    return {number: summary.figures for number, summary in summed.items() if summary.figures}
+
+
+def accuracy(figures: Sequence[Mapping[str, Figure]]) -> str:
+    """The metric by which variants are told good from bad: the first that all of them have, or empty."""
+    return next((name for name in _ACCURACIES if figures and all(name in own for own in figures)), "")
+
+
+def ranked(figures: Mapping[int, Mapping[str, Figure]], metric: str) -> list[int]:
+    """The numbers of the variants, the best by this metric first; of equals the quickest."""
+
+    def place(number: int) -> tuple[float, float]:
+        own = figures[number]
+        sign = -1 if METRICS[metric].better == "higher" else 1
+        value = sign * own[metric].value if metric in own else float("inf")
+        return value, own["seconds"].value if "seconds" in own else float("inf")
+
+    return sorted(figures, key=place)
+
+
+def points(figures: Mapping[int, Mapping[str, Figure]], metric: str) -> list[Point]:
+    """Every variant that has the metric and a time; more of the metric must be better."""
+    known = [(number, own[metric], own["seconds"]) for number, own in figures.items() if {metric, "seconds"} <= {*own}]
+    return [
+        Point(number, figure, time, not any(_beats(other, (figure, time)) for _, *other in known))
+        for number, figure, time in known
+    ]
+
+
+def _beats(one: Sequence[Figure], other: Sequence[Figure]) -> bool:
+    """Whether the first is no worse in either, and better in one."""
+    more, less = one[0].value - other[0].value, other[1].value - one[1].value
+    return min(more, less) >= 0 and max(more, less) > 0

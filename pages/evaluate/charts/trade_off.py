@@ -1,0 +1,103 @@
+"""Accuracy against time: each variant a point with its intervals, and the line of those that no other beats."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from crag.evaluate.metrics import METRICS
+from crag.evaluate.trade_offs import Point
+from crag.evaluate.wording import figure_in_words
+from pages.evaluate.charts import looks
+from pages.parts import score_bars
+
+_HEIGHT = 340
+_WIDE_RANGE = 20  # times the quickest; from there on the axis is logarithmic
+_KINDS = {"no other beats it": "diamond", "another is better and quicker": "circle"}
+
+
+def draw(points: Sequence[Point], names: Mapping[int, str], metric: str) -> None:
+    """A point for each variant under its name."""
+    told = "; ".join(
+        f"{names[one.variant]}: {figure_in_words(one.figure)} in {figure_in_words(one.time)}"
+        f"{', which no other beats' if one.unbeaten else ''}"
+        for one in points
+    )
+    alt = f"{METRICS[metric].title} against time: {told}"
+    st.vega_lite_chart(_spec(points, names, metric), width="stretch", height=_HEIGHT, alt=alt)
+
+
+def _spec(points: Sequence[Point], names: Mapping[int, str], metric: str) -> dict[str, Any]:
+    title = METRICS[metric].title
+    y = {"type": "quantitative", "scale": {"zero": False}, "axis": {"title": title, "format": ".0%"}}
+    x = {
+        "type": "quantitative",
+        "scale": _time_scale(points),
+        "axis": {"title": "seconds for a question", "tickCount": 5},
+    }
+    return {
+        "data": {"values": [_value(one, names[one.variant]) for one in points]},
+        "layer": [
+            _frontier(x, y),
+            _bars({"x": {"field": "time", **x}, "y": {"field": "low", **y}, "y2": {"field": "high"}}),
+            _bars({"x": {"field": "from", **x}, "x2": {"field": "to"}, "y": {"field": "value", **y}}),
+            _dots(x, y),
+            _names(x, y),
+        ],
+    }
+
+
+def _value(point: Point, name: str) -> dict[str, Any]:
+    kinds = list(_KINDS)
+    return {
+        "name": name,
+        "value": point.figure.value,
+        "low": point.figure.low,
+        "high": point.figure.high,
+        "time": point.time.value,
+        "from": point.time.low,
+        "to": point.time.high,
+        "is": kinds[0] if point.unbeaten else kinds[1],
+        "told": f"{figure_in_words(point.figure)} · {figure_in_words(point.time)}",
+    }
+
+
+def _time_scale(points: Sequence[Point]) -> dict[str, Any]:
+    quickest, slowest = min(one.time.low for one in points), max(one.time.high for one in points)
+    return {"type": "log"} if quickest > 0 and slowest / quickest > _WIDE_RANGE else {"zero": False, "padding": 20}
+
+
+def _frontier(x: dict[str, Any], y: dict[str, Any]) -> dict[str, Any]:
+    line = {"type": "line", "interpolate": "step-after", "color": score_bars.RULE, "strokeDash": [5, 3]}
+    return {
+        "transform": [{"filter": {"field": "is", "equal": next(iter(_KINDS))}}],
+        "mark": line,
+        "encoding": {"x": {"field": "time", **x}, "y": {"field": "value", **y}},
+    }
+
+
+def _bars(encoding: dict[str, Any]) -> dict[str, Any]:
+    return {"mark": {"type": "rule", "color": score_bars.RULE, "strokeWidth": 1.5}, "encoding": encoding}
+
+
+def _dots(x: dict[str, Any], y: dict[str, Any]) -> dict[str, Any]:
+    legend = {"title": None, "orient": "top", "symbolSize": 90}
+    kinds = {"domain": [*_KINDS], "range": [*_KINDS.values()]}
+    return {
+        "mark": {"type": "point", "filled": True, "size": 120, "opacity": 1},
+        "encoding": {
+            "x": {"field": "time", **x},
+            "y": {"field": "value", **y},
+            "shape": {"field": "is", "type": "nominal", "scale": kinds, "legend": legend},
+            "tooltip": [{"field": "name"}, {"field": "told"}],
+        },
+    }
+
+
+def _names(x: dict[str, Any], y: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "mark": {"type": "text", "align": "left", "dx": 9, "dy": -9, "fontSize": 13, "fill": looks.INK},
+        "encoding": {"x": {"field": "time", **x}, "y": {"field": "value", **y}, "text": {"field": "name"}},
+    }

@@ -1,0 +1,89 @@
+"""Differences around 0, each a dot with the interval that it lies in: better, worse, or not clear."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import streamlit as st
+
+from pages.evaluate.charts import looks
+from pages.parts import score_bars
+from pages.parts.device import is_phone
+
+Meaning = Literal["better", "worse", "no clear difference"]
+
+_LOOKS: dict[Meaning, tuple[str, str]] = {
+    "better": (score_bars.HIGH, "triangle-up"),
+    "worse": (score_bars.LOW, "triangle-down"),
+    "no clear difference": (score_bars.RULE, "circle"),
+}
+_ROW = 30  # pixels
+
+
+@dataclass(frozen=True, slots=True)
+class Whisker:
+    """One difference under its name, with the ends of its interval; `told` says it in words."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+    meaning: Meaning
+    told: str
+
+
+def draw(whiskers: Sequence[Whisker], unit: str) -> None:
+    """One below the other; `unit` is what the axis measures."""
+    told = "; ".join(f"{one.name} {one.told}, {one.meaning}" for one in whiskers)
+    st.vega_lite_chart(_spec(whiskers, unit), width="stretch", alt=f"Differences with their intervals: {told}")
+
+
+def _spec(whiskers: Sequence[Whisker], unit: str) -> dict[str, Any]:
+    values = [
+        {"name": one.name, "at": one.value, "low": one.low, "high": one.high, "is": one.meaning, "told": one.told}
+        for one in whiskers
+    ]
+    widest = max(0.01, *(abs(end) for one in whiskers for end in (one.low, one.high)))
+    names = [one.name for one in whiskers]
+    across = {"type": "quantitative", "scale": {"domain": [-1.05 * widest, 1.05 * widest], "nice": False}}
+    label = {"labelExpr": "(datum.value > 0 ? '+' : '') + format(datum.value, '.0%')", "tickCount": 5}
+    return {
+        "data": {"values": values},
+        "height": {"step": _ROW},
+        "encoding": {"y": {"field": "name", **looks.rows(names, narrow=is_phone())}, "color": _colour()},
+        "layer": [
+            {
+                "data": {"values": [{"zero": 0}]},
+                "mark": {"type": "rule", "color": score_bars.RULE, "strokeDash": [5, 3]},
+                "encoding": {"x": {"field": "zero", **across}, "y": None, "color": None},
+            },
+            {
+                "mark": {"type": "rule", "strokeWidth": 3},
+                "encoding": {
+                    "x": {"field": "low", **across, "axis": {"title": unit, **label}},
+                    "x2": {"field": "high"},
+                },
+            },
+            {
+                "mark": {"type": "point", "filled": True, "size": 110, "opacity": 1},
+                "encoding": {
+                    "x": {"field": "at", **across},
+                    "shape": {"field": "is", "scale": _scale(1), "legend": _LEGEND},
+                    "tooltip": [{"field": "name"}, {"field": "told"}, {"field": "is"}],
+                },
+            },
+        ],
+    }
+
+
+_LEGEND = {"title": None, "orient": "top", "symbolType": "circle", "symbolSize": 90}
+
+
+def _colour() -> dict[str, Any]:
+    return {"field": "is", "type": "nominal", "scale": _scale(0), "legend": _LEGEND}
+
+
+def _scale(look: int) -> dict[str, Any]:
+    return {"domain": [*_LOOKS], "range": [both[look] for both in _LOOKS.values()]}
