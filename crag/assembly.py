@@ -100,7 +100,7 @@ class Application:
         self.sharing = Sharing(self.database, self.conversations, self.runs.calls, self._may_link)
         self.calibration = Calibrator(self.database, self._equip, self._question_model, self.runs)
         self.measuring = Measuring()
-        self.datasets = Datasets(self.database)
+        self.datasets = Datasets(self.database, self.runs.trace)
 
     def model_choice(self, *, anew: bool = False) -> ModelChoice:
         """What answers under `auto` now, and why; looked up every few seconds at most, or `anew`."""

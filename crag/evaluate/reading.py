@@ -131,7 +131,7 @@ class _Fields:
         found: list[str] = []
         for name in names:
             value = self.row.get(name)
-            value = value.get("text") if isinstance(value, dict) else value
+            value = value["text"] if isinstance(value, dict) and "text" in value else value
             values = value if isinstance(value, list) else [] if value is None else [value]
             if not all(isinstance(one, str | int | float) and not isinstance(one, bool) for one in values):
                 raise self._refusal(name, "text or a list of texts")

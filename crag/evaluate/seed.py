@@ -1,8 +1,8 @@
 """The five questions that the LangGraph notebook on local models is evaluated with, on its three posts.
 
-Their references and accepted trajectories are those of the notebook; the terms that must be mentioned are the terms
-that a reference consists of. The last two are not in the posts. Whether they can be answered hangs on whether the web
-may be searched, which is a setting: so that is left open, and a refusal counts neither for nor against.
+Their references and accepted trajectories are those of the notebook; what must be mentioned are the terms that a
+reference consists of. The last two are not in the posts: only a web search can answer them, and without one a refusal
+is what is to be expected, though it counts as a question that was not answered.
 """
 
 from __future__ import annotations
