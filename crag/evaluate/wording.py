@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from crag.amounts import duration
 from crag.evaluate.metrics import METRICS
 from crag.evaluate.values import Difference, Evaluation, Figure
+
+Meaning = Literal["better", "worse", "no clear difference"]
 
 
 def value_in_words(metric: str, value: float) -> str:
@@ -38,6 +42,14 @@ def change_interval_in_words(difference: Difference) -> str:
     if METRICS[metric].unit == "share":
         return f"{_points(difference.low)} to {_points(difference.high)} points"
     return f"{_signed(metric, difference.low)} to {_signed(metric, difference.high)}"
+
+
+def meaning(difference: Difference) -> Meaning:
+    """What a change is for people: it is clear where its interval leaves 0 out."""
+    if not difference.is_clear:
+        return "no clear difference"
+    more = difference.after > difference.before
+    return "better" if more == (METRICS[difference.metric].better == "higher") else "worse"
 
 
 def progress_in_words(evaluation: Evaluation) -> str:
