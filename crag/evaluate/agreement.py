@@ -25,7 +25,7 @@ class Agreement:
     """A scorer against people over the `n` answers that both spoke on; `agree` is the share on which they say the same.
 
     Cohen's `kappa` leaves out what agrees by chance; `low` to `high` holds 95 % of bootstrap samples of the questions.
-    All three are None where both said one and the same of all, for chance alone would do so.
+    All three are None where people said the same of all, for then agreeing by chance cannot be told apart.
     """
 
     scorer: Scorer
@@ -48,7 +48,10 @@ class _Labelled:
 
 
 def agreement(results: Sequence[Result], cutoffs: Cutoffs) -> list[Agreement]:
-    """Each judge model that spoke on answers with a label, then the comparing of texts; none without such answers."""
+    """Each judge model that spoke on answers with a label, then the comparing of texts; none without such answers.
+
+    With cutoffs that were fitted to the same labels it looks a little better than it will prove.
+    """
     judges = dict.fromkeys(one.judged.model for one in results if one.judged and one.judged.score is not None)
     found = []
     for model in judges:
@@ -96,7 +99,7 @@ def _alone(result: Result, scorer: Scorer) -> Result:
 def _agreement(scorer: Scorer, title: str, labelled: Sequence[_Labelled]) -> Agreement:
     labels, verdicts = [one.label for one in labelled], [one.verdict for one in labelled]
     agree = sum(one.label == one.verdict for one in labelled) / max(1, len(labelled))
-    value = cohen_kappa(labels, verdicts)
+    value = cohen_kappa(labels, verdicts) if len(set(labels)) == 2 else None
     low, high = (None, None) if value is None else _interval(labelled)
     return Agreement(scorer, title, value, agree, len(labelled), low, high)
 

@@ -60,8 +60,8 @@ def test_each_judge_model_is_told_apart_and_what_it_could_not_read_is_left_out()
 
 def test_without_labels_nothing_is_said_and_without_two_kinds_no_kappa():
     assert agreement([result(1, None, 1.0, 1.0)], Cutoffs()) == []
-    (found,) = agreement([result(n, True, 1.0) for n in range(4)], Cutoffs())
-    assert (found.kappa, found.low, found.high, found.agree, found.n) == (None, None, None, 1.0, 4)
+    (found,) = agreement([result(n, True, float(n > 0)) for n in range(4)], Cutoffs())
+    assert (found.kappa, found.low, found.high, found.agree, found.n) == (None, None, None, 0.75, 4)
 
 
 def test_a_refusal_is_wrong_whatever_its_score():

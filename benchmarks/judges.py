@@ -1,0 +1,118 @@
+"""How far scorers of answers agree with sixty answers labelled by hand: `python -m benchmarks.judges [MODEL]`.
+
+The labels, `benchmarks/labelled_answers.jsonl`, were written before any scorer was looked at. Texts are compared as in
+an evaluation; MODEL, such as `ollama:llama3.1:8b`, is asked as a judge where it answers on this machine. Every answer
+is held to come from documents: that an answer refuses, a scorer must tell by its text.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from crag.errors import ModelFault
+from crag.evaluate.agreement import Agreement, agreement
+from crag.evaluate.judging import Judge
+from crag.evaluate.scoring import score
+from crag.evaluate.statistics import auc, right
+from crag.evaluate.values import Cutoffs, Example, Result
+from crag.json_lines import read_rows
+from crag.models.chat import open_chat_model
+from crag.runs import Trace
+from crag.settings import load_settings
+from crag.stopping import Stop
+
+LABELLED = Path(__file__).parent / "labelled_answers.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """An answer as scored and labelled, and what kind of answer it is."""
+
+    result: Result
+    kind: str
+    language: str
+
+    @property
+    def score(self) -> float:
+        """The judge's, where there is one, else that of comparing texts."""
+        judged = self.result.judged
+        return (judged.score if judged else self.result.scored.text_score) or 0.0
+
+    @property
+    def verdict(self) -> bool:
+        """Whether the scorer takes it for right, by the usual cutoff."""
+        return bool(right(self.result, Cutoffs()))
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the person says the same."""
+        return self.verdict == self.result.label
+
+
+def main(model: str = "") -> None:
+    """Prints the agreement of comparing texts, then that of the judge."""
+    rows = list(_scored())
+    _print("Comparing texts", rows)
+    if model:
+        try:
+            _print(f"Judge {model}", list(_judged(rows, model)))
+        except ModelFault as fault:
+            print(f"\nNo judge: {fault.message} {fault.remedy}")
+
+
+def _scored() -> Iterator[Labelled]:
+    for number, row in read_rows(LABELLED):
+        example = Example(str(number), row["question"], tuple(row["references"]), answerable=True)
+        trace = Trace(question=example.question, text=row["answer"], action="correct", outcome="documents")
+        result = Result(0, number, 1, example, "", "done", scored=score(example, trace), label=row["right"])
+        yield Labelled(result, row["kind"], row["language"])
+
+
+def _judged(rows: Sequence[Labelled], model: str) -> Iterator[Labelled]:
+    judge = Judge(open_chat_model(model, load_settings()))
+    for row in rows:
+        judgement = judge.judge(row.result.example, row.result.scored.answer, Stop())
+        if judgement.score is None:
+            print(f"Not judged: {row.result.scored.answer} ({judgement.reason})")
+        else:
+            yield replace(row, result=replace(row.result, judged=judgement))
+
+
+def _print(title: str, rows: Sequence[Labelled]) -> None:
+    labels = [bool(row.result.label) for row in rows]
+    print(f"\n{title}: area under the curve {auc([row.score for row in rows], labels) or 0:.2f}")
+    _print_confusion(rows)
+    for name, own in {"all": rows, **_groups(rows, lambda row: row.language)}.items():
+        print(f"{_agreed(name, own)}   {_kappa(agreement([row.result for row in own], Cutoffs())[0])}")
+    for name, own in _groups(rows, lambda row: row.kind).items():
+        print(_agreed(name, own))
+    for row in rows:
+        if not row.agrees:
+            said = "right" if row.verdict else "wrong"
+            print(f"  {row.kind}: {said} by the scorer ({row.score:.2f}): {row.result.scored.answer[:90]}")
+
+
+def _print_confusion(rows: Sequence[Labelled]) -> None:
+    for label in (True, False):
+        said = [row.verdict for row in rows if row.result.label is label]
+        people = "right" if label else "wrong"
+        print(f"  {people} by people: {sum(said)} right and {len(said) - sum(said)} wrong by the scorer")
+
+
+def _groups(rows: Sequence[Labelled], group: Callable[[Labelled], str]) -> dict[str, list[Labelled]]:
+    return {name: [row for row in rows if group(row) == name] for name in dict.fromkeys(map(group, rows))}
+
+
+def _agreed(name: str, rows: Sequence[Labelled]) -> str:
+    return f"  {name:16} {sum(row.agrees for row in rows):3} of {len(rows):3} as people say"
+
+
+def _kappa(found: Agreement) -> str:
+    return "" if found.kappa is None else f"kappa {found.kappa:5.2f} ({found.low:.2f} to {found.high:.2f})"
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:2])
