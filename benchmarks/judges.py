@@ -48,7 +48,7 @@ class Labelled:
 
     @property
     def agrees(self) -> bool:
-        """Whether the person says the same."""
+        """Whether the label says the same."""
         return self.verdict == self.result.label
 
 
@@ -98,8 +98,8 @@ def _print(title: str, rows: Sequence[Labelled]) -> None:
 def _print_confusion(rows: Sequence[Labelled]) -> None:
     for label in (True, False):
         said = [row.verdict for row in rows if row.result.label is label]
-        people = "right" if label else "wrong"
-        print(f"  {people} by people: {sum(said)} right and {len(said) - sum(said)} wrong by the scorer")
+        word = "right" if label else "wrong"
+        print(f"  labelled {word}: {sum(said)} right and {len(said) - sum(said)} wrong by the scorer")
 
 
 def _groups(rows: Sequence[Labelled], group: Callable[[Labelled], str]) -> dict[str, list[Labelled]]:
@@ -107,7 +107,7 @@ def _groups(rows: Sequence[Labelled], group: Callable[[Labelled], str]) -> dict[
 
 
 def _agreed(name: str, rows: Sequence[Labelled]) -> str:
-    return f"  {name:16} {sum(row.agrees for row in rows):3} of {len(rows):3} as people say"
+    return f"  {name:16} {sum(row.agrees for row in rows):3} of {len(rows):3} as labelled"
 
 
 def _kappa(found: Agreement) -> str:
