@@ -54,7 +54,8 @@ class RunOptions:
 
     `grader_model` and `rewriter_model` empty mean the model that answers; `thresholds` None those that were calibrated
     for the collection, else the grader's own; `thinking` lets the model that answers think aloud first, where it can;
-    `fetch_pages` reads the pages that a web search found.
+    `fetch_pages` reads the pages that a web search found. `passage_size` in tokens: how the documents are cut for an
+    evaluation; 0, as the library is.
     """
 
     model: str = "auto"
@@ -78,6 +79,7 @@ class RunOptions:
     collection: str = ""
     source_ids: tuple[str, ...] = ()
     preset: str = ""
+    passage_size: int = 0
 
 
 ROLES = ("answering", "grading", "rewriting")

@@ -79,11 +79,10 @@ class Environment:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One way to answer all questions. `passage_size` in tokens: how documents are cut; 0, as the library is."""
+    """One way to answer all questions; `options.passage_size` also says how the documents are cut."""
 
     name: str
     options: RunOptions
-    passage_size: int = 0
     environment: Environment = Environment()
 
 
@@ -187,7 +186,8 @@ class Scored:
 class Result:
     """One answer of an evaluation: of example `number` (from 0) under variant `variant`, in `repetition` (from 1).
 
-    `run_id` is the run behind it. `label` is a person's word on the answer: right, wrong, or None.
+    `run_id` is the run behind it, which began at `started_at` in seconds since the epoch, 0 where that is not known.
+    `label` is a person's word on the answer: right, wrong, or None.
     """
 
     variant: int
@@ -200,6 +200,7 @@ class Result:
     scored: Scored = Scored()
     judged: Judgement | None = None
     label: bool | None = None
+    started_at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

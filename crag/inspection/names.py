@@ -20,7 +20,7 @@ GRADERS: dict[GraderKind, tuple[str, str]] = {
     "cascade": ("Cascade", "built-in first, a model only for what it leaves open"),
 }
 _CHANGES = (
-    {"same settings": "asked again"}
+    {"same settings": "asked again", "model builtin": "model Built-in engine"}
     | {f"policy {name}": f"policy {shown}" for name, (shown, _) in POLICIES.items()}
     | {f"grader {kind}": f"grader {shown}" for kind, (shown, _) in GRADERS.items()}
 )

@@ -76,6 +76,7 @@ def _searched_in(trace: Trace) -> list[Value]:
         _asked(trace),
         Value("How many (k)", str(options.k)),
         Value("Searched in", where or "all documents"),
+        Value("Passages of up to", count(options.passage_size, "token") if options.passage_size else ""),
         Value("Embedder", trace.embedder),
     ]
 

@@ -25,8 +25,9 @@ _ALLOWED_MODELS = "allowed_models"
 _LONGEST_NAME = 60
 # What a known variant settles: the way of a question. Which models go it, and how, is left as it is.
 _ROUTE = ("k", "policy", "web", "refine", "rewrite", "web_results", "join_web", "parent_context", "fetch_pages")
+_OF_EVALUATIONS = "passage_size"  # only they have documents cut in other ways
 # What a preset leaves alone: which documents are asked is not how they are asked.
-_NOT_IN_PRESETS = ("collection", "source_ids", "thresholds", "preset")
+_NOT_IN_PRESETS = ("collection", "source_ids", "thresholds", "preset", _OF_EVALUATIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +176,8 @@ def preset_of(options: RunOptions) -> Mapping[str, Any]:
 
 def _possible(changes: Changes) -> dict[str, Any]:
     """The changes without those to values that their settings cannot have, or no longer."""
-    return {name: value for name, value in changes.items() if name not in CATALOG or _holds(name, value)}
+    known = {name: value for name, value in changes.items() if name != _OF_EVALUATIONS}
+    return {name: value for name, value in known.items() if name not in CATALOG or _holds(name, value)}
 
 
 def _read(text: str) -> Any:

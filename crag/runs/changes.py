@@ -39,6 +39,7 @@ _OPTION_NAMES = {
     "fetch_pages": "whole pages",
     "collection": "collection",
     "source_ids": "documents",
+    "passage_size": "passage size",
 }
 _NODE_NAMES: dict[Node, str] = {
     "condense_question": "the beginning",
@@ -56,6 +57,7 @@ _LEFT_OPEN = {
     "thresholds": "automatic",
     "collection": "all",
     "source_ids": "all",
+    "passage_size": "as usual",
 }
 
 
@@ -76,19 +78,20 @@ def words_of_rulings(trace: Trace, rulings: Mapping[int, Ruling]) -> str:
 
 def changed(before: RunOptions, after: RunOptions) -> str:
     """In what two settings differ, such as “policy any, k 6”; a preset is but a name for others."""
-    words = [
-        f"{_OPTION_NAMES[name]} {_value(name, value)}"
-        for name, value in changes_between(before, after).items()
-        if name in _OPTION_NAMES
-    ]
+    words = [option(name, value) for name, value in changes_between(before, after).items() if name in _OPTION_NAMES]
     return ", ".join(words) or "same settings"
+
+
+def option(name: str, value: Any) -> str:
+    """An option by the name that it has in `crag.options`, with a value, such as “k 6”."""
+    return f"{_OPTION_NAMES.get(name, name)} {_value(name, value)}"
 
 
 def _value(name: str, value: Any) -> str:
     match value:
         case bool():
             return "on" if value else "off"
-        case None | "" | ():
+        case None | "" | () | 0 if name in _LEFT_OPEN:
             return _LEFT_OPEN[name]
         case Thresholds():
             return f"{value.lower:g} and {value.upper:g}"

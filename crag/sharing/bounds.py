@@ -32,6 +32,7 @@ _MOST_FOUND = 100  # what the command line lets one ask for
 _MOST_TOKENS = 10**9
 _MOST_PAGES = 10**6
 _LARGEST_ID = 2**53
+_LONGEST_PASSAGE = 100_000  # tokens
 _WIDER = {"k": _MOST_FOUND, "web_results": _MOST_FOUND}  # than what can be saved
 
 
@@ -50,7 +51,8 @@ def possible(options: RunOptions) -> bool:
                 return False
         elif name in CATALOG and not _fits(name, value):
             return False
-    return all(lowest <= value <= highest for lowest, value, highest in _thresholds(options.thresholds))
+    bounded = [(0, options.passage_size, _LONGEST_PASSAGE), *_thresholds(options.thresholds)]
+    return all(lowest <= value <= highest for lowest, value, highest in bounded)
 
 
 def _fits(name: str, value: object) -> bool:
