@@ -18,8 +18,8 @@ from crag.questions import is_long
 Graph = CompiledStateGraph[State, Deps, State, State]
 
 
-def build_graph(checkpointer: BaseCheckpointSaver[str]) -> Graph:
-    """The compiled graph, whose state `checkpointer` keeps: it may wait for a person, and be gone on from.
+def build_graph(checkpointer: BaseCheckpointSaver[str] | None) -> Graph:
+    """The compiled graph, whose state `checkpointer` keeps, so that it may wait for a person; None keeps nothing.
 
     At most one rewrite and one web round: no cycle, so no recursion limit to run into.
     """

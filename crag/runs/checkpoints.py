@@ -6,6 +6,7 @@ import logging
 import sqlite3
 import threading
 from collections.abc import Iterable
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -27,8 +28,8 @@ _KEPT_TYPES = ("Passage", "Verdict", "Strip", "Knowledge", "Turn")
 class Checkpoints:
     """The compiled graph over its file; one thread of checkpoints for each run, under the run's id. Safe to share.
 
-    A run is written when it ends or waits: a step in between is of no use, since a run whose process died is not gone
-    on with, and the event log tells what it had come to.
+    A run that may wait is written when it ends or waits: a step in between is of no use, since a run whose process died
+    is not gone on with, and the event log tells what it had come to.
     """
 
     def __init__(self, home: Path) -> None:
@@ -49,6 +50,13 @@ class Checkpoints:
             if self._graph is None:
                 self._graph = self._open()
             return self._graph
+
+    @cached_property
+    def plain_graph(self) -> Graph:
+        """The same graph without the file, for runs that never wait: writing their state costs milliseconds."""
+        from crag.graph.build import build_graph
+
+        return build_graph(None)
 
     def waits(self, run_id: str) -> bool:
         """Whether a run waits for a person, and all that it needs to go on is there. Raises `NotFound`, `HomeFault`."""

@@ -121,8 +121,10 @@ class Worker:
         start = task.start and task.start | short
         begin: Any = start if task.answer is None else Command(resume=task.answer)
         asked: ConsentAsked | None = None
-        for mode, told in self._checkpoints.graph.stream(
-            begin, of_run(run.id), context=deps, stream_mode=["custom", "updates"], durability="exit"
+        keep = task.answer is not None or _may_wait(deps, task)
+        graph = self._checkpoints.graph if keep else self._checkpoints.plain_graph
+        for mode, told in graph.stream(
+            begin, of_run(run.id), context=deps, stream_mode=["custom", "updates"], durability="exit" if keep else None
         ):
             if mode == "custom":
                 run.record(cast("Event", told))
@@ -198,6 +200,11 @@ class Worker:
         trace.apply(ended)
         run.rest(ended)
         return trace
+
+
+def _may_wait(deps: Deps, task: Task) -> bool:
+    """Whether a person may have to be asked: then the state must be kept."""
+    return deps.web is not None and (deps.options.web == "ask" or "extra_query" in (task.start or {}))
 
 
 def _failed(run: LiveRun, error: CragError) -> RunEnded:

@@ -34,6 +34,7 @@ def test_a_stopped_answer_keeps_its_text_and_goes_on(house):
     conversation = home.conversations.create()
     run = home.runs.start(conversation.id, "What holds?", OPTIONS)
     while not home.runs.trace(run.id).text:
+        assert not run.ended
         next(iter(run.follow(after=0, seconds=0.05)), None)
     home.runs.stop(run.id)
     stopped = wait(run)

@@ -153,12 +153,12 @@ def test_state_that_cannot_be_read_is_said_to_be_gone(unsure, harm):
 
 def test_a_file_with_damaged_pages_is_set_aside(unsure):
     home = unsure()
-    wait(ask(home))
+    waiting(home)
     home.close()
     with state_file(home).open("r+b") as file:
         file.seek(4096)
         file.write(b"garbage!" * 2_000)
-    assert wait(ask(unsure())).state == "done"
+    waiting(unsure())
     assert state_file(home).with_suffix(".damaged").exists()
 
 

@@ -256,18 +256,18 @@ def test_an_answer_that_is_still_written_has_no_versions_yet(house):
 
 def test_a_damaged_file_of_checkpoints_is_set_aside(house, tmp_path):
     home = house()
-    _, run, _ = answered(home)
+    _, run, _ = answered(home, ASK)
     home.close()
     (tmp_path / "checkpoints.sqlite").write_bytes(b"something else " * 500)
     again = house()
-    assert wait(again.runs.start(None, "What holds?", RunOptions())).state == "done"
+    assert wait(again.runs.start(None, "What holds?", ASK)).state == "done"
     assert (tmp_path / "checkpoints.damaged").exists()
     assert again.runs.trace(run.id).text
 
 
 def test_what_is_deleted_leaves_nothing_in_the_checkpoints(house, tmp_path):
     home = house()
-    conversation, private, _ = answered(home, question="Something private?")
+    conversation, private, _ = answered(home, ASK, "Something private?")
     wait(home.runs.overrule(private.id, {1: "drop"}))
     assert rulings_of(home) == ["Something private?"]
     _, other, _ = answered(home)
