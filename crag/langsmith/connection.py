@@ -75,8 +75,13 @@ class Connection:
         """
         parts = [part for run in runs for part in _run_parts(run)]
         parts += [_part(f"feedback.{given['id']}", given) for given in feedback]
+        from langsmith.utils import LangSmithConflictError
+
+        there_already = (LangSmithConflictError,)
         with self.translated():
-            self.client.request_with_retries("POST", "/runs/multipart", request_kwargs={"files": parts})
+            self.client.request_with_retries(
+                "POST", "/runs/multipart", request_kwargs={"files": parts}, to_ignore=there_already
+            )
 
     def close(self) -> None:
         """Closes what is open."""

@@ -23,7 +23,7 @@ def refused(host: str, status: int, retry_after: str = "", *, text: str = "") ->
         case 404 | 405:
             return LangSmithFailed(f"{host} is no LangSmith, or one too old for this.", _ADDRESS)
         case 409:
-            return LangSmithFailed(f"{host} has something else under the same name.", "Rename it there, or here.")
+            return LangSmithFailed(f"{host} holds something of the same name already.", _LATER)
         case 413:
             return LangSmithFailed(f"{host} does not take that much at once.", "An answer or a reference is very long.")
         case 429:

@@ -1,0 +1,57 @@
+"""Evaluations that go to LangSmith: what a person is told before, and sending one with its progress and its address."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+
+from crag.amounts import count
+from crag.errors import LangSmithFailed
+from crag.evaluate.langsmith.sending import Sending
+from crag.evaluate.values import Evaluation, Result
+from crag.langsmith.account import Account
+from crag.ledger import Ledger
+from crag.progress import Report, silent
+from crag.stopping import Stop
+
+
+class Uploads:
+    """Sends what it is asked to send, and nothing by itself. Safe to share between threads."""
+
+    def __init__(self, account: Account, ledger: Ledger) -> None:
+        self._account = account
+        self._ledger = ledger
+
+    @property
+    def available(self) -> bool:
+        """Whether there is a key."""
+        return bool(self._account.key)
+
+    @property
+    def host(self) -> str:
+        """Where evaluations go."""
+        return self._account.host
+
+    def announce(self, evaluation: Evaluation) -> str:
+        """What would go where, to be read before a person says so."""
+        questions, answers = count(evaluation.size, "question"), count(evaluation.done, "answer")
+        reasons = ", the judge's reasons" if evaluation.judge else ""
+        return (
+            f"To {self.host} go the {questions} with what is known of their right answers, and the {answers} "
+            f"with their steps, times, scores{reasons}, settings and the names of the models. "
+            "Passages and names of your documents stay here."
+        )
+
+    def upload(
+        self, evaluation: Evaluation, results: Sequence[Result], report: Report = silent, stop: Stop | None = None
+    ) -> str:
+        """Sends it as a dataset and one experiment for each variant; where people look at them.
+
+        What is there already is found again, so that a broken upload can be repeated. Every request is in the ledger
+        before it is sent. Raises `LangSmithFailed`, `HomeFault` where nothing can be written down, and `Stopped`.
+        """
+        if not self.available:
+            remedy = "Put LANGSMITH_API_KEY=… into .env and start again."
+            raise LangSmithFailed("There is no key for LangSmith.", remedy)
+        with closing(Sending(self._account, self._ledger, evaluation, stop or Stop(), report)) as sending:
+            return sending.send(results)
