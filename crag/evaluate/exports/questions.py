@@ -1,0 +1,106 @@
+"""The questions of an evaluation as the report draws them: plain values, cleaned; the template escapes them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from crag.amounts import count, duration, score
+from crag.evaluate.signs import VERDICTS, verdict
+from crag.evaluate.values import Cutoffs, Evaluation, Example, Result
+from crag.foreign_text import one_line, visible
+from crag.inspection.badges import OUTCOMES, Badge
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerView:
+    """One answer to a question, and what is said of it."""
+
+    under: str
+    badge: Badge
+    text: str
+    facts: str
+    reason: str
+    error: str
+    run_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionView:
+    """A question with what is known of its right answer, and all answers that it was given."""
+
+    number: int
+    question: str
+    badges: Sequence[Badge]
+    expected: Sequence[tuple[str, str]]
+    answers: Sequence[AnswerView]
+
+
+def view_questions(evaluation: Evaluation, results: Sequence[Result], cutoffs: Cutoffs) -> list[QuestionView]:
+    """All questions in their order, each with its answers: variant by variant, repetition by repetition."""
+    ordered = sorted(results, key=lambda one: (one.number, one.variant, one.repetition))
+    return [
+        _view_question(evaluation, list(answers), cutoffs) for _, answers in groupby(ordered, lambda one: one.number)
+    ]
+
+
+def _view_question(evaluation: Evaluation, answers: Sequence[Result], cutoffs: Cutoffs) -> QuestionView:
+    example = answers[0].example
+    views = [_view_answer(evaluation, answer, cutoffs) for answer in answers]
+    counted = Counter(view.badge for view in views)
+    badges = [
+        Badge(one.colour, one.icon, one.word, f"{n} of {len(views)}" if len(views) > 1 else "")
+        for one, n in counted.most_common()
+    ]
+    return QuestionView(answers[0].number + 1, visible(example.question), badges, _expected(example), views)
+
+
+def _view_answer(evaluation: Evaluation, result: Result, cutoffs: Cutoffs) -> AnswerView:
+    several = [evaluation.variants[result.variant].name] if len(evaluation.variants) > 1 else []
+    several += [f"repetition {result.repetition}"] if evaluation.repetitions > 1 else []
+    judged = result.judged
+    reason = f"{judged.model}: {one_line(judged.reason)}" if judged else ""
+    return AnswerView(
+        under=one_line(", ".join(several)),
+        badge=VERDICTS[verdict(result, cutoffs)],
+        text=visible(result.scored.answer).strip(),
+        facts=" · ".join(_facts(result)),
+        reason=reason,
+        error=one_line(result.error),
+        run_id=one_line(result.run_id),
+    )
+
+
+def _facts(result: Result) -> list[str]:
+    scored = result.scored
+    told = [OUTCOMES[scored.outcome].word] if scored.outcome else []
+    told += [f"retrieval {scored.action}"] if scored.action else []
+    if scored.grades:
+        relevant = sum(grade.relevant for grade in scored.grades)
+        told.append(f"{relevant} of {count(len(scored.grades), 'passage')} graded relevant")
+    if result.example.names_passages:
+        told.append(f"{sum(grade.right for grade in scored.grades)} of them right ones")
+    told += [f"best score {score(round(scored.best, 3))}"] if scored.best is not None else []
+    told += [f"text score {scored.text_score:.2f}"] if scored.text_score is not None else []
+    if result.judged and result.judged.score is not None:
+        told.append(f"judged {result.judged.score:.2f}")
+    if result.label is not None:
+        told.append(f"a person says {'right' if result.label else 'wrong'}")
+    told += [", ".join(scored.steps), duration(scored.seconds)] if scored.steps else []
+    told += [count(scored.tokens, "token")] if scored.tokens else []
+    return [one_line(fact) for fact in told]
+
+
+def _expected(example: Example) -> list[tuple[str, str]]:
+    known = (
+        ("Right answer", " · ".join(example.references)),
+        ("Must mention", " · ".join(example.must_mention)),
+        ("Must not mention", " · ".join(example.must_not_mention)),
+        ("Right passages", " · ".join((*example.sources, *example.phrases))),
+        ("Right steps", " · or · ".join(map(", ".join, example.steps))),
+        ("Right action", example.action or ""),
+        ("Can be answered", {None: "", True: "yes", False: "no"}[example.answerable]),
+    )
+    return [(title, visible(value)) for title, value in known if value]

@@ -1,0 +1,165 @@
+"""An evaluation as one HTML page that needs nothing else: no script, no request, no font."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from crag.amounts import count, duration
+from crag.evaluate.comparison import compare
+from crag.evaluate.exports.figures import FigureView, VariantView, longest_bars, view_figure, view_variant
+from crag.evaluate.exports.questions import QuestionView, view_questions
+from crag.evaluate.exports.settings import SettingRow, setting_rows
+from crag.evaluate.metrics import METRICS
+from crag.evaluate.signs import STATES
+from crag.evaluate.summary import Summary, summarise
+from crag.evaluate.values import Cutoffs, Difference, Evaluation, Result
+from crag.evaluate.wording import (
+    Meaning,
+    change_in_words,
+    change_interval_in_words,
+    meaning,
+    progress_in_words,
+    value_in_words,
+)
+from crag.foreign_text import one_line
+from crag.inspection.badges import Badge
+from crag.moments import day_and_minute
+from crag.sharing.page import page_template
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+HEADLINE = ("answer_right", "steps_match", "refusal_right", "recall", "seconds")
+
+
+@dataclass(frozen=True, slots=True)
+class RankedView:
+    """One variant among all; a figure that it lacks is None."""
+
+    name: str
+    figures: Sequence[FigureView | None]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeView:
+    """How one metric moved from the first variant to the second."""
+
+    title: str
+    before: str
+    after: str
+    change: str
+    interval: str
+    n: str
+    meaning: Meaning
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonView:
+    """What became of the first variant in the second; the questions by their words."""
+
+    before: str
+    after: str
+    changes: Sequence[ChangeView]
+    broken: Sequence[str]
+    mended: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportView:
+    """What stands on the page."""
+
+    title: str
+    facts: str
+    state: Badge | None
+    fault: str
+    headline: Sequence[str]
+    ranking: Sequence[RankedView]
+    variants: Sequence[VariantView]
+    comparison: ComparisonView | None
+    settings: Sequence[SettingRow]
+    questions: Sequence[QuestionView]
+    right_from: str
+
+
+def as_html(evaluation: Evaluation, results: Sequence[Result], cutoffs: Cutoffs) -> str:
+    """The report: figures with their intervals, routes, time, settings, and every answer."""
+    return _template().render(page=_view(evaluation, results, cutoffs))
+
+
+def _view(evaluation: Evaluation, results: Sequence[Result], cutoffs: Cutoffs) -> ReportView:
+    parts = [[one for one in results if one.variant == number] for number in range(len(evaluation.variants))]
+    summaries = [summarise(part, cutoffs) for part in parts]
+    longest = longest_bars(summaries)
+    names = [one_line(variant.name) for variant in evaluation.variants]
+    headline = [name for name in HEADLINE if any(name in one.figures for one in summaries)]
+    return ReportView(
+        title=one_line(evaluation.name),
+        facts=_facts(evaluation),
+        state=None if evaluation.state == "done" else STATES[evaluation.state],
+        fault=one_line(evaluation.fault),
+        headline=[METRICS[name].title for name in headline],
+        ranking=_rank(names, summaries, headline, longest) if len(names) > 1 else [],
+        variants=[view_variant(*described, longest) for described in zip(names, parts, summaries, strict=True)],
+        comparison=_compare(names, parts, cutoffs) if len(names) == 2 else None,
+        settings=setting_rows(evaluation.variants),
+        questions=view_questions(evaluation, results, cutoffs),
+        right_from=f"from {cutoffs.judge:g} on by the judge, from {cutoffs.text:g} on by comparing texts",
+    )
+
+
+def _facts(evaluation: Evaluation) -> str:
+    told = [one_line(evaluation.dataset), count(evaluation.size, "question")]
+    told += [f"{evaluation.repetitions} times each"] if evaluation.repetitions > 1 else []
+    told += [count(len(evaluation.variants), "variant")] if len(evaluation.variants) > 1 else []
+    told += [f"judged by {one_line(evaluation.judge)}"] if evaluation.judge else []
+    took = f"took {duration(evaluation.seconds)}"
+    return " · ".join([*told, progress_in_words(evaluation), day_and_minute(evaluation.started_at), took])
+
+
+def _rank(
+    names: Sequence[str], summaries: Sequence[Summary], headline: Sequence[str], longest: Mapping[str, float]
+) -> list[RankedView]:
+    """The variant with most right answers first, of equals the fastest."""
+    order = sorted(range(len(names)), key=lambda number: standing(summaries[number]))
+    figures = [[summaries[number].figures.get(name) for name in headline] for number in order]
+    return [
+        RankedView(names[number], [view_figure(one, longest) if one else None for one in row])
+        for number, row in zip(order, figures, strict=True)
+    ]
+
+
+def standing(summary: Summary) -> tuple[float, float]:
+    """What variants are sorted by: right answers (where none can be told, right refusals), then time."""
+    figures = summary.figures
+    best = figures.get("answer_right") or figures.get("refusal_right")
+    return -(best.value if best else 0.0), figures["seconds"].value if "seconds" in figures else 0.0
+
+
+def _compare(names: Sequence[str], parts: Sequence[Sequence[Result]], cutoffs: Cutoffs) -> ComparisonView:
+    compared = compare(parts[0], parts[1], cutoffs)
+    broken, mended = (
+        [one_line(one.example.question) for one in compared.changed if one.what == what]
+        for what in ("broken", "mended")
+    )
+    return ComparisonView(names[0], names[1], [_change(one) for one in compared.differences], broken, mended)
+
+
+def _change(one: Difference) -> ChangeView:
+    return ChangeView(
+        METRICS[one.metric].title,
+        value_in_words(one.metric, one.before),
+        value_in_words(one.metric, one.after),
+        change_in_words(one),
+        change_interval_in_words(one),
+        f"{one.n:,}",
+        meaning(one),
+    )
+
+
+@cache
+def _template() -> Template:
+    return page_template("report.html.jinja", Path(__file__).parent)

@@ -1,0 +1,97 @@
+"""Under what an evaluation ran, as rows of names and values: what all variants share, and in what they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from crag.evaluate.values import Environment, Variant
+from crag.foreign_text import one_line
+from crag.options import RunOptions, Thresholds, changes_between, names_of_options, value_of
+from crag.preferences import CATALOG
+
+_TITLES = {
+    "model": "Model that answers",
+    "grader_model": "Model that grades",
+    "rewriter_model": "Model that rewrites",
+    "k": "Passages (k)",
+    "web_results": "Web results",
+    "join_web": "Web results as one passage",
+    "passage_size": "Passage size in tokens",
+    "collection": "Collection",
+    "source_ids": "Documents asked",
+    "thresholds": "Thresholds",
+    "preset": "Preset",
+}
+_ENVIRONMENT = {
+    "model": "Answered by",
+    "fingerprint": "Digest of that model",
+    "grader": "Graded by",
+    "embedder": "Embedded by",
+    "space": "Embedding space",
+    "library": "Digest of the library",
+    "documents": "Documents",
+    "passages": "Passages",
+    "version": "Version of CRAG Chat",
+}
+_LEFT_OPEN = {
+    "grader_model": "automatic",
+    "rewriter_model": "automatic",
+    "collection": "the whole library",
+    "source_ids": "all",
+    "thresholds": "automatic",
+    "passage_size": "as in the library",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SettingRow:
+    """A setting with its value in each variant; one value where all variants have the same."""
+
+    title: str
+    values: Sequence[str]
+
+
+def setting_rows(variants: Sequence[Variant]) -> list[SettingRow]:
+    """What they ran in first, then every setting; nothing is listed that no variant has a value for."""
+    names = _told_names(variants)
+    columns = [_environment(variant.environment) | _options(variant, names) for variant in variants]
+    rows = [(title, [column[title] for column in columns]) for title in columns[0]]
+    return [SettingRow(title, values[:1] if len(set(values)) == 1 else values) for title, values in rows if any(values)]
+
+
+def _environment(environment: Environment) -> dict[str, str]:
+    values = asdict(environment)
+    return {title: _value(values[name]) for name, title in _ENVIRONMENT.items()}
+
+
+def _options(variant: Variant, names: Sequence[str]) -> dict[str, str]:
+    told = {}
+    for name in names:
+        value = value_of(variant.options, name)
+        title = _TITLES.get(name) or CATALOG[name].title
+        told[title] = _LEFT_OPEN[name] if name in _LEFT_OPEN and not value else _value(value)
+    return told
+
+
+def _told_names(variants: Sequence[Variant]) -> list[str]:
+    """All options that have a title; how a model is tuned only where any variant tunes it."""
+    usual = RunOptions()
+    tuned = {name for one in variants for name in changes_between(usual, one.options)}
+    names = [name for name in names_of_options() if name in _TITLES or name in CATALOG]
+    return [name for name in names if "." not in name or name in tuned]
+
+
+def _value(value: object) -> str:
+    match value:
+        case bool():
+            return "on" if value else "off"
+        case Thresholds():
+            return f"{value.lower:g} and {value.upper:g}"
+        case int():
+            return f"{value:,}"
+        case tuple():
+            return f"{len(value):,}"
+        case None:
+            return ""
+    return one_line(str(value))
