@@ -1,0 +1,127 @@
+"""A grid: the settings to try as people write them, the variants that they make, and the best of those."""
+
+from dataclasses import replace
+
+import pytest
+
+from crag.errors import BadRequest
+from crag.evaluate.grid import AXES, MOST_VARIANTS, Axes, best, rank, read_axes, setting, variants
+from crag.evaluate.values import Cutoffs, Evaluation, Example, Result, Scored
+from crag.options import RunOptions, with_changes
+
+
+def test_values_are_read_as_settings_are():
+    axes = read_axes(["policy=paper, any", "k=4,8", "refine=on,off", "model=builtin,ollama:llama3.1:8b"])
+    assert axes.values == {
+        "policy": ("paper", "any"),
+        "k": (4, 8),
+        "refine": (True, False),
+        "model": ("builtin", "ollama:llama3.1:8b"),
+    }
+    assert axes.combinations == 16
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        (["k"], "names no values"),
+        (["=4"], "names no values"),
+        (["k="], "has no value to try"),
+        (["k=4,,8"], "has no value to try"),
+        (["k=4,4"], "twice"),
+        (["k=4", "k=8"], "named twice"),
+        (["k=99"], "from 1 to 20"),
+        (["k=many"], "cannot be “many”"),
+        (["policy=mild"], "Choose one of paper"),
+        (["refine=yes"], "on or off"),
+        (["colour=red"], "nothing to try under “colour”"),
+        (["answering.keep_alive=1,2"], "nothing to try"),
+        (["passage_size=5"], "from 50 to 2,000"),
+        (["k=1,2,3,4,5,6,7,8,9,10", "web_results=1,2,3,4,5,6,7"], "70 combinations; at most 64"),
+    ],
+)
+def test_what_cannot_be_tried_is_refused_in_words(written, said):
+    with pytest.raises(BadRequest) as refused:
+        read_axes(written)
+    assert said in str(refused.value)
+    assert refused.value.remedy
+
+
+def test_what_a_page_chooses_is_checked_alike():
+    with pytest.raises(BadRequest, match="twice"):
+        Axes({"k": (4, 4)})
+    for name, usual in AXES.items():
+        assert all(setting(name)._fits(value) for value in usual)
+    assert Axes({name: usual for name, usual in AXES.items() if usual and name in ("policy", "k")}).combinations == 12
+    assert MOST_VARIANTS == 64
+
+
+def test_variants_are_every_combination_in_order_named_by_what_differs():
+    base = RunOptions(model="builtin", web="ask", preset="paper")
+    axes = read_axes(["policy=paper,any", "k=4,8", "refine=off", "passage_size=250,500"])
+    made = variants(base, axes)
+    assert [variant.name for variant in made][:3] == [
+        "policy Paper · k 4 · passage size 250",
+        "policy Paper · k 4 · passage size 500",
+        "policy Paper · k 8 · passage size 250",
+    ]
+    assert len({variant.name for variant in made}) == len(made) == 8
+    assert made[-1].options == with_changes(
+        base, {"policy": "any", "k": 8, "refine": False, "passage_size": 500, "preset": ""}
+    )
+    assert variants(base, axes) == made
+
+
+def test_models_and_switches_have_the_names_of_people():
+    axes = read_axes(["model=builtin,ollama:llama3.1:8b", "refine=on,off"])
+    assert [variant.name for variant in variants(RunOptions(), axes)][1:3] == [
+        "model Built-in engine · refinement off",
+        "model Llama 3.1 8B · refinement on",
+    ]
+    assert [variant.name for variant in variants(RunOptions(), read_axes(["grader=builtin"]))] == ["grader Built-in"]
+    assert len(variants(RunOptions(), read_axes([]))) == 1
+
+
+def evaluation(names: str) -> Evaluation:
+    made = tuple(replace(variants(RunOptions(), read_axes([]))[0], name=name) for name in names)
+    return Evaluation("e", "", "grid", "", "", "", 20, made, 1, "", 1, "", "done", "", 0.0, 1.0, 1.0)
+
+
+def answers(variant: int, right: int, seconds: float = 1.0, of: int = 20) -> list[Result]:
+    def scored(is_right: bool) -> Scored:
+        said = {"answer_right": float(is_right), "contained": float(is_right)}
+        return Scored(text_score=float(is_right), outcome="documents", scores=said, seconds=seconds)
+
+    examples = [Example(str(n), f"Q{n}?", references=("a",)) for n in range(of)]
+    return [
+        Result(variant, n, 1, example, f"{variant}-{n}", "done", scored=scored(n < right))
+        for n, example in enumerate(examples)
+    ]
+
+
+def test_the_best_has_most_right_answers_and_among_equals_takes_least_time():
+    results = [*answers(0, 2), *answers(1, 19, seconds=3.0), *answers(2, 19, seconds=1.0)]
+    assert [one.variant.name for one in rank(evaluation("abc"), results, Cutoffs())] == ["c", "b", "a"]
+    found = best(evaluation("abc"), results, Cutoffs())
+    assert found
+    assert found.variant.name == "c"
+    assert not found.clear
+    assert [rival.name for rival in found.rivals] == ["b"]
+
+
+def test_only_a_clear_winner_is_called_one():
+    clear = best(evaluation("ab"), [*answers(0, 2), *answers(1, 19)], Cutoffs())
+    close = best(evaluation("ab"), [*answers(0, 18), *answers(1, 19)], Cutoffs())
+    assert clear
+    assert close
+    assert (clear.variant.name, clear.clear) == ("b", True)
+    assert (close.variant.name, close.clear) == ("b", False)
+
+
+def test_without_a_known_answer_nothing_is_best():
+    unknown = [
+        replace(one, example=Example(one.example.key, "?"), scored=Scored(scores={"seconds": 1.0}))
+        for one in answers(0, 3)
+    ]
+    assert best(evaluation("ab"), unknown, Cutoffs()) is None
+    assert best(evaluation("ab"), [], Cutoffs()) is None
