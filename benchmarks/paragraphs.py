@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from benchmarks.grader_data import read_lines
 from crag.assembly import Application, open_application
+from crag.errors import BadRequest
+from crag.evaluate.corpus import add_corpus
 from crag.settings import Settings
+from crag.types import DEFAULT_COLLECTION
 
 
 @contextmanager
@@ -21,10 +23,8 @@ def open_paragraphs(data_set: Path) -> Iterator[tuple[Application, dict[str, str
     with tempfile.TemporaryDirectory() as home:
         settings = Settings(home=Path(home), chat_model="builtin", embedder="builtin")
         with closing(open_application(settings)) as application:
-            paragraphs: dict[str, str] = {}
-            for row in read_lines(data_set / "corpus.jsonl"):
-                added = application.library.add_bytes(f"{row['title']} {row['id']}.txt", row["text"].encode())
-                if added.id is None:
-                    raise SystemExit(f"{row['id']}: {added.error.message if added.error else added.status}")
-                paragraphs[added.id] = row["id"]
-            yield application, paragraphs
+            try:
+                added = add_corpus(application.library, data_set / "corpus.jsonl", DEFAULT_COLLECTION)
+            except BadRequest as error:
+                raise SystemExit(str(error)) from error
+            yield application, {source_id: paragraph_id for paragraph_id, source_id in added.items()}
