@@ -65,3 +65,10 @@ def count(given: str) -> int:
     if not given.isascii() or not given.isdigit() or not 1 <= int(given) <= 100:
         raise argparse.ArgumentTypeError("must be a whole number from 1 to 100")
     return int(given)
+
+
+def positive(given: str) -> int:
+    """A whole number from 1 to a million."""
+    if not given.isascii() or not given.isdigit() or len(given) > 7 or not 1 <= int(given) <= 1_000_000:
+        raise argparse.ArgumentTypeError("must be a whole number from 1 to 1,000,000")
+    return int(given)

@@ -11,6 +11,7 @@ from crag import reports
 from crag.amounts import count
 from crag.assembly import Application
 from crag.commands.arguments import OK, AddCommand, place, text
+from crag.commands.files import write_new
 from crag.errors import BadRequest
 from crag.terminal import finish
 
@@ -62,7 +63,7 @@ def export(application: Application, options: argparse.Namespace) -> int:
         else:
             sys.stdout.write(content)
         return OK
-    _write(options.output, content)
+    write_new(options.output, content)
     document = said | {"path": str(options.output), "bytes": options.output.stat().st_size}
     finish(options.json, document, f"Exported to {options.output}.")
     return OK
@@ -115,14 +116,3 @@ def _content(application: Application, conversation_id: str, form: ConversationF
         case "html":
             return application.sharing.html(conversation_id)
     return application.sharing.json(conversation_id).decode()
-
-
-def _write(path: Path, content: str) -> None:
-    """Writes a new file. Raises `BadRequest` where one is there already, or none can be written."""
-    try:
-        with path.open("x", encoding="utf-8", newline="\n") as file:
-            file.write(content)
-    except FileExistsError as error:
-        raise BadRequest(f"{path.name} is there already; nothing was written.", "Choose another name.") from error
-    except OSError as error:
-        raise BadRequest(f"The file {path.name} cannot be written.", "Choose another folder.") from error

@@ -22,6 +22,7 @@ from crag.settings import Settings
 ValueOrigin = Literal["default", "saved", "environment", "conversation"]
 
 _ALLOWED_MODELS = "allowed_models"
+_TRACES = "traces_allowed"
 _LONGEST_NAME = 60
 # What a known variant settles: the way of a question. Which models go it, and how, is left as it is.
 _ROUTE = ("k", "policy", "web", "refine", "rewrite", "web_results", "join_web", "parent_context", "fetch_pages")
@@ -102,12 +103,7 @@ class Preferences:
 
     def save_preset(self, name: str, options: RunOptions) -> None:
         """Keeps these options under a name, in place of an earlier preset of that name. Raises `BadRequest`."""
-        name = " ".join(name.split())[:_LONGEST_NAME]
-        if not name:
-            raise BadRequest("A preset needs a name.", "Write one and try again.")
-        if name in PRESETS:
-            raise BadRequest(f"“{name}” is the name of a known variant.", "Choose another name.")
-        row = {"name": name, "changes": dump_changes(preset_of(options)), "made_at": time.time()}
+        row = {"name": preset_name(name), "changes": dump_changes(preset_of(options)), "made_at": time.time()}
         with self._database.write() as connection:
             statement = insert(presets).values(row)
             connection.execute(statement.on_conflict_do_update(index_elements=["name"], set_=row))
@@ -146,6 +142,16 @@ class Preferences:
         self._allowed_here -= {model}
         self._change_allowed(lambda names: [name for name in names if name != model])
 
+    def may_trace(self) -> bool:
+        """Whether traces of answers may go to LangSmith: a person allowed it, here or by `CRAG_LANGSMITH`."""
+        with self._database.read() as connection:
+            kept = connection.execute(select(preferences.c.value).where(preferences.c.name == _TRACES)).scalar()
+        return self._settings.langsmith.always or _read(kept or "") is True
+
+    def allow_traces(self, allowed: bool) -> None:
+        """Lets traces of answers go to LangSmith from now on, or takes that back; what was sent stays sent."""
+        self._keep(_TRACES, allowed)
+
     def _change_allowed(self, change: Callable[[list[str]], list[str]]) -> None:
         """In one transaction, so that what two processes change at the same time is not lost."""
         query = select(preferences.c.value).where(preferences.c.name == _ALLOWED_MODELS)
@@ -167,6 +173,16 @@ def _names(text: str | None) -> list[str]:
     """Names of models that were kept as JSON."""
     value = _read(text or "")
     return [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
+
+
+def preset_name(written: str) -> str:
+    """The name that a preset can be kept under. Raises `BadRequest` for none, and for that of a known variant."""
+    name = " ".join(written.split())[:_LONGEST_NAME]
+    if not name:
+        raise BadRequest("A preset needs a name.", "Write one and try again.")
+    if name in PRESETS:
+        raise BadRequest(f"“{name}” is the name of a known variant.", "Choose another name.")
+    return name
 
 
 def preset_of(options: RunOptions) -> Mapping[str, Any]:
