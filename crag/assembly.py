@@ -17,8 +17,11 @@ from crag.conversations.purging import UNDO_SECONDS
 from crag.database import Database
 from crag.embedder_choices import EmbedderChoices
 from crag.engines import BUILTIN, Engines, Role
+from crag.environments import Environments
 from crag.errors import ModelFault
 from crag.evaluate.datasets import Datasets
+from crag.evaluate.evaluations import Evaluations
+from crag.evaluate.judging import Judge
 from crag.gaps import Gaps
 from crag.inspection.archive import RunArchive
 from crag.ledger import Ledger
@@ -101,6 +104,8 @@ class Application:
         self.calibration = Calibrator(self.database, self._equip, self._question_model, self.runs)
         self.measuring = Measuring()
         self.datasets = Datasets(self.database, self.runs.trace)
+        self.environments = Environments(self.database, self.library, self.engines, self._equip, self.answering)
+        self.evaluations = Evaluations(self.database, self.runs, self.environments.look_up, self._open_judge)
 
     def model_choice(self, *, anew: bool = False) -> ModelChoice:
         """What answers under `auto` now, and why; looked up every few seconds at most, or `anew`."""
@@ -201,6 +206,7 @@ class Application:
         self.ollama.close()
         self.measuring.close()
         self.archive.close()
+        self.evaluations.close()
         self.runs.close()
         self.jobs.close()
         self.library.close()
@@ -242,6 +248,10 @@ class Application:
         """Who answers where no conversation says otherwise. Raises `BadRequest`."""
         options = self.preferences.options()
         return self.engines.cast(self.answering(options), options).answering
+
+    def _open_judge(self, model: str) -> Judge:
+        """The judge of that model. Raises `ModelFault`."""
+        return Judge(self.engines.chat_model(Role(model)))
 
     def _question_model(self, options: RunOptions) -> ChatModel | None:
         """The chat model that answers under these options, None for the built-in engine. Raises `ModelFault`."""

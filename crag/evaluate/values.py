@@ -104,7 +104,7 @@ class Plan:
 class Evaluation:
     """A dataset answered under each of the `variants`, `repetitions` times; `variants[n]` is number n in results.
 
-    `done` of `total` answers are there. `started_at` and `ended_at` in seconds since the epoch, `seconds` the time
+    `done` of `total` answers are there, `failed` of them without an answer, `judgements` with the word of a judge. `started_at` and `ended_at` in seconds since the epoch, `seconds` the time
     spent on it, `seconds_left` an estimate while it runs. `digest` is that of its examples, of which there are `size`.
     """
 
@@ -127,6 +127,7 @@ class Evaluation:
     seconds: float
     done: int = 0
     failed: int = 0
+    judgements: int = 0
     seconds_left: float | None = None
 
     @property

@@ -1,0 +1,69 @@
+"""With what questions are answered now besides their settings: models with their digests, documents, this version."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+
+from sqlalchemy import select
+
+from crag.database import Database
+from crag.database.tables import sources
+from crag.engines import BUILTIN, Engines, Role
+from crag.evaluate.values import Environment
+from crag.library import Library
+from crag.options import RunOptions
+from crag.runs.worker import Equip
+
+VERSION = "0.1.0"
+
+
+class Environments:
+    """Looks it up for an evaluation, so that its figures can be told from those under other models or documents."""
+
+    def __init__(
+        self,
+        database: Database,
+        library: Library,
+        engines: Engines,
+        equip: Equip,
+        answering: Callable[[RunOptions], str],
+    ) -> None:
+        """`answering` names what answers under some options."""
+        self._database = database
+        self._library = library
+        self._engines = engines
+        self._equip = equip
+        self._answering = answering
+
+    def look_up(self, options: RunOptions) -> Environment:
+        """The environment under these options now. Raises `ModelFault`, `BadRequest`."""
+        equipment = self._equip(options)
+        cast = self._engines.cast(self._answering(options), options)
+        roles = dict.fromkeys((cast.answering, cast.grading, cast.rewriting))
+        space = self._library.spaces.answering.active().space
+        documents = self._documents(options)
+        return Environment(
+            model=equipment.engine.label,
+            fingerprint=", ".join(dict.fromkeys(map(self._fingerprint, roles))),
+            grader=equipment.engine.grader.name,
+            embedder=equipment.embedder,
+            space=space.id if space else "",
+            library=hashlib.sha256("\n".join(documents).encode()).hexdigest()[:12],
+            documents=len(documents),
+            passages=equipment.retriever.size(options),
+            version=VERSION,
+        )
+
+    def _fingerprint(self, role: Role) -> str:
+        return f"{BUILTIN} {VERSION}" if role.model == BUILTIN else self._engines.chat_model(role).fingerprint
+
+    def _documents(self, options: RunOptions) -> list[str]:
+        """What is searched, by content and by how it is cut."""
+        query = select(sources.c.sha256, sources.c.chunker).order_by(sources.c.sha256, sources.c.chunker)
+        if options.collection:
+            query = query.where(sources.c.collection == options.collection)
+        if options.source_ids:
+            query = query.where(sources.c.id.in_(options.source_ids))
+        with self._database.read() as connection:
+            return [f"{row.sha256} {row.chunker}" for row in connection.execute(query)]

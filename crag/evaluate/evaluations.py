@@ -1,0 +1,159 @@
+"""Evaluations of one home: begun, followed, stopped, gone on with; one is worked on at a time, the others wait."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from crag.database import Database
+from crag.errors import BadRequest, CragError, Stopped
+from crag.evaluate.rows import EvaluationRows
+from crag.evaluate.running import LookUp, OpenJudge, Runner
+from crag.evaluate.values import Evaluation, EvaluationState, Plan, Result
+from crag.ledger import SERVER, on_behalf_of
+from crag.progress import Report, silent
+from crag.runs import RunService
+from crag.stopping import Stop
+from crag.types import Progress
+
+MOST_REPETITIONS = 20
+MOST_ANSWERS = 100_000
+_LOOK_AGAIN_SECONDS = 0.3
+_log = logging.getLogger(__name__)
+
+
+class Evaluations:
+    """Safe to use from several threads; several processes may work on one home."""
+
+    def __init__(self, database: Database, runs: RunService, look_up: LookUp, open_judge: OpenJudge) -> None:
+        """`look_up` and `open_judge`: see `Runner`."""
+        self._rows = EvaluationRows(database)
+        self._runs = runs
+        self._runner = Runner(self._rows, runs, look_up, open_judge)
+        self._queue = ThreadPoolExecutor(1, thread_name_prefix="evaluations")
+        self._lock = threading.Lock()
+        self._stops: dict[str, Stop] = {}
+        self._closing = False
+
+    def begin(self, plan: Plan) -> Evaluation:
+        """Keeps what is to be run, and runs it in the background. Raises `BadRequest` for a plan that cannot be."""
+        _check(plan)
+        evaluation_id = self._rows.open(plan)
+        self._submit(evaluation_id)
+        return self._rows.get(evaluation_id)
+
+    def list(self, person: str | None = None, limit: int = 50) -> list[Evaluation]:
+        """Those that a person may see (None: all), the latest first."""
+        return self._rows.list(person, limit)
+
+    def get(self, evaluation_id: str, person: str | None = None) -> Evaluation:
+        """One of them. Raises `NotFound`, also for one of another person."""
+        return self._rows.get(evaluation_id, person)
+
+    def results(self, evaluation_id: str, variant: int | None = None) -> Sequence[Result]:
+        """The answers that are there, in the order of variants, examples and repetitions. Raises `NotFound`."""
+        return self._rows.results(evaluation_id, variant)
+
+    def wait(self, evaluation_id: str, report: Report = silent) -> Evaluation:
+        """Returns when it is worked on no longer, telling how far it is meanwhile. Raises `NotFound`."""
+        pause = threading.Event()
+        while (evaluation := self._rows.get(evaluation_id)).state in ("queued", "running"):
+            stage = "Waiting for its turn" if evaluation.state == "queued" else "Asking"
+            report(Progress(stage, evaluation.done, evaluation.total))
+            pause.wait(_LOOK_AGAIN_SECONDS)
+        report(Progress("Asking", evaluation.done, evaluation.total))
+        return evaluation
+
+    def stop(self, evaluation_id: str) -> None:
+        """Stops it, of whichever process; what is answered stays, and it can be gone on with. Too late is harmless."""
+        self._rows.change(evaluation_id, stopping=1)
+        with self._lock:
+            stop = self._stops.get(evaluation_id)
+        if stop:
+            stop.request()
+
+    def resume(self, evaluation_id: str) -> None:
+        """Goes on with what is not answered yet, or failed. Raises `BadRequest` when it is worked on, `NotFound`."""
+        self._again(evaluation_id)
+
+    def judge(self, evaluation_id: str, model: str) -> None:
+        """Has a model judge the answers that are there, and those to come. Raises as `resume`."""
+        self._again(evaluation_id, judge=model)
+
+    def delete(self, evaluation_id: str) -> None:
+        """Deletes it with all its answers; one that is worked on is stopped. One that is not there is left alone."""
+        with self._lock:
+            stop = self._stops.get(evaluation_id)
+        if stop:
+            stop.request()
+        self._rows.delete(evaluation_id)
+        self._runs.forget_deleted()
+
+    def rename(self, evaluation_id: str, name: str) -> None:
+        """Gives it another name. Raises `BadRequest` for an empty one, `NotFound`."""
+        if not name.strip():
+            raise BadRequest("An evaluation needs a name.", "Write one and try again.")
+        self._rows.change(evaluation_id, name=" ".join(name.split())[:200])
+
+    def label(self, evaluation_id: str, result: Result, right: bool | None) -> None:
+        """Keeps a person's word on an answer: right, wrong, or none. Raises `NotFound`."""
+        self._rows.label(evaluation_id, (result.variant, result.number, result.repetition), right)
+
+    def close(self) -> None:
+        """Breaks off what is worked on; it can be gone on with."""
+        with self._lock:
+            self._closing = True
+            stops = list(self._stops.values())
+        for stop in stops:
+            stop.request()
+        self._queue.shutdown(wait=True)
+
+    def _again(self, evaluation_id: str, **values: str) -> None:
+        self._rows.get(evaluation_id)
+        if not self._rows.queue(evaluation_id, **values):
+            raise BadRequest("This evaluation is being worked on.", "Wait for it, or stop it.")
+        self._submit(evaluation_id)
+
+    def _submit(self, evaluation_id: str) -> None:
+        with self._lock:
+            self._stops[evaluation_id] = Stop()
+        self._queue.submit(self._work, evaluation_id)
+
+    def _work(self, evaluation_id: str) -> None:
+        stop = self._stops[evaluation_id]
+        ended: tuple[EvaluationState, str] = ("interrupted", "Something went wrong; the log has the details.")
+        try:
+            ended = self._run(evaluation_id, stop)
+        except Exception:  # noqa: BLE001 — the last line of defence of a thread; logged, and shown as a fault
+            _log.exception("An evaluation failed in a way nobody foresaw")
+        finally:
+            with self._lock:
+                del self._stops[evaluation_id]
+            self._rows.end(evaluation_id, *ended)
+
+    def _run(self, evaluation_id: str, stop: Stop) -> tuple[EvaluationState, str]:
+        try:
+            stop.check()
+            self._rows.begin(evaluation_id)
+            with on_behalf_of(self._rows.get(evaluation_id).person or SERVER):
+                self._runner.run(evaluation_id, stop)
+        except Stopped:
+            return "interrupted" if self._closing else "stopped", ""
+        except CragError as error:
+            return "failed", str(error)
+        return "done", ""
+
+
+def _check(plan: Plan) -> None:
+    """Raises `BadRequest` for what cannot be run, or would never end."""
+    if not plan.dataset.examples:
+        raise BadRequest("This dataset has no questions.", "Choose another one, or add some.")
+    if not plan.variants:
+        raise BadRequest("There are no settings to try.", "Choose some.")
+    if not 1 <= plan.repetitions <= MOST_REPETITIONS:
+        raise BadRequest(f"{plan.repetitions} repetitions cannot be.", f"Choose from 1 to {MOST_REPETITIONS}.")
+    answers = len(plan.dataset.examples) * plan.repetitions * len(plan.variants)
+    if answers > MOST_ANSWERS:
+        raise BadRequest(f"That would be {answers:,} answers; at most {MOST_ANSWERS:,} can be.", "Ask for fewer.")

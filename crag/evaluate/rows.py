@@ -1,0 +1,222 @@
+"""The rows of evaluations and their results, written in short transactions."""
+
+from __future__ import annotations
+
+import time
+import uuid
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, Row, Select, case, delete, func, insert, select, true, update
+
+from crag.database import Database
+from crag.database.tables import evaluation_results, evaluations
+from crag.errors import NotFound
+from crag.evaluate import bodies
+from crag.evaluate.values import Evaluation, EvaluationState, Example, Judgement, Plan, Result, Variant
+from crag.processes import is_alive, this_process
+
+Place = tuple[int, int, int]  # variant, number of the example, repetition
+
+_results = evaluation_results.c
+_SUMMARY = tuple(column for column in evaluations.c if column.name not in ("examples", "owner", "stopping"))
+
+
+class EvaluationRows:
+    """All evaluations of one home. Those of a process that died count as interrupted."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._owner = this_process()
+
+    def open(self, plan: Plan) -> str:
+        """Keeps what is to be run, with the examples as they are now; its id."""
+        examples = bodies.dump_examples(plan.dataset.examples)
+        row = {
+            "id": uuid.uuid4().hex,
+            "name": plan.name or plan.dataset.name,
+            "kind": plan.kind,
+            "dataset": plan.dataset.name,
+            "dataset_id": plan.dataset.id,
+            "digest": bodies.digest(examples),
+            "size": len(plan.dataset.examples),
+            "examples": zlib.compress(examples),
+            "variants": bodies.dump_variants(plan.variants),
+            "repetitions": plan.repetitions,
+            "judge": plan.judge,
+            "parallel": plan.parallel,
+            "person": plan.person,
+            "state": "queued",
+            "owner": self._owner,
+            "started_at": time.time(),
+        }
+        with self._database.write() as connection:
+            connection.execute(insert(evaluations).values(row))
+        return str(row["id"])
+
+    def list(self, person: str | None, limit: int) -> list[Evaluation]:
+        """Those that a person may see, the latest first."""
+        self._mark_orphans()
+        query = _counted(_visible(person)).order_by(evaluations.c.started_at.desc()).limit(limit)
+        with self._database.read() as connection:
+            return [_evaluation(row) for row in connection.execute(query)]
+
+    def get(self, evaluation_id: str, person: str | None = None) -> Evaluation:
+        """One of them. Raises `NotFound`, also for one of another person."""
+        self._mark_orphans()
+        with self._database.read() as connection:
+            row = connection.execute(_counted((evaluations.c.id == evaluation_id) & _visible(person))).first()
+        if row is None:
+            raise NotFound("This evaluation is no longer there.", "Choose another one.")
+        return _evaluation(row)
+
+    def examples(self, evaluation_id: str) -> tuple[Example, ...]:
+        """Its examples, in order. Raises `NotFound`."""
+        query = select(evaluations.c.examples).where(evaluations.c.id == evaluation_id)
+        with self._database.read() as connection:
+            body = connection.execute(query).scalar()
+        if body is None:
+            raise NotFound("This evaluation is no longer there.", "Choose another one.")
+        return bodies.load_examples(zlib.decompress(body))
+
+    def results(self, evaluation_id: str, variant: int | None = None) -> Sequence[Result]:
+        """What is there so far, in the order of variants, examples and repetitions. Raises `NotFound`."""
+        examples = self.examples(evaluation_id)
+        query = select(evaluation_results).where(_results.evaluation_id == evaluation_id)
+        if variant is not None:
+            query = query.where(_results.variant == variant)
+        with self._database.read() as connection:
+            rows = connection.execute(query.order_by(_results.variant, _results.number, _results.repetition)).all()
+        return [_result(row, examples[row.number]) for row in rows]
+
+    def done(self, evaluation_id: str) -> set[Place]:
+        """Where there is an answer; what failed is to be tried again."""
+        query = select(_results.variant, _results.number, _results.repetition)
+        answered = query.where(_results.evaluation_id == evaluation_id, _results.state == "done")
+        with self._database.read() as connection:
+            return {(row.variant, row.number, row.repetition) for row in connection.execute(answered)}
+
+    def keep(self, evaluation_id: str, result: Result, seconds: float) -> bool:
+        """Keeps one result in place of an earlier one, and the time spent so far; whether somebody said to stop."""
+        row = {
+            "evaluation_id": evaluation_id,
+            "variant": result.variant,
+            "number": result.number,
+            "repetition": result.repetition,
+            "run_id": result.run_id,
+            "state": result.state,
+            "error": result.error,
+            "body": bodies.dump_scored(result.scored),
+            "judged": bodies.dump_judgement(result.judged) if result.judged else None,
+        }
+        here = evaluations.c.id == evaluation_id
+        spent = update(evaluations).where(here).values(seconds=seconds).returning(evaluations.c.stopping)
+        with self._database.write() as connection:
+            stopping = connection.execute(spent).scalar()
+            if stopping is None:  # deleted meanwhile
+                return True
+            connection.execute(insert(evaluation_results).prefix_with("OR REPLACE").values(row))
+        return bool(stopping)
+
+    def judged(self, evaluation_id: str, place: Place, judgement: Judgement) -> None:
+        """Keeps what a judge said of one answer, in place of an earlier word."""
+        self._update_result(evaluation_id, place, judged=bodies.dump_judgement(judgement))
+
+    def label(self, evaluation_id: str, place: Place, right: bool | None) -> None:
+        """Keeps what a person said of one answer. Raises `NotFound`."""
+        self._update_result(evaluation_id, place, label=None if right is None else int(right))
+
+    def change(self, evaluation_id: str, **values: Any) -> None:
+        """Writes these columns. Raises `NotFound`."""
+        with self._database.write() as connection:
+            changed = connection.execute(
+                update(evaluations).where(evaluations.c.id == evaluation_id).values(**values)
+            ).rowcount
+        if not changed:
+            raise NotFound("This evaluation is no longer there.", "Choose another one.")
+
+    def set_variants(self, evaluation_id: str, variants: Sequence[Variant]) -> None:
+        """Writes with what environment each is answered."""
+        self.change(evaluation_id, variants=bodies.dump_variants(variants))
+
+    def begin(self, evaluation_id: str) -> None:
+        """It is worked on by this process from now on."""
+        self.change(evaluation_id, state="running", owner=self._owner, stopping=0, fault="", ended_at=None)
+
+    def end(self, evaluation_id: str, state: EvaluationState, fault: str = "") -> None:
+        """It is worked on no longer; one that was deleted stays so."""
+        values = {"state": state, "fault": fault, "owner": "", "stopping": 0, "ended_at": time.time()}
+        with self._database.write() as connection:
+            connection.execute(update(evaluations).where(evaluations.c.id == evaluation_id).values(values))
+
+    def queue(self, evaluation_id: str, **values: Any) -> bool:
+        """It waits to be gone on with by this process; False when it is worked on already."""
+        free = (evaluations.c.id == evaluation_id) & evaluations.c.state.not_in(("queued", "running"))
+        row = {"state": "queued", "owner": self._owner, "stopping": 0, "fault": "", **values}
+        with self._database.write() as connection:
+            return connection.execute(update(evaluations).where(free).values(row)).rowcount == 1
+
+    def delete(self, evaluation_id: str) -> None:
+        """Deletes it with its results and their runs; one that is not there is left alone."""
+        with self._database.write() as connection:
+            connection.execute(delete(evaluations).where(evaluations.c.id == evaluation_id))
+
+    def _update_result(self, evaluation_id: str, place: Place, **values: Any) -> None:
+        with self._database.write() as connection:
+            changed = connection.execute(
+                update(evaluation_results).where(_at(evaluation_id, place)).values(**values)
+            ).rowcount
+        if not changed:
+            raise NotFound("This answer is no longer there.", "Reload the page.")
+
+    def _mark_orphans(self) -> None:
+        """What a process left behind that died: it can be gone on with."""
+        busy = evaluations.c.state.in_(("queued", "running"))
+        with self._database.read() as connection:
+            rows = connection.execute(select(evaluations.c.id, evaluations.c.owner).where(busy)).all()
+        for row in rows:
+            if not is_alive(row.owner):
+                self.end(row.id, "interrupted")
+
+
+def _visible(person: str | None) -> ColumnElement[bool]:
+    """What is this person's, and what is everybody's; None, who has this home, may see all."""
+    return true() if person is None else evaluations.c.person.in_((person, ""))
+
+
+def _at(evaluation_id: str, place: Place) -> ColumnElement[bool]:
+    variant, number, repetition = place
+    here = (_results.evaluation_id == evaluation_id) & (_results.variant == variant)
+    return here & (_results.number == number) & (_results.repetition == repetition)
+
+
+def _counted(condition: ColumnElement[bool]) -> Select[Any]:
+    """Evaluations with how many results there are, how many of them failed, and how many were judged."""
+    failed = func.coalesce(func.sum(case((_results.state != "done", 1), else_=0)), 0)
+    columns = (func.count(_results.number).label("done"), failed.label("failed"), func.count(_results.judged))
+    joined = evaluations.outerjoin(evaluation_results, _results.evaluation_id == evaluations.c.id)
+    query = select(*_SUMMARY, *columns[:2], columns[2].label("judgements")).select_from(joined)
+    return query.where(condition).group_by(evaluations.c.id)
+
+
+def _evaluation(row: Row[Any]) -> Evaluation:
+    values = dict(row._mapping)  # noqa: SLF001 — public in spite of its name
+    total = row.size * row.repetitions * len(variants := bodies.load_variants(row.variants))
+    left = row.seconds / row.done * (total - row.done) if row.state == "running" and row.done else None
+    return Evaluation(**{**values, "variants": variants, "seconds_left": left})
+
+
+def _result(row: Row[Any], example: Example) -> Result:
+    return Result(
+        row.variant,
+        row.number,
+        row.repetition,
+        example,
+        row.run_id,
+        row.state,
+        row.error,
+        bodies.load_scored(row.body),
+        bodies.load_judgement(row.judged) if row.judged else None,
+        None if row.label is None else bool(row.label),
+    )
