@@ -9,7 +9,7 @@ import streamlit as st
 from crag.graph.presets import PRESETS
 from crag.options import RunOptions, with_changes
 from crag.runs import Trace
-from pages.chat import feedback, more
+from pages.chat import feedback, more, pinning
 from pages.chat.questions import answer_again
 from pages.parts import away, markdown, words
 from pages.parts.components import copy_button
@@ -38,6 +38,7 @@ def draw(run_id: str, trace: Trace, question_id: int) -> None:
         )
         more.draw(run_id, trace, question_id)
     feedback.draw_reason(run_id, given)
+    pinning.draw(run_id, given)
 
 
 def are_open(run_id: str) -> bool:

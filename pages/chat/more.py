@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from crag.runs import Trace
-from pages.chat import copying, editing, state
+from pages.chat import copying, editing, pinning, state
 from pages.parts import dialogs
 
 INSPECT = "pages/inspect/page.py"
@@ -21,7 +21,14 @@ ALL = ":material/unfold_more: Everything else about this answer"
 def draw(run_id: str, trace: Trace, question_id: int, *, folded: bool = False) -> None:
     """The menu; `folded` for an answer whose trace and other actions have no buttons."""
     key = f"more-{run_id}"
-    choices = [EDIT, *([TRACE, ALL] if folded else []), *([COPY] if trace.text else []), SHARE, OPEN]
+    choices = [
+        EDIT,
+        *([TRACE, ALL] if folded else []),
+        *([COPY] if trace.text else []),
+        SHARE,
+        pinning.choice(run_id),
+        OPEN,
+    ]
     chosen = st.menu_button(
         "More",
         choices,
@@ -47,3 +54,5 @@ def _choose(key: str, run_id: str, question_id: int) -> None:
             dialogs.ask(copying.DIALOG, run_id)
         case chosen if chosen == SHARE:
             dialogs.ask(SHARING, run_id)
+        case pinning.PIN | pinning.CHANGE:
+            dialogs.ask(pinning.DIALOG, run_id)

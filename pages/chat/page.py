@@ -22,6 +22,7 @@ from pages.chat import (
     more,
     next_questions,
     options,
+    pinning,
     questions,
     sidebar,
     state,
@@ -38,6 +39,7 @@ _DIALOGS: dict[str, Callable[[Any], None]] = {
     feedback.WHY: feedback.ask_why,
     copying.DIALOG: copying.draw_dialog,
     more.SHARING: sharing.draw_share,
+    pinning.DIALOG: pinning.draw_dialog,
     **conversation_menu.DIALOGS,
 }
 

@@ -10,13 +10,14 @@ from crag.inspection import badges
 from crag.runs import Trace
 from crag.types import Passage, Ruling
 from pages.inspect import moves
-from pages.parts import dialogs, markdown, steps, words
+from pages.parts import dialogs, markdown, pins, steps, words
 from pages.parts.device import is_phone
 
 _COLOURS = {
     badge.word: badge.colour for badge in (*badges.VERDICTS.values(), badges.of_verdict(None), *badges.RULINGS.values())
 }
 _OPEN = ":material/visibility: Open"
+_RIGHT = {":material/quiz: Pin as a right passage": True, ":material/close: Unpin the right passage": False}
 _RULINGS: dict[str, Ruling] = {":material/add: Use it": "use", ":material/remove: Drop it": "drop"}
 _ROW_HEIGHT = 35
 _MOST_ROWS = 12
@@ -30,7 +31,7 @@ def draw(run_id: str, trace: Trace) -> None:
         st.caption("Nothing was found that could be judged.")
         return
     st.dataframe(
-        _rows(passages, trace),
+        _rows(run_id, passages, trace),
         hide_index=True,
         key=f"verdicts-{run_id}",
         height=(min(len(passages), _MOST_ROWS) + 1) * _ROW_HEIGHT + 3,
@@ -41,24 +42,32 @@ def draw(run_id: str, trace: Trace) -> None:
         st.caption(judged)
 
 
-def _rows(passages: list[Passage], trace: Trace) -> dict[str, list[Any]]:
+def _rows(run_id: str, passages: list[Passage], trace: Trace) -> dict[str, list[Any]]:
+    right = pins.of_run(run_id).passages
     verdicts = [trace.verdicts.get(passage.id) for passage in passages]
     columns: dict[str, list[Any]] = {
         "Verdict": [[badges.of_verdict(verdict).word] for verdict in verdicts],
         "Score": [verdict.score if verdict else None for verdict in verdicts],
-        "Passage": [_place(passage) for passage in passages],
+        "Passage": [_place(passage, right=passage.id in right) for passage in passages],
     }
     if not is_phone():  # no room: it is read where the passage is opened
         columns["Reason"] = [markdown.visible(verdict.reason) if verdict else "" for verdict in verdicts]
     if trace.state == "running":  # drawn anew each second, and a click could get lost
         return columns
     may_rule = trace.state != "waiting"
-    return columns | {"Actions": [[_OPEN, *(_RULINGS if verdict and may_rule else ())] for verdict in verdicts]}
+    rulings = [tuple(_RULINGS) if verdict and may_rule else () for verdict in verdicts]
+    pinning = [_pinning(passage, right=passage.id in right) for passage in passages]
+    return columns | {"Actions": [[_OPEN, *ruling, *pin] for ruling, pin in zip(rulings, pinning, strict=True)]}
 
 
-def _place(passage: Passage) -> str:
+def _pinning(passage: Passage, *, right: bool) -> list[str]:
+    """What can be done about a passage as a right one; a page of the web may be another soon."""
+    return [] if passage.origin == "web" else [word for word, pins_it in _RIGHT.items() if pins_it != right]
+
+
+def _place(passage: Passage, *, right: bool) -> str:
     where = "web · " if passage.origin == "web" else "" if passage.page is None else f"p. {passage.page} · "
-    return f"{where}{markdown.visible(passage.title)}"
+    return f"{'pinned · ' if right else ''}{where}{markdown.visible(passage.title)}"
 
 
 def _columns(run_id: str, passages: list[Passage]) -> dict[str, Any]:
@@ -69,6 +78,8 @@ def _columns(run_id: str, passages: list[Passage]) -> dict[str, Any]:
         passage_id = passages[chosen.row].id
         if chosen.label == _OPEN:
             dialogs.ask(moves.SOURCE, (run_id, passage_id))
+        elif chosen.label in _RIGHT:
+            pins.set_right(run_id, passage_id, right=_RIGHT[chosen.label])
         else:
             moves.overrule(run_id, passage_id, _RULINGS[chosen.label])
 

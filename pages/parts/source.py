@@ -12,7 +12,7 @@ import streamlit as st
 from crag.errors import CragError
 from crag.runs import Trace
 from crag.types import Passage, Ruling, Strip, Verdict
-from pages.parts import found, markdown, steps, web_source, words
+from pages.parts import found, markdown, pins, steps, web_source, words
 from pages.parts.device import is_phone
 from pages.parts.resources import application
 
@@ -83,6 +83,7 @@ def _draw(view: SourceView, trace: Trace, passage: Passage, actions: Actions) ->
         ):
             actions.only(passage.source_id)
             st.rerun()
+        pins.draw_switch(view.run_id, passage)
     _resting(passage, trace)
     if passage.origin == "web":
         _text(view, passage, cut)

@@ -45,7 +45,7 @@ def test_a_run_shows_its_path_its_time_its_verdicts_and_each_node(chat: AppTest,
     assert said(app, "decide ==>|correct| refine_knowledge")
     table = app.dataframe[0].value
     assert [list(word) for word in table["Verdict"]] == [["relevant"]]
-    icons = {"visibility": "Open", "add": "Use it", "remove": "Drop it"}
+    icons = {"visibility": "Open", "add": "Use it", "remove": "Drop it", "quiz": "Pin as a right passage"}
     assert list(table["Actions"][0]) == [f":material/{icon}: {word}" for icon, word in icons.items()]
     assert not said(app, "Nearest passages")  # closed nodes are not drawn
     opened(app, run_id, 0)

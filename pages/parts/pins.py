@@ -1,0 +1,46 @@
+"""What is pinned of a run for the test questions of whoever looks, and the switch for one of its passages."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from crag.errors import NotFound
+from crag.evaluate.pins import Pins
+from crag.types import Passage
+from pages.parts import refusals
+from pages.parts.person import person
+from pages.parts.resources import application
+
+
+def of_run(run_id: str) -> Pins:
+    """What is pinned of it; nothing of one that is gone."""
+    try:
+        return application().datasets.pins(run_id, person())
+    except NotFound:
+        return Pins()
+
+
+def draw_switch(run_id: str, passage: Passage) -> None:
+    """Whether this passage is a right one for the question; a page of the web is none, since it may be another soon."""
+    if passage.origin == "web" or not run_id:
+        return
+    key = f"right-{run_id}-{passage.id}"
+    st.toggle(
+        "Right passage",
+        value=passage.id in of_run(run_id).passages,
+        key=key,
+        help="Pins the question with a sentence of this passage: Evaluate then tells whether it is still found.",
+        on_change=_switch,
+        args=(key, run_id, passage.id),
+    )
+
+
+def set_right(run_id: str, passage_id: int, *, right: bool) -> None:
+    """Pin a passage of a run as a right one, or no longer."""
+    datasets = application().datasets
+    with refusals.kept():
+        (datasets.pin_passage if right else datasets.unpin_passage)(run_id, passage_id, person())
+
+
+def _switch(key: str, run_id: str, passage_id: int) -> None:
+    set_right(run_id, passage_id, right=st.session_state[key])
