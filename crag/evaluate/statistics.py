@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     # Given weights of the examples (resamples × examples), the figure for each row of them.
     Statistic = Callable[[Array], Array]
 
-RESAMPLES = 1000
+_FEWEST, _MOST, _DRAWS = 1_000, 4_000, 500_000  # resamples; the fewer examples, the more: they cost the same
 _COVERED = (2.5, 97.5)  # percentiles
 _SEED = 7
 _AT_ONCE = 200_000  # weights in memory; of passages there are some times as many
@@ -43,9 +43,9 @@ def bootstrap(statistic: Statistic, n: int, bounds: tuple[float, float] | None =
 
     chance = np.random.default_rng(_SEED)
     figures = []
-    size = max(1, _AT_ONCE // n)
-    for begun in range(0, RESAMPLES, size):
-        weights = chance.standard_exponential((min(size, RESAMPLES - begun), n))
+    resamples, size = min(_MOST, max(_FEWEST, _DRAWS // n)), max(1, _AT_ONCE // n)
+    for begun in range(0, resamples, size):
+        weights = chance.standard_exponential((min(size, resamples - begun), n))
         drawn = statistic(weights)
         figures.append(_pulled(drawn, weights.sum(axis=1), bounds, chance) if bounds else drawn)
     value = value_of(statistic, n)
