@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from crag.evaluate.metrics import METRICS
-from crag.evaluate.summary import summarise
-from crag.evaluate.values import Cutoffs, Figure, Result
+from crag.evaluate.values import Figure
 
 # What is asked first of answers, the nearest to what people want first: none of them is there for every dataset.
 _ACCURACIES = ("answer_right", "refusal_right", "contained", "token_f1", "action_match", "steps_match", "recall")
@@ -26,28 +24,9 @@ class Point:
     unbeaten: bool = True
 
 
-def figures_of_variants(results: Sequence[Result], cutoffs: Cutoffs) -> dict[int, Mapping[str, Figure]]:
-    """The figures of each variant that has any, by its number."""
-    variants = sorted({result.variant for result in results})
-    summed = {number: summarise([one for one in results if one.variant == number], cutoffs) for number in variants}
-    return {number: summary.figures for number, summary in summed.items() if summary.figures}
-
-
 def accuracy(figures: Sequence[Mapping[str, Figure]]) -> str:
     """The metric by which variants are told good from bad: the first that all of them have, or empty."""
     return next((name for name in _ACCURACIES if figures and all(name in own for own in figures)), "")
-
-
-def ranked(figures: Mapping[int, Mapping[str, Figure]], metric: str) -> list[int]:
-    """The numbers of the variants, the best by this metric first; of equals the quickest."""
-
-    def place(number: int) -> tuple[float, float]:
-        own = figures[number]
-        sign = -1 if METRICS[metric].better == "higher" else 1
-        value = sign * own[metric].value if metric in own else float("inf")
-        return value, own["seconds"].value if "seconds" in own else float("inf")
-
-    return sorted(figures, key=place)
 
 
 def points(figures: Mapping[int, Mapping[str, Figure]], metric: str) -> list[Point]:

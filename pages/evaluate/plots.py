@@ -10,6 +10,7 @@ import streamlit as st
 from crag.errors import NotFound
 from crag.evaluate import distributions, routes, trade_offs
 from crag.evaluate.distributions import Spread
+from crag.evaluate.grid import rank
 from crag.evaluate.metrics import METRICS
 from crag.evaluate.threshold_costs import threshold_costs
 from crag.evaluate.values import Cutoffs, Evaluation, Result
@@ -57,13 +58,13 @@ def draw_plot(plot: Plot) -> None:
 
 def of_variants(evaluation: Evaluation, results: Sequence[Result], cutoffs: Cutoffs) -> Plot | None:
     """Accuracy against time, where there are several variants to tell apart."""
-    figures = trade_offs.figures_of_variants(results, cutoffs)
+    ranking = rank(evaluation, results, cutoffs)
+    figures = {one.number: one.summary.figures for one in ranking if one.summary.figures}
     metric = trade_offs.accuracy([*figures.values()])
     points = trade_offs.points(figures, metric) if metric else []
     if len(points) < 2:
         return None
-    ranking = enumerate(trade_offs.ranked(figures, metric), start=1)
-    places = {number: str(place) for place, number in ranking}
+    places = {number: str(place) for place, number in enumerate(figures, start=1)}
     listed = (f"**{place}** {markdown.label(evaluation.variants[number].name, 80)}" for number, place in places.items())
     facts = (
         f"n = {points[0].figure.n:,} questions each, with 95% intervals. The dashed line joins those that no other"
