@@ -31,7 +31,8 @@ _ROWS_AT_ONCE = 1_000
 class Identity:
     """What a source is known by before it is read.
 
-    `located`: its location names it, so that a new version takes the place of the old one.
+    `located`: its location names it, so that a new version takes the place of the old one. `source_id` is the id that
+    it is to have; empty: a new one.
     """
 
     collection: str
@@ -39,6 +40,7 @@ class Identity:
     located: bool
     sha256: str
     size: int
+    source_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +128,9 @@ def same_location(identity: Identity) -> tuple[ColumnElement[bool], ...]:
 
 def write_source(connection: Connection, identity: Identity, description: Description, old: str | None) -> str:
     """Writes the row, over the old version if there is one; the source's id."""
-    source_id = old or secrets.token_hex(6)
+    source_id = old or identity.source_id or secrets.token_hex(6)
     values = asdict(identity) | asdict(description) | {"added_at": time.time()}
-    del values["located"]
+    del values["located"], values["source_id"]
     if old:
         del values["found_by"]
         _delete_passages(connection, old)

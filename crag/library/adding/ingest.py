@@ -31,7 +31,8 @@ _ATTEMPTS = 3
 class Incoming:
     """Bytes to add. `asked` is what the person named; `located`: the location names the source for good.
 
-    `found_by` is the question whose web search found it, empty for what people named themselves.
+    `found_by` is the question whose web search found it, empty for what people named themselves. `source_id` is the id
+    that it is to have, empty for a new one.
     """
 
     asked: str
@@ -40,6 +41,7 @@ class Incoming:
     collection: str
     document: Bytes
     found_by: str = ""
+    source_id: str = ""
 
 
 class Ingest:
@@ -166,4 +168,5 @@ def _identify(incoming: Incoming) -> Identity:
     collection = collection_name(incoming.collection)
     # The place of a file is kept as it is, so that it is found again; bytes that are no UTF-8 are written out.
     location = incoming.location.encode("utf-8", "backslashreplace").decode()
-    return Identity(collection, location, incoming.located, digest, len(incoming.document.data))
+    size = len(incoming.document.data)
+    return Identity(collection, location, incoming.located, digest, size, incoming.source_id)

@@ -55,11 +55,12 @@ class Read(Protocol):
 
 
 class GuardedReader:
-    """Parses in a child process that can be killed, then splits by tokens."""
+    """Parses in a child process that can be killed, then splits into passages of at most `size` tokens."""
 
-    def __init__(self, count_tokens: Callable[[str], int], limit_bytes: int) -> None:
+    def __init__(self, count_tokens: Callable[[str], int], limit_bytes: int, size: int = CHUNK_TOKENS) -> None:
         self._count_tokens = count_tokens
         self._limit_bytes = limit_bytes
+        self._size = size
 
     def __call__(self, document: Bytes, report: Report, stop: Stop) -> Reading:
         """See `Read`."""
@@ -80,6 +81,6 @@ class GuardedReader:
             stop.check()  # splitting counts all the time, which makes this the place where it can be stopped
             return self._count_tokens(text)
 
-        chunks = split(parsed, count_tokens, CHUNK_TOKENS, CHUNK_OVERLAP)
+        chunks = split(parsed, count_tokens, self._size, CHUNK_OVERLAP)
         facts = (parsed.title, parsed.kind, parsed.pages, chunks, parsed.author, parsed.published)
         return Reading(*facts, note=parsed.note)
