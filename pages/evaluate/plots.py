@@ -65,10 +65,11 @@ def of_variants(evaluation: Evaluation, results: Sequence[Result], cutoffs: Cuto
     if len(points) < 2:
         return None
     places = {number: str(place) for place, number in enumerate(figures, start=1)}
-    listed = (f"**{place}** {markdown.label(evaluation.variants[number].name, 80)}" for number, place in places.items())
+    named = [number for number in places if number in trade_off.named(points)]
+    listed = (f"**{places[number]}** {markdown.label(evaluation.variants[number].name, 80)}" for number in named)
     facts = (
         f"n = {points[0].figure.n:,} questions each, with 95% intervals. The dashed line joins those that no other"
-        f" beats. {' · '.join(listed)}"
+        f" beats{' (the rest have no number)' if len(named) < len(points) else ''}. {' · '.join(listed)}"
     )
     title = f"{METRICS[metric].title} against time"
     return Plot(title, facts, lambda: trade_off.draw(points, places, metric))
@@ -96,7 +97,7 @@ def _of_scores(
     title: str, spread: Spread, thresholds: Thresholds | None, of: str = "best score of a question's passages"
 ) -> Plot:
     high, low = len(spread.high), len(spread.low)
-    facts = f"n = {high + low:,}: {high:,} {spread.names[0]} (up), {low:,} {spread.names[1]} (down)."
+    facts = f"n = {high + low:,}. Up: {spread.names[0]}, {high:,}. Down: {spread.names[1]}, {low:,}."
     counts = [distributions.histogram(scores, score_bars.BINS) for scores in (spread.high, spread.low)]
     alt = f"{title}. {facts}"
     return Plot(title, facts, lambda: score_bars.draw(spread.names, counts, thresholds, score=of, alt=alt))

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from string import ascii_uppercase
 from typing import NamedTuple
 
 import streamlit as st
 
 from crag.errors import NotFound
+from crag.evaluate.comparison import Comparison, compare
 from crag.evaluate.values import Evaluation, Result, Variant
+from crag.moments import day_and_minute
+from pages.evaluate import reading
+from pages.parts import markdown
 from pages.parts.person import person
 from pages.parts.resources import application
 
 _ADDRESS = "compare"
+_CHOICE = "compared-sides"
+_MOST = len(ascii_uppercase)
+_LATEST = 50
+_KEPT_SECONDS = 60.0  # what is said of answers meanwhile is seen by then
 
 
 class Side(NamedTuple):
@@ -30,25 +39,13 @@ class Side(NamedTuple):
     @property
     def key(self) -> str:
         """What names it in the address."""
-        return f"{self.evaluation.id}.{self.number}"
+        return _key(self.evaluation, self.number)
 
 
 def of_address() -> list[Side]:
     """The sides that the address names, each once; those that are no longer there are left out."""
     keys = dict.fromkeys(st.query_params.get(_ADDRESS, "").split(","))
-    return [side for key in keys if key and (side := of_key(key))]
-
-
-def of_key(key: str) -> Side | None:
-    """The side of this name; None where there is none, or where it is not this person's."""
-    evaluation_id, _, number = key.rpartition(".")
-    try:
-        evaluation = application().evaluations.get(evaluation_id, person())
-    except NotFound:
-        return None
-    if not number.isdecimal() or int(number) >= len(evaluation.variants):
-        return None
-    return Side(evaluation, int(number), application().evaluations.results(evaluation.id, int(number)))
+    return [side for key in keys if key and (side := _of_key(key))][:_MOST]
 
 
 def choose(keys: Sequence[str]) -> None:
@@ -57,3 +54,63 @@ def choose(keys: Sequence[str]) -> None:
         st.query_params[_ADDRESS] = ",".join(keys)
     else:
         st.query_params.pop(_ADDRESS, None)
+
+
+def letters(compared: Sequence[Side]) -> dict[str, str]:
+    """What the sides are called in tables and pictures, by their keys: A, B, C and on."""
+    return {side.key: letter for side, letter in zip(compared, ascii_uppercase, strict=False)}
+
+
+def draw_choice(compared: Sequence[Side]) -> None:
+    """Which sides are compared, in this order, and the way to turn two around."""
+    known = {side.key: _named(side.evaluation, side.number) for side in compared}
+    latest = application().evaluations.list(person(), _LATEST)
+    offered = {_key(one, number): _named(one, number) for one in latest for number in range(len(one.variants))}
+    names = letters(compared)
+    st.session_state[_CHOICE] = list(known)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.multiselect(
+            "Compared, each with the first (A)",
+            list(known | offered),
+            format_func=lambda key: f"{names[key]}: {known[key]}" if key in names else offered[key],
+            max_selections=_MOST,
+            key=_CHOICE,
+            on_change=lambda: choose(st.session_state[_CHOICE]),
+            width="stretch",
+        )
+        if len(compared) == 2:
+            turned = [side.key for side in reversed(compared)]
+            st.button("Swap", icon=":material/swap_horiz:", type="tertiary", on_click=choose, args=(turned,))
+
+
+def _answered(side: Side) -> tuple[str, int]:
+    return side.key, len(side.results)
+
+
+@st.cache_resource(show_spinner=False, max_entries=32, ttl=_KEPT_SECONDS, hash_funcs={Side: _answered})
+def comparison(one: Side, other: Side) -> Comparison:
+    """The second held against the first, worked out once for as many answers as there are."""
+    return compare(one.results, other.results, reading.cutoffs(one.evaluation))
+
+
+def _of_key(key: str) -> Side | None:
+    """The side of this name; None where there is none, or where it is not this person's."""
+    evaluation_id, _, number = key.rpartition(".")
+    try:
+        evaluation = application().evaluations.get(evaluation_id, person())
+    except NotFound:
+        return None
+    if not number.isdecimal() or int(number) >= len(evaluation.variants):
+        return None
+    return Side(evaluation, int(number), reading.results(evaluation, int(number)))
+
+
+def _key(evaluation: Evaluation, number: int) -> str:
+    return f"{evaluation.id}.{number}"
+
+
+def _named(evaluation: Evaluation, number: int) -> str:
+    """An evaluation as a choice: its name, its variant where it has several, and when; plain text."""
+    variant = evaluation.variants[number].name if len(evaluation.variants) > 1 else ""
+    told = (evaluation.name, variant, day_and_minute(evaluation.started_at))
+    return " · ".join(markdown.visible(one) for one in told if one)

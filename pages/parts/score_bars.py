@@ -13,7 +13,9 @@ from pages.parts import words
 HIGH, LOW = "#1d9a63", "#cf3f52"  # 3:1 at least on either theme's background
 RULE = "#717d8d"  # read on either background
 BINS = 20
-_HEIGHT = 320
+LEGEND = {"title": None, "orient": "top", "offset": 34}  # with room below for the words of the rules
+_HEIGHT = 340
+_LINE = 16  # pixels, of those words
 _SHARE = {"field": "share", "type": "quantitative", "title": "share of its kind"}
 
 
@@ -38,7 +40,7 @@ def rules(thresholds: Thresholds) -> list[dict[str, Any]]:
         "mark": {"type": "rule", "color": RULE, "strokeWidth": 2, "strokeDash": [5, 3]},
         "encoding": {"x": {"field": "at", "type": "quantitative"}},
     }
-    return [line, *(_words_of(rule, top=at == 1) for at, rule in enumerate(marked))]
+    return [line, *(_words_of(rule, line) for line, rule in enumerate(reversed(marked), start=1))]
 
 
 def _spec(
@@ -57,7 +59,7 @@ def _spec(
                 "field": "kind",
                 "type": "nominal",
                 "scale": {"domain": [*names], "range": [HIGH, LOW]},
-                "legend": {"title": None, "orient": "top"},
+                "legend": LEGEND,
             },
             "tooltip": [{"field": "kind"}, {"field": "count"}, {"field": "from", "title": "score from"}],
         },
@@ -76,23 +78,16 @@ def _bars(names: Sequence[str], counts: Sequence[Sequence[int]]) -> list[dict[st
     return bars
 
 
-def _words_of(rule: dict[str, Any], *, top: bool) -> dict[str, Any]:
-    """The words of a rule: they stand on the side of it where there is room."""
+def _words_of(rule: dict[str, Any], line: int) -> dict[str, Any]:
+    """The words of a rule, so many lines above the picture, on the side of it where there is room."""
     left = rule["at"] > 0.5
+    align = {"align": "right", "dx": -6} if left else {"align": "left", "dx": 6}
     return {
         "data": {"values": [rule]},
-        "mark": {
-            "type": "text",
-            "align": "right" if left else "left",
-            "dx": -6 if left else 6,
-            "dy": 4 if top else -4,
-            "baseline": "top" if top else "bottom",
-            "color": RULE,
-            "fontSize": 13,
-        },
+        "mark": {"type": "text", **align, "baseline": "bottom", "color": RULE, "fontSize": 13},
         "encoding": {
             "x": {"field": "at", "type": "quantitative"},
-            "y": {"value": 0 if top else "height"},
+            "y": {"value": -4 - _LINE * (line - 1)},
             "text": {"field": "words"},
         },
     }

@@ -14,7 +14,7 @@ from pages.parts import score_bars
 
 REFUSED, ANSWERED, WEB = "refused wrongly", "answered wrongly", "web wanted"
 _LOOKS = {REFUSED: (score_bars.LOW, [1, 0]), ANSWERED: (looks.ORANGE, [6, 3]), WEB: (looks.BLUE, [2, 3])}
-_HEIGHT = 320
+_HEIGHT = 340
 _STEPS = 100
 
 
@@ -50,7 +50,7 @@ def _curves(costs: ThresholdCosts) -> dict[str, Any]:
         for place in places
         if (share := cost(place)) is not None
     ]
-    legend = {"title": None, "orient": "top", "symbolType": "stroke", "symbolSize": 500, "symbolStrokeWidth": 2.5}
+    legend = {**score_bars.LEGEND, "symbolType": "stroke", "symbolSize": 500, "symbolStrokeWidth": 2.5}
     return {
         "data": {"values": values},
         "mark": {"type": "line", "strokeWidth": 2.5},

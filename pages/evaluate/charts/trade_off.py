@@ -15,7 +15,8 @@ from pages.parts import score_bars
 
 _HEIGHT = 340
 _WIDE_RANGE = 20  # times the quickest; from there on the axis is logarithmic
-_KINDS = {"no other beats it": "diamond", "another is better and quicker": "circle"}
+_KINDS = {"unbeaten": "diamond", "beaten by another": "circle"}
+_FEW = 8  # of more points those alone have a name that no other beats
 
 
 def draw(points: Sequence[Point], names: Mapping[int, str], metric: str) -> None:
@@ -29,6 +30,11 @@ def draw(points: Sequence[Point], names: Mapping[int, str], metric: str) -> None
     st.vega_lite_chart(_spec(points, names, metric), width="stretch", height=_HEIGHT, alt=alt)
 
 
+def named(points: Sequence[Point]) -> list[int]:
+    """The variants whose name stands in the picture: all of a few, else those that no other beats."""
+    return [one.variant for one in points if one.unbeaten or len(points) <= _FEW]
+
+
 def _spec(points: Sequence[Point], names: Mapping[int, str], metric: str) -> dict[str, Any]:
     title = METRICS[metric].title
     y = {"type": "quantitative", "scale": {"zero": False}, "axis": {"title": title, "format": ".0%"}}
@@ -38,7 +44,7 @@ def _spec(points: Sequence[Point], names: Mapping[int, str], metric: str) -> dic
         "axis": {"title": "seconds for a question", "tickCount": 5},
     }
     return {
-        "data": {"values": [_value(one, names[one.variant]) for one in points]},
+        "data": {"values": [_value(one, names[one.variant], one.variant in named(points)) for one in points]},
         "layer": [
             _frontier(x, y),
             _bars({"x": {"field": "time", **x}, "y": {"field": "low", **y}, "y2": {"field": "high"}}),
@@ -49,10 +55,11 @@ def _spec(points: Sequence[Point], names: Mapping[int, str], metric: str) -> dic
     }
 
 
-def _value(point: Point, name: str) -> dict[str, Any]:
+def _value(point: Point, name: str, is_named: bool) -> dict[str, Any]:
     kinds = list(_KINDS)
     return {
         "name": name,
+        "label": name if is_named else "",
         "value": point.figure.value,
         "low": point.figure.low,
         "high": point.figure.high,
@@ -79,11 +86,16 @@ def _frontier(x: dict[str, Any], y: dict[str, Any]) -> dict[str, Any]:
 
 
 def _bars(encoding: dict[str, Any]) -> dict[str, Any]:
-    return {"mark": {"type": "rule", "color": score_bars.RULE, "strokeWidth": 1.5}, "encoding": encoding}
+    """The intervals, faint where the point has no name."""
+    faint = {"condition": {"test": "datum.label === ''", "value": 0.25}, "value": 1}
+    return {
+        "mark": {"type": "rule", "color": score_bars.RULE, "strokeWidth": 1.5},
+        "encoding": {**encoding, "opacity": faint},
+    }
 
 
 def _dots(x: dict[str, Any], y: dict[str, Any]) -> dict[str, Any]:
-    legend = {"title": None, "orient": "top", "symbolSize": 90}
+    legend = {"title": None, "orient": "top", "symbolSize": 90, "labelLimit": 200}
     kinds = {"domain": [*_KINDS], "range": [*_KINDS.values()]}
     return {
         "mark": {"type": "point", "filled": True, "size": 120, "opacity": 1},
@@ -99,5 +111,5 @@ def _dots(x: dict[str, Any], y: dict[str, Any]) -> dict[str, Any]:
 def _names(x: dict[str, Any], y: dict[str, Any]) -> dict[str, Any]:
     return {
         "mark": {"type": "text", "align": "left", "dx": 9, "dy": -9, "fontSize": 13, "fill": looks.INK},
-        "encoding": {"x": {"field": "time", **x}, "y": {"field": "value", **y}, "text": {"field": "name"}},
+        "encoding": {"x": {"field": "time", **x}, "y": {"field": "value", **y}, "text": {"field": "label"}},
     }

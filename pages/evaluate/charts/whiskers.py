@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import streamlit as st
 
+from crag.evaluate.wording import Meaning
 from pages.evaluate.charts import looks
 from pages.parts import score_bars
 from pages.parts.device import is_phone
-
-Meaning = Literal["better", "worse", "no clear difference"]
 
 _LOOKS: dict[Meaning, tuple[str, str]] = {
     "better": (score_bars.HIGH, "triangle-up"),
@@ -34,13 +33,13 @@ class Whisker:
     told: str
 
 
-def draw(whiskers: Sequence[Whisker], unit: str) -> None:
-    """One below the other; `unit` is what the axis measures."""
+def draw(whiskers: Sequence[Whisker], title: str, unit: str) -> None:
+    """One below the other; `title` is what the axis measures, in hundredths, with their `unit`."""
     told = "; ".join(f"{one.name} {one.told}, {one.meaning}" for one in whiskers)
-    st.vega_lite_chart(_spec(whiskers, unit), width="stretch", alt=f"Differences with their intervals: {told}")
+    st.vega_lite_chart(_spec(whiskers, title, unit), width="stretch", alt=f"Differences with their intervals: {told}")
 
 
-def _spec(whiskers: Sequence[Whisker], unit: str) -> dict[str, Any]:
+def _spec(whiskers: Sequence[Whisker], title: str, unit: str) -> dict[str, Any]:
     values = [
         {"name": one.name, "at": one.value, "low": one.low, "high": one.high, "is": one.meaning, "told": one.told}
         for one in whiskers
@@ -48,7 +47,7 @@ def _spec(whiskers: Sequence[Whisker], unit: str) -> dict[str, Any]:
     widest = max(0.01, *(abs(end) for one in whiskers for end in (one.low, one.high)))
     names = [one.name for one in whiskers]
     across = {"type": "quantitative", "scale": {"domain": [-1.05 * widest, 1.05 * widest], "nice": False}}
-    label = {"labelExpr": "(datum.value > 0 ? '+' : '') + format(datum.value, '.0%')", "tickCount": 5}
+    label = f"(datum.value > 0 ? '+' : '') + format(100 * datum.value, '.0f') + '{unit}'"
     return {
         "data": {"values": values},
         "height": {"step": _ROW},
@@ -62,7 +61,7 @@ def _spec(whiskers: Sequence[Whisker], unit: str) -> dict[str, Any]:
             {
                 "mark": {"type": "rule", "strokeWidth": 3},
                 "encoding": {
-                    "x": {"field": "low", **across, "axis": {"title": unit, **label}},
+                    "x": {"field": "low", **across, "axis": {"title": title, "labelExpr": label, "tickCount": 5}},
                     "x2": {"field": "high"},
                 },
             },
