@@ -22,10 +22,13 @@ from crag.errors import ModelFault
 from crag.evaluate.datasets import Datasets
 from crag.evaluate.evaluations import Evaluations
 from crag.evaluate.judging import Judge
+from crag.evaluate.langsmith import Uploads
+from crag.evaluate.recut import Recuts
 from crag.gaps import Gaps
 from crag.inspection.archive import RunArchive
+from crag.langsmith.traces import Traces
 from crag.ledger import Ledger
-from crag.library import IngestJobs, Library, LibraryRetriever
+from crag.library import IngestJobs, Library
 from crag.library.exchange.exchange import Exchange
 from crag.library.web.links import leads_outside
 from crag.models.choice import InstalledEmbedders, ModelChoice, available_chat_models
@@ -39,7 +42,7 @@ from crag.options import RunOptions, Thresholds
 from crag.preferences import Preferences
 from crag.protocols import ChatModel
 from crag.runs import RunService
-from crag.runs.worker import Equipment
+from crag.runs.worker import Equipment, no_callbacks
 from crag.settings import Settings, load_settings
 from crag.sharing import Sharing
 from crag.warming import ModelWarmth
@@ -96,6 +99,8 @@ class Application:
         self.warmth = ModelWarmth(self.ollama, self._answering_role)
         choose = partial(choose_fetch, settings, self.ledger)
         self.downloads = Downloads(self.database, choose, lambda _: self._notice_model())
+        self.traces = Traces(settings.langsmith, self.ledger, self.preferences.may_trace)
+        self.uploads = Uploads(settings.langsmith, self.ledger)
         self.search_quota = SearchQuota(settings.tavily_api_key, settings.tavily_url, self.ledger)
         self.runs = RunService(self.database, self._equip)
         self.archive = RunArchive(self.database)
@@ -105,7 +110,10 @@ class Application:
         self.measuring = Measuring()
         self.datasets = Datasets(self.database, self.runs.trace)
         self.environments = Environments(self.database, self.library, self.engines, self._equip, self.answering)
-        self.evaluations = Evaluations(self.database, self.runs, self.environments.look_up, self._open_judge)
+        self.recuts = Recuts(self.database, self.library, settings)
+        self.evaluations = Evaluations(
+            self.database, self.runs, self.environments.look_up, self._open_judge, self.recuts.prepare
+        )
 
     def model_choice(self, *, anew: bool = False) -> ModelChoice:
         """What answers under `auto` now, and why; looked up every few seconds at most, or `anew`."""
@@ -208,6 +216,8 @@ class Application:
         self.archive.close()
         self.evaluations.close()
         self.runs.close()
+        self.traces.close()
+        self.recuts.close()
         self.jobs.close()
         self.library.close()
         self.database.close()
@@ -216,16 +226,19 @@ class Application:
         web, missing = self.web.search(options)
         engine = self.engines.open(self.answering(options), options)
         fitted = None if options.thresholds else self.calibration.load(options.collection, engine.grader.name)
+        away = tuple(AWAY.format(label) for label in engine.away)
+        traced = self.traces.on
         return Equipment(
             engine=engine,
-            retriever=LibraryRetriever(self.library),
+            retriever=self.recuts.retriever(options),
             embedder=self.embedders.answering(),
             web=web,
             web_missing=missing,
             thresholds=options.thresholds or fitted,
             calibrated=fitted is not None,
             pages=self.web.pages(options),
-            notes=tuple(AWAY.format(label) for label in engine.away),
+            notes=(*away, self.traces.note) if traced else away,
+            callbacks=self.traces.begin if traced else no_callbacks,
         )
 
     def answering(self, options: RunOptions) -> str:
@@ -262,8 +275,8 @@ class Application:
 def open_application(settings: Settings | None = None, home: Path | None = None) -> Application:
     """The application over the given settings, or over those of the environment. Raises `HomeFault`, `BadRequest`.
 
-    LangChain's tracing, which a variable left over from other work switches on, is off: it would send every prompt to
-    another service, past the list of what left the machine.
+    LangChain's own tracing, which a variable left over from other work switches on, is off: it would send every prompt
+    to another service, past the list of what left the machine. `crag/langsmith/traces.py` is the only way there.
     """
     os.environ["LANGSMITH_TRACING_V2"] = "false"  # this one overrules the others
     return Application(settings or load_settings(home))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Generator, Iterable
+from contextvars import copy_context
+from functools import partial
 from queue import SimpleQueue
 from typing import TypeVar
 
@@ -30,7 +32,8 @@ def follow(produce: Callable[[], Iterable[Item]], stop: Stop) -> Generator[Item,
     stop.check()
     line = Line()
     inbox: SimpleQueue[Item | _Ended] = SimpleQueue()
-    threading.Thread(target=_work, args=(produce, line, inbox), name="model-call", daemon=True).start()
+    work = partial(copy_context().run, _work, produce, line, inbox)  # for whom, and in which step of which run
+    threading.Thread(target=work, name="model-call", daemon=True).start()
     try:
         with stop.breaking(lambda: inbox.put(_Ended())):
             while not isinstance(item := inbox.get(), _Ended):

@@ -7,7 +7,7 @@ import sqlite3
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from crag.errors import CragError, HomeFault, ModelFault, NotFound, Stopped
 from crag.events import ConsentAsked, EngineOpened, Event, Noted, QuestionShortened, RunEnded, RunStarted
@@ -22,7 +22,15 @@ from crag.runs.records import RunRecords
 from crag.runs.run import LiveRun
 from crag.runs.trace import Trace
 
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+
 _log = logging.getLogger(__name__)
+
+
+def no_callbacks(_question: str) -> list[Any]:
+    """Nobody is told."""
+    return []
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +38,7 @@ class Equipment:
     """What a run works with, opened for its options; `notes` are told with the answer.
 
     `web_missing` says why there is no web search, in a clause. `thresholds` None are the grader's own; `calibrated`
-    says that they were fitted to the collection.
+    says that they were fitted to the collection. `callbacks` are what LangGraph tells of a run about a question.
     """
 
     engine: Engine
@@ -42,6 +50,7 @@ class Equipment:
     thresholds: Thresholds | None = None
     calibrated: bool = False
     pages: PageReader | None = None
+    callbacks: Callable[[str], list[Any]] = no_callbacks
 
 
 Equip = Callable[[RunOptions], Equipment]
@@ -114,7 +123,8 @@ class Worker:
         from langgraph.types import Command  # imported late: LangGraph is slow to import
 
         run = task.run
-        deps = self._prepare(task)
+        equipment = self._prepare(task)
+        deps = _deps(task, equipment)
         short = State() if task.answer else self._shorten(run, deps)
         if task.answer is not None and not self._checkpoints.waits(run.id):
             raise NotFound("What this question waited with is no longer kept.", "Ask it again.")
@@ -123,8 +133,9 @@ class Worker:
         asked: ConsentAsked | None = None
         keep = task.answer is not None or _may_wait(deps, task)
         graph = self._checkpoints.graph if keep else self._checkpoints.plain_graph
+        config: RunnableConfig = {**of_run(run.id), "callbacks": equipment.callbacks(run.question)}
         for mode, told in graph.stream(
-            begin, of_run(run.id), context=deps, stream_mode=["custom", "updates"], durability="exit" if keep else None
+            begin, config, context=deps, stream_mode=["custom", "updates"], durability="exit" if keep else None
         ):
             if mode == "custom":
                 run.record(cast("Event", told))
@@ -148,31 +159,21 @@ class Worker:
         )
         return State(short_question=shortened.text)
 
-    def _prepare(self, task: Task) -> Deps:
+    def _prepare(self, task: Task) -> Equipment:
+        """What the run works with; what of it is to be known is told."""
         run, options = task.run, task.options
         if task.answer is None:
             run.record(RunStarted(run.question, options, time.time() - run.elapsed()))
         for event in task.before:
             run.record(event)
         equipment = self._equip(options)
-        thresholds = equipment.thresholds or equipment.engine.grader.thresholds
         if task.answer is None:
-            self._tell_equipment(run, equipment, thresholds)
-        return Deps(
-            retriever=equipment.retriever,
-            engine=equipment.engine,
-            options=options,
-            thresholds=thresholds,
-            stop=run.stop,
-            elapsed=run.elapsed,
-            web=equipment.web,
-            web_missing=equipment.web_missing,
-            pages=equipment.pages,
-        )
+            self._tell_equipment(run, equipment)
+        return equipment
 
     @staticmethod
-    def _tell_equipment(run: LiveRun, equipment: Equipment, thresholds: Thresholds) -> None:
-        engine = equipment.engine
+    def _tell_equipment(run: LiveRun, equipment: Equipment) -> None:
+        engine, thresholds = equipment.engine, _thresholds(equipment)
         run.record(EngineOpened(engine.label, equipment.embedder, engine.grader.name, thresholds, equipment.calibrated))
         for note in equipment.notes:
             run.record(Noted(note))
@@ -205,6 +206,25 @@ class Worker:
 def _may_wait(deps: Deps, task: Task) -> bool:
     """Whether a person may have to be asked: then the state must be kept."""
     return deps.web is not None and (deps.options.web == "ask" or "extra_query" in (task.start or {}))
+
+
+def _thresholds(equipment: Equipment) -> Thresholds:
+    return equipment.thresholds or equipment.engine.grader.thresholds
+
+
+def _deps(task: Task, equipment: Equipment) -> Deps:
+    """What the nodes are given."""
+    return Deps(
+        retriever=equipment.retriever,
+        engine=equipment.engine,
+        options=task.options,
+        thresholds=_thresholds(equipment),
+        stop=task.run.stop,
+        elapsed=task.run.elapsed,
+        web=equipment.web,
+        web_missing=equipment.web_missing,
+        pages=equipment.pages,
+    )
 
 
 def _failed(run: LiveRun, error: CragError) -> RunEnded:

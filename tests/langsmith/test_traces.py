@@ -1,0 +1,149 @@
+"""Traces at a scripted LangSmith: only where variables and a person say so, written down first, in no answer's way."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+
+import pytest
+
+from crag.assembly import open_application
+from crag.langsmith.account import Account
+from crag.ledger import on_behalf_of
+from crag.options import RunOptions
+from crag.runs import Trace
+from crag.settings import Settings
+from tests.doubles.langsmith import LangSmithServer
+from tests.doubles.ollama import ScriptedOllama, closed_address
+from tests.waiting import wait_until
+
+KEY = "lsv2_pt_0123456789abcdef_feedcafe42"
+QUESTION = "What does TraceMonkey record?"
+TEXT = "TraceMonkey records a trace of each hot loop."
+
+
+@pytest.fixture
+def langsmith():
+    with LangSmithServer() as server:
+        yield server
+
+
+@pytest.fixture
+def ollama():
+    with ScriptedOllama() as server:
+        yield server
+
+
+@pytest.fixture
+def opened(tmp_path, langsmith, monkeypatch):
+    made = []
+    for name in ("LANGSMITH_TRACING", "LANGCHAIN_TRACING_V2"):  # as one has them set who uses LangSmith elsewhere
+        monkeypatch.setenv(name, "true")
+    monkeypatch.setenv("LANGSMITH_API_KEY", KEY)
+    monkeypatch.setenv("LANGSMITH_ENDPOINT", langsmith.url)
+
+    def open_(ollama_host="", **account):
+        given = Account(**({"key": KEY, "url": langsmith.url, "tracing": True} | account))
+        host = ollama_host or closed_address()
+        made.append(
+            open_application(Settings(home=tmp_path / "home", ollama_host=host, embedder="builtin", langsmith=given))
+        )
+        made[-1].library.add_bytes("paper.txt", TEXT.encode())
+        return made[-1]
+
+    yield open_
+    for application in made:
+        application.close()
+
+
+def ask(application, **options) -> Trace:
+    run = application.runs.start(None, QUESTION, RunOptions(**options))
+    return Trace().apply_all(event for _, event in run.follow(seconds=30))
+
+
+def test_variables_alone_send_nothing(opened, langsmith):
+    application = opened()
+    assert application.traces.asked_for
+    assert ask(application).notes == []
+    application.close()
+    assert langsmith.requests == []
+    assert application.ledger is not None
+
+
+def test_leave_alone_sends_nothing(opened, langsmith):
+    for account in ({"tracing": False}, {"key": ""}):
+        application = opened(**account)
+        application.preferences.allow_traces(True)
+        assert ask(application).state == "done"
+        application.close()
+    assert langsmith.requests == []
+
+
+def test_an_allowed_trace_holds_every_step_and_prompt_and_is_told_and_written_down(opened, langsmith, ollama):
+    application = opened(ollama.url, project="mine")
+    application.preferences.allow_traces(True)
+    with on_behalf_of("somebody"):
+        trace = ask(application, model="ollama:llama3.1:8b", grader="score", refine=False)
+    assert trace.state == "done", trace.error
+    assert trace.notes == [application.traces.note]
+    wait_until(lambda: langsmith.runs)
+    (root,) = (run for run in langsmith.runs.values() if "parent_run_id" not in run)
+    assert {run["session_name"] for run in langsmith.runs.values()} == {"mine"}
+    assert {run["trace_id"] for run in langsmith.runs.values()} == {root["id"]}
+    by_name = {run["name"]: run for run in langsmith.runs.values()}
+    assert {"retrieve", "grade_documents", "generate"} <= set(by_name)
+    models = [run for run in langsmith.runs.values() if run["run_type"] == "llm"]
+    steps = {by_name[name]["id"] for name in ("grade_documents", "generate")}
+    assert {run["parent_run_id"] for run in models} <= set(langsmith.runs)
+    assert len(models) == len(ollama.chats) >= 2
+    assert TEXT in str(models[-1]["inputs"])
+    assert trace.text in str(models[-1]["outputs"])
+    assert steps & {run["parent_run_id"] for run in models}
+    (departure,) = application.ledger.entries(kind="trace")
+    assert departure.what == f"Trace of: {QUESTION}"
+    assert departure.host in langsmith.url
+    assert KEY not in langsmith.sent
+
+
+def test_crag_langsmith_is_leave_too_and_hidden_texts_stay_here(opened, langsmith):
+    application = opened(always=True, hide_inputs=True, hide_outputs=True)
+    ask(application)
+    wait_until(lambda: langsmith.runs)
+    assert TEXT not in langsmith.sent
+
+
+def test_once_switched_off_nothing_more_goes_not_even_what_waits(opened, langsmith):
+    application = opened()
+    application.preferences.allow_traces(True)
+    langsmith.delay = threading.Event()
+    ask(application)
+    wait_until(lambda: langsmith.requests)
+    ask(application)  # waits behind the first
+    application.preferences.allow_traces(False)
+    langsmith.delay.set()
+    assert ask(application).notes == []
+    application.close()
+    assert len(langsmith.requests) == 1
+
+
+@pytest.mark.parametrize("status", [401, 429, 500, 307])
+def test_a_trace_that_fails_neither_fails_an_answer_nor_tells_the_key(opened, langsmith, caplog, status):
+    with LangSmithServer() as elsewhere, caplog.at_level(logging.DEBUG):
+        langsmith.status, langsmith.headers = status, {"Location": elsewhere.url}
+        application = opened(always=True)
+        assert ask(application).state == "done"
+        wait_until(lambda: "A trace was not sent" in caplog.text)
+        assert elsewhere.requests == []
+    assert len(langsmith.requests) == 1
+    assert KEY[:5] not in caplog.text
+    assert TEXT not in caplog.text
+
+
+def test_a_server_that_hangs_delays_no_answer_and_no_end(opened, langsmith):
+    langsmith.delay = threading.Event()
+    application = opened(always=True)
+    assert [ask(application).state for _ in range(2)] == ["done"] * 2
+    began = time.monotonic()
+    application.close()
+    assert time.monotonic() - began < 15
