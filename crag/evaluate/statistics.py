@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from crag.evaluate.values import Cutoffs, Result
@@ -37,17 +38,16 @@ def bootstrap(statistic: Statistic, n: int, bounds: tuple[float, float] | None =
     ones, so that no resample is without the few examples that a figure hangs on. With `bounds`, half an example at
     either of them is drawn with it: else five right answers of five would seem certain. For shares of yes and no this
     is Jeffreys' interval, which holds what it promises near 0 and 1 too (Brown, Cai and DasGupta 2001). Without bounds
-    one example has no interval: both ends are its value.
+    one example has no interval: both ends are its value, and a handful has too narrow a one.
     """
     import numpy as np
 
-    chance = np.random.default_rng(_SEED)
-    figures = []
     resamples, size = min(_MOST, max(_FEWEST, _DRAWS // n)), max(1, _AT_ONCE // n)
+    figures = []
     for begun in range(0, resamples, size):
-        weights = chance.standard_exponential((min(size, resamples - begun), n))
-        drawn = statistic(weights)
-        figures.append(_pulled(drawn, weights.sum(axis=1), bounds, chance) if bounds else drawn)
+        draws = _draw(begun, min(size, resamples - begun), n)
+        figured = statistic(draws.weights)
+        figures.append(_pull(figured, draws, bounds) if bounds else figured)
     value = value_of(statistic, n)
     low, high = (float(end) for end in np.percentile(np.concatenate(figures), _COVERED))
     return Interval(value, min(low, value), max(high, value))
@@ -60,10 +60,27 @@ def value_of(statistic: Statistic, n: int) -> float:
     return float(statistic(np.ones((1, n)))[0])
 
 
-def _pulled(drawn: Array, weight: Array, bounds: tuple[float, float], chance: np.random.Generator) -> Array:
-    """The figures, with half an example at either bound among those of their resample, which weigh `weight`."""
-    low, high = chance.standard_gamma(0.5, (2, len(drawn)))
-    pulled: Array = (weight * drawn + low * bounds[0] + high * bounds[1]) / (weight + low + high)
+class _Draws(NamedTuple):
+    """Some resamples: the weights of the examples, their sums, and the weights of half an example at either bound."""
+
+    weights: Array
+    totals: Array
+    ends: Array
+
+
+@lru_cache(maxsize=12)  # most figures of an evaluation are of as many examples; 20 MB at most
+def _draw(begun: int, resamples: int, n: int) -> _Draws:
+    import numpy as np
+
+    chance = np.random.default_rng((_SEED, begun))
+    weights = chance.standard_exponential((resamples, n))
+    return _Draws(weights, weights.sum(axis=1), chance.standard_gamma(0.5, (2, resamples)))
+
+
+def _pull(figured: Array, draws: _Draws, bounds: tuple[float, float]) -> Array:
+    """The figures of some resamples, with half an example at either bound among those of each."""
+    low, high = draws.ends
+    pulled: Array = (draws.totals * figured + low * bounds[0] + high * bounds[1]) / (draws.totals + low + high)
     return pulled
 
 
