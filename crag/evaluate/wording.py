@@ -65,8 +65,8 @@ def _signed(metric: str, value: float) -> str:
 
 
 def _points(value: float) -> str:
-    decimals = 1 if abs(value) >= 0.0005 else 2  # an end of an interval beside 0 says on which side it lies
-    return f"{_sign(round(value, decimals + 2))}{abs(100 * value):.{decimals if round(value, 4) else 1}f}"
+    decimals = 2 if 0 < abs(value) < 0.0005 else 1  # an end beside 0 says on which side it lies
+    return f"{_sign(round(value, decimals + 2))}{abs(100 * value):.{decimals}f}"
 
 
 def _sign(value: float) -> str:
