@@ -43,13 +43,14 @@ class Environments:
         roles = dict.fromkeys((cast.answering, cast.grading, cast.rewriting))
         space = self._library.spaces.answering.active().space
         documents = self._documents(options)
+        cut = [f"cut to {options.passage_size}"] if options.passage_size else []
         return Environment(
             model=equipment.engine.label,
             fingerprint=", ".join(dict.fromkeys(map(self._fingerprint, roles))),
             grader=equipment.engine.grader.name,
             embedder=equipment.embedder,
             space=space.id if space else "",
-            library=hashlib.sha256("\n".join(documents).encode()).hexdigest()[:12],
+            library=hashlib.sha256("\n".join([*documents, *cut]).encode()).hexdigest()[:12],
             documents=len(documents),
             passages=equipment.retriever.size(options),
             version=VERSION,
@@ -59,7 +60,7 @@ class Environments:
         return f"{BUILTIN} {VERSION}" if role.model == BUILTIN else self._engines.chat_model(role).fingerprint
 
     def _documents(self, options: RunOptions) -> list[str]:
-        """What is searched, by content and by how it is cut."""
+        """What is searched, by content and by how it is cut in the library."""
         query = select(sources.c.sha256, sources.c.chunker).order_by(sources.c.sha256, sources.c.chunker)
         if options.collection:
             query = query.where(sources.c.collection == options.collection)

@@ -96,6 +96,7 @@ class Cutting:
             add = partial(self._add, made)
             for done, _ in enumerate(map_in_order(add, sources, stop), start=1):
                 report(Progress(stage, done, len(sources)))
+            stop.check()
             for space in self.library.spaces.reports():
                 if space.state == "answering" and space.weight.origin == "fitted":
                     write_weight(made.database, space.space, space.weight.share)

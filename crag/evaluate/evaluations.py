@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from crag.database import Database
 from crag.errors import BadRequest, CragError, Stopped
@@ -13,6 +14,7 @@ from crag.evaluate.rows import EvaluationRows
 from crag.evaluate.running import LookUp, OpenJudge, Runner
 from crag.evaluate.values import Evaluation, EvaluationState, Plan, Result
 from crag.ledger import SERVER, on_behalf_of
+from crag.options import RunOptions
 from crag.progress import Report, silent
 from crag.runs import RunService
 from crag.stopping import Stop
@@ -21,20 +23,25 @@ from crag.types import Progress
 MOST_REPETITIONS = 20
 MOST_ANSWERS = 100_000
 _LOOK_AGAIN_SECONDS = 0.3
+Prepare = Callable[[RunOptions, Report, Stop], None]
 _log = logging.getLogger(__name__)
 
 
 class Evaluations:
     """Safe to use from several threads; several processes may work on one home."""
 
-    def __init__(self, database: Database, runs: RunService, look_up: LookUp, open_judge: OpenJudge) -> None:
-        """`look_up` and `open_judge`: see `Runner`."""
+    def __init__(
+        self, database: Database, runs: RunService, look_up: LookUp, open_judge: OpenJudge, prepare: Prepare
+    ) -> None:
+        """`look_up` and `open_judge`: see `Runner`. `prepare` sees to what options need, which may take minutes."""
+        self._prepare = prepare
         self._rows = EvaluationRows(database)
         self._runs = runs
         self._runner = Runner(self._rows, runs, look_up, open_judge)
         self._queue = ThreadPoolExecutor(1, thread_name_prefix="evaluations")
         self._lock = threading.Lock()
         self._stops: dict[str, Stop] = {}
+        self._preparing: dict[str, Progress] = {}
         self._closing = False
 
     def begin(self, plan: Plan) -> Evaluation:
@@ -56,12 +63,16 @@ class Evaluations:
         """The answers that are there, in the order of variants, examples and repetitions. Raises `NotFound`."""
         return self._rows.results(evaluation_id, variant)
 
+    def preparing(self, evaluation_id: str) -> Progress | None:
+        """How far is what must be there before its first question, such as documents cut anew; None when it is."""
+        return self._preparing.get(evaluation_id)
+
     def wait(self, evaluation_id: str, report: Report = silent) -> Evaluation:
         """Returns when it is worked on no longer, telling how far it is meanwhile. Raises `NotFound`."""
         pause = threading.Event()
         while (evaluation := self._rows.get(evaluation_id)).state in ("queued", "running"):
             stage = "Waiting for its turn" if evaluation.state == "queued" else "Asking"
-            report(Progress(stage, evaluation.done, evaluation.total))
+            report(self.preparing(evaluation_id) or Progress(stage, evaluation.done, evaluation.total))
             pause.wait(_LOOK_AGAIN_SECONDS)
         report(Progress("Asking", evaluation.done, evaluation.total))
         return evaluation
@@ -138,12 +149,20 @@ class Evaluations:
             stop.check()
             self._rows.begin(evaluation_id)
             with on_behalf_of(self._rows.get(evaluation_id).person or SERVER):
+                self._prepare_all(evaluation_id, stop)
                 self._runner.run(evaluation_id, stop)
         except Stopped:
             return "interrupted" if self._closing else "stopped", ""
         except CragError as error:
             return "failed", str(error)
         return "done", ""
+
+    def _prepare_all(self, evaluation_id: str, stop: Stop) -> None:
+        try:
+            for variant in self._rows.get(evaluation_id).variants:
+                self._prepare(variant.options, partial(self._preparing.__setitem__, evaluation_id), stop)
+        finally:
+            self._preparing.pop(evaluation_id, None)
 
 
 def _check(plan: Plan) -> None:
