@@ -11,7 +11,7 @@ from crag.commands.arguments import count, text
 from crag.errors import BadRequest
 from crag.options import Changes, GraderKind, PolicyName, RunOptions, WebMode, with_changes
 
-_MODELS = ("model", "grader_model", "rewriter_model")
+MODEL_OPTIONS = ("model", "grader_model", "rewriter_model")
 _NONE: Changes = MappingProxyType({})
 
 
@@ -32,14 +32,14 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_options(application: Application, options: argparse.Namespace, kept: Changes = _NONE) -> RunOptions:
     """What was given, over the preset, what a conversation has `kept` and what was saved; the web only where named."""
-    names = (*_MODELS, "k", "policy", "web", "grader")
+    names = (*MODEL_OPTIONS, "k", "policy", "web", "grader")
     given = {name: getattr(options, name) for name in names}
     changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if options.no_refine:
         changes["refine"] = False
     if options.fetch_pages:
         changes["fetch_pages"] = True
-    for name in _MODELS:
+    for name in MODEL_OPTIONS:
         if given[name]:
             application.preferences.allow_model_here(given[name])
     chosen = application.preferences.options({**kept, "web": "off", **_preset(application, options.preset)})

@@ -1,0 +1,193 @@
+"""What the commands of evaluation print for people: figures with their intervals and n, and what went wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from crag.amounts import count, duration
+from crag.evaluate.comparison import Comparison
+from crag.evaluate.grid import Ranked, best, rank
+from crag.evaluate.metrics import METRICS
+from crag.evaluate.signs import STATES, VERDICTS, verdict
+from crag.evaluate.statistics import right
+from crag.evaluate.summary import Summary
+from crag.evaluate.values import ChangedExample, Cutoffs, Difference, Environment, Evaluation, Figure, Result
+from crag.evaluate.wording import (
+    change_in_words,
+    change_interval_in_words,
+    figure_in_words,
+    interval_in_words,
+    meaning,
+    progress_in_words,
+    value_in_words,
+)
+from crag.moments import local
+
+_HEADLINE = ("answer_right", "steps_match", "refusal_right", "recall")
+_FEW = 20  # so many questions are listed one by one
+_SHOWN = 20
+_LONGEST = 90
+_INTERVALS = "Intervals: 95% of bootstrap resamples of the questions; n: how many questions a figure rests on."
+
+
+def as_text(evaluation: Evaluation, results: Sequence[Result], cutoffs: Cutoffs) -> str:
+    """The whole of an evaluation: one variant in full, or all of a grid ranked; then what was not right."""
+    ranked = rank(evaluation, results, cutoffs)
+    parts = [_head(evaluation)]
+    if len(ranked) == 1:
+        parts.append(_figures(ranked[0].summary))
+    else:
+        parts += [_ranking(ranked), _best(evaluation, results, cutoffs)]
+    if evaluation.size <= _FEW:
+        parts.append(_questions(results, cutoffs))
+    if len(ranked) == 1:
+        parts.append(_not_right(evaluation, results, cutoffs))
+    return "\n\n".join(part for part in [*parts, _INTERVALS if results else ""] if part)
+
+
+def listed(evaluation: Evaluation) -> str:
+    """One line of the list."""
+    made = f"{local(evaluation.started_at):%Y-%m-%d %H:%M}"
+    state = STATES[evaluation.state].word
+    return f"{evaluation.id}  {made}  {state}, {progress_in_words(evaluation)}  {evaluation.name}"
+
+
+def comparison_text(before: str, after: str, compared: Comparison) -> str:
+    """In what two variants differ, over the questions that both have."""
+    head = f"{count(compared.examples, 'question')} that both have\nbefore: {before}\nafter:  {after}"
+    if not compared.differences:
+        return f"{head}\n\nThere is nothing to compare: no figure is known of both."
+    rows: list[tuple[str, ...]] = [("metric", "before", "after", "change", "95% interval", "n", "")]
+    rows += [_difference(one) for one in compared.differences]
+    broken = [one for one in compared.changed if one.what == "broken"]
+    mended = [one for one in compared.changed if one.what == "mended"]
+    changed = [_changed("Broken", broken), _changed("Mended", mended)]
+    return "\n\n".join(part for part in [head, _table(rows), *changed] if part)
+
+
+def _head(evaluation: Evaluation) -> str:
+    asked = f"{evaluation.dataset}: {count(evaluation.size, 'question')}"
+    asked += f", {evaluation.repetitions} times each" if evaluation.repetitions > 1 else ""
+    variants = f" in {count(len(evaluation.variants), 'variant')}" if len(evaluation.variants) > 1 else ""
+    state = STATES[evaluation.state].word
+    took = f"{progress_in_words(evaluation)}{variants}, {state} in {duration(evaluation.seconds)}"
+    lines = [f"{evaluation.name}  ({evaluation.id})", asked, took, *_environments(evaluation)]
+    return "\n".join([*lines, f"judged by {evaluation.judge}"] if evaluation.judge else lines)
+
+
+def _environments(evaluation: Evaluation) -> Iterable[str]:
+    """What answered, each once."""
+    return dict.fromkeys(_environment(one.environment) for one in evaluation.variants if one.environment.model)
+
+
+def _environment(held: Environment) -> str:
+    model = f"{held.model} {held.fingerprint[:12]}".strip()
+    holds = f"{count(held.documents, 'document')}, {count(held.passages, 'passage')}"
+    return f"answered by {model}, embedded by {held.embedder}, library {held.library[:12]} ({holds}), {held.version}"
+
+
+def _figures(summary: Summary) -> str:
+    rows = [("metric", "value", "95% interval", "n")]
+    for name, figure in summary.figures.items():
+        value = value_in_words(name, figure.value)
+        rows.append((METRICS[name].title, value, interval_in_words(figure), f"{figure.n:,}"))
+    return _table(rows) if len(rows) > 1 else "There are no figures: nothing was answered."
+
+
+def _ranking(ranked: Sequence[Ranked]) -> str:
+    """One row a variant, the best first."""
+    names = [name for name in (*_HEADLINE, "seconds") if any(name in one.summary.figures for one in ranked)]
+    rows = [("variant", *(METRICS[name].title for name in names))]
+    for one in ranked:
+        figures = [one.summary.figures.get(name) for name in names]
+        rows.append((one.variant.name, *(_in_cell(figure) for figure in figures)))
+    return _table(rows, left=len(rows[0]))
+
+
+def _in_cell(figure: Figure | None) -> str:
+    return figure_in_words(figure) if figure else "–"
+
+
+def _best(evaluation: Evaluation, results: Sequence[Result], cutoffs: Cutoffs) -> str:
+    found = best(evaluation, results, cutoffs)
+    if found is None:
+        return "No best one can be told: of no answer it is known whether it is right."
+    if found.clear:
+        return f"Best: {found.variant.name}, clearly better than each other one."
+    rivals = ", ".join(f"“{one.name}”" for one in found.rivals)
+    return f"Best: {found.variant.name}, but not clearly better than {rivals}."
+
+
+def _questions(results: Sequence[Result], cutoffs: Cutoffs) -> str:
+    """Of each question, in how many of its answers the answer and the steps were right."""
+    rows = [("right answers", "right steps", "question")]
+    for _, answers in _by_question(results):
+        answered = [right(one, cutoffs) for one in answers]
+        stepped = [one.scored.scores.get("steps_match") if one.state == "done" else 0.0 for one in answers]
+        question = _short(answers[0].example.question)
+        stepped = stepped if answers[0].example.steps else [None]
+        rows.append((_of(answered), _of([None if one is None else one == 1.0 for one in stepped]), question))
+    return _table(rows, left=3) if len(rows) > 1 else ""
+
+
+def _of(known: Sequence[bool | None]) -> str:
+    told = [one for one in known if one is not None]
+    return f"{sum(told)} of {len(told)}" if told else "not known"
+
+
+def _not_right(evaluation: Evaluation, results: Sequence[Result], cutoffs: Cutoffs) -> str:
+    """The questions with an answer that failed, was wrong, or was wrongly refused; each with the run of the first."""
+    rows = []
+    for _, answers in _by_question(results):
+        told = [(one, verdict(one, cutoffs)) for one in answers]
+        bad = [(one, word) for one, word in told if word not in ("right", "unknown")]
+        if bad:
+            one, word = bad[0]
+            share = f"{len(bad)} of {len(told)}" if evaluation.repetitions > 1 else ""
+            said = f"{_short(one.example.question)}{f'  ({_short(one.error)})' if one.error else ''}"
+            rows.append((VERDICTS[word].word, share, one.run_id or "no run", said))
+    if not rows:
+        return ""
+    more = f"\nand {len(rows) - _SHOWN:,} more; --output has them all" if len(rows) > _SHOWN else ""
+    return f"Not right ({count(len(rows), 'question')}), with a run each:\n{_table(rows[:_SHOWN], left=4)}{more}"
+
+
+def _by_question(results: Sequence[Result]) -> list[tuple[int, list[Result]]]:
+    ordered = sorted(results, key=lambda one: (one.number, one.variant, one.repetition))
+    return [(number, list(answers)) for number, answers in groupby(ordered, lambda one: one.number)]
+
+
+def _difference(one: Difference) -> tuple[str, ...]:
+    before, after = (value_in_words(one.metric, value) for value in (one.before, one.after))
+    change = (change_in_words(one), change_interval_in_words(one), f"{one.n:,}", meaning(one))
+    return METRICS[one.metric].title, before, after, *change
+
+
+def _changed(title: str, changed: Sequence[ChangedExample]) -> str:
+    if not changed:
+        return ""
+    lines = [
+        f"  {one.before:.0%} → {one.after:.0%}  {_short(one.example.question)}\n    {one.before_run} → {one.after_run}"
+        for one in changed[:_SHOWN]
+    ]
+    more = [f"  and {len(changed) - _SHOWN:,} more"] if len(changed) > _SHOWN else []
+    return "\n".join([f"{title} ({len(changed):,}):", *lines, *more])
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+
+
+def _table(rows: Sequence[tuple[str, ...]], left: int = 1) -> str:
+    """Columns as wide as they need be, the first `left` of them flush left."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = (
+        "  ".join(
+            cell.ljust(width) if column < left else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    )
+    return "\n".join(line.rstrip() for line in lines)
