@@ -16,7 +16,7 @@ from crag.types import Departure
 from pages.parts import away, dialogs, markdown, words
 from pages.parts.person import person
 from pages.parts.resources import application
-from pages.settings import browser
+from pages.settings import browser, langsmith
 
 _SHOWN = 200
 _EXPORTED = 1_000_000
@@ -25,12 +25,13 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet would calculat
 FORGET = "forget_departures"
 WORDS = (
     "what left this machine departures ledger meter of searches Tavily quota export as CSV forget this list "
-    "models that may be sent to allowed take back cloud provider this browser key cookie people conversations"
+    "models that may be sent to allowed take back cloud provider this browser key cookie people conversations "
+    f"{langsmith.WORDS}"
 )
 
 
 def draw() -> None:
-    """The section: what left, which models elsewhere may be sent to, and whose conversations are shown here."""
+    """The section: what left, what may leave for which models and LangSmith, and whose conversations are shown here."""
     with st.container(border=True):
         st.markdown(
             "What leaves this machine is written down here before it is sent. "
@@ -40,6 +41,7 @@ def draw() -> None:
             _meter()
         _departures()
     _allowed()
+    langsmith.draw()
     browser.draw()
 
 
