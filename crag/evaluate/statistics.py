@@ -74,6 +74,7 @@ def _draw(begun: int, resamples: int, n: int) -> _Draws:
 
     chance = np.random.default_rng((_SEED, begun))
     weights = chance.standard_exponential((resamples, n))
+    weights.flags.writeable = False  # they are kept
     return _Draws(weights, weights.sum(axis=1), chance.standard_gamma(0.5, (2, resamples)))
 
 
