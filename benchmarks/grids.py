@@ -1,0 +1,82 @@
+"""A grid of settings over 200 questions, killed half-way and gone on with: `python -m benchmarks.grids FOLDER HOME`.
+
+FOLDER holds `squad_a` (corpus.jsonl, questions.jsonl); HOME is a new folder, which keeps the evaluation to be looked at.
+The command line evaluates in a process of its own, which is ended by SIGKILL; this one goes on, checks that no finished
+answer was asked for again, and prints the variants, the best first.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+from crag.assembly import open_application
+from crag.database import Database
+from crag.evaluate.grid import rank
+from crag.evaluate.rows import EvaluationRows
+from crag.evaluate.values import Cutoffs, Evaluation, Result
+from crag.evaluate.wording import figure_in_words
+from crag.settings import Settings
+
+AXES = ("policy=paper,any,off", "k=2,4,8", "refine=on,off")
+QUESTIONS = 200
+SHOWN = ("answer_right", "refusal_right", "recall", "supported", "seconds")
+_LOOK_AGAIN_SECONDS = 0.2
+
+
+def main(folder: Path, home: Path) -> None:
+    """Prints what was kept at the kill, what was asked again, and the table."""
+    with subprocess.Popen(_command(folder / "squad_a", home), stdout=subprocess.DEVNULL) as process:
+        killed = _kill_half_way(process, home)
+    with closing(open_application(Settings(home=home, chat_model="builtin", embedder="builtin"))) as application:
+        before = _runs(application.evaluations.results(killed.id))
+        left = application.evaluations.get(killed.id)
+        print(f"killed at {left.done:,} of {left.total:,} answers: {left.state}")
+        application.evaluations.resume(killed.id)
+        done = application.evaluations.wait(killed.id)
+        results = application.evaluations.results(killed.id)
+        after = _runs(results)
+        again = sum(after[place] != run_id for place, run_id in before.items())
+        print(f"{done.state}: {done.done:,} answers in {done.seconds:.0f} s; {again} of those kept were asked again\n")
+        _print_table(done, results)
+
+
+def _command(data_set: Path, home: Path) -> list[str]:
+    grid = [part for axis in AXES for part in ("--grid", axis)]
+    given = ["--corpus", str(data_set / "corpus.jsonl"), "--sample", str(QUESTIONS), "--model", "builtin", *grid]
+    return [sys.executable, "-m", "crag", "evaluate", str(data_set / "questions.jsonl"), "--home", str(home), *given]
+
+
+def _kill_half_way(process: subprocess.Popen[bytes], home: Path) -> Evaluation:
+    """The evaluation as it was just before its process was killed. Ends the program when it ended by itself."""
+    while process.poll() is None:
+        time.sleep(_LOOK_AGAIN_SECONDS)
+        if (home / "crag.sqlite").exists() and (begun := _latest(home)) and begun.done * 2 >= begun.total:
+            process.kill()
+            return begun
+    raise SystemExit("It ended before it could be killed.")
+
+
+def _latest(home: Path) -> Evaluation | None:
+    database = Database(home)
+    with closing(database):
+        return next(iter(EvaluationRows(database).list(None, 1)), None)
+
+
+def _runs(results: Sequence[Result]) -> dict[tuple[int, int, int], str]:
+    return {(one.variant, one.number, one.repetition): one.run_id for one in results}
+
+
+def _print_table(evaluation: Evaluation, results: Sequence[Result]) -> None:
+    print(f"| Settings | {' | '.join(SHOWN)} |\n|---|{'--:|' * len(SHOWN)}")
+    for ranked in rank(evaluation, results, Cutoffs()):
+        figures = (ranked.summary.figures.get(name) for name in SHOWN)
+        print(f"| {ranked.variant.name} | {' | '.join(figure_in_words(one) if one else '' for one in figures)} |")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

@@ -1,0 +1,111 @@
+"""Questions whose passages and answers are known, through `evaluate`: `python -m benchmarks.quality FOLDER [SET …]`.
+
+FOLDER holds, for each set, `corpus.jsonl` (the passages, added as a collection) and `questions.jsonl`. The built-in
+engine answers under the settings of a new home. Prints one table with intervals, and for each set how fast the answers
+came and how much memory the process had over the course of it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+
+from crag.assembly import open_application
+from crag.evaluate.corpus import add_corpus
+from crag.evaluate.metrics import METRICS
+from crag.evaluate.reading import read_dataset
+from crag.evaluate.summary import summarise
+from crag.evaluate.values import Evaluation, Figure, Plan, Result, Variant
+from crag.evaluate.wording import interval_in_words, value_in_words
+from crag.options import RunOptions
+from crag.settings import Settings
+from crag.types import Progress
+
+SETS = ("squad_a", "korquad_a", "drcd_a")
+SHOWN = (
+    "recall",
+    "reciprocal_rank",
+    "answer_right",
+    "contained",
+    "token_f1",
+    "answered",
+    "refused",
+    "refusal_right",
+    "supported",
+    "cited",
+    "grader_precision",
+    "grader_recall",
+    "grader_auc",
+)
+_SAMPLES = 10
+
+
+@dataclass
+class Watch:
+    """How fast answers come, and the memory of this process in MB whenever another tenth of them is there."""
+
+    began: float = field(default_factory=time.monotonic)
+    memory: list[int] = field(default_factory=list)
+
+    def report(self, progress: Progress) -> None:
+        """Told every so often how many answers there are."""
+        if progress.total and progress.done * _SAMPLES >= progress.total * (len(self.memory) + 1):
+            self.memory.append(psutil.Process(os.getpid()).memory_info().rss // 1_000_000)
+
+
+def main(folder: Path, sets: tuple[str, ...] = SETS) -> None:
+    """Prints the table, then speed and memory."""
+    measured = {name: _measure(folder / name) for name in sets}
+    figures = {name: summarise(results).figures for name, (_, results, _) in measured.items()}
+    print(f"\n| Figure | {' | '.join(sets)} |\n|---|{'--:|' * len(sets)}")
+    for metric in SHOWN:
+        cells = (_cell(figures[name].get(metric)) for name in sets)
+        print(f"| {METRICS[metric].title} | {' | '.join(cells)} |")
+    for action in ("correct", "ambiguous", "incorrect"):
+        print(f"| Action {action} | {' | '.join(_actions(measured[name][1], action) for name in sets)} |")
+    for name, (evaluation, _, watch) in measured.items():
+        rate = evaluation.done / evaluation.seconds
+        print(f"\n{name}: {evaluation.done:,} answers in {evaluation.seconds:.1f} s, {rate:.1f} a second;", end="")
+        print(f" {evaluation.failed} failed; memory in MB, tenth by tenth: {watch.memory}")
+
+
+def _measure(data_set: Path) -> tuple[Evaluation, list[Result], Watch]:
+    with tempfile.TemporaryDirectory() as home:
+        settings = Settings(home=Path(home), chat_model="builtin", embedder="builtin")
+        with closing(open_application(settings)) as application:
+            add_corpus(application.library, data_set / "corpus.jsonl", data_set.name)
+            options = RunOptions(model="builtin", collection=data_set.name)
+            plan = Plan(read_dataset(data_set / "questions.jsonl"), [Variant("built-in", options)])
+            watch = Watch()
+            done = application.evaluations.wait(application.evaluations.begin(plan).id, watch.report)
+            if done.state != "done":
+                raise SystemExit(f"{data_set.name}: {done.state}. {done.fault}")
+            return done, list(application.evaluations.results(done.id)), watch
+
+
+def _cell(figure: Figure | None) -> str:
+    if figure is None:
+        return ""
+    return f"{value_in_words(figure.metric, figure.value)} ({interval_in_words(figure)}), n={figure.n:,}"
+
+
+def _actions(results: list[Result], action: str) -> str:
+    """How often it was the action where the question can be answered, and where it cannot."""
+    cells = []
+    for answerable in (True, False):
+        of_kind = [one for one in results if one.example.answerable is answerable]
+        if of_kind:
+            share = sum(one.scored.action == action for one in of_kind) / len(of_kind)
+            cells.append(f"{share:.1%}")
+    return " / ".join(cells)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), tuple(sys.argv[2:]) or SETS)
