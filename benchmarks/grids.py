@@ -1,7 +1,7 @@
 """A grid of settings over 200 questions, killed half-way and gone on with: `python -m benchmarks.grids FOLDER HOME`.
 
-FOLDER holds `squad_a` (corpus.jsonl, questions.jsonl); HOME is a new folder, which keeps the evaluation to be looked at.
-The command line evaluates in a process of its own, which is ended by SIGKILL; this one goes on, checks that no finished
+FOLDER holds `squad_a` (corpus.jsonl, questions.jsonl); HOME is a new folder, which keeps the evaluation to look at. The
+command line evaluates in a process of its own, which is ended by SIGKILL; this one goes on, checks that no finished
 answer was asked for again, and prints the variants, the best first.
 """
 
