@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from streamlit.navigation.page import StreamlitPage
 
 ICON = Path(__file__).parent / "pages" / "parts" / "icon.png"
-WIDE = {"Documents", "Inspect", "Compare"}
+WIDE = {"Documents", "Inspect", "Compare", "Evaluate"}
 
 _log = logging.getLogger(__name__)
 
@@ -75,6 +75,7 @@ def _pages() -> list[StreamlitPage]:
             visibility="hidden",  # reached from Documents
         ),
         st.Page("pages/inspect/page.py", title="Inspect", icon=":material/account_tree:", url_path="inspect"),
+        st.Page("pages/evaluate/page.py", title="Evaluate", icon=":material/analytics:", url_path="evaluate"),
         st.Page("pages/settings/page.py", title="Settings", icon=":material/tune:", url_path="settings"),
     ]
 

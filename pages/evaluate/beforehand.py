@@ -1,0 +1,84 @@
+"""What an evaluation will take and what of it leaves the machine, said before it begins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from crag.amounts import duration
+from crag.errors import CragError
+from crag.evaluate.values import Plan
+from crag.options import RunOptions
+from pages.parts import away, markdown, words
+from pages.parts.person import person
+from pages.parts.resources import answering, application
+
+_LOOKED_AT = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Departure:
+    """What goes to another machine: `what` in words, where to, and the model that must be allowed, if it is not."""
+
+    what: str
+    host: str
+    forbidden: str = ""
+
+
+def draw(plan: Plan) -> list[str]:
+    """Say it; the names of the models that have to be allowed before it can begin."""
+    departures = list(dict.fromkeys(_departures(plan)))
+    st.markdown(f"{_amount(plan)}{words.grey(_time(plan))}")
+    if not departures:
+        st.caption(":material/lock: Nothing leaves this machine.")
+    for one in departures:
+        st.markdown(f":orange[{away.ICON}] {one.what} to **{markdown.label(one.host, 60)}**.")
+    return [one.forbidden for one in departures if one.forbidden]
+
+
+def _amount(plan: Plan) -> str:
+    """Such as 5 questions × 3 repetitions: 15 answers."""
+    questions, variants = len(plan.dataset.examples), len(plan.variants)
+    parts = [words.count(questions, "question")]
+    parts += [words.count(variants, "setting")] if variants > 1 else []
+    parts += [words.count(plan.repetitions, "repetition")] if plan.repetitions > 1 else []
+    total = questions * variants * plan.repetitions
+    return f"{' × '.join(parts)}: **{words.count(total, 'answer')}**" if len(parts) > 1 else f"**{parts[0]}**"
+
+
+def _time(plan: Plan) -> str:
+    """As long as the last evaluation with the same model took for each answer."""
+    model = answering(plan.variants[0].options)
+    for past in application().evaluations.list(person(), _LOOKED_AT):
+        if past.state == "done" and past.done and answering(past.variants[0].options) == model:
+            total = len(plan.dataset.examples) * len(plan.variants) * plan.repetitions
+            return f" about {duration(past.seconds / past.done * total)}, as fast as the last one with this model"
+    return ""
+
+
+def _departures(plan: Plan) -> Iterable[Departure]:
+    options = [variant.options for variant in plan.variants]
+    if any(one.web == "auto" for one in options):
+        yield Departure("Questions that the documents do not answer are rewritten, and go", "Tavily")
+    yield from _models(options)
+    if host := away.of_model(plan.judge):
+        yield _departure("To be judged, questions, references and answers go", plan.judge, host)
+
+
+def _models(options: Sequence[RunOptions]) -> Iterable[Departure]:
+    """Those that answer, grade or rewrite elsewhere."""
+    for one in options:
+        try:
+            cast = application().engines.cast(answering(one), one)
+        except CragError:  # such settings answer nothing, as each question will say
+            continue
+        for role in (cast.answering, cast.grading, cast.rewriting):
+            if host := away.of_model(role.model):
+                yield _departure("Questions and the passages that are found go", role.model, host)
+
+
+def _departure(what: str, model: str, host: str) -> Departure:
+    allowed = application().engines.may_send(model, host)
+    return Departure(what, host, "" if allowed else model)

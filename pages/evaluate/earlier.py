@@ -1,0 +1,150 @@
+"""The evaluations so far as a table: what each came to; those that are chosen are compared or deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from crag.errors import CragError
+from crag.evaluate import signs
+from crag.evaluate.values import Evaluation
+from crag.evaluate.wording import interval_in_words, value_in_words
+from crag.models.choice import model_label
+from crag.moments import local
+from pages.evaluate import chosen, reading, sides
+from pages.parts import dialogs, markdown, refusals, words
+from pages.parts.device import is_phone
+from pages.parts.person import person
+from pages.parts.resources import application
+
+DELETE = "delete evaluations"
+_MOST = 100
+_NAMED = 8
+_ROW_HEIGHT, _MOST_ROWS = 35, 12
+
+
+def draw() -> None:
+    """The table, the latest first, and what can be done with those that are chosen."""
+    found = application().evaluations.list(person(), _MOST)
+    if not found:
+        return
+    st.header("Evaluations so far", anchor=False)
+    # A selection is kept by row number: with other evaluations in the rows it would mean others than were chosen.
+    state: Any = st.dataframe(
+        _columns(found),
+        key=f"evaluations-{hash(tuple(one.id for one in found))}",
+        hide_index=True,
+        on_select="rerun",
+        selection_mode="multi-row",
+        height=(min(len(found), _MOST_ROWS) + 1) * _ROW_HEIGHT + 3,
+        alt=f"Table of {words.count(len(found), 'evaluation')}",
+        column_config=_config(),
+    )
+    selected = [found[row] for row in state.selection.rows if row < len(found)]
+    if selected:
+        _draw_actions(selected)
+    else:
+        st.caption("Choose one to open it, two or more to compare them.")
+
+
+def _draw_actions(selected: Sequence[Evaluation]) -> None:
+    with st.container(horizontal=True):
+        if len(selected) == 1:
+            st.button(
+                "Open",
+                icon=":material/analytics:",
+                key="open-evaluation",
+                on_click=chosen.open_evaluation,
+                args=(selected[0].id,),
+            )
+        else:
+            st.button(
+                f"Compare these {len(selected)}",
+                icon=":material/compare_arrows:",
+                on_click=sides.choose,
+                args=([f"{one.id}.0" for one in sorted(selected, key=lambda one: one.started_at)],),
+            )
+        st.button(
+            f"Delete {words.count(len(selected), 'evaluation')}",
+            icon=":material/delete:",
+            type="tertiary",
+            on_click=dialogs.ask,
+            args=(DELETE, [one.id for one in selected]),
+        )
+
+
+def _columns(found: Sequence[Evaluation]) -> dict[str, list[Any]]:
+    name = {
+        "Evaluation": [markdown.visible(one.name) for one in found],
+        "Right": [_right(one) for one in found],
+    }
+    if is_phone():
+        return name
+    return {
+        **name,
+        "Dataset": [markdown.visible(one.dataset) for one in found],
+        "Model": [markdown.visible(_model(one)) for one in found],
+        "State": [[signs.STATES[one.state].word] for one in found],
+        "When": [local(one.started_at) for one in found],
+    }
+
+
+def _config() -> dict[str, Any]:
+    states = signs.STATES.values()
+    config = st.column_config
+    return {
+        "Evaluation": config.TextColumn(width=200),
+        "Right": config.TextColumn("Right answers", width=180, help="With the interval that 95% of samples lie in."),
+        "Dataset": config.TextColumn(width=150),
+        "Model": config.TextColumn(width=110),
+        "State": config.MultiselectColumn(
+            options=[one.word for one in states], color=[one.colour for one in states], width=90
+        ),
+        "When": config.DatetimeColumn(format="D MMM YYYY, HH:mm", width=130),
+    }
+
+
+def _right(one: Evaluation) -> str:
+    """Right answers of the first settings, with their interval and n."""
+    if not one.done:
+        return ""
+    figure = reading.summary(one, 0).figures.get("answer_right")
+    if figure is None:
+        return "not measured"
+    return f"{value_in_words(figure.metric, figure.value)}  {interval_in_words(figure)}, n = {figure.n:,}"
+
+
+def _model(one: Evaluation) -> str:
+    first = one.variants[0]
+    return model_label(first.environment.model or first.options.model)
+
+
+def draw_delete(ids: Sequence[str]) -> None:
+    """Ask before anything goes, and name what goes."""
+    title = f"Delete {words.count(len(ids), 'evaluation')}?"
+    st.dialog(title, icon=":material/delete:", on_dismiss=dialogs.close)(_confirm)(ids)
+
+
+def _confirm(ids: Sequence[str]) -> None:
+    for one in [one for one in application().evaluations.list(person(), _MOST) if one.id in ids][:_NAMED]:
+        st.markdown(f"**{markdown.label(one.name, 100)}** {words.grey(words.count(one.done, 'answer'))}")
+    if len(ids) > _NAMED:
+        st.caption(f"and {len(ids) - _NAMED:,} more")
+    st.caption("They go with their answers and the runs behind them, for good. The datasets stay.")
+    with st.container(horizontal=True):
+        if st.button("Delete", icon=":material/delete:", key="delete-evaluations"):
+            _delete(ids)
+            chosen.leave()
+            st.rerun()
+        if st.button("Keep", type="tertiary"):
+            dialogs.close_and_redraw()
+
+
+def _delete(ids: Sequence[str]) -> None:
+    for evaluation_id in ids:
+        try:
+            application().evaluations.delete(evaluation_id)
+        except CragError as error:
+            refusals.keep(error)
