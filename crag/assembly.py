@@ -109,7 +109,9 @@ class Application:
         self.calibration = Calibrator(self.database, self._equip, self._question_model, self.runs)
         self.measuring = Measuring()
         self.datasets = Datasets(self.database, self.runs.trace)
-        self.environments = Environments(self.database, self.library, self.engines, self._equip, self.answering)
+        self.environments = Environments(
+            self.database, self.library, settings, self.engines, self._equip, self.answering
+        )
         self.recuts = Recuts(self.database, self.library, settings)
         self.evaluations = Evaluations(
             self.database, self.runs, self.environments.look_up, self._open_judge, self.recuts.prepare

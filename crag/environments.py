@@ -11,9 +11,12 @@ from crag.database import Database
 from crag.database.tables import sources
 from crag.engines import BUILTIN, Engines, Role
 from crag.evaluate.values import Environment
+from crag.inspection.facts import bounds
 from crag.library import Library
+from crag.models.choice import destination
 from crag.options import RunOptions
-from crag.runs.worker import Equip
+from crag.runs.worker import Equip, no_callbacks
+from crag.settings import Settings
 
 VERSION = "0.1.0"
 
@@ -25,6 +28,7 @@ class Environments:
         self,
         database: Database,
         library: Library,
+        settings: Settings,
         engines: Engines,
         equip: Equip,
         answering: Callable[[RunOptions], str],
@@ -32,6 +36,7 @@ class Environments:
         """`answering` names what answers under some options."""
         self._database = database
         self._library = library
+        self._settings = settings
         self._engines = engines
         self._equip = equip
         self._answering = answering
@@ -54,7 +59,17 @@ class Environments:
             documents=len(documents),
             passages=equipment.retriever.size(options),
             version=VERSION,
+            thresholds=bounds(equipment.thresholds or equipment.engine.grader.thresholds),
         )
+
+    def leaving(self, options: RunOptions) -> list[str]:
+        """Where a question under these options would go to beyond this machine. Raises as `look_up`."""
+        equipment = self._equip(options)
+        space = self._library.spaces.answering.active().space
+        elsewhere = destination(space.name, self._settings) if space else ""
+        web = equipment.web.name if equipment.web else ""
+        traced = "LangSmith" if equipment.callbacks is not no_callbacks else ""
+        return list(filter(None, [*equipment.engine.away, elsewhere, web, traced]))
 
     def _fingerprint(self, role: Role) -> str:
         return f"{BUILTIN} {VERSION}" if role.model == BUILTIN else self._engines.chat_model(role).fingerprint

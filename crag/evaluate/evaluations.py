@@ -12,7 +12,7 @@ from crag.database import Database
 from crag.errors import BadRequest, CragError, Stopped
 from crag.evaluate.rows import EvaluationRows
 from crag.evaluate.running import LookUp, OpenJudge, Runner
-from crag.evaluate.values import Evaluation, EvaluationState, Plan, Result
+from crag.evaluate.values import Evaluation, EvaluationKind, EvaluationState, Plan, Result
 from crag.ledger import SERVER, on_behalf_of
 from crag.options import RunOptions
 from crag.progress import Report, silent
@@ -51,9 +51,9 @@ class Evaluations:
         self._submit(evaluation_id)
         return self._rows.get(evaluation_id)
 
-    def list(self, person: str | None = None, limit: int = 50) -> list[Evaluation]:
-        """Those that a person may see (None: all), the latest first."""
-        return self._rows.list(person, limit)
+    def list(self, person: str | None = None, limit: int = 50, kind: EvaluationKind | None = None) -> list[Evaluation]:
+        """Those that a person may see (None: all), of one kind or of all, the latest first."""
+        return self._rows.list(person, limit, kind)
 
     def get(self, evaluation_id: str, person: str | None = None) -> Evaluation:
         """One of them. Raises `NotFound`, also for one of another person."""

@@ -14,7 +14,7 @@ from crag.database import Database
 from crag.database.tables import evaluation_results, evaluations
 from crag.errors import NotFound
 from crag.evaluate import bodies
-from crag.evaluate.values import Evaluation, EvaluationState, Example, Judgement, Plan, Result, Variant
+from crag.evaluate.values import Evaluation, EvaluationKind, EvaluationState, Example, Judgement, Plan, Result, Variant
 from crag.processes import is_alive, this_process
 
 Place = tuple[int, int, int]  # variant, number of the example, repetition
@@ -55,10 +55,11 @@ class EvaluationRows:
             connection.execute(insert(evaluations).values(row))
         return str(row["id"])
 
-    def list(self, person: str | None, limit: int) -> list[Evaluation]:
-        """Those that a person may see, the latest first."""
+    def list(self, person: str | None, limit: int, kind: EvaluationKind | None = None) -> list[Evaluation]:
+        """Those that a person may see, of one kind or of all, the latest first."""
         self._mark_orphans()
-        query = _counted(_visible(person)).order_by(evaluations.c.started_at.desc()).limit(limit)
+        wanted = _visible(person) & (evaluations.c.kind == kind if kind else true())
+        query = _counted(wanted).order_by(evaluations.c.started_at.desc()).limit(limit)
         with self._database.read() as connection:
             return [_evaluation(row) for row in connection.execute(query)]
 

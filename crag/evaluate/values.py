@@ -63,7 +63,8 @@ class Dataset:
 class Environment:
     """What else than the settings an answer hangs on. `fingerprint` and `grader` hold the digests of their models.
 
-    `library` is a digest over the documents that are searched and how they are cut.
+    `library` is a digest over the documents that are searched and how they are cut. `thresholds` are those that hold,
+    calibrated or the grader's own, as people read them.
     """
 
     model: str = ""
@@ -75,6 +76,7 @@ class Environment:
     documents: int = 0
     passages: int = 0
     version: str = ""
+    thresholds: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +106,9 @@ class Plan:
 class Evaluation:
     """A dataset answered under each of the `variants`, `repetitions` times; `variants[n]` is number n in results.
 
-    `done` of `total` answers are there, `failed` of them without an answer, `judgements` with the word of a judge. `started_at` and `ended_at` in seconds since the epoch, `seconds` the time
-    spent on it, `seconds_left` an estimate while it runs. `digest` is that of its examples, of which there are `size`.
+    `done` of `total` answers are there, `failed` of them without an answer, `judgements` with the word of a judge.
+    `started_at` and `ended_at` in seconds since the epoch, `seconds` the time spent on it, `seconds_left` an estimate
+    while it runs. `digest` is that of its examples, of which there are `size`.
     """
 
     id: str

@@ -23,6 +23,7 @@ ValueOrigin = Literal["default", "saved", "environment", "conversation"]
 
 _ALLOWED_MODELS = "allowed_models"
 _TRACES = "traces_allowed"
+_RUN_BY_THEMSELVES = "pinned_questions_run_by_themselves"  # whose
 _LONGEST_NAME = 60
 # What a known variant settles: the way of a question. Which models go it, and how, is left as it is.
 _ROUTE = ("k", "policy", "web", "refine", "rewrite", "web_results", "join_web", "parent_context", "fetch_pages")
@@ -126,12 +127,11 @@ class Preferences:
     def allowed_models(self) -> list[str]:
         """The models elsewhere that a person allowed, the first first."""
         with self._database.read() as connection:
-            query = select(preferences.c.value).where(preferences.c.name == _ALLOWED_MODELS)
-            return _names(connection.execute(query).scalar())
+            return _read_names(connection, _ALLOWED_MODELS)
 
     def allow_model(self, model: str) -> None:
         """Lets questions and passages go to this model from now on."""
-        self._change_allowed(lambda names: list(dict.fromkeys([*names, model])))
+        self._change_names(_ALLOWED_MODELS, lambda names: list(dict.fromkeys([*names, model])))
 
     def allow_model_here(self, model: str) -> None:
         """Lets questions and passages go to this model while this process lives: it was named on the command line."""
@@ -140,7 +140,7 @@ class Preferences:
     def forbid_model(self, model: str) -> None:
         """Takes the leave back; what was sent stays sent."""
         self._allowed_here -= {model}
-        self._change_allowed(lambda names: [name for name in names if name != model])
+        self._change_names(_ALLOWED_MODELS, lambda names: [name for name in names if name != model])
 
     def may_trace(self) -> bool:
         """Whether traces of answers may go to LangSmith: a person allowed it, here or by `CRAG_LANGSMITH`."""
@@ -152,12 +152,21 @@ class Preferences:
         """Lets traces of answers go to LangSmith from now on, or takes that back; what was sent stays sent."""
         self._keep(_TRACES, allowed)
 
-    def _change_allowed(self, change: Callable[[list[str]], list[str]]) -> None:
+    def whose_pinned_run(self) -> list[str]:
+        """The people whose pinned questions are asked by themselves after a change; empty: whoever has no key."""
+        with self._database.read() as connection:
+            return _read_names(connection, _RUN_BY_THEMSELVES)
+
+    def let_pinned_run(self, person: str, on: bool) -> None:
+        """Has the questions that this person pinned asked by themselves after a change, or no longer."""
+        self._change_names(
+            _RUN_BY_THEMSELVES, lambda names: [*(name for name in names if name != person), *([person] if on else [])]
+        )
+
+    def _change_names(self, kept: str, change: Callable[[list[str]], list[str]]) -> None:
         """In one transaction, so that what two processes change at the same time is not lost."""
-        query = select(preferences.c.value).where(preferences.c.name == _ALLOWED_MODELS)
         with self._database.write() as connection:
-            names = change(_names(connection.execute(query).scalar()))
-            _write(connection, _ALLOWED_MODELS, names)
+            _write(connection, kept, change(_read_names(connection, kept)))
 
     def _keep(self, name: str, value: Any) -> None:
         with self._database.write() as connection:
@@ -169,9 +178,9 @@ def _write(connection: Connection, name: str, value: Any) -> None:
     connection.execute(insert(preferences).values(row).on_conflict_do_update(index_elements=["name"], set_=row))
 
 
-def _names(text: str | None) -> list[str]:
-    """Names of models that were kept as JSON."""
-    value = _read(text or "")
+def _read_names(connection: Connection, kept: str) -> list[str]:
+    """Names that are kept as JSON under one."""
+    value = _read(connection.execute(select(preferences.c.value).where(preferences.c.name == kept)).scalar() or "")
     return [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
 
 

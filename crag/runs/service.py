@@ -157,6 +157,11 @@ class RunService:
             return None
         return self.attach(run_id)
 
+    @property
+    def busy(self) -> bool:
+        """Whether this process answers anything now."""
+        return bool(self._live)
+
     def waiting_for(self, run_id: str) -> Wait | None:
         """What a run of this process waits for at this moment, and has for longest; None when for nothing."""
         live = self._live.get(run_id)
