@@ -1,27 +1,16 @@
-"""The real application in a process of its own, forked from one that has imported it already.
-
-What it imports takes some four seconds of computing, which a scenario in a browser would spend on each start.
-"""
+"""The real application in a process of its own, forked from one that has imported it already."""
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.forks import start
 from tests.served import ROOT, free_port, wait_for
 
-_START = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
-_IMPORTED = [
-    *("launcher", "uvicorn", "PIL.PngImagePlugin", "numpy", "faiss", "wordllama"),
-    *("crag.assembly", "crag.graph.build", "crag.models.embeddings", "crag.models.builtin.reader"),
-    *("pages.chat.start", "pages.chat.live"),
-]
-_processes = multiprocessing.get_context(_START)
-_processes.set_forkserver_preload(_IMPORTED)
 _let_go: list[int] = []  # ports of those that have ended: a browser need not read the same scripts again
 
 
@@ -30,8 +19,7 @@ def forked(home: Path, **environment: str) -> Iterator[str]:
     """The application on this home, stopped at the end; gives its address."""
     port = free_port(_let_go.pop() if _let_go else 0)
     variables = os.environ | {"CRAG_HOME": str(home)} | environment
-    process = _processes.Process(target=_launch, args=(port, variables), daemon=True)
-    process.start()
+    process = start(_launch, port, variables)
     try:
         wait_for(f"http://127.0.0.1:{port}/_stcore/health", process.is_alive)
         yield f"http://127.0.0.1:{port}"

@@ -1,33 +1,24 @@
 """What tests of killed and racing processes share: a process to kill, and a check that nothing is half there."""
 
-import multiprocessing
 import os
 import sys
-from contextlib import contextmanager
-from types import ModuleType
 
 from sqlalchemy import select, text
 
 from crag.database.tables import passages, vectors
 from tests.doubles.library import index_of
+from tests.forks import FORKS, start
 
-FORK = multiprocessing.get_context("forkserver" if os.name == "posix" else "spawn")
-if os.name == "posix":
-    FORK.set_forkserver_preload(["crag.library.library", "crag.library.index.vector_index", "tests.doubles.library"])
 NOTES = "\n".join(f"Line {n} speaks of topic {n % 7}." for n in range(100)).encode()
 
 
 class Forked:
-    """A process of its own that runs `code`; forked from one that has imported the library already, so that it is soon
-    there. Nothing of the process that tests is in it.
-    """
+    """A process of its own that runs `code`; forked from one that has imported the library already."""
 
     def __init__(self, code, *arguments):
-        input_, self._input = FORK.Pipe(duplex=False)
-        self._output, output = FORK.Pipe(duplex=False)
-        self._process = FORK.Process(target=_run, args=(code, list(map(str, arguments)), input_, output))
-        with _no_main_module():
-            self._process.start()
+        input_, self._input = FORKS.Pipe(duplex=False)
+        self._output, output = FORKS.Pipe(duplex=False)
+        self._process = start(_run, code, list(map(str, arguments)), input_, output)
         input_.close()
         output.close()
         self.stdin = os.fdopen(self._input.fileno(), "w", closefd=False)
@@ -49,17 +40,6 @@ class Forked:
     def __exit__(self, *_):
         self._process.kill()
         self._process.join()
-
-
-@contextmanager
-def _no_main_module():
-    """The child runs the main module's file first; tests of pages leave app.py there."""
-    main = sys.modules["__main__"]
-    sys.modules["__main__"] = ModuleType("__main__")
-    try:
-        yield
-    finally:
-        sys.modules["__main__"] = main
 
 
 def _run(code, arguments, input_, output):
