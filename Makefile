@@ -1,5 +1,5 @@
 # make run: start the application · make test: run every test this machine can run
-.PHONY: run test setup setup-dev check bench clean
+.PHONY: run test setup setup-dev check bench eval-seed clean
 
 PYTHON ?= $(shell for python in python3.13 python3.12 python3.11 python3; do \
 	$$python -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null && echo $$python && break; done)
@@ -27,6 +27,10 @@ check: setup-dev
 
 bench: setup-dev
 	@$(BIN)/python -m benchmarks
+
+# The five questions of the LangGraph notebook; DOCUMENTS=folder takes copies of its posts, OPTIONS go to `evaluate`.
+eval-seed: setup
+	@$(BIN)/python -m benchmarks.seed $(if $(DOCUMENTS),--documents "$(DOCUMENTS)") $(OPTIONS)
 
 clean:
 	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache

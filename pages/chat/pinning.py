@@ -35,7 +35,8 @@ def draw(run_id: str, given: Feedback | None) -> None:
 
 def draw_dialog(run_id: str) -> None:
     """A small dialog: the question, and the right answer to be edited before it is kept."""
-    st.dialog("Pin as a test question", on_dismiss=dialogs.close)(_content)(run_id)
+    title = "Test question" if pins.of_run(run_id).answer else "Pin as a test question"
+    st.dialog(title, on_dismiss=dialogs.close)(_content)(run_id)
 
 
 def _content(run_id: str) -> None:
@@ -51,7 +52,7 @@ def _content(run_id: str) -> None:
         )
         st.caption(_hint(pinned, refused=trace.outcome == "not_answered"))
         with st.container(horizontal=True):
-            keep = st.form_submit_button("Pin", icon=":material/check:", type="primary")
+            keep = st.form_submit_button("Keep" if pinned.answer else "Pin", icon=":material/check:", type="primary")
             forget = pinned.answer and st.form_submit_button("Unpin", icon=":material/close:")
     if keep or forget:
         with refusals.kept():
