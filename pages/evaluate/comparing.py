@@ -70,7 +70,7 @@ def _draw_all(compared: Sequence[Side], names: dict[str, str]) -> None:
     with left:
         st.header("All of them", anchor=False)
         st.caption("n is how many questions each figure rests on.")
-        shown = [name for name in METRICS if any(name in own for own in figures)]
+        shown = [name for name in METRICS if any(name in own and own[name].value for own in figures)]
         head = f"| | {' | '.join(names.values())} |\n|---|{'--:|' * len(figures)}"
         cells = (
             [

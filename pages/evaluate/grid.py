@@ -19,6 +19,7 @@ from pages.parts import markdown, settings, words
 from pages.parts.device import is_phone
 from pages.parts.resources import models
 
+_NUMBERS = {"k": (1, 2, 3, 4, 6, 8, 10, 15, 20), "passage_size": (100, 150, 250, 400, 600, 1000)}
 _SWITCH = {True: "On", False: "Off"}
 _HELP = {"passage_size": "The documents are cut anew, into a library of their own. That takes a while."}
 _ROW_HEIGHT, _MOST_ROWS = 35, 14
@@ -31,7 +32,7 @@ def draw_axes(base: RunOptions, questions: int) -> list[Variant]:
     st.caption("Choose the values to try. Where none is chosen, what is set above holds.")
     chosen = {name: _draw_axis(name) for name in AXES if _is_offered(name)}
     try:
-        axes = Axes({name: _values(name, values) for name, values in chosen.items() if values})
+        axes = Axes({name: tuple(values) for name, values in chosen.items() if values})
     except BadRequest as refused:
         st.markdown(f":red[:material/error:] {markdown.label(f'{refused.message} {refused.remedy}')}")
         return []
@@ -50,33 +51,30 @@ def _is_offered(name: str) -> bool:
 
 
 def _draw_axis(name: str) -> Sequence[Any]:
-    """What is chosen of one setting; numbers can also be typed."""
-    axis, key = setting(name), f"grid-{name}"
-    title = f"{axis.title}, {axis.unit}" if axis.unit else axis.title
-    match axis.kind:
+    """What is chosen of one setting."""
+    axis, shown = setting(name), _words(name)
+    title = f"{axis.title} model" if axis.kind == "model" else f"{axis.title}, {axis.unit}" if axis.unit else axis.title
+    return st.pills(
+        title,
+        list(shown),
+        selection_mode="multi",
+        format_func=shown.__getitem__,
+        key=f"grid-{name}",
+        help=_HELP.get(name),
+    )
+
+
+def _words(name: str) -> Mapping[Any, str]:
+    """The values of a setting that are offered, as people call them."""
+    match setting(name).kind:
         case "number":
-            return st.multiselect(
-                title,
-                AXES[name],
-                accept_new_options=True,
-                key=key,
-                help=_HELP.get(name),
-                width=460,
-                placeholder="As set",
-            )
+            return {value: f"{value:,}" for value in _NUMBERS[name]}
+        case "switch":
+            return _SWITCH
         case "model":
-            known = [model.name for model in models() if name == "model" or not model.builtin]
-            return st.multiselect(
-                f"{title} model", known, format_func=lambda model: settings.model_word(name, model), key=key, width=460
-            )
-    shown = _SWITCH if axis.kind == "switch" else {value: word for value, (word, _) in settings.CHOICES[name].items()}
-    return st.pills(title, list(shown), selection_mode="multi", format_func=shown.__getitem__, key=key)
-
-
-def _values(name: str, chosen: Sequence[Any]) -> tuple[Any, ...]:
-    """What was typed is text, and a number afterwards."""
-    axis = setting(name)
-    return tuple(axis.read(str(value).strip()) if axis.kind == "number" else value for value in chosen)
+            offered = [model.name for model in models() if name == "model" or not model.builtin]
+            return {model: markdown.label(settings.model_word(name, model), 60) for model in offered}
+    return {value: word for value, (word, _) in settings.CHOICES[name].items()}
 
 
 def draw_table(evaluation: Evaluation, results: Sequence[Result], cutoffs: Cutoffs) -> None:

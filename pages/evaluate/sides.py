@@ -18,7 +18,7 @@ from pages.parts.person import person
 from pages.parts.resources import application
 
 _ADDRESS = "compare"
-_CHOICE = "compared-sides"
+_ADDED = "added-side"
 _MOST = len(ascii_uppercase)
 _LATEST = 50
 _KEPT_SECONDS = 60.0  # what is said of answers meanwhile is seen by then
@@ -62,25 +62,45 @@ def letters(compared: Sequence[Side]) -> dict[str, str]:
 
 
 def draw_choice(compared: Sequence[Side]) -> None:
-    """Which sides are compared, in this order, and the way to turn two around."""
-    known = {side.key: _named(side.evaluation, side.number) for side in compared}
+    """Which sides are compared, in this order, and the ways to take others."""
+    keys = [side.key for side in compared]
+    with st.container(gap="xsmall"):
+        for side, letter in zip(compared, ascii_uppercase, strict=False):
+            _draw_side(side, letter, keys)
     latest = application().evaluations.list(person(), _LATEST)
     offered = {_key(one, number): _named(one, number) for one in latest for number in range(len(one.variants))}
-    names = letters(compared)
-    st.session_state[_CHOICE] = list(known)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.multiselect(
-            "Compared, each with the first (A)",
-            list(known | offered),
-            format_func=lambda key: f"{names[key]}: {known[key]}" if key in names else offered[key],
-            max_selections=_MOST,
-            key=_CHOICE,
-            on_change=lambda: choose(st.session_state[_CHOICE]),
-            width="stretch",
+    others = {key: name for key, name in offered.items() if key not in keys}
+    if others and len(keys) < _MOST:
+        st.selectbox(
+            "Add to the comparison",
+            list(others),
+            index=None,
+            format_func=others.__getitem__,
+            placeholder="Add another",
+            key=_ADDED,
+            on_change=lambda: choose([*keys, st.session_state.pop(_ADDED)]),
+            label_visibility="collapsed",
+            width=420,
         )
-        if len(compared) == 2:
-            turned = [side.key for side in reversed(compared)]
-            st.button("Swap", icon=":material/swap_horiz:", type="tertiary", on_click=choose, args=(turned,))
+
+
+def _draw_side(side: Side, letter: str, keys: Sequence[str]) -> None:
+    """One of them under its letter; the first is what the others are held against."""
+    others = [key for key in keys if key != side.key]
+    first = side.key == keys[0]
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        name = markdown.label(_named(side.evaluation, side.number), 160)
+        st.markdown(
+            f"**{letter}** {name}{' :gray-badge[the others are held against it]' if first else ''}", width="content"
+        )
+        if not first:
+            _button("Put first", ":material/vertical_align_top:", side.key, [side.key, *others])
+        if len(keys) > 2:
+            _button("Remove", ":material/close:", side.key, others)
+
+
+def _button(word: str, icon: str, key: str, keys: Sequence[str]) -> None:
+    st.button(word, icon=icon, type="tertiary", key=f"{word}-{key}", on_click=choose, args=(keys,))
 
 
 def _answered(side: Side) -> tuple[str, int]:

@@ -11,7 +11,8 @@ from crag.options import Thresholds
 from pages.parts import words
 
 HIGH, LOW = "#1d9a63", "#cf3f52"  # 3:1 at least on either theme's background
-RULE = "#717d8d"  # read on either background
+RULE = "#717d8d"  # seen on either background
+INK = "currentColor"  # that of the text around the picture
 BINS = 20
 LEGEND = {"title": None, "orient": "top", "offset": 34}  # with room below for the words of the rules
 _HEIGHT = 340
@@ -84,7 +85,7 @@ def _words_of(rule: dict[str, Any], line: int) -> dict[str, Any]:
     align = {"align": "right", "dx": -6} if left else {"align": "left", "dx": 6}
     return {
         "data": {"values": [rule]},
-        "mark": {"type": "text", **align, "baseline": "bottom", "color": RULE, "fontSize": 13},
+        "mark": {"type": "text", **align, "baseline": "bottom", "fill": INK, "fontSize": 13},
         "encoding": {
             "x": {"field": "at", "type": "quantitative"},
             "y": {"value": -4 - _LINE * (line - 1)},

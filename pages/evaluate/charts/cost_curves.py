@@ -82,7 +82,15 @@ def _dots(costs: ThresholdCosts, thresholds: Thresholds) -> dict[str, Any]:
     ]
     place = {"x": {"field": "threshold", "type": "quantitative"}, "y": {"field": "share", "type": "quantitative"}}
     colour = {"field": "what", "type": "nominal", "scale": _scale(0), "legend": None}
-    text = {"type": "text", "align": "right", "dx": -8, "dy": -8, "fontSize": 13, "fontWeight": 600, "fill": looks.INK}
+    text = {
+        "type": "text",
+        "align": "right",
+        "dx": -8,
+        "dy": -8,
+        "fontSize": 13,
+        "fontWeight": 600,
+        "fill": score_bars.INK,
+    }
     return {
         "data": {"values": values},
         "encoding": place,

@@ -9,6 +9,7 @@ from typing import Any
 import streamlit as st
 
 from pages.evaluate.charts import looks
+from pages.parts import score_bars
 from pages.parts.device import is_phone
 
 _ROW = 44  # pixels
@@ -69,9 +70,9 @@ def _edges() -> dict[str, Any]:
     box = {"type": "rect", "cornerRadius": 4, "width": {"band": 0.94}, "height": {"band": 0.88}}
     return {
         "transform": [{"filter": "datum.on"}],
-        "mark": {**box, "fillOpacity": 0, "stroke": looks.INK, "strokeWidth": 2},
+        "mark": {**box, "fillOpacity": 0, "stroke": score_bars.INK, "strokeWidth": 2},
     }
 
 
 def _texts() -> dict[str, Any]:
-    return {"mark": {"type": "text", "fontSize": 14, "fill": looks.INK}, "encoding": {"text": {"field": "text"}}}
+    return {"mark": {"type": "text", "fontSize": 14, "fill": score_bars.INK}, "encoding": {"text": {"field": "text"}}}

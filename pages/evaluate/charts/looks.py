@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-INK = "currentColor"  # that of the text around the picture
 BLUE, ORANGE = "#6079d6", "#c27116"  # with green, red and gray of `score_bars`: 3:1 at least on either background
 
 

@@ -10,7 +10,6 @@ import streamlit as st
 from crag.evaluate.metrics import METRICS
 from crag.evaluate.trade_offs import Point
 from crag.evaluate.wording import figure_in_words
-from pages.evaluate.charts import looks
 from pages.parts import score_bars
 
 _HEIGHT = 340
@@ -110,6 +109,6 @@ def _dots(x: dict[str, Any], y: dict[str, Any]) -> dict[str, Any]:
 
 def _names(x: dict[str, Any], y: dict[str, Any]) -> dict[str, Any]:
     return {
-        "mark": {"type": "text", "align": "left", "dx": 9, "dy": -9, "fontSize": 13, "fill": looks.INK},
+        "mark": {"type": "text", "align": "right", "dx": -7, "dy": -9, "fontSize": 13, "fill": score_bars.INK},
         "encoding": {"x": {"field": "time", **x}, "y": {"field": "value", **y}, "text": {"field": "label"}},
     }
