@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 
 from crag.amounts import count, duration
@@ -35,14 +35,12 @@ def as_text(evaluation: Evaluation, results: Sequence[Result], cutoffs: Cutoffs)
     """The whole of an evaluation: one variant in full, or all of a grid ranked; then what was not right."""
     ranked = rank(evaluation, results, cutoffs)
     parts = [_head(evaluation)]
-    if len(ranked) == 1:
-        parts.append(_figures(ranked[0].summary))
-    else:
+    if len(ranked) > 1:
         parts += [_ranking(ranked), _best(evaluation, results, cutoffs)]
-    if evaluation.size <= _FEW:
-        parts.append(_questions(results, cutoffs))
-    if len(ranked) == 1:
-        parts.append(_not_right(evaluation, results, cutoffs))
+    elif evaluation.size <= _FEW:
+        parts += [_questions(results, cutoffs), _figures(ranked[0].summary)]
+    else:
+        parts += [_figures(ranked[0].summary), _not_right(evaluation, results, cutoffs)]
     return "\n\n".join(part for part in [*parts, _INTERVALS if results else ""] if part)
 
 
@@ -67,24 +65,31 @@ def comparison_text(before: str, after: str, compared: Comparison) -> str:
 
 
 def _head(evaluation: Evaluation) -> str:
-    asked = f"{evaluation.dataset}: {count(evaluation.size, 'question')}"
+    asked = count(evaluation.size, "question")
     asked += f", {evaluation.repetitions} times each" if evaluation.repetitions > 1 else ""
-    variants = f" in {count(len(evaluation.variants), 'variant')}" if len(evaluation.variants) > 1 else ""
+    asked += f", in {count(len(evaluation.variants), 'variant')}" if len(evaluation.variants) > 1 else ""
+    named = "" if evaluation.dataset == evaluation.name else f"{evaluation.dataset}: "
     state = STATES[evaluation.state].word
-    took = f"{progress_in_words(evaluation)}{variants}, {state} in {duration(evaluation.seconds)}"
-    lines = [f"{evaluation.name}  ({evaluation.id})", asked, took, *_environments(evaluation)]
-    return "\n".join([*lines, f"judged by {evaluation.judge}"] if evaluation.judge else lines)
+    took = f"{progress_in_words(evaluation)}, {state} in {duration(evaluation.seconds)}"
+    judge = [f"judged by    {evaluation.judge}"] if evaluation.judge else []
+    return "\n".join(
+        [f"{evaluation.name}  ({evaluation.id})", f"{named}{asked}; {took}", *_environments(evaluation), *judge]
+    )
 
 
-def _environments(evaluation: Evaluation) -> Iterable[str]:
-    """What answered, each once."""
-    return dict.fromkeys(_environment(one.environment) for one in evaluation.variants if one.environment.model)
+def _environments(evaluation: Evaluation) -> list[str]:
+    """What answered; of several variants each once."""
+    lines = (line for one in evaluation.variants if one.environment.model for line in _environment(one.environment))
+    return list(dict.fromkeys(lines))
 
 
-def _environment(held: Environment) -> str:
-    model = f"{held.model} {held.fingerprint[:12]}".strip()
+def _environment(held: Environment) -> list[str]:
     holds = f"{count(held.documents, 'document')}, {count(held.passages, 'passage')}"
-    return f"answered by {model}, embedded by {held.embedder}, library {held.library[:12]} ({holds}), {held.version}"
+    return [
+        f"answered by  {held.model} ({held.fingerprint}), CRAG Chat {held.version}",
+        f"graded by    {held.grader}",
+        f"searched     {holds}, digest {held.library}; {held.embedder}",
+    ]
 
 
 def _figures(summary: Summary) -> str:
@@ -120,15 +125,14 @@ def _best(evaluation: Evaluation, results: Sequence[Result], cutoffs: Cutoffs) -
 
 
 def _questions(results: Sequence[Result], cutoffs: Cutoffs) -> str:
-    """Of each question, in how many of its answers the answer and the steps were right."""
-    rows = [("right answers", "right steps", "question")]
-    for _, answers in _by_question(results):
+    """Of each question, in how many of its answers the answer and the steps were right, and the run of the first."""
+    rows = [("right answers", "right steps", "run", "question")]
+    for answers in _by_question(results):
         answered = [right(one, cutoffs) for one in answers]
-        stepped = [one.scored.scores.get("steps_match") if one.state == "done" else 0.0 for one in answers]
-        question = _short(answers[0].example.question)
-        stepped = stepped if answers[0].example.steps else [None]
-        rows.append((_of(answered), _of([None if one is None else one == 1.0 for one in stepped]), question))
-    return _table(rows, left=3) if len(rows) > 1 else ""
+        steps = [one.scored.scores.get("steps_match", 0.0) == 1.0 for one in answers if one.example.steps]
+        first = answers[0]
+        rows.append((_of(answered), _of(steps), first.run_id or "none", _asked(first)))
+    return _table(rows, left=len(rows[0])) if len(rows) > 1 else ""
 
 
 def _of(known: Sequence[bool | None]) -> str:
@@ -139,23 +143,27 @@ def _of(known: Sequence[bool | None]) -> str:
 def _not_right(evaluation: Evaluation, results: Sequence[Result], cutoffs: Cutoffs) -> str:
     """The questions with an answer that failed, was wrong, or was wrongly refused; each with the run of the first."""
     rows = []
-    for _, answers in _by_question(results):
+    for answers in _by_question(results):
         told = [(one, verdict(one, cutoffs)) for one in answers]
         bad = [(one, word) for one, word in told if word not in ("right", "unknown")]
         if bad:
             one, word = bad[0]
             share = f"{len(bad)} of {len(told)}" if evaluation.repetitions > 1 else ""
-            said = f"{_short(one.example.question)}{f'  ({_short(one.error)})' if one.error else ''}"
-            rows.append((VERDICTS[word].word, share, one.run_id or "no run", said))
+            rows.append((VERDICTS[word].word, share, one.run_id or "no run", _asked(one)))
     if not rows:
         return ""
     more = f"\nand {len(rows) - _SHOWN:,} more; --output has them all" if len(rows) > _SHOWN else ""
     return f"Not right ({count(len(rows), 'question')}), with a run each:\n{_table(rows[:_SHOWN], left=4)}{more}"
 
 
-def _by_question(results: Sequence[Result]) -> list[tuple[int, list[Result]]]:
+def _asked(result: Result) -> str:
+    """The question, and why it was not answered."""
+    return _short(result.example.question) + (f"  ({_short(result.error)})" if result.error else "")
+
+
+def _by_question(results: Sequence[Result]) -> list[list[Result]]:
     ordered = sorted(results, key=lambda one: (one.number, one.variant, one.repetition))
-    return [(number, list(answers)) for number, answers in groupby(ordered, lambda one: one.number)]
+    return [list(answers) for _, answers in groupby(ordered, lambda one: one.number)]
 
 
 def _difference(one: Difference) -> tuple[str, ...]:

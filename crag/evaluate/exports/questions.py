@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from crag.amounts import count, duration, score
@@ -16,7 +16,7 @@ from crag.inspection.badges import OUTCOMES, Badge
 
 @dataclass(frozen=True, slots=True)
 class AnswerView:
-    """One answer to a question, and what is said of it."""
+    """What a question was answered, in one repetition or in several alike, and what is said of it."""
 
     under: str
     badge: Badge
@@ -24,7 +24,7 @@ class AnswerView:
     facts: str
     reason: str
     error: str
-    run_id: str
+    run_ids: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,28 +48,37 @@ def view_questions(evaluation: Evaluation, results: Sequence[Result], cutoffs: C
 
 def _view_question(evaluation: Evaluation, answers: Sequence[Result], cutoffs: Cutoffs) -> QuestionView:
     example = answers[0].example
-    views = [_view_answer(evaluation, answer, cutoffs) for answer in answers]
-    counted = Counter(view.badge for view in views)
+    counted = Counter(VERDICTS[verdict(answer, cutoffs)] for answer in answers)
     badges = [
-        Badge(one.colour, one.icon, one.word, f"{n} of {len(views)}" if len(views) > 1 else "")
-        for one, n in counted.most_common()
+        replace(one, number=f"{n} of {len(answers)}" if len(answers) > 1 else "") for one, n in counted.most_common()
     ]
+    same = groupby(sorted(answers, key=_came_to), _came_to)
+    views = [_view_answers(evaluation, list(alike), cutoffs) for _, alike in same]
     return QuestionView(answers[0].number + 1, visible(example.question), badges, _expected(example), views)
 
 
-def _view_answer(evaluation: Evaluation, result: Result, cutoffs: Cutoffs) -> AnswerView:
+def _came_to(result: Result) -> tuple[object, ...]:
+    """What repetitions of a question may have in common: then they are shown once."""
+    judged = (str(result.judged.score), result.judged.reason) if result.judged else ()
+    said = (result.scored.answer, result.scored.steps, result.scored.action or "", result.scored.outcome or "")
+    return result.variant, result.state, result.error, said, judged, str(result.label)
+
+
+def _view_answers(evaluation: Evaluation, alike: Sequence[Result], cutoffs: Cutoffs) -> AnswerView:
+    """One answer, or several repetitions that came to the same; the facts are those of the first."""
+    result, judged = alike[0], alike[0].judged
     several = [evaluation.variants[result.variant].name] if len(evaluation.variants) > 1 else []
-    several += [f"repetition {result.repetition}"] if evaluation.repetitions > 1 else []
-    judged = result.judged
-    reason = f"{judged.model}: {one_line(judged.reason)}" if judged else ""
+    if evaluation.repetitions > 1:
+        noun = "repetition" if len(alike) == 1 else "repetitions"
+        several.append(f"{noun} {', '.join(str(one.repetition) for one in alike)}")
     return AnswerView(
         under=one_line(", ".join(several)),
         badge=VERDICTS[verdict(result, cutoffs)],
         text=visible(result.scored.answer).strip(),
         facts=" · ".join(_facts(result)),
-        reason=reason,
+        reason=f"{one_line(judged.model)}: {one_line(judged.reason)}" if judged else "",
         error=one_line(result.error),
-        run_id=one_line(result.run_id),
+        run_ids=[one_line(one.run_id) for one in alike if one.run_id],
     )
 
 
