@@ -25,7 +25,7 @@ class Account:
     """
 
     key: str = field(default="", repr=False)
-    url: str = DEFAULT_URL
+    url: str = field(default=DEFAULT_URL, repr=False)  # it may hold a password
     project: str = "default"
     workspace: str = ""
     tracing: bool = False
@@ -43,7 +43,8 @@ class Account:
         """Where people look at it; None where the client knows: at LangSmith itself."""
         if self.host.endswith(_HOSTED):
             return None
-        return self.url.removesuffix("/v1").removesuffix("/api")
+        parts = urlsplit(self.url)
+        return f"{parts.scheme}://{self.host}{parts.path.removesuffix('/v1').removesuffix('/api')}"
 
 
 def read_account(get: Get) -> Account:

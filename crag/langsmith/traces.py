@@ -62,7 +62,7 @@ class Traces:
     @property
     def note(self) -> str:
         """What is told with an answer whose trace goes there."""
-        return f"A trace of this answer goes to {self._account.host}: your question, every prompt with its passages."
+        return f"A trace of this answer goes to {self._account.host}: your question, what was found, every prompt."
 
     def begin(self, question: str) -> list[Any]:
         """What LangGraph is given as callbacks for one run about this question."""

@@ -46,6 +46,8 @@ def destinations(options: RunOptions) -> dict[str, bool]:
 def draw(options: RunOptions) -> None:
     """The standing sign; nothing where all stays on this machine."""
     hosts = destinations(options)
+    if application().traces.on:
+        hosts[application().settings.langsmith.host] = True
     if not hosts:
         return
     where = " and ".join(markdown.label(host, 60) for host in hosts)

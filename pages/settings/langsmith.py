@@ -32,8 +32,9 @@ def _draw_traces() -> None:
     account = application().settings.langsmith
     allowed, traces = application().preferences.may_trace(), application().traces
     meaning = (
-        f"Each question that anybody asks here, every prompt with its passages, and the answer go to {account.host}, "
-        f"project “{account.project}”. Each is listed above and told with its answer."
+        f"While this is on: each question that anybody asks here, the conversation before it, every prompt with its "
+        f"passages, and the answer go to {account.host}, project “{account.project}”. Each is listed above, and told "
+        "with its answer."
     )
     origin = ORIGINS["environment" if account.always else "saved" if allowed else "default"]
     sentence = f"{meaning} Set by CRAG_LANGSMITH; change it there." if account.always else meaning
