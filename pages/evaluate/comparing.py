@@ -15,6 +15,7 @@ from pages.evaluate import changed, differing, reading, sides
 from pages.evaluate.charts import trade_off, whiskers
 from pages.evaluate.sides import Side
 from pages.parts import words
+from pages.parts.device import is_phone
 
 _SIGNS = {"better": ":green[:material/trending_up:]", "worse": ":red[:material/trending_down:]"}
 _ENOUGH = 2
@@ -141,16 +142,30 @@ def _whisker(one: Difference, whole: float) -> whiskers.Whisker:
 
 
 def _table(differences: Sequence[Difference], names: tuple[str, str]) -> str:
+    if is_phone():
+        head = f"| | {names[0]} → {names[1]} | difference, 95%, n |\n|---|---|---|"
+        return "\n".join([head, *map(_narrow_row, differences)])
     head = f"| | {names[0]} | {names[1]} | difference | 95% | n |\n|---|--:|--:|--:|--:|--:|"
     return "\n".join([head, *map(_row, differences)])
 
 
 def _row(one: Difference) -> str:
     before, after = value_in_words(one.metric, one.before), value_in_words(one.metric, one.after)
-    sign = _SIGNS.get(meaning(one), "")
-    change = f"**{_unbroken(change_in_words(one))}** {sign}" if one.is_clear else _unbroken(change_in_words(one))
     interval = words.small(_unbroken(change_interval_in_words(one)))
-    return f"| {METRICS[one.metric].title} | {before} | {after} | {change} | {interval} | {one.n:,} |"
+    return f"| {METRICS[one.metric].title} | {before} | {after} | {_change(one)} | {interval} | {one.n:,} |"
+
+
+def _narrow_row(one: Difference) -> str:
+    """The same in three cells."""
+    before, after = value_in_words(one.metric, one.before), value_in_words(one.metric, one.after)
+    rest = words.small(f"{change_interval_in_words(one)}, n = {one.n:,}")
+    return f"| {METRICS[one.metric].title} | {before} → {after} | {_change(one)} {rest} |"
+
+
+def _change(one: Difference) -> str:
+    """With a sign, and bold, where it is clear."""
+    told = _unbroken(change_in_words(one))
+    return f"**{told}** {_SIGNS[meaning(one)]}" if one.is_clear else told
 
 
 def _unbroken(text: str) -> str:

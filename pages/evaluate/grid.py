@@ -113,8 +113,8 @@ def _draw_rows(evaluation: Evaluation, figures: Figures, metric: str) -> list[in
         alt=f"Table of {words.count(len(numbers), 'setting')} by {METRICS[metric].title.lower()}",
         column_config={
             "Place": st.column_config.NumberColumn(width=50),
-            "Settings": st.column_config.TextColumn(width=300),
-            METRICS[metric].title: st.column_config.NumberColumn(format="%.1f%%", width=110),
+            "Settings": st.column_config.TextColumn(width=150 if is_phone() else 300),
+            METRICS[metric].title: st.column_config.NumberColumn(format="%.1f%%", width=100),
             "n": st.column_config.NumberColumn(width=50),
             "Seconds": st.column_config.NumberColumn(format="%.2f", width=75),
             "Tokens": st.column_config.NumberColumn(format="%d", width=75),

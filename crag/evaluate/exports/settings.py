@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from crag.evaluate.values import Environment, Variant
 from crag.foreign_text import one_line
+from crag.inspection.names import GRADERS, POLICIES
+from crag.models.choice import model_label
 from crag.options import RunOptions, Thresholds, changes_between, names_of_options, value_of
 from crag.preferences import CATALOG
 
@@ -32,8 +35,10 @@ _ENVIRONMENT = {
     "library": "Digest of the library",
     "documents": "Documents",
     "passages": "Passages",
+    "thresholds": "Thresholds in force",
     "version": "Version of CRAG Chat",
 }
+_NAMES: Mapping[str, Mapping[Any, tuple[str, str]]] = {"policy": POLICIES, "grader": GRADERS}
 _LEFT_OPEN = {
     "grader_model": "automatic",
     "rewriter_model": "automatic",
@@ -70,8 +75,16 @@ def _options(variant: Variant, names: Sequence[str]) -> dict[str, str]:
     for name in names:
         value = value_of(variant.options, name)
         title = _TITLES.get(name) or CATALOG[name].title
-        told[title] = _LEFT_OPEN[name] if name in _LEFT_OPEN and not value else _value(value)
+        told[title] = _LEFT_OPEN[name] if name in _LEFT_OPEN and not value else _named(name, value)
     return told
+
+
+def _named(name: str, value: Any) -> str:
+    """A value under the name that it has on screen."""
+    if name.endswith("model"):
+        return one_line(model_label(value))
+    words = _NAMES.get(name, {})
+    return words[value][0] if value in words else _value(value)
 
 
 def _told_names(variants: Sequence[Variant]) -> list[str]:

@@ -77,7 +77,9 @@ def _spec(whiskers: Sequence[Whisker], title: str, unit: str) -> dict[str, Any]:
     }
 
 
-_LEGEND = {"title": None, "orient": "top", "symbolType": "circle", "symbolSize": 90}
+# On a phone there is no room for more words.
+_SHORT = "datum.label === 'no clear difference' ? 'not clear' : datum.label"
+_LEGEND = {"title": None, "orient": "top", "symbolSize": 90, "labelExpr": _SHORT}
 
 
 def _colour() -> dict[str, Any]:
