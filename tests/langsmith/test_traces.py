@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -16,6 +17,7 @@ from crag.runs import Trace
 from crag.settings import Settings
 from tests.doubles.langsmith import LangSmithServer
 from tests.doubles.ollama import ScriptedOllama, closed_address
+from tests.doubles.tavily import TavilyServer
 from tests.waiting import wait_until
 
 KEY = "lsv2_pt_0123456789abcdef_feedcafe42"
@@ -43,12 +45,11 @@ def opened(tmp_path, langsmith, monkeypatch):
     monkeypatch.setenv("LANGSMITH_API_KEY", KEY)
     monkeypatch.setenv("LANGSMITH_ENDPOINT", langsmith.url)
 
-    def open_(ollama_host="", **account):
+    def open_(ollama_host="", tavily="", **account):
         given = Account(**({"key": KEY, "url": langsmith.url, "tracing": True} | account))
         host = ollama_host or closed_address()
-        made.append(
-            open_application(Settings(home=tmp_path / "home", ollama_host=host, embedder="builtin", langsmith=given))
-        )
+        settings = Settings(home=tmp_path / "home", ollama_host=host, embedder="builtin", langsmith=given)
+        made.append(open_application(replace(settings, tavily_api_key=tavily and "tvly-x", tavily_url=tavily)))
         made[-1].library.add_bytes("paper.txt", TEXT.encode())
         return made[-1]
 
@@ -68,7 +69,6 @@ def test_variables_alone_send_nothing(opened, langsmith):
     assert ask(application).notes == []
     application.close()
     assert langsmith.requests == []
-    assert application.ledger is not None
 
 
 def test_leave_alone_sends_nothing(opened, langsmith):
@@ -147,3 +147,16 @@ def test_a_server_that_hangs_delays_no_answer_and_no_end(opened, langsmith):
     began = time.monotonic()
     application.close()
     assert time.monotonic() - began < 15
+
+
+def test_a_run_that_asks_a_person_is_two_traces_of_one_thread(opened, langsmith):
+    with TavilyServer(results=[{"title": "T", "url": "https://example.org/a", "content": TEXT}]) as tavily:
+        application = opened(always=True, tavily=tavily.url)
+        run = application.runs.start(None, "Who won the race in 2024?", RunOptions(web="ask", model="builtin"))
+        trace = Trace().apply_all(event for _, event in run.follow(seconds=30))
+        assert trace.state == "waiting"
+        application.runs.answer_consent(run.id, None)
+        wait_until(lambda: sum("parent_run_id" not in one for one in langsmith.runs.values()) == 2)
+    roots = [one for one in langsmith.runs.values() if "parent_run_id" not in one]
+    assert {one["extra"]["metadata"]["thread_id"] for one in roots} == {run.id}
+    assert [one["error"] for one in roots if one.get("error")] == []
