@@ -7,9 +7,10 @@ import json
 import time
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, insert, select, true
+from sqlalchemy import Connection, Row, delete, insert, select, true, update
 from sqlalchemy.sql.elements import ColumnElement
 
 from crag.database.tables import datasets, examples
@@ -17,6 +18,15 @@ from crag.evaluate.reading import read_example, row_of
 from crag.evaluate.values import Dataset, DatasetKind, Example
 
 PINNED = "Pinned questions"
+
+
+@dataclass(frozen=True, slots=True)
+class Pinned:
+    """An example among those that were pinned. `run_id`: the run that its answer is from, empty where none is kept."""
+
+    dataset_id: str
+    example: Example
+    run_id: str
 
 
 def pinned_id(person: str | None) -> str:
@@ -29,9 +39,14 @@ def visible(person: str | None) -> ColumnElement[bool]:
     return true() if person is None else datasets.c.person.in_(("", person))
 
 
+def pinned_by(person: str | None) -> ColumnElement[bool]:
+    """What this person pinned, and what was pinned while nobody had a key; None sees what anybody pinned."""
+    return visible(person) & (datasets.c.kind == "pinned")
+
+
 def read_datasets(connection: Connection, condition: ColumnElement[bool]) -> list[Dataset]:
     """The datasets that meet the condition, with their examples in the order of the file."""
-    found = connection.execute(select(datasets).where(condition)).all()
+    found = connection.execute(select(datasets).where(condition).order_by(datasets.c.made_at, datasets.c.id)).all()
     query = select(examples.c.dataset_id, examples.c.body).join(datasets).where(condition).order_by(examples.c.number)
     bodies: defaultdict[str, list[str]] = defaultdict(list)
     for row in connection.execute(query):
@@ -62,19 +77,19 @@ def ensure_pinned(connection: Connection, person: str | None) -> str:
     return dataset_id
 
 
-def find_example(connection: Connection, dataset_id: str, key: str) -> tuple[Example, str] | None:
-    """One example, and the run that it was pinned from, empty where it was not."""
-    row = connection.execute(select(examples).where(_chosen(dataset_id, key))).first()
-    return (_load(row.body), row.run_id) if row else None
+def find_pinned(connection: Connection, person: str | None, key: str) -> Pinned | None:
+    """What is pinned of a question, a person's own first."""
+    own = datasets.c.id != pinned_id(person)
+    query = select(examples).join(datasets).where(pinned_by(person), examples.c.key == key).order_by(own)
+    row = connection.execute(query).first()
+    return Pinned(row.dataset_id, _load(row.body), row.run_id) if row else None
 
 
-def put_example(connection: Connection, dataset_id: str, example: Example, run_id: str) -> None:
-    """Writes an example in place of the one with its key, at its place."""
-    values = {"body": _dump(example), "run_id": run_id}
-    if find_example(connection, dataset_id, example.key):
-        connection.execute(examples.update().where(_chosen(dataset_id, example.key)).values(values))
-    else:
-        connection.execute(insert(examples).values(dataset_id=dataset_id, key=example.key, **values))
+def put_pinned(connection: Connection, pinned: Pinned) -> None:
+    """Writes a pinned example in place of the one with its key, at its place."""
+    key, values = pinned.example.key, {"body": _dump(pinned.example), "run_id": pinned.run_id}
+    if connection.execute(update(examples).where(_chosen(pinned.dataset_id, key)).values(values)).rowcount == 0:
+        connection.execute(insert(examples).values(dataset_id=pinned.dataset_id, key=key, **values))
 
 
 def delete_example(connection: Connection, dataset_id: str, key: str) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import uuid
+from collections.abc import Sequence
 
-from sqlalchemy import delete, update
+from sqlalchemy import delete, select, update
+from sqlalchemy.sql.elements import ColumnElement
 
 from crag.database.tables import datasets
 from crag.errors import BadRequest, NotFound
@@ -13,6 +15,7 @@ from crag.evaluate.dataset_rows import (
     PINNED,
     delete_example,
     find_namesake,
+    pinned_by,
     pinned_id,
     put_dataset,
     read_datasets,
@@ -32,9 +35,9 @@ class Datasets(Pinning):
         """The built-in one, what was pinned, what was uploaded, the latest first."""
         with self._database.snapshot() as connection:
             found = read_datasets(connection, visible(person))
-        own = next((one for one in found if one.id == pinned_id(person)), _nothing_pinned(person))
-        rest = [one for one in found if one.id != own.id]
-        return [SEED, own, *sorted(rest, key=lambda one: (one.kind != "pinned", -one.made_at))]
+        uploaded = [one for one in found if one.kind == "uploaded"]
+        pinned = _joined([one for one in found if one.kind == "pinned"], person)
+        return [SEED, pinned, *sorted(uploaded, key=lambda one: -one.made_at)]
 
     def get(self, dataset_id: str, person: str | None = None) -> Dataset:
         """One dataset. Raises `NotFound`, also for one of somebody else."""
@@ -49,10 +52,9 @@ class Datasets(Pinning):
         return found[0]
 
     def pinned(self, person: str | None = None) -> Dataset:
-        """The questions that this person pinned; without examples where there are none."""
+        """The questions that this person pinned, for None those of everybody; without examples where there are none."""
         with self._database.snapshot() as connection:
-            found = read_datasets(connection, datasets.c.id == pinned_id(person))
-        return found[0] if found else _nothing_pinned(person)
+            return _joined(read_datasets(connection, pinned_by(person)), person)
 
     def add(self, name: str, data: bytes, person: str = "") -> Dataset:
         """Keeps the examples of a JSON Lines file; it takes the place of what the same person kept under this name.
@@ -66,8 +68,10 @@ class Datasets(Pinning):
         return self.get(dataset_id)
 
     def rename(self, dataset_id: str, name: str, person: str | None = None) -> None:
-        """Gives it another name. Raises `BadRequest` for one that is taken or empty, `NotFound`."""
+        """Gives it another name. Raises `BadRequest` for one that is taken or empty, or what is pinned; `NotFound`."""
         dataset, name = self._own(dataset_id, person), _kept_name(name)
+        if dataset.kind == "pinned":
+            raise BadRequest("What is pinned keeps its name.", "Export it, and add it under another one.")
         with self._database.write() as connection:
             if find_namesake(connection, name, dataset.person) not in (None, dataset_id):
                 raise BadRequest(f"There is a dataset “{name}” already.", "Choose another name.")
@@ -75,15 +79,16 @@ class Datasets(Pinning):
 
     def delete(self, dataset_id: str, person: str | None = None) -> None:
         """Deletes it; evaluations of it keep their examples. Raises `BadRequest` for the built-in one, `NotFound`."""
-        self._own(dataset_id, person)
+        meant = _meant(self._own(dataset_id, person), person)
         with self._database.write() as connection:
-            connection.execute(delete(datasets).where(datasets.c.id == dataset_id))
+            connection.execute(delete(datasets).where(meant))
 
     def remove_example(self, dataset_id: str, key: str, person: str | None = None) -> None:
         """Takes one example out. Raises `BadRequest` for the built-in one, `NotFound`."""
-        self._own(dataset_id, person)
+        meant = _meant(self._own(dataset_id, person), person)
         with self._database.write() as connection:
-            delete_example(connection, dataset_id, key)
+            for one in connection.scalars(select(datasets.c.id).where(meant)).all():
+                delete_example(connection, one, key)
 
     def as_json_lines(self, dataset_id: str, person: str | None = None) -> str:
         """The dataset as a file that can be added again. Raises `NotFound`."""
@@ -96,8 +101,17 @@ class Datasets(Pinning):
         return self.get(dataset_id, person)
 
 
-def _nothing_pinned(person: str | None) -> Dataset:
-    return Dataset(pinned_id(person), PINNED, "pinned", (), person=person or "")
+def _joined(pinned: Sequence[Dataset], person: str | None) -> Dataset:
+    """What was pinned as one dataset, each question once, a person's own first."""
+    own_first = sorted(pinned, key=lambda one: one.id != pinned_id(person))
+    found = {example.key: example for one in reversed(own_first) for example in reversed(one.examples)}
+    made_at = max((one.made_at for one in pinned), default=0.0)
+    return Dataset(pinned_id(person), PINNED, "pinned", tuple(reversed(found.values())), made_at, person or "")
+
+
+def _meant(dataset: Dataset, person: str | None) -> ColumnElement[bool]:
+    """The rows behind a dataset: what is pinned may be several."""
+    return pinned_by(person) if dataset.kind == "pinned" else datasets.c.id == dataset.id
 
 
 def _kept_name(name: str) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from crag.database import Database
 from crag.errors import BadRequest, NotFound
-from crag.evaluate.dataset_rows import delete_example, ensure_pinned, find_example, pinned_id, put_example
+from crag.evaluate.dataset_rows import Pinned, delete_example, ensure_pinned, find_pinned, put_pinned
 from crag.evaluate.reading import question_key
 from crag.evaluate.scorers.words import holds
 from crag.evaluate.values import Example
@@ -50,13 +50,13 @@ class Pinning:
         """What of this run is pinned. Raises `NotFound`."""
         trace = self._trace_of(run_id)
         with self._database.read() as connection:
-            found = find_example(connection, pinned_id(person), question_key(asked(trace)))
+            found = find_pinned(connection, person, question_key(asked(trace)))
         if found is None:
             return Pins()
-        example, pinned_from = found
+        example = found.example
         known = example.can_be_right or example.answerable is False
         right = {one.id for one in trace.passages.values() if one.origin == "library" and _is_pinned(example, one)}
-        return Pins(known and pinned_from == run_id, frozenset(right), known, "".join(example.references[:1]))
+        return Pins(known and found.run_id == run_id, frozenset(right), known, "".join(example.references[:1]))
 
     def pin_answer(self, run_id: str, person: str | None = None, text: str = "") -> None:
         """Keeps the question with `text` as its right answer, else with that of the run; a refusal, as unanswerable.
@@ -115,13 +115,14 @@ class Pinning:
         question = asked(trace)
         key = question_key(question)
         with self._database.write() as connection:
-            dataset_id = ensure_pinned(connection, person)
-            before, pinned_from = find_example(connection, dataset_id, key) or (Example(key, question), "")
-            after = change(before)
+            before = find_pinned(connection, person, key)
+            if before is None:
+                before = Pinned(ensure_pinned(connection, person), Example(key, question), "")
+            after = change(before.example)
             if after == Example(key, after.question):
-                delete_example(connection, dataset_id, key)
+                delete_example(connection, before.dataset_id, key)
             else:
-                put_example(connection, dataset_id, after, pinned_from if run_id is None else run_id)
+                put_pinned(connection, Pinned(before.dataset_id, after, before.run_id if run_id is None else run_id))
 
 
 def asked(trace: Trace) -> str:

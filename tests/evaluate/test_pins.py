@@ -145,6 +145,19 @@ def test_a_text_without_sentences_gives_its_beginning(text):
     assert text.startswith(phrase)
 
 
+def test_whoever_owns_all_sees_what_anybody_pinned_and_undoes_it(datasets, traces):
+    traces["other"] = trace("Where?", text="Here.")
+    datasets.pin_answer("run", "ada")
+    datasets.pin_answer("other", "bob")
+    datasets.pin_answer("other")
+    assert [one.question for one in datasets.pinned().examples] == ["When?", "Where?"]
+    assert [one.question for one in datasets.pinned("ada").examples] == ["When?"]
+    assert datasets.pins("run").answer
+    datasets.remove_example(datasets.pinned().id, only(datasets, "ada").key)
+    datasets.unpin_answer("other")
+    assert [datasets.pinned(person).examples for person in ("ada", "bob", None)] == [(), (), ()]
+
+
 def test_a_dataset_of_pins_has_one_id_before_and_after_the_first(datasets):
     before = datasets.pinned("ada").id
     datasets.pin_answer("run", "ada")
