@@ -11,6 +11,7 @@ from crag.amounts import duration
 from crag.errors import CragError
 from crag.evaluate.values import Plan
 from crag.options import RunOptions
+from pages.evaluate import judging
 from pages.parts import away, markdown, words
 from pages.parts.person import person
 from pages.parts.resources import answering, application
@@ -64,7 +65,7 @@ def _departures(plan: Plan) -> Iterable[Departure]:
         yield Departure("Questions that the documents do not answer are rewritten, and go", "Tavily")
     yield from _models(options)
     if host := away.of_model(plan.judge):
-        yield _departure("To be judged, questions, references and answers go", plan.judge, host)
+        yield _departure(judging.WHAT_GOES, plan.judge, host)
 
 
 def _models(options: Sequence[RunOptions]) -> Iterable[Departure]:

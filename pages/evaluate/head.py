@@ -12,14 +12,14 @@ from crag.models.choice import model_label
 from crag.moments import day_and_minute
 from crag.options import RunOptions, changes_between
 from crag.preferences import CATALOG
-from pages.evaluate import chosen, earlier, exporting, progress, setting_up, sides, starting
+from pages.evaluate import chosen, earlier, exporting, judging, progress, setting_up, sides, starting
 from pages.parts import dialogs, markdown, refusals, settings, words
 from pages.parts.person import person
 from pages.parts.resources import application
 
 RENAME = "rename an evaluation"
 _OTHERS = 20
-_RENAME, _DELETE = ":material/edit: Rename", ":material/delete: Delete"
+_RENAME, _JUDGE, _DELETE = ":material/edit: Rename", ":material/gavel: Have it judged", ":material/delete: Delete"
 
 
 def draw(evaluation: Evaluation) -> None:
@@ -60,15 +60,15 @@ def _asked(evaluation: Evaluation) -> list[str]:
 
 
 def _answered_by(variant: Variant) -> list[str]:
-    """The model and the settings of the first variant, as one line."""
+    """The model and the settings of the first variant, as one line; what it found here once it has begun."""
     options, made = variant.options, variant.environment
+    told = [settings.value_word("model", options), setting_up.summary(options)]
+    if not made.version:
+        return told
+    told[0] = markdown.label(model_label(made.model), 60)
     where = markdown.label(options.collection, 40) or "all documents"
-    return [
-        markdown.label(model_label(made.model or options.model), 60),
-        setting_up.summary(options),
-        f"{where}: {words.count(made.documents, 'document')}, {words.count(made.passages, 'passage')}",
-        f"version {markdown.label(made.version, 20)}",
-    ]
+    held = f"{words.count(made.documents, 'document')}, {words.count(made.passages, 'passage')}"
+    return [*told, f"{where}: {held}", f"version {markdown.label(made.version, 20)}"]
 
 
 def _environment(variant: Variant) -> dict[str, str]:
@@ -78,6 +78,7 @@ def _environment(variant: Variant) -> dict[str, str]:
         "Model": model_label(made.model or options.model),
         "Digests of the models": made.fingerprint,
         "Grader": made.grader,
+        "Thresholds": made.thresholds,
         "Embedder": made.embedder,
         "Space of the vectors": made.space,
         "Library": made.library,
@@ -105,7 +106,7 @@ def _draw_buttons(evaluation: Evaluation) -> None:
         on_click=dialogs.ask,
         args=(exporting.EXPORT, evaluation.id),
     )
-    _draw_menu("More", "more_horiz", {_RENAME: _RENAME, _DELETE: _DELETE}, evaluation, _do)
+    _draw_menu("More", "more_horiz", {one: one for one in (_RENAME, _JUDGE, _DELETE)}, evaluation, _do)
 
 
 def _draw_menu(
@@ -133,10 +134,10 @@ def _compare(evaluation: Evaluation, other: str) -> None:
 
 
 def _do(evaluation: Evaluation, choice: str) -> None:
-    if choice == _RENAME:
-        dialogs.ask(RENAME, evaluation.id)
-    else:
+    if choice == _DELETE:
         dialogs.ask(earlier.DELETE, [evaluation.id])
+    else:
+        dialogs.ask({_RENAME: RENAME, _JUDGE: judging.JUDGE}[choice], evaluation.id)
 
 
 def draw_rename(evaluation_id: str) -> None:

@@ -15,6 +15,7 @@ from pages.evaluate import (
     evaluation,
     exporting,
     head,
+    judging,
     listing,
     pinned,
     setting_up,
@@ -31,6 +32,7 @@ _DIALOGS: dict[str, Callable[[Any], None]] = {
     dataset_view.DELETE: dataset_view.draw_delete,
     earlier.DELETE: earlier.draw_delete,
     head.RENAME: head.draw_rename,
+    judging.JUDGE: judging.draw_dialog,
     exporting.EXPORT: exporting.draw_dialog,
 }
 
@@ -73,11 +75,13 @@ def _draw_overview() -> None:
     left, right = st.columns([3, 2], gap="large")
     with left:
         starting.draw()
-    with right:
+    below = st.container()
+    with below:
+        earlier.draw()
+        if is_phone():
+            listing.draw_datasets()
+    with right:  # last: it looks what has changed, which may take a moment
         pinned.draw()
-    earlier.draw()
-    if is_phone():
-        listing.draw_datasets()
 
 
 main()

@@ -6,8 +6,9 @@ import streamlit as st
 
 from crag.amounts import duration
 from crag.evaluate.values import Evaluation
+from crag.types import Progress
 from pages.evaluate import figures
-from pages.parts import words
+from pages.parts import markdown, words
 from pages.parts.person import person
 from pages.parts.resources import application
 
@@ -25,8 +26,10 @@ def _draw(evaluation_id: str, variant: int) -> None:
     if evaluation.state not in MOVING:
         st.rerun()
     with st.container(horizontal=True, vertical_alignment="center", wrap=False):
-        share = min(1.0, evaluation.done / evaluation.total) if evaluation.total else 0.0
-        st.progress(share, text=words.grey(_told(evaluation)))
+        made_ready = application().evaluations.preparing(evaluation_id)
+        how_far = made_ready or Progress("", evaluation.done + evaluation.judgements, _steps(evaluation))
+        share = min(1.0, how_far.done / how_far.total) if how_far.total else 0.0
+        st.progress(share, text=words.grey(_told(evaluation, made_ready)))
         st.button(
             "Stop",
             icon=":material/stop:",
@@ -37,10 +40,20 @@ def _draw(evaluation_id: str, variant: int) -> None:
     figures.draw_first(evaluation, variant)
 
 
-def _told(evaluation: Evaluation) -> str:
+def _steps(evaluation: Evaluation) -> int:
+    """Each answer is one, and its judging another."""
+    return evaluation.total * (2 if evaluation.judge else 1)
+
+
+def _told(evaluation: Evaluation, made_ready: Progress | None) -> str:
+    """What goes on, how far it is, and how long it will take; safe Markdown."""
+    if made_ready:
+        return f"{markdown.label(made_ready.stage)} · {made_ready.done:,} of {made_ready.total:,}"
     if evaluation.state == "queued":
         return "Waits until the one before it is done"
     told = [f"{evaluation.done:,} of {words.count(evaluation.total, 'answer')}"]
+    if evaluation.judge:
+        told.append(f"{evaluation.judgements:,} judged")
     if evaluation.failed:
         told.append(f"{evaluation.failed:,} failed")
     if evaluation.seconds_left is not None:

@@ -9,10 +9,10 @@ import streamlit as st
 
 from crag.evaluate.seed import SEED
 from crag.evaluate.values import Dataset, Evaluation, Plan
-from pages.evaluate import beforehand, chosen, setting_up
+from pages.evaluate import beforehand, chosen, judging, setting_up
 from pages.parts import adding, away, jobs, markdown, refusals
 from pages.parts.person import person
-from pages.parts.resources import application, models
+from pages.parts.resources import application
 
 _DATASET, _WHICH, _COUNT = "evaluate-dataset", "evaluate-which", "evaluate-count"
 _REPETITIONS, _JUDGE = "evaluate-repetitions", "evaluate-judge"
@@ -92,11 +92,7 @@ def _choose_questions(dataset: Dataset) -> Dataset:
 
 def _choose_repetitions_and_judge() -> tuple[int, str]:
     """How often each question is asked, and which model says whether the answers are right."""
-    judges = {"": _NO_JUDGE} | {
-        model.name: f"{model.label} (runs elsewhere)" if model.cloud else model.label
-        for model in models()
-        if not model.builtin
-    }
+    judges = {"": _NO_JUDGE, **judging.judges()}
     left, right = st.columns(2)
     with left:
         judge: str = st.selectbox(
@@ -105,7 +101,7 @@ def _choose_repetitions_and_judge() -> tuple[int, str]:
             format_func=lambda name: judges.get(name, name),
             key=_JUDGE,
             persist_state="session",
-            help="A model that is shown the reference and says how right the answer is, and why.",
+            help=judging.HELP,
         )
     with right:
         st.session_state.setdefault(_REPETITIONS, 1)

@@ -1,0 +1,49 @@
+"""The model that judges answers: chosen before an evaluation, or for one that is there."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.parts import away, dialogs, markdown, refusals
+from pages.parts.person import person
+from pages.parts.resources import application, models
+
+JUDGE = "have an evaluation judged"
+WHAT_GOES = "To be judged, questions, references and answers go"
+HELP = "A model that is shown the reference and says how right the answer is, and why."
+
+
+def judges() -> dict[str, str]:
+    """The models that can judge now, by name, as people call them."""
+    return {
+        model.name: f"{model.label} (runs elsewhere)" if model.cloud else model.label
+        for model in models()
+        if not model.builtin
+    }
+
+
+def allow(model: str) -> None:
+    """A person said that questions and answers may go to it, where it runs elsewhere."""
+    if away.of_model(model):
+        application().preferences.allow_model(model)
+
+
+def draw_dialog(evaluation_id: str) -> None:
+    """The choice of a judge for answers that are there."""
+    st.dialog("Have it judged", icon=":material/gavel:", on_dismiss=dialogs.close)(_draw)(evaluation_id)
+
+
+def _draw(evaluation_id: str) -> None:
+    found = judges()
+    if not found:
+        st.caption("Judging needs a language model: start Ollama, or name one under Settings, Models.")
+        return
+    model = st.selectbox("Judge", list(found), format_func=lambda name: found.get(name, name), help=HELP)
+    if host := away.of_model(model):
+        st.markdown(f":orange[{away.ICON}] {WHAT_GOES} to **{markdown.label(host, 60)}**.")
+    if st.button("Allow and judge" if host else "Judge", icon=":material/gavel:", key="judge-evaluation"):
+        allow(model)
+        with refusals.kept():
+            application().evaluations.get(evaluation_id, person())
+            application().evaluations.judge(evaluation_id, model)
+        dialogs.close_and_redraw()
