@@ -101,12 +101,12 @@ def _figures(summary: Summary) -> str:
 
 
 def _ranking(ranked: Sequence[Ranked]) -> str:
-    """One row a variant, the best first."""
+    """One row a variant, the best first, with the number that it is compared by."""
     names = [name for name in (*_HEADLINE, "seconds") if any(name in one.summary.figures for one in ranked)]
-    rows = [("variant", *(METRICS[name].title for name in names))]
+    rows = [("no", "variant", *(METRICS[name].title for name in names))]
     for one in ranked:
         figures = [one.summary.figures.get(name) for name in names]
-        rows.append((one.variant.name, *(_in_cell(figure) for figure in figures)))
+        rows.append((f"{one.number + 1}", one.variant.name, *(_in_cell(figure) for figure in figures)))
     return _table(rows, left=len(rows[0]))
 
 
@@ -115,6 +115,8 @@ def _in_cell(figure: Figure | None) -> str:
 
 
 def _best(evaluation: Evaluation, results: Sequence[Result], cutoffs: Cutoffs) -> str:
+    if evaluation.state != "done":
+        return "Which one is best can be told when all of them were asked the same questions."
     found = best(evaluation, results, cutoffs)
     if found is None:
         return "No best one can be told: of no answer it is known whether it is right."

@@ -13,9 +13,9 @@ from crag.evaluate.comparison import compare
 from crag.evaluate.exports.figures import FigureView, VariantView, longest_bars, view_figure, view_variant
 from crag.evaluate.exports.questions import QuestionView, view_questions
 from crag.evaluate.exports.settings import SettingRow, setting_rows
+from crag.evaluate.grid import Ranked, rank
 from crag.evaluate.metrics import METRICS
 from crag.evaluate.signs import STATES
-from crag.evaluate.summary import Summary, summarise
 from crag.evaluate.values import Cutoffs, Difference, Evaluation, Result
 from crag.evaluate.wording import (
     Meaning,
@@ -33,7 +33,7 @@ from crag.sharing.page import page_template
 if TYPE_CHECKING:
     from jinja2 import Template
 
-HEADLINE = ("answer_right", "steps_match", "refusal_right", "recall", "seconds")
+_HEADLINE = ("answer_right", "steps_match", "refusal_right", "recall", "seconds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,23 +91,34 @@ def as_html(evaluation: Evaluation, results: Sequence[Result], cutoffs: Cutoffs)
 
 
 def _view(evaluation: Evaluation, results: Sequence[Result], cutoffs: Cutoffs) -> ReportView:
-    parts = [[one for one in results if one.variant == number] for number in range(len(evaluation.variants))]
-    summaries = [summarise(part, cutoffs) for part in parts]
-    longest = longest_bars(summaries)
-    names = [one_line(variant.name) for variant in evaluation.variants]
-    headline = [name for name in HEADLINE if any(name in one.figures for one in summaries)]
+    ranked = rank(evaluation, results, cutoffs)
+    in_order = sorted(ranked, key=lambda one: one.number)
+    longest = longest_bars([one.summary for one in ranked])
+    headline = [name for name in _HEADLINE if any(name in one.summary.figures for one in ranked)]
+    names = [one_line(one.variant.name) for one in in_order]
+    parts = [[result for result in results if result.variant == one.number] for one in in_order]
     return ReportView(
         title=one_line(evaluation.name),
         facts=_facts(evaluation),
         state=None if evaluation.state == "done" else STATES[evaluation.state],
         fault=one_line(evaluation.fault),
         headline=[METRICS[name].title for name in headline],
-        ranking=_rank(names, summaries, headline, longest) if len(names) > 1 else [],
-        variants=[view_variant(*described, longest) for described in zip(names, parts, summaries, strict=True)],
+        ranking=[_view_ranked(one, headline, longest) for one in ranked] if len(ranked) > 1 else [],
+        variants=[
+            view_variant(name, part, one.summary, longest)
+            for name, part, one in zip(names, parts, in_order, strict=True)
+        ],
         comparison=_compare(names, parts, cutoffs) if len(names) == 2 else None,
         settings=setting_rows(evaluation.variants),
         questions=view_questions(evaluation, results, cutoffs),
         right_from=f"from {cutoffs.judge:g} on by the judge, from {cutoffs.text:g} on by comparing texts",
+    )
+
+
+def _view_ranked(one: Ranked, headline: Sequence[str], longest: Mapping[str, float]) -> RankedView:
+    figures = [one.summary.figures.get(name) for name in headline]
+    return RankedView(
+        one_line(one.variant.name), [view_figure(figure, longest) if figure else None for figure in figures]
     )
 
 
@@ -118,25 +129,6 @@ def _facts(evaluation: Evaluation) -> str:
     told += [f"judged by {one_line(evaluation.judge)}"] if evaluation.judge else []
     took = f"took {duration(evaluation.seconds)}"
     return " · ".join([*told, progress_in_words(evaluation), day_and_minute(evaluation.started_at), took])
-
-
-def _rank(
-    names: Sequence[str], summaries: Sequence[Summary], headline: Sequence[str], longest: Mapping[str, float]
-) -> list[RankedView]:
-    """The variant with most right answers first, of equals the fastest."""
-    order = sorted(range(len(names)), key=lambda number: standing(summaries[number]))
-    figures = [[summaries[number].figures.get(name) for name in headline] for number in order]
-    return [
-        RankedView(names[number], [view_figure(one, longest) if one else None for one in row])
-        for number, row in zip(order, figures, strict=True)
-    ]
-
-
-def standing(summary: Summary) -> tuple[float, float]:
-    """What variants are sorted by: right answers (where none can be told, right refusals), then time."""
-    figures = summary.figures
-    best = figures.get("answer_right") or figures.get("refusal_right")
-    return -(best.value if best else 0.0), figures["seconds"].value if "seconds" in figures else 0.0
 
 
 def _compare(names: Sequence[str], parts: Sequence[Sequence[Result]], cutoffs: Cutoffs) -> ComparisonView:
