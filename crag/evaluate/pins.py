@@ -56,7 +56,13 @@ class Pinning:
         example = found.example
         known = example.can_be_right or example.answerable is False
         right = {one.id for one in trace.passages.values() if one.origin == "library" and _is_pinned(example, one)}
-        return Pins(known and found.run_id == run_id, frozenset(right), known, "".join(example.references[:1]))
+        return Pins(found.run_id == run_id, frozenset(right), known, "".join(example.references[:1]))
+
+    def is_pinned(self, run_id: str, person: str | None = None) -> bool:
+        """Whether the answer of this run is pinned; quick, for every answer of a page. Raises `NotFound`."""
+        with self._database.read() as connection:
+            found = find_pinned(connection, person, question_key(asked(self._trace_of(run_id))))
+        return found is not None and found.run_id == run_id
 
     def pin_answer(self, run_id: str, person: str | None = None, text: str = "") -> None:
         """Keeps the question with `text` as its right answer, else with that of the run; a refusal, as unanswerable.

@@ -18,12 +18,12 @@ _LONGEST = 20_000  # characters
 
 def choice(run_id: str) -> str:
     """What the menu under an answer says."""
-    return CHANGE if pins.of_run(run_id).answer else PIN
+    return CHANGE if pins.has_answer(run_id) else PIN
 
 
 def draw(run_id: str, given: Feedback | None) -> None:
     """Under an answer that is pinned, that it is; under one that helped, the way to pin it."""
-    pinned = pins.of_run(run_id).answer
+    pinned = pins.has_answer(run_id)
     if not pinned and (given is None or not given.helpful):
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -35,7 +35,7 @@ def draw(run_id: str, given: Feedback | None) -> None:
 
 def draw_dialog(run_id: str) -> None:
     """A small dialog: the question, and the right answer to be edited before it is kept."""
-    title = "Test question" if pins.of_run(run_id).answer else "Pin as a test question"
+    title = "Test question" if pins.has_answer(run_id) else "Pin as a test question"
     st.dialog(title, on_dismiss=dialogs.close)(_content)(run_id)
 
 

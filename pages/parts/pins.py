@@ -20,6 +20,14 @@ def of_run(run_id: str) -> Pins:
         return Pins()
 
 
+def has_answer(run_id: str) -> bool:
+    """Whether its answer is pinned."""
+    try:
+        return application().datasets.is_pinned(run_id, person())
+    except NotFound:
+        return False
+
+
 def draw_switch(run_id: str, passage: Passage) -> None:
     """Whether this passage is a right one for the question; a page of the web is none, since it may be another soon."""
     if passage.origin == "web" or not run_id:

@@ -51,6 +51,7 @@ def test_an_answer_is_kept_without_the_numbers_of_its_sources(datasets):
     example = only(datasets)
     assert (example.question, example.references, example.answerable) == ("When?", ("In 2019.",), True)
     assert datasets.pins("run") == Pins(answer=True, known=True, reference="In 2019.")
+    assert datasets.is_pinned("run")
     datasets.unpin_answer("run")
     assert datasets.pinned().examples == ()
     assert datasets.pins("run") == Pins()
@@ -69,7 +70,7 @@ def test_another_answer_to_the_same_question_takes_its_place(datasets, traces):
     assert datasets.pins("later") == Pins(answer=False, known=True, reference="In 2019.")
     datasets.pin_answer("later")
     assert only(datasets).references == ("In 2020.",)
-    assert not datasets.pins("run").answer
+    assert (datasets.pins("run").answer, datasets.is_pinned("run")) == (False, False)
 
 
 def test_a_question_that_hangs_on_those_before_is_kept_as_it_was_understood(datasets, traces):
