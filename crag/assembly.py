@@ -24,6 +24,8 @@ from crag.evaluate.evaluations import Evaluations
 from crag.evaluate.judging import Judge
 from crag.evaluate.langsmith import Uploads
 from crag.evaluate.recut import Recuts
+from crag.evaluate.regression import Regression
+from crag.evaluate.upkeep import Upkeep
 from crag.gaps import Gaps
 from crag.inspection.archive import RunArchive
 from crag.langsmith.traces import Traces
@@ -116,6 +118,15 @@ class Application:
         self.evaluations = Evaluations(
             self.database, self.runs, self.environments.look_up, self._open_judge, self.recuts.prepare
         )
+        self.regression = Regression(
+            self.evaluations,
+            self.datasets,
+            self.environments.look_up,
+            self.environments.leaving,
+            self.preferences,
+            self._is_busy,
+        )
+        self._upkeep = Upkeep((lambda: self.regression.look(time.monotonic()), self.recuts.tidy))
 
     def model_choice(self, *, anew: bool = False) -> ModelChoice:
         """What answers under `auto` now, and why; looked up every few seconds at most, or `anew`."""
@@ -174,6 +185,7 @@ class Application:
         self.library.space_work.begin()
         self.warmth.begin()
         self.archive.begin()
+        self._upkeep.begin()
 
     def judging(self, options: RunOptions) -> Judging:
         """What would grade under these options now. Raises `ModelFault`."""
@@ -211,6 +223,7 @@ class Application:
 
     def close(self) -> None:
         """Stops what runs and closes what is open."""
+        self._upkeep.close()
         self._purging.close()
         self.downloads.close()
         self.ollama.close()
@@ -254,6 +267,11 @@ class Application:
         """
         tuning = self.engines.cast(f"ollama:{name}", self.preferences.options()).answering.tuning
         self.ollama.load(name, tuning)
+
+    def _is_busy(self) -> bool:
+        """Whether anything is asked, added or measured now, in so far as this process knows."""
+        at_work = self.library.space_work.progress or self.measuring.progress
+        return self.runs.busy or self.jobs.active or at_work is not None
 
     def _may_link(self, address: str) -> bool:
         """Whether an address that a stranger gave may be shown as a link."""

@@ -1,0 +1,194 @@
+"""The pinned questions asked again: when they are due, what broke, and that they ask themselves at rest only."""
+
+from contextlib import closing
+from dataclasses import replace
+
+import pytest
+
+from crag.assembly import open_application
+from crag.errors import BadRequest, ModelFault
+from crag.evaluate.changes import changes_since
+from crag.evaluate.regression import Regression
+from crag.evaluate.upkeep import Upkeep
+from crag.evaluate.values import Environment, Variant
+from crag.options import RunOptions, Thresholds
+from crag.settings import Settings
+from tests.waiting import wait_until
+
+HALL = "# The north hall\n\nThe boiler of the north hall was replaced in 2019 by a heat pump. It runs at night.\n"
+QUESTION = "When was the boiler of the north hall replaced?"
+THEN = Environment(
+    model="Llama 3.1 8B",
+    fingerprint="ollama:llama3.1@a1a1a1a1a1a1a1a1",
+    grader="builtin",
+    embedder="Nomic (local)",
+    space="n1",
+    library="d1",
+    documents=3,
+    version="0.1.0",
+    thresholds="0.3 to 0.6",
+)
+
+
+@pytest.fixture
+def application(tmp_path):
+    settings = Settings(home=tmp_path / "home", chat_model="builtin", embedder="builtin")
+    with closing(open_application(settings)) as opened:
+        opened.library.add_bytes("hall.md", HALL.encode())
+        opened.library.add_bytes("garden.md", b"# The garden\n\nThe garden has nine apple trees and a pond.\n")
+        run = opened.runs.start(None, QUESTION, opened.preferences.options())
+        assert list(run.follow())[-1][1].state == "done"
+        opened.datasets.pin_answer(run.id, text="2019")
+        yield opened
+
+
+def ask(application):
+    return application.evaluations.wait(application.regression.run(None).id)
+
+
+def test_pinned_questions_are_due_once_and_again_after_a_change_that_is_told(application):
+    regression = application.regression
+    before = regression.state(None)
+    assert (before.pinned, before.last, before.due, before.automatic) == (1, None, True, False)
+    first = ask(application)
+    assert (first.kind, first.state, first.total) == ("regression", "done", 1)
+    after = regression.state(None)
+    assert (after.last.id, after.due, after.changes, after.fault) == (first.id, False, (), "")
+    assert regression.report(None) is None
+
+    application.preferences.save("k", 6)
+    application.library.remove([one.id for one in application.library.sources() if one.title == "The north hall"])
+    changed = regression.state(None)
+    assert changed.due
+    assert changed.changes == ("the settings: k 6", "1 document fewer")
+    ask(application)
+    report = regression.report(None)
+    assert (report.broken, report.mended) == (1, 0)
+    assert report.in_words().startswith("1 of 1 broke since ")
+
+    application.library.add_bytes("hall.md", HALL.encode())
+    ask(application)
+    assert regression.report(None).in_words().startswith("None of 1 broke since ")
+    assert regression.report(None).in_words().endswith("; 1 was mended.")
+
+
+def test_nothing_pinned_is_nothing_to_ask(application):
+    application.datasets.unpin_answer(application.runs.recent(1)[0])
+    state = application.regression.state(None)
+    assert (state.pinned, state.due) == (0, False)
+    with pytest.raises(BadRequest):
+        application.regression.run(None)
+
+
+def test_by_themselves_they_are_asked_only_after_a_quiet_minute_and_once(application):
+    regression = application.regression
+    assert [regression.look(now) for now in (0.0, 100.0)] == [None, None]
+    regression.set_automatic(None, True)
+    assert regression.state(None).automatic
+    assert [regression.look(now) for now in (200.0, 230.0)] == [None, None]
+    application.library.add_bytes("news.md", b"# News\n\nThe pond was cleaned in May.\n")
+    assert [regression.look(now) for now in (260.0, 300.0)] == [None, None]
+    begun = regression.look(330.0)
+    assert begun.kind == "regression"
+    assert regression.look(400.0) is None
+    application.evaluations.wait(begun.id)
+    assert [regression.look(now) for now in (500.0, 700.0)] == [None, None]
+
+    application.library.add_bytes("more.md", b"# More\n\nThe trees were cut in June.\n")
+    regression.set_automatic(None, False)
+    assert [regression.look(now) for now in (800.0, 900.0)] == [None, None]
+
+
+def over(application, *, leaving=(), busy=None, look_up=None):
+    regression = Regression(
+        application.evaluations,
+        application.datasets,
+        look_up or application.environments.look_up,
+        lambda _: list(leaving),
+        application.preferences,
+        lambda: bool(busy),
+    )
+    regression.set_automatic(None, True)
+    return regression
+
+
+def test_by_themselves_they_are_not_asked_while_something_is_at_work(application):
+    busy = ["a question"]
+    regression = over(application, busy=busy)
+    assert [regression.look(now) for now in (0.0, 100.0)] == [None, None]
+    busy.clear()
+    assert regression.look(110.0) is None
+    busy.append("another")
+    assert regression.look(140.0) is None
+    busy.clear()
+    assert [regression.look(now) for now in (150.0, 200.0)] == [None, None]
+    assert application.evaluations.wait(regression.look(210.0).id).state == "done"
+
+
+def test_what_would_leave_the_machine_is_never_asked_by_itself(application):
+    regression = over(application, leaving=["gpt-4o", "Tavily"])
+    assert [regression.look(now) for now in (0.0, 100.0, 200.0)] == [None] * 3
+    assert regression.state(None).held_back == "Not by themselves: questions would go to gpt-4o, Tavily."
+
+
+def test_a_model_that_does_not_answer_is_told(application):
+    def look_up(_):
+        raise ModelFault("unreachable", "Ollama does not answer.", "Start it.")
+
+    regression = over(application, look_up=look_up)
+    assert regression.state(None).fault == "Ollama does not answer. Start it."
+    assert [regression.look(now) for now in (0.0, 100.0)] == [None, None]
+
+
+def test_the_web_and_models_elsewhere_are_what_leaves(tmp_path):
+    settings = Settings(home=tmp_path / "home", chat_model="builtin", embedder="builtin", tavily_api_key="key")
+    with closing(open_application(settings)) as opened:
+        assert opened.environments.leaving(RunOptions(model="builtin", web="ask")) == ["Tavily"]
+        assert opened.environments.leaving(RunOptions(model="builtin", web="off")) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, ()),
+        ({"model": "Built-in engine", "fingerprint": "x"}, ("the model: Llama 3.1 8B → Built-in engine",)),
+        (
+            {"fingerprint": "ollama:llama3:8b@b2"},
+            ("the model Llama 3.1 8B: ollama:llama3.1 with digest a1a1a1a1a1a1 → ollama:llama3:8b with digest b2",),
+        ),
+        ({"grader": "listwise:ollama:llama3.1:8b@a1"}, ("the grader: Built-in → All in one call by llama3.1:8b",)),
+        ({"thresholds": "0.2 to 0.7"}, ("the thresholds: 0.3 to 0.6 → 0.2 to 0.7",)),
+        ({"space": "n2"}, ("the embedder Nomic (local) has other weights",)),
+        ({"embedder": "Built-in vectors", "space": "b"}, ("the embedder: Nomic (local) → Built-in vectors",)),
+        ({"library": "d2", "documents": 6}, ("3 documents more",)),
+        ({"library": "d2"}, ("documents were replaced, or cut into other passages",)),
+        ({"version": "0.2.0"}, ("the application: 0.1.0 → 0.2.0",)),
+    ],
+)
+def test_changes_are_told_in_words(changes, said):
+    before = Variant("as settled", RunOptions(), THEN)
+    assert changes_since(before, RunOptions(), replace(THEN, **changes)) == said
+
+
+def test_settings_are_told_and_what_was_not_known_is_not_made_up():
+    unknown = Variant("as settled", RunOptions())
+    options = replace(RunOptions(), policy="any", thresholds=Thresholds(0.2, 0.4), preset="mine")
+    assert changes_since(unknown, options, THEN) == ("the settings: policy Strict, thresholds 0.2 and 0.4",)
+    assert changes_since(unknown, replace(RunOptions(), preset="mine"), THEN) == ()
+
+
+def test_upkeep_goes_on_after_a_fault_and_ends():
+    seen = []
+
+    def fail():
+        seen.append("fault")
+        raise BadRequest("No.")
+
+    upkeep = Upkeep((fail, lambda: seen.append("look")), seconds=0.01)
+    upkeep.close()
+    assert seen == []
+    upkeep = Upkeep((fail, lambda: seen.append("look")), seconds=0.01)
+    upkeep.begin()
+    wait_until(lambda: seen.count("look") > 1)
+    upkeep.close()
+    assert not upkeep._thread.is_alive()
