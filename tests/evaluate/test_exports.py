@@ -7,6 +7,7 @@ import io
 import json
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
@@ -21,6 +22,12 @@ CANARY = "http://canary.test"
 
 def rows_of(written: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(written)))
+
+
+def test_every_metric_is_explained_in_the_documentation():
+    written = (Path(__file__).parents[2] / "docs" / "quality.md").read_text(encoding="utf-8")
+    rows = [f"| {one.title} | `{name}` | {one.meaning} |" for name, one in METRICS.items()]
+    assert "\n".join(rows) in written
 
 
 class Page(HTMLParser):
