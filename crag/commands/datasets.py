@@ -21,7 +21,7 @@ def register(command: AddCommand) -> None:
     command("datasets", list_datasets)
     command("datasets list", list_datasets)
     adding = command("datasets add", add)
-    adding.add_argument("file", type=place, metavar="FILE.jsonl", help="one question a line, see docs/quality.md")
+    adding.add_argument("file", type=place, metavar="FILE.jsonl", help="one question a line, see docs/datasets.md")
     adding.add_argument("--name", type=text, default="", help="default: that of the file")
     for name, function in (("datasets export", export), ("datasets delete", delete)):
         command(name, function).add_argument("dataset", type=text, help="seed, pinned, or a name or id of the list")
