@@ -30,6 +30,34 @@ def test_one_that_does_not_is_worth_its_f1_with_the_nearest_reference():
     assert scored.text_score == scored.scores["token_f1"] == pytest.approx(0.8)
 
 
+@pytest.mark.parametrize(
+    ("reference", "wrong", "right"),
+    [
+        (
+            "The pump has a warranty of three years from the date of purchase.",
+            "The pump has a warranty of five years from the date of purchase.",
+            "From the date of purchase the pump has a 3 year warranty.",
+        ),
+        (
+            "The valve must be closed before the tank is filled.",
+            "The valve must not be closed before the tank is filled.",
+            "Before the tank is filled, the valve must be closed.",
+        ),
+        (
+            "이 펌프의 보증 기간은 구입일부터 3년이다.",
+            "이 펌프의 보증 기간은 구입일부터 5년이다.",
+            "구입일부터 이 펌프의 보증 기간은 3년이다.",
+        ),
+    ],
+)
+def test_a_near_copy_that_changes_what_matters_is_not_right(reference, wrong, right):
+    example = Example("1", "How?", references=(reference,))
+    changed, other_order = score(example, answered(wrong)), score(example, answered(right))
+    assert changed.scores["token_f1"] > 0.8
+    assert changed.text_score < 0.5
+    assert other_order.text_score == other_order.scores["token_f1"] > 0.5
+
+
 def test_what_must_be_mentioned_and_what_must_not():
     example = Example("1", "Which?", references=("red",), must_mention=("blue", "green"), must_not_mention=("grey",))
     half = score(example, answered("Red and blue."))

@@ -2,43 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from crag.evaluate.scorers.words import holds, overlap, words
 from crag.evaluate.values import Example
+from crag.graph.checking.citations import without_citations
+from crag.graph.checking.support import check_sentences
 from crag.runs import Trace
+from crag.types import Knowledge, Passage
 
 _YES_OR_NO = frozenset("yes no true false 예 네 아니요 아니오 是 是的 否 不是 はい いいえ ja nein".split())  # noqa: SIM905
+_STATEMENT = 5  # words; what has fewer is a name or a figure
 
 
 def score_answer(example: Example, trace: Trace) -> dict[str, float]:
-    """`contained`, `token_f1`, `mentions` and `avoids`, each in 0..1, where they apply.
-
-    A refusal says nothing, whatever the passages that it quotes.
-    """
-    text = "" if trace.outcome == "not_answered" else trace.text
+    """`contained`, `token_f1`, `mentions` and `avoids`, each in 0..1, where they apply."""
+    text = said(trace)
     scores: dict[str, float] = {}
     if example.references and example.answerable is not False:
         scores["contained"] = float(any(_gives(text, reference) for reference in example.references))
         scores["token_f1"] = max(overlap(words(text), words(reference)) for reference in example.references)
     if example.must_mention and example.answerable is not False:
-        said = sum(holds(text, phrase) for phrase in example.must_mention)
-        scores["mentions"] = said / len(example.must_mention)
+        there = sum(holds(text, phrase) for phrase in example.must_mention)
+        scores["mentions"] = there / len(example.must_mention)
     if example.must_not_mention:
         scores["avoids"] = float(not any(holds(text, phrase) for phrase in example.must_not_mention))
     return scores
 
 
-def text_score(example: Example, scores: Mapping[str, float]) -> float | None:
-    """How far an answer with these scores agrees with what is known of the right one, in 0..1.
+def text_score(example: Example, trace: Trace, scores: Mapping[str, float]) -> float | None:
+    """How far the answer of a run with these scores agrees with what is known of the right one, in 0..1.
 
-    1 where it holds a reference, else its F1 with the nearest; times the share of what must be mentioned and is; 0 when
-    it says what it must not. None where neither a reference nor what must be mentioned is known.
+    1 where it holds a reference, else the greatest F1 with one, halved where the answer does not carry that; times the
+    share of what must be mentioned and is; 0 when it says what it must not. None where neither a reference nor what
+    must be mentioned is known.
     """
     if not example.can_be_right:
         return None
-    agrees = max(scores.get("contained", 0.0), scores["token_f1"]) if example.references else 1.0
+    agrees = scores.get("contained", 1.0) or _nearness(said(trace), example.references)
     return agrees * scores.get("mentions", 1.0) * scores.get("avoids", 1.0)
+
+
+def said(trace: Trace) -> str:
+    """What a run answers: a refusal says nothing, whatever the passages that it quotes."""
+    return "" if trace.outcome == "not_answered" else trace.text
+
+
+def _nearness(text: str, references: Sequence[str]) -> float:
+    """What changes a figure, a name or a "not" of a reference shares nearly all of its words and is wrong."""
+    return max(overlap(words(text), words(one)) * (1.0 if _carries(text, one) else 0.5) for one in references)
+
+
+def _carries(text: str, reference: str) -> bool:
+    """Whether what the reference states stands in the text, checked as sentences of answers are against sources.
+
+    A name alone states nothing: Grace Hopper is as good as Grace Brewster Hopper.
+    """
+    if len(words(reference)) < _STATEMENT:
+        return True
+    source = Passage(1, "", "", "", text, text)
+    stated = check_sentences(f"{without_citations(reference)} [1]", [Knowledge(1, source, without_citations(text))])
+    return all(one.strength == "supported" for one in stated)
 
 
 def _gives(text: str, reference: str) -> bool:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from crag.graph.checking.citations import without_citations
+from crag.graph.checking.figures import plain_figures
 from crag.language import CHARACTERS, HANGUL
 
 _UNSPACED = f"{CHARACTERS}{HANGUL}\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # and Thai, Lao, Burmese, Khmer
@@ -17,7 +18,6 @@ _WORD = re.compile(
     r"|(?:(?<![\w)\]])-(?=\d))?\d+(?:[.,]\d+)*"
     rf"|[^\W\d_{_UNSPACED}][^\W_{_UNSPACED}]*(?:\+\+|#)?"
 )
-_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _INITIALS = re.compile(r"\b(?:[^\W\d_]\.){2,}")
 # Vitamin A, the A at the end of a grade and hepatitis A are no articles.
 _ARTICLE = re.compile(r"(?<![\w'’.-])(?:[Tt]he|THE|an?|An)(?=\s)|(?:^|(?<=[.!?:;\"“(\n]))\s*A(?=\s)")
@@ -27,12 +27,13 @@ _SHORT_KOREAN = re.compile(f"[{HANGUL}]{{1,2}}")
 def words(text: str) -> list[str]:
     """The words of a text to compare by: in one form of Unicode (NFKC), without case, marks and English articles.
 
-    Numbers are words, with their sign; so is each sign of a script that is written without spaces, and each syllable
-    of Korean, whose words carry particles (as in KorQuAD's evaluation, arXiv 1909.07005). `[1]` is a citation, no word.
+    Numbers are words, with their sign and however they are written (12, twelve, 十二個). So is each sign of a script
+    that is written without spaces, and each syllable of Korean, whose words carry particles (as in KorQuAD's
+    evaluation, arXiv 1909.07005). `[1]` is a citation, no word.
     """
     plain = _ARTICLE.sub(" ", _without_marks(unicodedata.normalize("NFKC", without_citations(text))))
     plain = _INITIALS.sub(lambda found: found.group().replace(".", ""), plain)
-    return _WORD.findall(_THOUSANDS.sub("", plain.replace("−", "-")).casefold())
+    return _WORD.findall(plain_figures(plain).casefold())
 
 
 def holds(text: str, phrase: str) -> bool:
