@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Row, Select, case, delete, func, insert, select, true, update
 
 from crag.database import Database
-from crag.database.tables import evaluation_results, evaluations
+from crag.database.tables import evaluation_results, evaluations, runs
 from crag.errors import NotFound
 from crag.evaluate import bodies
 from crag.evaluate.values import Evaluation, EvaluationKind, EvaluationState, Example, Judgement, Plan, Result, Variant
@@ -84,7 +84,9 @@ class EvaluationRows:
     def results(self, evaluation_id: str, variant: int | None = None) -> Sequence[Result]:
         """What is there so far, in the order of variants, examples and repetitions. Raises `NotFound`."""
         examples = self.examples(evaluation_id)
-        query = select(evaluation_results).where(_results.evaluation_id == evaluation_id)
+        began = runs.c.started_at.label("began")
+        query = select(evaluation_results, began).outerjoin(runs, runs.c.id == _results.run_id)
+        query = query.where(_results.evaluation_id == evaluation_id)
         if variant is not None:
             query = query.where(_results.variant == variant)
         with self._database.read() as connection:
@@ -220,4 +222,5 @@ def _result(row: Row[Any], example: Example) -> Result:
         bodies.load_scored(row.body),
         bodies.load_judgement(row.judged) if row.judged else None,
         None if row.label is None else bool(row.label),
+        row.began or 0.0,
     )

@@ -110,6 +110,7 @@ def test_every_question_is_answered_under_every_variant_as_often_as_asked_for(la
     result = lab.evaluations.results(done.id, 1)[0]
     assert (result.variant, result.example, result.state) == (1, EXAMPLES[0], "done")
     assert result.scored.scores["contained"] == 1.0
+    assert done.started_at <= result.started_at <= done.ended_at
     assert lab.runs.trace(result.run_id).options.k == 1
     assert lab.prepared == [(RunOptions().k, 0), (1, 0)]  # before the first question
     assert lab.evaluations.preparing(done.id) is None

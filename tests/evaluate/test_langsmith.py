@@ -8,10 +8,12 @@ from dataclasses import replace
 
 import pytest
 
+from crag.database import Database
 from crag.errors import HomeFault, LangSmithFailed, Stopped
 from crag.evaluate.langsmith import Uploads
 from crag.evaluate.values import Environment, Evaluation, Example, Judgement, Result, Scored, Variant
 from crag.langsmith.account import Account
+from crag.ledger import Ledger
 from crag.options import RunOptions
 from crag.stopping import Stop
 from crag.types import Progress
@@ -130,6 +132,13 @@ def test_every_request_is_written_down_before_and_says_what_goes(server, uploads
     assert "“Monday”: 2 questions with what is known of the right answers" in said
     assert "8 answers with questions, steps, times and scores" in said
     assert KEY not in said
+
+
+def test_what_was_sent_is_listed_for_whose_evaluation_it_is(server, tmp_path):
+    ledger = Ledger(Database(tmp_path))
+    Uploads(Account(KEY, server.url), ledger).upload(replace(EVALUATION, person="a"), RESULTS)
+    assert len(ledger.entries(kind="evaluation", person="a")) == len(server.requests)
+    assert ledger.entries(person="b") == []
 
 
 def test_nothing_is_sent_that_cannot_be_written_down(server, uploads, ledger):

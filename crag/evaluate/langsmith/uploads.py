@@ -10,7 +10,7 @@ from crag.errors import LangSmithFailed
 from crag.evaluate.langsmith.sending import Sending
 from crag.evaluate.values import Evaluation, Result
 from crag.langsmith.account import Account
-from crag.ledger import Ledger
+from crag.ledger import Ledger, on_behalf_of
 from crag.progress import Report, silent
 from crag.stopping import Stop
 
@@ -53,5 +53,6 @@ class Uploads:
         if not self.available:
             remedy = "Put LANGSMITH_API_KEY=… into .env and start again."
             raise LangSmithFailed("There is no key for LangSmith.", remedy)
-        with closing(Sending(self._account, self._ledger, evaluation, stop or Stop(), report)) as sending:
+        sending = Sending(self._account, self._ledger, evaluation, stop or Stop(), report)
+        with closing(sending), on_behalf_of(evaluation.person):
             return sending.send(results)
