@@ -20,6 +20,7 @@ from crag.evaluate.comparison import compare
 from crag.evaluate.seed import SEED
 from crag.evaluate.values import Cutoffs
 from crag.settings import Settings
+from tests.doubles.ollama import Say, ScriptedOllama
 from tests.evaluate.sample import evaluation, results
 
 CORPUS = [
@@ -47,6 +48,7 @@ def evaluated(tmp_path_factory):
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("OLLAMA_HOST", "http://127.0.0.1:9")
         given = [questions, "--corpus", corpus, "--grid", "k=1,2", "--save-preset", "best of towns", "--web", "ask"]
+        given += ["--model", "builtin"]
         place = ["--output", str(folder / "towns.html"), "--home", str(folder / "home")]
         with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
             assert main(["evaluate", *given, *place]) == 0
@@ -114,6 +116,19 @@ def test_the_built_in_questions_are_told_one_by_one(crag):
     assert "Five questions on three posts (random 2, seed 0, of 5)" in told
     assert "right steps" in told
     assert sum(example.question in told for example in SEED.examples) == 2
+
+
+def test_answers_that_are_there_are_judged_by_a_model_and_not_asked_again(crag, monkeypatch):
+    id_ = crag("evaluations")[1]["evaluations"][0]["id"]
+    asked = {row["run_id"] for row in crag("evaluations", "show", id_)[1]["rows"]}
+    with ScriptedOllama(script=lambda _: Say('{"reason": "It says little.", "points": 2}')) as ollama:
+        monkeypatch.setenv("OLLAMA_HOST", ollama.url)
+        code, document = crag("evaluations", "judge", id_, "--model", "ollama:llama3.1:8b")
+    assert (code, document["evaluation"]["state"]) == (0, "done")
+    assert {row["run_id"] for row in document["rows"]} == asked
+    assert [row["right"] for row in document["rows"]] == [False, False, None] * 2
+    assert document["rows"][0]["judged"]["reason"] == "It says little."
+    assert "It says little." in crag("evaluations", "export", id_, "--format", "html")[1]["content"]
 
 
 def test_a_dataset_is_added_named_listed_and_deleted(crag):

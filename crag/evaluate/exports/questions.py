@@ -76,7 +76,7 @@ def _view_answers(evaluation: Evaluation, alike: Sequence[Result], cutoffs: Cuto
         badge=VERDICTS[verdict(result, cutoffs)],
         text=visible(result.scored.answer).strip(),
         facts=" · ".join(_facts(result)),
-        reason=f"{one_line(judged.model)}: {one_line(judged.reason)}" if judged else "",
+        reason=f"{one_line(judged.model.partition('@')[0])}: {one_line(judged.reason)}" if judged else "",
         error=one_line(result.error),
         run_ids=[one_line(one.run_id) for one in alike if one.run_id],
     )
