@@ -21,7 +21,7 @@ from crag.runs import Trace
 from crag.runs.texts import storable
 from crag.types import Passage
 
-_PHRASE_LENGTH = 300  # characters; one that is longer might be cut by another size of passages
+_PHRASE_LENGTH = 200  # characters; one that is longer might be cut by another size of passages
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,14 +144,15 @@ def suggested_reference(trace: Trace) -> str:
 def telling_phrase(passage: Passage, quote: str) -> str:
     """A sentence that finds the passage again: what was cited of it, else its longest, for short ones are everywhere.
 
-    Documents are never cut within a sentence, but within one that is longer than a passage may be.
+    Documents are never cut within a sentence, but within one that is longer than a passage may be. Where all are, it is
+    the beginning of the passage.
     """
-    held = [" ".join(sentence.split()) for sentence in sentences(passage.text)] or [passage.text]
-    cited = " ".join(quote.split())
-    phrase = cited if cited and holds(passage.text, cited) else max(held, key=len)
-    if len(phrase) <= _PHRASE_LENGTH:
-        return phrase
-    return phrase[:_PHRASE_LENGTH].rpartition(" ")[0] or phrase[:_PHRASE_LENGTH]
+    candidates = [" ".join(sentence.split()) for sentence in (quote, *sentences(passage.text))]
+    fitting = [one for one in candidates if len(one) <= _PHRASE_LENGTH and holds(passage.text, one)]
+    if fitting:
+        return fitting[0] if fitting[0] == candidates[0] else max(fitting, key=len)
+    beginning = " ".join(passage.text.split())[:_PHRASE_LENGTH]
+    return beginning.rpartition(" ")[0] or beginning
 
 
 def _passage(trace: Trace, passage_id: int) -> Passage:
