@@ -55,6 +55,7 @@ def _badges(trace: Trace) -> list[str]:
         words.grader_label(trace.grader) if trace.grader else "",
         f"policy {words.POLICIES[options.policy][0]}",
         f"k {options.k}",
+        f"cut to {words.count(options.passage_size, 'token')}" if options.passage_size else "",
         markdown.label(chosen, 60) or "All documents",
     ]
     return came + [f":gray-badge[{name}]" for name in under if name]

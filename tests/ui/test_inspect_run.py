@@ -110,3 +110,22 @@ def test_any_two_runs_stand_side_by_side_differences_first(chat: AppTest, servic
     assert said(app, "**Action**: :green-badge[:material/task_alt: correct] → :red-badge")
     assert said(app, "only First took *Refine knowledge")
     assert said(app, "| **Policy** | Paper | Lenient |")
+
+
+def test_a_run_over_documents_cut_anew_says_so_and_opens_what_is_no_longer_there(
+    chat: AppTest, services: Application, notes: str
+):
+    options = RunOptions(model="builtin", passage_size=60)
+    services.recuts.prepare(options)
+    run = services.runs.start(None, QUESTION, options)
+    list(run.follow(seconds=30))
+    cited = services.runs.trace(run.id).citations[0]
+    assert (cited.source_id, services.library.passage(cited.passage_id)) == (notes, None)
+    assert "passages of up to 60 tokens, cut for an evaluation." in " ".join(services.runs.trace(run.id).notes)
+    services.library.remove([notes])
+    app = opened(laid_open(chat, run.id), run.id, 0)
+    assert said(app, ":gray-badge[cut to 60 tokens]")
+    app.session_state["dialog"] = (moves.SOURCE, (run.id, cited.passage_id))
+    app.run()
+    assert said(app, "six weeks")
+    assert not app.exception
