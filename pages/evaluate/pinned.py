@@ -1,12 +1,15 @@
-"""The questions that a person pinned: whether they still go as they did."""
+"""The questions that a person pinned: whether they still go as they did, and what has changed since."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from crag.evaluate.values import Plan, Variant
-from pages.evaluate import chosen
-from pages.parts import refusals, words
+from crag.evaluate.regression import RegressionState, Report
+from crag.evaluate.values import Evaluation
+from crag.evaluate.wording import figure_in_words
+from crag.moments import day_and_minute
+from pages.evaluate import chosen, progress, reading, sides
+from pages.parts import markdown, refusals, words
 from pages.parts.person import person
 from pages.parts.resources import application
 
@@ -14,23 +17,85 @@ _NONE = (
     "None yet. Say of an answer in the chat that it is right, or of a passage that it was the right one: its question "
     "is kept here, and asked again whenever you change something."
 )
+_AUTOMATIC = "pinned-automatic"
 
 
 def draw() -> None:
-    """The card: how many, and the way to ask them again."""
+    """The card: how many, what came of them last, what changed since, and the ways to ask them again."""
     with st.container(border=True):
         st.header("Your pinned questions", anchor=False)
-        count = len(application().datasets.pinned(person()).examples)
-        if not count:
+        state = application().regression.state(person())
+        if not state.pinned:
             st.caption(_NONE)
             return
-        st.markdown(f"**{words.count(count, 'question')}**")
-        st.button("Run now", icon=":material/play_arrow:", key="run-pinned", on_click=_run)
+        st.markdown(f"**{words.count(state.pinned, 'question')}** {words.grey(_last(state.last))}")
+        _tell_changes(state)
+        if report := application().regression.report(person(), reading.CUTOFFS):
+            _draw_report(report)
+        _draw_buttons(state)
+
+
+def _last(last: Evaluation | None) -> str:
+    if last is None:
+        return "not asked yet"
+    figure = reading.summary(last, 0).figures.get("answer_right") if last.done else None
+    came = f"{figure_in_words(figure)} right" if figure else f"{last.done:,} of {words.count(last.total, 'answer')}"
+    return f"{came} · {day_and_minute(last.started_at)}"
+
+
+def _tell_changes(state: RegressionState) -> None:
+    """What is otherwise than when they were asked last."""
+    for changed in state.changes:
+        st.markdown(f":orange[:material/change_circle:] {markdown.label(changed, 200)}")
+    if state.last and state.last.state == "done" and not state.due:
+        st.caption(":material/check: Nothing has changed since.")
+    for told in (state.fault, state.held_back):
+        if told:
+            st.caption(f":material/info: {markdown.label(told)}")
+
+
+def _draw_report(report: Report) -> None:
+    """What broke from the last but one to the last, and the way to the questions."""
+    sign = ":red[:material/trending_down:]" if report.broken else ":green[:material/check_circle:]"
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"{sign} {report.in_words()}", width="content")
+        st.button(
+            "Compare",
+            icon=":material/compare_arrows:",
+            type="tertiary",
+            key="compare-pinned",
+            on_click=sides.choose,
+            args=([f"{report.before.id}.0", f"{report.after.id}.0"],),
+        )
+
+
+def _draw_buttons(state: RegressionState) -> None:
+    moving = state.last is not None and state.last.state in progress.MOVING
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button("Run now", icon=":material/play_arrow:", key="run-pinned", disabled=moving, on_click=_run)
+        if state.last:
+            st.button(
+                "Last result",
+                icon=":material/analytics:",
+                type="tertiary",
+                key="last-pinned",
+                on_click=chosen.open_evaluation,
+                args=(state.last.id,),
+            )
+    st.session_state[_AUTOMATIC] = state.automatic
+    st.toggle(
+        "Run by themselves after a change",
+        key=_AUTOMATIC,
+        help="After documents were read anew, or another model answers, grades or embeds; never where a question "
+        "would leave this machine.",
+        on_change=_switch,
+    )
 
 
 def _run() -> None:
-    app = application()
-    variants = [Variant("", app.preferences.options())]
-    plan = Plan(app.datasets.pinned(person()), variants, kind="regression", person=person() or "")
     with refusals.kept():
-        chosen.open_evaluation(app.evaluations.begin(plan).id)
+        chosen.open_evaluation(application().regression.run(person()).id)
+
+
+def _switch() -> None:
+    application().regression.set_automatic(person(), st.session_state[_AUTOMATIC])
