@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from crag.evaluate.comparison import Comparison
-from crag.evaluate.values import ChangedExample, Result
+from crag.evaluate.values import ChangedExample, Example, Result
 from pages.chat.versions import open_comparison
 from pages.evaluate import chosen
 from pages.evaluate.sides import Side
@@ -48,8 +48,8 @@ def _draw_example(kind: str, one: ChangedExample, names: Names, runs: Mapping[st
         st.markdown(f"{_ICONS[kind]} **{markdown.label(one.example.question, 200)}**{_shares(one)}")
         for name, run_id in zip(names, (one.before_run, one.after_run), strict=True):
             st.markdown(f":small[:gray[{name}] {_answer(runs.get(run_id))}]")
-        if one.example.references:
-            st.markdown(f":small[:gray[Right] {markdown.label(' or '.join(one.example.references), 160)}]")
+        if expected := _expected(one.example):
+            st.markdown(f":small[:gray[Right] {expected}]")
         with st.container(horizontal=True, gap="small"):
             for name, run_id in zip(names, (one.before_run, one.after_run), strict=True):
                 if _button(f"Trace of {name}", ":material/account_tree:", f"{one.example.key}-{run_id}"):
@@ -67,6 +67,12 @@ def _shares(one: ChangedExample) -> str:
     if {one.before, one.after} <= {0.0, 1.0}:
         return ""
     return f" {words.grey(f'right in {one.before:.0%} of the answers before, {one.after:.0%} after')}"
+
+
+def _expected(example: Example) -> str:
+    if example.answerable is False:
+        return "to say that the documents do not answer this"
+    return markdown.label(" or ".join(example.references or example.must_mention), 160)
 
 
 def _answer(result: Result | None) -> str:

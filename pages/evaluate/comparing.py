@@ -96,7 +96,7 @@ def _draw_differences(comparison: Comparison, names: tuple[str, str]) -> None:
     differences = [one for one in comparison.differences if one.before or one.after]  # no tokens are no news
     st.header(f"What differs from {names[0]} to {names[1]}", anchor=False)
     st.markdown(_in_words(differences))
-    left, right = st.columns([5, 6], gap="large")
+    left, right = st.columns([2, 3], gap="medium")
     with left:
         _draw_whiskers([one for one in differences if METRICS[one.metric].unit == "share"])
         _draw_costs([one for one in differences if METRICS[one.metric].unit != "share" and one.before > 0])
@@ -151,7 +151,7 @@ def _table(differences: Sequence[Difference], names: tuple[str, str]) -> str:
 
 def _row(one: Difference) -> str:
     before, after = value_in_words(one.metric, one.before), value_in_words(one.metric, one.after)
-    interval = words.small(_unbroken(change_interval_in_words(one)))
+    interval = words.small(_unbroken(change_interval_in_words(one).removesuffix(" points")))
     return f"| {METRICS[one.metric].title} | {before} | {after} | {_change(one)} | {interval} | {one.n:,} |"
 
 

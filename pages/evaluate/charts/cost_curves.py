@@ -11,7 +11,6 @@ from crag.evaluate.threshold_costs import ThresholdCosts
 from crag.options import Thresholds
 from pages.evaluate.charts import looks
 from pages.parts import score_bars
-from pages.parts.device import is_phone
 
 REFUSED, ANSWERED, WEB = "refused wrongly", "answered wrongly", "web wanted"
 _LOOKS = {REFUSED: (score_bars.LOW, [1, 0]), ANSWERED: (looks.ORANGE, [6, 3]), WEB: (looks.BLUE, [2, 3])}
@@ -51,8 +50,8 @@ def _curves(costs: ThresholdCosts) -> dict[str, Any]:
         for place in places
         if (share := cost(place)) is not None
     ]
-    legend = {**score_bars.LEGEND, "symbolType": "stroke", "symbolSize": 500, "symbolStrokeWidth": 2.5}
-    legend |= {"columns": 2 if is_phone() else 3}
+    line = {"symbolType": "stroke", "symbolSize": 500, "symbolStrokeWidth": 2.5}
+    legend = {**score_bars.LEGEND, **line, "columns": 2}
     return {
         "data": {"values": values},
         "mark": {"type": "line", "strokeWidth": 2.5},
