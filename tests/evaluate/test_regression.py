@@ -71,13 +71,11 @@ def test_pinned_questions_are_due_once_and_again_after_a_change_that_is_told(app
     assert regression.report(None).in_words().startswith("None of 1 broke since ")
     assert regression.report(None).in_words().endswith("; 1 was mended.")
 
-
-def test_nothing_pinned_is_nothing_to_ask(application):
     application.datasets.unpin_answer(application.runs.recent(1)[0])
-    state = application.regression.state(None)
-    assert (state.pinned, state.due) == (0, False)
+    nothing = regression.state(None)
+    assert (nothing.pinned, nothing.due) == (0, False)
     with pytest.raises(BadRequest):
-        application.regression.run(None)
+        regression.run(None)
 
 
 def test_by_themselves_they_are_asked_only_after_a_quiet_minute_and_once(application):
@@ -112,7 +110,18 @@ def over(application, *, leaving=(), busy=None, look_up=None):
     return regression
 
 
-def test_by_themselves_they_are_not_asked_while_something_is_at_work(application):
+def test_by_themselves_they_are_not_asked_at_work_nor_where_they_would_leave_nor_without_a_model(application):
+    leaving = over(application, leaving=["gpt-4o", "Tavily"])
+    assert [leaving.look(now) for now in (0.0, 100.0, 200.0)] == [None] * 3
+    assert leaving.state(None).held_back == "Not by themselves: questions would go to gpt-4o, Tavily."
+
+    def look_up(_):
+        raise ModelFault("unreachable", "Ollama does not answer.", "Start it.")
+
+    modelless = over(application, look_up=look_up)
+    assert [modelless.look(now) for now in (0.0, 100.0)] == [None, None]
+    assert modelless.state(None).fault == "Ollama does not answer. Start it."
+
     busy = ["a question"]
     regression = over(application, busy=busy)
     assert [regression.look(now) for now in (0.0, 100.0)] == [None, None]
@@ -123,21 +132,6 @@ def test_by_themselves_they_are_not_asked_while_something_is_at_work(application
     busy.clear()
     assert [regression.look(now) for now in (150.0, 200.0)] == [None, None]
     assert application.evaluations.wait(regression.look(210.0).id).state == "done"
-
-
-def test_what_would_leave_the_machine_is_never_asked_by_itself(application):
-    regression = over(application, leaving=["gpt-4o", "Tavily"])
-    assert [regression.look(now) for now in (0.0, 100.0, 200.0)] == [None] * 3
-    assert regression.state(None).held_back == "Not by themselves: questions would go to gpt-4o, Tavily."
-
-
-def test_a_model_that_does_not_answer_is_told(application):
-    def look_up(_):
-        raise ModelFault("unreachable", "Ollama does not answer.", "Start it.")
-
-    regression = over(application, look_up=look_up)
-    assert regression.state(None).fault == "Ollama does not answer. Start it."
-    assert [regression.look(now) for now in (0.0, 100.0)] == [None, None]
 
 
 def test_the_web_and_models_elsewhere_are_what_leaves(tmp_path):
