@@ -11,7 +11,7 @@ import streamlit as st
 from crag.errors import CragError
 from crag.evaluate.values import Dataset, Example
 from crag.sharing.names import file_name
-from pages.evaluate import starting
+from pages.evaluate import reading, starting
 from pages.parts import dialogs, markdown, refusals, words
 from pages.parts.person import person
 from pages.parts.resources import application
@@ -63,6 +63,7 @@ def _upload() -> None:
     except CragError as error:
         st.error(markdown.label(str(error)), icon=":material/error:")
         return
+    reading.forget_datasets()
     starting.use(dataset.id)
     st.toast(f"{words.count(len(dataset.examples), 'question')} added.", icon=":material/check:")
     dialogs.close_and_redraw()
@@ -129,6 +130,7 @@ def _remove(dataset: Dataset, click: str) -> None:
     with refusals.kept():
         key = dataset.examples[st.session_state[click].row].key
         application().datasets.remove_example(dataset.id, key, person())
+    reading.forget_datasets()
 
 
 def _actions(dataset: Dataset) -> None:
@@ -163,6 +165,7 @@ def _actions(dataset: Dataset) -> None:
 def _rename(dataset: Dataset, key: str) -> None:
     with refusals.kept():
         application().datasets.rename(dataset.id, st.session_state[key], person())
+    reading.forget_datasets()
     st.rerun()
 
 
@@ -174,6 +177,7 @@ def _confirm(dataset_id: str) -> None:
         if st.button("Delete it", icon=":material/delete:"):
             with refusals.kept():
                 application().datasets.delete(dataset_id, person())
+            reading.forget_datasets()
             dialogs.close_and_redraw()
         if st.button("Keep it"):
             dialogs.close_and_redraw()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from crag.evaluate.values import Evaluation
 from crag.evaluate.wording import interval_in_words, value_in_words
 from crag.models.choice import model_label
 from crag.moments import local
-from pages.evaluate import chosen, reading, sides
+from pages.evaluate import chosen, progress, reading, sides
 from pages.parts import dialogs, markdown, refusals, words
 from pages.parts.device import is_phone
 from pages.parts.person import person
@@ -21,16 +22,18 @@ from pages.parts.resources import application
 
 DELETE = "delete evaluations"
 _MOST = 100
+_MOMENT_SECONDS, _AGAIN_SECONDS = 0.2, 1.0
 _NAMED = 8
 _ROW_HEIGHT, _MOST_ROWS = 35, 12
 
 
 def draw() -> None:
-    """The table, the latest first, and what can be done with those that are chosen."""
+    """The table, the latest first, and what can be done with those that are chosen; figures come in bit by bit."""
     found = application().evaluations.list(person(), _MOST)
     if not found:
         return
     st.header("Evaluations so far", anchor=False)
+    _sum_up(found)
     # A selection is kept by row number: with other evaluations in the rows it would mean others than were chosen.
     state: Any = st.dataframe(
         _columns(found),
@@ -47,6 +50,29 @@ def draw() -> None:
         _draw_actions(selected)
     else:
         st.caption("Choose one to open it, two or more to compare them.")
+    if not all(map(_is_known, found)):
+        st.fragment(_draw_more, run_every=_AGAIN_SECONDS)(found)
+
+
+def _is_known(one: Evaluation) -> bool:
+    """Whether its figures can be shown at once; those of one that still runs are not shown here."""
+    return not one.done or one.state in progress.MOVING or reading.is_summed_up(one, 0)
+
+
+def _sum_up(found: Sequence[Evaluation]) -> None:
+    """As many as can be in a moment: a thousand answers take half a second."""
+    end = time.monotonic() + _MOMENT_SECONDS
+    for one in found:
+        if not _is_known(one) and time.monotonic() < end:
+            reading.summary(one, 0)
+
+
+def _draw_more(found: Sequence[Evaluation]) -> None:
+    """A while after the page was drawn: the figures that are still missing."""
+    before = sum(map(_is_known, found))
+    _sum_up(found)
+    if sum(map(_is_known, found)) > before:
+        st.rerun()
 
 
 def _draw_actions(selected: Sequence[Evaluation]) -> None:
@@ -108,8 +134,10 @@ def _config() -> dict[str, Any]:
 
 def _right(one: Evaluation) -> str:
     """Right answers of the first settings, with their interval and n."""
-    if not one.done:
+    if not one.done or one.state in progress.MOVING:
         return ""
+    if not reading.is_summed_up(one, 0):
+        return "…"
     figure = reading.summary(one, 0).figures.get("answer_right")
     if figure is None:
         return "not measured"

@@ -7,7 +7,7 @@ import streamlit as st
 from crag.evaluate import signs
 from crag.evaluate.values import Dataset, Evaluation
 from crag.moments import day_and_minute
-from pages.evaluate import chosen, dataset_view
+from pages.evaluate import chosen, dataset_view, reading
 from pages.inspect.signs import icon
 from pages.parts import dialogs, markdown, words
 from pages.parts.person import person
@@ -42,7 +42,7 @@ def draw_datasets() -> None:
                 on_click=dialogs.ask,
                 args=(dataset_view.UPLOAD,),
             )
-        for dataset in application().datasets.all(person()):
+        for dataset in reading.datasets():
             _draw_dataset(dataset)
 
 

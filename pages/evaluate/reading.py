@@ -7,12 +7,14 @@ from collections.abc import Sequence
 import streamlit as st
 
 from crag.evaluate.summary import Summary, summarise
-from crag.evaluate.values import Cutoffs, Evaluation, Result
+from crag.evaluate.values import Cutoffs, Dataset, Evaluation, Result
+from pages.parts.person import person
 from pages.parts.resources import application
 
-Known = tuple[str, int, int, int]  # by which it is told that nothing has come since
+Known = tuple[str, int, int, str, float | None]  # by which it is told that nothing has come since
 
 CUTOFFS = Cutoffs()
+_DATASETS_SECONDS = 3.0
 _KEPT_SECONDS = 60.0  # what other processes say of answers is seen by then
 _STEPS = 25  # while it runs, figures are drawn anew at most so often
 
@@ -35,14 +37,28 @@ def cutoffs(evaluation: Evaluation) -> Cutoffs:  # noqa: ARG001 — one for all,
     return CUTOFFS
 
 
+def is_summed_up(evaluation: Evaluation, variant: int) -> bool:
+    """Whether its figures are there without being computed."""
+    return (evaluation.id, variant, _known_by(evaluation, evaluation.done)) in _summed_up()
+
+
+def datasets() -> list[Dataset]:
+    """The datasets of this person; those that were added elsewhere are seen some seconds later."""
+    return _datasets(person())
+
+
 def forget() -> None:
     """Something was said of answers: they are read anew."""
     _results.clear()
-    _summary.clear()
+
+
+def forget_datasets() -> None:
+    """A dataset has changed: they are read anew."""
+    _datasets.clear()
 
 
 def _known_by(evaluation: Evaluation, done: int) -> Known:
-    return evaluation.state, done, evaluation.failed, evaluation.judgements
+    return evaluation.state, done, evaluation.judgements, evaluation.judge, evaluation.ended_at
 
 
 @st.cache_resource(show_spinner=False, max_entries=16, ttl=_KEPT_SECONDS)
@@ -50,6 +66,18 @@ def _results(evaluation_id: str, variant: int | None, known_by: Known) -> Sequen
     return tuple(application().evaluations.results(evaluation_id, variant))
 
 
-@st.cache_resource(show_spinner=False, max_entries=128, ttl=_KEPT_SECONDS)
+@st.cache_resource(show_spinner=False, max_entries=512)
 def _summary(evaluation_id: str, variant: int, known_by: Known) -> Summary:
-    return summarise(_results(evaluation_id, variant, known_by), CUTOFFS)
+    summed_up = summarise(application().evaluations.results(evaluation_id, variant), CUTOFFS)
+    _summed_up().add((evaluation_id, variant, known_by))
+    return summed_up
+
+
+@st.cache_resource(show_spinner=False)
+def _summed_up() -> set[tuple[str, int, Known]]:
+    return set()
+
+
+@st.cache_resource(show_spinner=False, ttl=_DATASETS_SECONDS)
+def _datasets(whose: str | None) -> list[Dataset]:
+    return application().datasets.all(whose)

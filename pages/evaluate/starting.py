@@ -9,7 +9,7 @@ import streamlit as st
 
 from crag.evaluate.seed import SEED
 from crag.evaluate.values import Dataset, Evaluation, Plan
-from pages.evaluate import beforehand, chosen, judging, setting_up
+from pages.evaluate import beforehand, chosen, judging, reading, setting_up
 from pages.parts import adding, away, jobs, markdown, refusals
 from pages.parts.person import person
 from pages.parts.resources import application
@@ -57,7 +57,7 @@ def draw() -> None:
 
 
 def _choose_dataset() -> Dataset:
-    there = {dataset.id: dataset for dataset in application().datasets.all(person()) if dataset.examples}
+    there = {dataset.id: dataset for dataset in reading.datasets() if dataset.examples}
     if st.session_state.get(_DATASET) not in there:
         st.session_state[_DATASET] = next(iter(there))
     found = st.selectbox(

@@ -1,0 +1,59 @@
+"""Evaluating in a real browser: a dataset is uploaded and run, an answer gets a person's word and is laid open."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+
+from tests.e2e.accessibility import violations
+from tests.e2e.browser import open_page, settled
+from tests.forked import forked
+
+ROWS = (
+    {"question": "What is the espresso machine descaled with?", "reference": "citric acid"},
+    {"question": "How long does descaling take?", "reference": "two hours"},
+    {"question": "Who won the 2024 NBA finals?", "answerable": False},
+)
+_ROW_HEIGHT, _HALF = 35, 17  # pixels: the table is a canvas, so that its rows are told by where they are
+
+
+def test_a_dataset_is_uploaded_run_to_its_end_labelled_and_laid_open(page: Page, home_with_notes: Path):
+    with forked(home_with_notes, OLLAMA_HOST="127.0.0.1:9", CRAG_PEOPLE="one") as app:
+        open_page(page, f"{app}/evaluate")
+        _upload(page, b'{"question": 3}')
+        expect(page.get_by_role("dialog")).to_contain_text("Line 1")
+        _upload(page, "\n".join(map(json.dumps, ROWS)).encode())
+        expect(page.get_by_role("dialog")).to_have_count(0)
+        expect(page.get_by_test_id("stMain").get_by_text("3 questions")).to_be_visible()
+        assert violations(page) == []
+        page.get_by_role("button", name="Run", exact=True).locator("visible=true").click()
+        expect(page.get_by_role("heading", name="kitchen")).to_be_visible()
+        page.reload()
+        expect(page.get_by_role("button", name="Run again").locator("visible=true")).to_be_visible(timeout=120_000)
+        expect(page.get_by_test_id("stMetric").first).to_contain_text("n = ")
+        _choose_second_answer(page)
+        assert violations(page) == []
+        page.get_by_role("radio", name="Wrong", exact=True).click()
+        expect(page.get_by_text("Against your words")).to_be_visible()
+        page.get_by_role("button", name="Lay open").locator("visible=true").click()
+        expect(page.get_by_role("heading", name="How long does descaling take?")).to_be_visible()
+        expect(page.get_by_role("heading", name="Verdicts")).to_be_visible()
+
+
+def _upload(page: Page, content: bytes) -> None:
+    """As a file called kitchen, in the dialog that is opened for it."""
+    dialog = page.get_by_role("dialog")
+    if not dialog.count():
+        page.get_by_role("button", name="Upload").locator("visible=true").click()
+    file = {"name": "kitchen.jsonl", "mimeType": "application/x-ndjson", "buffer": content}
+    dialog.get_by_test_id("stFileUploaderDropzoneInput").set_input_files([file])
+
+
+def _choose_second_answer(page: Page) -> None:
+    settled(page)
+    table = page.get_by_test_id("stDataFrame").first
+    table.scroll_into_view_if_needed()
+    table.click(position={"x": 15, "y": 2 * _ROW_HEIGHT + _HALF})
+    expect(page.get_by_role("button", name="Lay open").locator("visible=true")).to_be_visible()
