@@ -1,8 +1,8 @@
-"""How far scorers of answers agree with sixty answers labelled by hand: `python -m benchmarks.judges [MODEL]`.
+"""How far scorers of answers agree with answers labelled by hand: `python -m benchmarks.judges [MODEL]`.
 
-The labels, `benchmarks/labelled_answers.jsonl`, were written before any scorer was looked at. Texts are compared as in
-an evaluation; MODEL, such as `ollama:llama3.1:8b`, is asked as a judge where it answers on this machine. Every answer
-is held to come from documents: that an answer refuses, a scorer must tell by its text.
+Two sets of sixty: hard ones, in sight when comparing texts was last changed, and everyday ones, labelled without a look
+at any scorer. Texts are compared as in an evaluation; MODEL, such as `ollama:llama3.1:8b`, is asked as a judge where it
+answers on this machine. Every answer is held to come from documents: that it refuses, a scorer must tell by its text.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ from crag.runs import Trace
 from crag.settings import load_settings
 from crag.stopping import Stop
 
-LABELLED = Path(__file__).parent / "labelled_answers.jsonl"
+LABELLED = {
+    "hard answers": Path(__file__).parent / "labelled_answers.jsonl",
+    "everyday answers, blind": Path(__file__).parent / "labelled_answers_blind.jsonl",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,18 +56,19 @@ class Labelled:
 
 
 def main(model: str = "") -> None:
-    """Prints the agreement of comparing texts, then that of the judge."""
-    rows = list(_scored())
-    _print("Comparing texts", rows)
-    if model:
-        try:
-            _print(f"Judge {model}", list(_judged(rows, model)))
-        except ModelFault as fault:
-            print(f"\nNo judge: {fault.message} {fault.remedy}")
+    """Prints, for each set, the agreement of comparing texts, then that of the judge."""
+    for name, path in LABELLED.items():
+        rows = list(_scored(path))
+        _print(f"Comparing texts, {name}", rows)
+        if model:
+            try:
+                _print(f"Judge {model}, {name}", list(_judged(rows, model)))
+            except ModelFault as fault:
+                print(f"\nNo judge: {fault.message} {fault.remedy}")
 
 
-def _scored() -> Iterator[Labelled]:
-    for number, row in read_rows(LABELLED):
+def _scored(path: Path) -> Iterator[Labelled]:
+    for number, row in read_rows(path):
         example = Example(str(number), row["question"], tuple(row["references"]), answerable=True)
         trace = Trace(question=example.question, text=row["answer"], action="correct", outcome="documents")
         result = Result(0, number, 1, example, "", "done", scored=score(example, trace), label=row["right"])
