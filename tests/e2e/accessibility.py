@@ -196,6 +196,25 @@ def _inspect(sweep: Sweep) -> None:
     sweep.look_into("inspect, going on from a node")
 
 
+def _evaluate(sweep: Sweep) -> None:
+    page = sweep.page
+    sweep.go("evaluate")
+    sweep.look("evaluate, nothing run yet")
+    for button in ("Settings", "Upload", "Five questions on three posts"):
+        sweep.press(button)
+        sweep.look_into(f"evaluate, {button}")
+    sweep.press("Run")
+    page.get_by_role("button", name="Run again").wait_for(timeout=120_000)
+    page.get_by_test_id("stDataFrame").first.click(position={"x": 15, "y": 52})
+    page.get_by_role("button", name="Lay open").wait_for()
+    sweep.look("evaluate, done, an answer chosen")
+    sweep.press("Export")
+    sweep.look_into("evaluate, export")
+    sweep.press("New")
+    page.get_by_role("heading", name="Evaluations so far").wait_for()
+    sweep.look("evaluate, with a list")
+
+
 def _compare(sweep: Sweep) -> None:
     sweep.go("compare?a={}&b={}".format(*sweep.runs[:2]))
     sweep.page.get_by_role("heading", name="What differs").wait_for()
@@ -229,6 +248,7 @@ PARTS: dict[str, Callable[[Sweep], None]] = {
     "retrieval": _retrieval,
     "calibration": _calibration,
     "inspect": _inspect,
+    "evaluate": _evaluate,
     "compare": _compare,
     "gaps": _gaps,
     "phone": _phone,
