@@ -8,8 +8,8 @@ import streamlit as st
 
 from crag.errors import CragError
 from crag.evaluate.grid import Best
-from crag.evaluate.grid import best as best_of
 from crag.evaluate.values import Cutoffs, Evaluation, Result, Variant
+from pages.evaluate import ranking
 from pages.parts import markdown, refusals, words
 from pages.parts.resources import application
 
@@ -19,7 +19,7 @@ _NAMED = 3
 
 def draw(evaluation: Evaluation, results: Sequence[Result], cutoffs: Cutoffs) -> None:
     """Which they are, whether they are clearly so, and the field for the name that they are kept under."""
-    best = best_of(evaluation, results, cutoffs)
+    best = ranking.best(evaluation, results, cutoffs)
     if best is None:
         return
     st.markdown(f":material/trophy: Best: **{markdown.label(best.variant.name, 120)}**. {_sure(best, evaluation)}")

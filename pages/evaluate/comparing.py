@@ -75,7 +75,9 @@ def _draw_all(compared: Sequence[Side], names: dict[str, str]) -> None:
         head = f"| | {' | '.join(names.values())} |\n|---|{'--:|' * len(figures)}"
         cells = (
             [
-                f"{value_in_words(name, own[name].value)} {words.grey(f'n {own[name].n:,}')}" if name in own else "–"
+                f"{value_in_words(name, own[name].value)} {words.grey(_unbroken(f'n {own[name].n:,}'))}"
+                if name in own
+                else "–"
                 for own in figures
             ]
             for name in shown

@@ -9,12 +9,12 @@ import streamlit as st
 
 from crag.errors import BadRequest
 from crag.evaluate import trade_offs
-from crag.evaluate.grid import AXES, Axes, rank, setting, variants
+from crag.evaluate.grid import AXES, Axes, setting, variants
 from crag.evaluate.metrics import METRICS
 from crag.evaluate.values import Cutoffs, Evaluation, Figure, Result, Variant
 from crag.evaluate.wording import interval_in_words
 from crag.options import RunOptions
-from pages.evaluate import best, grid_picture, sides
+from pages.evaluate import best, grid_picture, ranking, sides
 from pages.parts import markdown, settings, words
 from pages.parts.device import is_phone
 from pages.parts.resources import models
@@ -79,8 +79,9 @@ def _words(name: str) -> Mapping[Any, str]:
 
 def draw_table(evaluation: Evaluation, results: Sequence[Result], cutoffs: Cutoffs) -> None:
     """Every variant with its figures, the best first, the picture of one metric, and the way to keep the best."""
-    ranking = rank(evaluation, results, cutoffs)
-    figures = {one.number: one.summary.figures for one in ranking if one.summary.figures}
+    figures = {
+        one.number: one.summary.figures for one in ranking.ranked(evaluation, results, cutoffs) if one.summary.figures
+    }
     metric = trade_offs.accuracy([*figures.values()])
     if not metric:
         st.caption("Nothing was measured by which the settings could be told apart.")

@@ -10,11 +10,11 @@ import streamlit as st
 from crag.errors import NotFound
 from crag.evaluate import distributions, routes, trade_offs
 from crag.evaluate.distributions import Spread
-from crag.evaluate.grid import rank
 from crag.evaluate.metrics import METRICS
 from crag.evaluate.threshold_costs import threshold_costs
 from crag.evaluate.values import Cutoffs, Evaluation, Result
 from crag.options import Thresholds
+from pages.evaluate import ranking
 from pages.evaluate.charts import cost_curves, heat_map, trade_off
 from pages.parts import markdown, score_bars
 from pages.parts.resources import application
@@ -58,8 +58,9 @@ def draw_plot(plot: Plot) -> None:
 
 def of_variants(evaluation: Evaluation, results: Sequence[Result], cutoffs: Cutoffs) -> Plot | None:
     """Accuracy against time, where there are several variants to tell apart."""
-    ranking = rank(evaluation, results, cutoffs)
-    figures = {one.number: one.summary.figures for one in ranking if one.summary.figures}
+    figures = {
+        one.number: one.summary.figures for one in ranking.ranked(evaluation, results, cutoffs) if one.summary.figures
+    }
     metric = trade_offs.accuracy([*figures.values()])
     points = trade_offs.points(figures, metric) if metric else []
     if len(points) < 2:

@@ -76,28 +76,23 @@ def _curves(costs: ThresholdCosts) -> dict[str, Any]:
 
 
 def _dots(costs: ThresholdCosts, thresholds: Thresholds) -> dict[str, Any]:
-    """Where the curves meet the thresholds that they hang on, with the share."""
+    """Where the curves meet the thresholds that they hang on, with the share on the side where the curve is not."""
     values = [
         {"threshold": place, "share": share, "what": name, "text": f"{share:.0%}"}
         for name, place, share in present(costs, thresholds)
     ]
     place = {"x": {"field": "threshold", "type": "quantitative"}, "y": {"field": "share", "type": "quantitative"}}
     colour = {"field": "what", "type": "nominal", "scale": _scale(0), "legend": None}
-    text = {
-        "type": "text",
-        "align": "right",
-        "dx": -8,
-        "dy": -8,
-        "fontSize": 13,
-        "fontWeight": 600,
-        "fill": score_bars.INK,
-    }
+    text = {"type": "text", "align": "right", "dx": -8, "fontSize": 13, "fontWeight": 600, "fill": score_bars.INK}
+    falls, rises = f"datum.what === '{ANSWERED}'", f"datum.what !== '{ANSWERED}'"
+    told = {"text": {"field": "text"}}
     return {
         "data": {"values": values},
         "encoding": place,
         "layer": [
             {"mark": {"type": "point", "filled": True, "size": 90, "opacity": 1}, "encoding": {"color": colour}},
-            {"mark": text, "encoding": {"text": {"field": "text"}}},
+            {"transform": [{"filter": falls}], "mark": {**text, "dy": 15}, "encoding": told},
+            {"transform": [{"filter": rises}], "mark": {**text, "dy": -15}, "encoding": told},
         ],
     }
 

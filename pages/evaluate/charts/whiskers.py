@@ -79,7 +79,7 @@ def _spec(whiskers: Sequence[Whisker], title: str, unit: str) -> dict[str, Any]:
 
 # On a phone there is no room for more words.
 _SHORT = "datum.label === 'no clear difference' ? 'not clear' : datum.label"
-_LEGEND = {"title": None, "orient": "top", "symbolSize": 90, "labelExpr": _SHORT}
+_LEGEND = {"title": None, "orient": "top", "symbolSize": 90, "columns": 2, "labelExpr": _SHORT}
 
 
 def _colour() -> dict[str, Any]:
