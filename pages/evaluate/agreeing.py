@@ -7,7 +7,7 @@ import streamlit as st
 from crag.evaluate.agreement import Agreement, agreement
 from crag.evaluate.values import Evaluation
 from pages.evaluate import reading
-from pages.parts import markdown
+from pages.parts import markdown, words
 
 _MEANING = "Cohen's kappa leaves out what agrees by chance: 1 is full agreement, 0 none beyond chance."
 
@@ -16,11 +16,17 @@ def draw(evaluation: Evaluation, variant: int) -> None:
     """A row for each scorer; nothing before anything was said."""
     found = agreement(reading.results(evaluation, variant), reading.cutoffs(evaluation))
     if found:
-        lines = ["| Against your words | agrees | kappa | n |", "|---|--:|--:|--:|", *map(_row, found)]
-        st.markdown("\n".join(lines), help=_MEANING)
+        rows = {
+            "Against your words": [markdown.label(one.title, 60) for one in found],
+            "Agrees": [f"{one.agree:.0%}" for one in found],
+            "Kappa": [_kappa(one) for one in found],
+            "n": [f"{one.n:,}" for one in found],
+        }
+        st.table(rows, border="horizontal", hide_index=True, alt="How far scorers agree with your words")
+        st.caption(_MEANING)
 
 
-def _row(one: Agreement) -> str:
-    kappa = "not known yet" if one.kappa is None else f"**{one.kappa:.2f}**"
-    between = "" if one.low is None or one.high is None else f" :small[:gray[{one.low:.2f} to {one.high:.2f}]]"
-    return f"| {markdown.label(one.title, 60)} | {one.agree:.0%} | {kappa}{between} | {one.n:,} |"
+def _kappa(one: Agreement) -> str:
+    if one.kappa is None or one.low is None or one.high is None:
+        return "not known yet"
+    return f"**{one.kappa:.2f}** {words.grey(f'{one.low:.2f} to {one.high:.2f}')}"

@@ -77,6 +77,7 @@ def _draw_table(evaluation: Evaluation, rows: Sequence[Row]) -> Row | None:
         _columns(evaluation, rows),
         key=f"answers-{evaluation.id}-{hash(names)}",
         hide_index=True,
+        placeholder="",
         on_select="rerun",
         selection_mode="single-row",
         height=(min(len(rows), _MOST_ROWS) + 1) * _ROW_HEIGHT + 3,
