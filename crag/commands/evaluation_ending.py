@@ -37,7 +37,7 @@ def exported(form: str, evaluation: Evaluation, results: Sequence[Result], cutof
 
 def conclude(application: Application, evaluation: Evaluation, options: argparse.Namespace) -> int:
     """Shows what it came to, and does with it what was asked for; the exit code."""
-    results, cutoffs = application.evaluations.results(evaluation.id), Cutoffs()
+    results, cutoffs = application.evaluations.results(evaluation.id), application.evaluations.cutoffs()
     show(evaluation, results, cutoffs, options.json)
     if options.output:
         write_new(options.output, exported(output_format(options.output), evaluation, results, cutoffs))

@@ -17,7 +17,7 @@ from crag.commands.evaluation_report import comparison_text, listed
 from crag.commands.files import write_new
 from crag.errors import BadRequest
 from crag.evaluate.comparison import compare as compare_results
-from crag.evaluate.values import Cutoffs, Evaluation, Result
+from crag.evaluate.values import Evaluation, Result
 from crag.terminal import finish
 
 _MOST = 1_000
@@ -64,7 +64,7 @@ def list_evaluations(application: Application, options: argparse.Namespace) -> i
 def show_one(application: Application, options: argparse.Namespace) -> int:
     """Shows what an evaluation came to, also while it is worked on."""
     evaluation = _find(application, options.id)
-    show(evaluation, application.evaluations.results(evaluation.id), Cutoffs(), options.json)
+    show(evaluation, application.evaluations.results(evaluation.id), application.evaluations.cutoffs(), options.json)
     return OK
 
 
@@ -102,7 +102,9 @@ def delete(application: Application, options: argparse.Namespace) -> int:
 def export(application: Application, options: argparse.Namespace) -> int:
     """Writes an evaluation as a table (CSV), as JSON, or as one web page."""
     evaluation = _find(application, options.id)
-    content = exported(options.format, evaluation, application.evaluations.results(evaluation.id), Cutoffs())
+    content = exported(
+        options.format, evaluation, application.evaluations.results(evaluation.id), application.evaluations.cutoffs()
+    )
     said = {"exported": evaluation.id, "format": options.format}
     if options.output:
         write_new(options.output, content)
@@ -134,7 +136,7 @@ def compare(application: Application, options: argparse.Namespace) -> int:
     numbers = options.variants or ((1, 1) if options.other else (1, 2))
     ids = (options.id, options.other or options.id)
     before, after = (_side(application, id_, number) for id_, number in zip(ids, numbers, strict=True))
-    compared = compare_results(before.results, after.results, Cutoffs())
+    compared = compare_results(before.results, after.results, application.evaluations.cutoffs())
     document = {
         "before": {"id": before.evaluation.id, "variant": before.evaluation.variants[before.number].name},
         "after": {"id": after.evaluation.id, "variant": after.evaluation.variants[after.number].name},

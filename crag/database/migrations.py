@@ -153,6 +153,7 @@ _STEPS: tuple[tuple[str, ...], ...] = (
             " PRIMARY KEY (evaluation_id, variant, number, repetition),"
             " FOREIGN KEY(evaluation_id) REFERENCES evaluations (id) ON DELETE CASCADE)"
         ),
+        "CREATE INDEX labelled_results ON evaluation_results (evaluation_id) WHERE label IS NOT NULL",
         "ALTER TABLE runs ADD COLUMN evaluation_id TEXT REFERENCES evaluations (id) ON DELETE CASCADE",
         "CREATE INDEX ix_runs_evaluation_id ON runs (evaluation_id)",
     ),

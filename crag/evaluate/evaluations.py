@@ -10,9 +10,10 @@ from functools import partial
 
 from crag.database import Database
 from crag.errors import BadRequest, CragError, Stopped
+from crag.evaluate.agreement import fit_cutoffs
 from crag.evaluate.rows import EvaluationRows
 from crag.evaluate.running import LookUp, OpenJudge, Runner
-from crag.evaluate.values import Evaluation, EvaluationKind, EvaluationState, Plan, Result
+from crag.evaluate.values import Cutoffs, Evaluation, EvaluationKind, EvaluationState, Plan, Result
 from crag.ledger import SERVER, on_behalf_of
 from crag.options import RunOptions
 from crag.progress import Report, silent
@@ -111,6 +112,13 @@ class Evaluations:
     def label(self, evaluation_id: str, result: Result, right: bool | None) -> None:
         """Keeps a person's word on an answer: right, wrong, or none. Raises `NotFound`."""
         self._rows.label(evaluation_id, (result.variant, result.number, result.repetition), right)
+
+    def cutoffs(self, person: str | None = None) -> Cutoffs:
+        """From which scores on an answer counts as right: fitted to what a person may see of people's words on answers.
+
+        They are the usual ones as long as `fit_cutoffs` finds no better.
+        """
+        return fit_cutoffs(self._rows.labelled(person))
 
     def close(self) -> None:
         """Breaks off what is worked on; it can be gone on with."""

@@ -84,14 +84,21 @@ class EvaluationRows:
     def results(self, evaluation_id: str, variant: int | None = None) -> Sequence[Result]:
         """What is there so far, in the order of variants, examples and repetitions. Raises `NotFound`."""
         examples = self.examples(evaluation_id)
-        began = runs.c.started_at.label("began")
-        query = select(evaluation_results, began).outerjoin(runs, runs.c.id == _results.run_id)
-        query = query.where(_results.evaluation_id == evaluation_id)
+        query = _begun().where(_results.evaluation_id == evaluation_id)
         if variant is not None:
             query = query.where(_results.variant == variant)
         with self._database.read() as connection:
             rows = connection.execute(query.order_by(_results.variant, _results.number, _results.repetition)).all()
         return [_result(row, examples[row.number]) for row in rows]
+
+    def labelled(self, person: str | None) -> Sequence[Result]:
+        """Every answer that a person may see, of all evaluations, that people said whether it is right."""
+        query = _begun().join(evaluations, evaluations.c.id == _results.evaluation_id)
+        query = query.where(_results.label.is_not(None), _visible(person))
+        with self._database.read() as connection:
+            rows = connection.execute(query).all()
+        examples = {one: self.examples(one) for one in {row.evaluation_id for row in rows}}
+        return [_result(row, examples[row.evaluation_id][row.number]) for row in rows]
 
     def done(self, evaluation_id: str) -> set[Place]:
         """Where there is an answer; what failed is to be tried again."""
@@ -208,6 +215,13 @@ def _evaluation(row: Row[Any]) -> Evaluation:
     total = row.size * row.repetitions * len(variants := bodies.load_variants(row.variants))
     left = row.seconds / row.done * (total - row.done) if row.state == "running" and row.done else None
     return Evaluation(**{**values, "variants": variants, "seconds_left": left})
+
+
+def _begun() -> Select[Any]:
+    """Results, each with when its run began."""
+    began = runs.c.started_at.label("began")
+    joined = evaluation_results.outerjoin(runs, runs.c.id == _results.run_id)
+    return select(evaluation_results, began).select_from(joined)
 
 
 def _result(row: Row[Any], example: Example) -> Result:

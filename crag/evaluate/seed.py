@@ -1,14 +1,15 @@
 """The five questions that the LangGraph notebook on local models is evaluated with, on its three posts.
 
 Their references and accepted trajectories are those of the notebook; what must be mentioned are the terms that a
-reference consists of. The last two are not in the posts: only a web search can answer them, and without one a refusal
-is what is to be expected, though it counts as a question that was not answered.
+reference consists of. The last two are not in the posts, which is the action that is expected: only a web search can
+answer them, so that without one they are answered wrong, but not refused wrongly.
 """
 
 from __future__ import annotations
 
 from crag.evaluate.reading import question_key
 from crag.evaluate.values import Dataset, Example
+from crag.types import Action
 
 _STEPS = (
     ("retrieve_documents", "grade_document_retrieval", "web_search", "generate_answer"),
@@ -16,8 +17,9 @@ _STEPS = (
 )
 
 
-def _example(question: str, reference: str, *must_mention: str) -> Example:
-    return Example(question_key(question), question, (reference,), _STEPS, must_mention=must_mention, language="en")
+def _example(question: str, reference: str, *must_mention: str, action: Action = "correct") -> Example:
+    key = question_key(question)
+    return Example(key, question, (reference,), _STEPS, action, must_mention=must_mention, language="en")
 
 
 SEED = Dataset(
@@ -52,7 +54,13 @@ SEED = Dataset(
             "Who did the Chicago Bears draft first in the 2024 NFL draft?",
             "The Chicago Bears drafted Caleb Williams first in the 2024 NFL draft.",
             "Caleb Williams",
+            action="incorrect",
         ),
-        _example("Who won the 2024 NBA finals?", "The Boston Celtics won the 2024 NBA finals.", "Boston Celtics"),
+        _example(
+            "Who won the 2024 NBA finals?",
+            "The Boston Celtics won the 2024 NBA finals.",
+            "Boston Celtics",
+            action="incorrect",
+        ),
     ),
 )

@@ -10,7 +10,7 @@ from crag.conversations import Conversations
 from crag.database import Database
 from crag.errors import BadRequest, ModelFault, NotFound
 from crag.evaluate.evaluations import Evaluations
-from crag.evaluate.values import Dataset, Environment, Example, Judgement, Plan, Variant
+from crag.evaluate.values import Cutoffs, Dataset, Environment, Example, Judgement, Plan, Variant
 from crag.inspection.archive import RunArchive
 from crag.options import RunOptions
 from crag.runs import RunService
@@ -308,3 +308,16 @@ def test_it_has_a_name_that_can_be_changed(lab):
         lab.evaluations.rename(begun.id, " ")
     with pytest.raises(NotFound):
         lab.evaluations.rename("nobody", "x")
+
+
+def test_cutoffs_are_fitted_to_what_a_person_may_see_of_peoples_words(lab):
+    words = ("fact1", "fact2", "fact7", "fact8")  # of which the answer holds the first two
+    halves = [Example(f"half{n}", f"Half {n}?", must_mention=words[1:3]) for n in range(10)]
+    thirds = [Example(f"third{n}", f"Third {n}?", must_mention=words[2:]) for n in range(10)]
+    done = lab.evaluations.wait(lab.begin(dataset=Dataset("d", "D", "uploaded", (*halves, *thirds)), person="a").id)
+    for result in lab.evaluations.results(done.id):
+        lab.evaluations.label(done.id, result, result.number < 10)
+    fitted = lab.evaluations.cutoffs("a")
+    assert (fitted.judge, fitted.text < Cutoffs().text) == (Cutoffs().judge, True)
+    assert lab.evaluations.cutoffs() == fitted
+    assert lab.evaluations.cutoffs("b") == Cutoffs()

@@ -61,10 +61,11 @@ def test_a_near_copy_that_changes_what_matters_is_not_right(reference, wrong, ri
 def test_what_must_be_mentioned_and_what_must_not():
     example = Example("1", "Which?", references=("red",), must_mention=("blue", "green"), must_not_mention=("grey",))
     half = score(example, answered("Red and blue."))
-    assert (half.scores["mentions"], half.scores["avoids"], half.text_score) == (0.5, 1.0, 0.5)
+    assert (half.scores["mentions"], half.scores["avoids"]) == (0.5, 1.0)
+    assert half.text_score == 0.25, "all of it must be there"
     assert score(example, answered("Red, blue, green and grey.")).text_score == 0.0
     only_mentions = Example("1", "Which?", must_mention=("blue", "green"))
-    assert score(only_mentions, answered("Blue.")).text_score == 0.5
+    assert score(only_mentions, answered("Blue.")).text_score == 0.25
 
 
 def test_what_must_not_be_mentioned_alone_makes_no_answer_right():
@@ -213,3 +214,10 @@ def test_what_each_node_took():
     assert scored.tokens == 165
     assert score(PARIS, answered("Paris", steps=taken, usage=usage)).tokens == 55
     assert score(PARIS, answered("Paris", steps=taken)).tokens == 0
+
+
+def test_what_the_documents_are_not_expected_to_hold_may_be_refused_and_may_be_answered_from_the_web():
+    example = Example("1", "Who won?", references=("Celtics",), action="incorrect")
+    for answer in (answered("The Celtics."), refused()):
+        scored = score(example, answer)
+        assert not {"refusal_right", "answered", "refused"} & set(scored.scores)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Float, ForeignKey, Integer, LargeBinary, Table, Text, UniqueConstraint
+from sqlalchemy import Column, Float, ForeignKey, Index, Integer, LargeBinary, Table, Text, UniqueConstraint
 
 from crag.database.tables.metadata import metadata
 
@@ -69,3 +69,4 @@ evaluation_results = Table(
     Column("judged", Text),
     Column("label", Integer),
 )
+Index("labelled_results", evaluation_results.c.evaluation_id, sqlite_where=evaluation_results.c.label.is_not(None))

@@ -33,14 +33,17 @@ def score_answer(example: Example, trace: Trace) -> dict[str, float]:
 def text_score(example: Example, trace: Trace, scores: Mapping[str, float]) -> float | None:
     """How far the answer of a run with these scores agrees with what is known of the right one, in 0..1.
 
-    1 where it holds a reference, else the greatest F1 with one, halved where the answer does not carry that; times the
-    share of what must be mentioned and is; 0 when it says what it must not. None where neither a reference nor what
-    must be mentioned is known.
+    Where it is known what must be mentioned, that alone tells: the share of it that is, halved where anything lacks.
+    Else 1 where it holds a reference, else the greatest F1 with one, halved where the answer does not carry that. 0
+    when it says what it must not. None where neither a reference nor what must be mentioned is known.
     """
     if not example.can_be_right:
         return None
-    agrees = scores.get("contained", 1.0) or _nearness(said(trace), example.references)
-    return agrees * scores.get("mentions", 1.0) * scores.get("avoids", 1.0)
+    if (mentions := scores.get("mentions")) is not None:
+        agrees = mentions if mentions == 1.0 else mentions / 2
+    else:
+        agrees = scores["contained"] or _nearness(said(trace), example.references)
+    return agrees * scores.get("avoids", 1.0)
 
 
 def said(trace: Trace) -> str:

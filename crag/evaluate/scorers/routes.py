@@ -27,5 +27,11 @@ def score_refusal(example: Example, trace: Trace) -> dict[str, float]:
 
 
 def is_answerable(example: Example) -> bool | None:
-    """Whether there is an answer: as it says, or since one is known."""
-    return True if example.can_be_right else example.answerable
+    """Whether there is an answer: as it says, or since one is known; None also where it is not in the documents.
+
+    What the documents are expected not to hold can be answered by a web search alone: where none may be made, to refuse
+    is not wrong, and with one, to answer is not.
+    """
+    if example.answerable is not None or example.action == "incorrect":
+        return example.answerable
+    return True if example.can_be_right else None
