@@ -18,6 +18,7 @@ from pages.parts.person import person
 from pages.parts.resources import application
 
 _ADDRESS = "compare"
+_KEPT = "compared_sides"
 _ADDED = "added-side"
 _MOST = len(ascii_uppercase)
 _LATEST = 50
@@ -43,16 +44,19 @@ class Side(NamedTuple):
 
 
 def of_address() -> list[Side]:
-    """The sides that the address names, each once; those that are no longer there are left out."""
-    keys = dict.fromkeys(st.query_params.get(_ADDRESS, "").split(","))
+    """The sides that the address names, else those compared last, each once; what is no longer there is left out."""
+    named = st.query_params.get(_ADDRESS, "") or st.session_state.get(_KEPT, "")
+    keys = dict.fromkeys(named.split(","))
+    choose([key for key in keys if key])  # so that they are found again when one comes back to the page
     return [side for key in keys if key and (side := _of_key(key))][:_MOST]
 
 
 def choose(keys: Sequence[str]) -> None:
     """Compare these with the next drawing; none of them: no longer."""
     if keys:
-        st.query_params[_ADDRESS] = ",".join(keys)
+        st.session_state[_KEPT] = st.query_params[_ADDRESS] = ",".join(keys)
     else:
+        st.session_state.pop(_KEPT, None)
         st.query_params.pop(_ADDRESS, None)
 
 
