@@ -42,11 +42,13 @@ from crag.models.remembered import RememberedChoice
 from crag.models.tokens import count_passage_tokens, passage_counter_name
 from crag.options import RunOptions, Thresholds
 from crag.preferences import Preferences
+from crag.progress import Report
 from crag.protocols import ChatModel
 from crag.runs import RunService
 from crag.runs.worker import Equipment, no_callbacks
 from crag.settings import Settings, load_settings
 from crag.sharing import Sharing
+from crag.stopping import Stop
 from crag.warming import ModelWarmth
 from crag.web_access import WebAccess
 from crag.websearch import SearchQuota
@@ -116,7 +118,7 @@ class Application:
         )
         self.recuts = Recuts(self.database, self.library, settings)
         self.evaluations = Evaluations(
-            self.database, self.runs, self.environments.look_up, self._open_judge, self.recuts.prepare
+            self.database, self.runs, self.environments.look_up, self._open_judge, self._prepare
         )
         self.regression = Regression(
             self.evaluations,
@@ -177,15 +179,23 @@ class Application:
 
     def warm_up(self) -> None:
         """Opens what the first question needs, then follows what is wanted of the spaces in the background."""
-        for room in _SLOW_ROOMS:
-            importlib.import_module(room)
-        with suppress(ModelFault):
-            self.library.warm()
+        self._open_rooms()
         self._purge(time.monotonic() - self._opened)
         self.library.space_work.begin()
         self.warmth.begin()
         self.archive.begin()
         self._upkeep.begin()
+
+    def _open_rooms(self) -> None:
+        for room in _SLOW_ROOMS:
+            importlib.import_module(room)
+        with suppress(ModelFault):
+            self.library.warm()
+
+    def _prepare(self, options: RunOptions, report: Report, stop: Stop) -> None:
+        """Sees to what an evaluation under these options needs, so that none of it counts as time of an answer."""
+        self._open_rooms()
+        self.recuts.prepare(options, report, stop)
 
     def judging(self, options: RunOptions) -> Judging:
         """What would grade under these options now. Raises `ModelFault`."""
