@@ -65,7 +65,6 @@ def _upload() -> None:
         return
     reading.forget_datasets()
     starting.use(dataset.id)
-    st.toast(f"{words.count(len(dataset.examples), 'question')} added.", icon=":material/check:")
     dialogs.close_and_redraw()
 
 

@@ -36,7 +36,7 @@ def test_a_dataset_is_uploaded_run_to_its_end_labelled_and_laid_open(page: Page,
         _choose_second_answer(page)
         assert violations(page) == []
         page.get_by_role("radio", name="Wrong", exact=True).click()
-        expect(page.get_by_text("Against your words")).to_be_visible()
+        expect(page.get_by_role("cell", name="Comparing texts")).to_be_visible()
         page.get_by_role("button", name="Lay open").locator("visible=true").click()
         expect(page.get_by_role("heading", name="How long does descaling take?")).to_be_visible()
         expect(page.get_by_role("heading", name="Verdicts")).to_be_visible()

@@ -169,14 +169,14 @@ def test_it_is_renamed_and_deleted_after_a_question(chat, services, evaluated):
 
 
 def test_what_was_stopped_says_so_and_goes_on(chat, services, notes, kitchen):
-    begun = services.evaluations.begin(Plan(kitchen, [Variant("", RunOptions(model="builtin"))], repetitions=9))
+    begun = services.evaluations.begin(Plan(kitchen, [Variant("", RunOptions(model="builtin"))], repetitions=5))
     services.evaluations.stop(begun.id)
     services.evaluations.wait(begun.id)
     opened(chat, begun)
     assert said(chat, "Stopped by you")
     click(chat, "Resume")
     until(chat, lambda: "Run again" in labels(chat) and "Resume" not in labels(chat))
-    assert services.evaluations.get(begun.id).done == 27
+    assert services.evaluations.get(begun.id).done == 15
 
 
 def test_two_chosen_ones_are_compared(chat, services, notes, kitchen):
