@@ -32,6 +32,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.browser)
+            item.add_marker(pytest.mark.timeout(240))
             item.add_marker(pytest.mark.flaky(reruns=1))  # told as "rerun" at the end: a page drawn anew loses a click
             if chromium() is None:
                 item.add_marker(
@@ -101,9 +102,9 @@ def app_with_notes(home_with_notes: Path) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def kitchen(notes_home: Path) -> Iterator[tuple[ScriptedOllama, str]]:
+def kitchen(notes_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ScriptedOllama, str]]:
     """A model server, and the application on it with the notes, for all scenarios that leave both as they are."""
-    home = shutil.copytree(notes_home, notes_home.with_name("kitchen"))
+    home = shutil.copytree(notes_home, tmp_path_factory.mktemp("kitchen") / "home")
     with ScriptedOllama() as server, forked(home, OLLAMA_HOST=server.url) as address:
         yield server, address
 

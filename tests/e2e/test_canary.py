@@ -19,7 +19,7 @@ from tests.doubles.little_model import answer_like_a_little_model
 from tests.doubles.ollama import Asked, Say, ScriptedOllama
 from tests.doubles.tavily import TavilyServer
 from tests.e2e.browser import ask, open_page, settled
-from tests.served import served
+from tests.forked import forked
 
 UNCOVERED = "Who won the 2024 NBA Finals?"
 
@@ -129,7 +129,7 @@ def hostile_app(home: Path, canary: Canary) -> Iterator[str]:
     result = {"title": canary.text("title"), "url": "https://en.example.org/x", "score": 0.9, "content": content}
     with TavilyServer(results=[result]) as web, ScriptedOllama(script=script) as ollama:
         environment = {"TAVILY_API_KEY": "tvly-test", "CRAG_TAVILY_URL": web.url, "CRAG_PEOPLE": "one"}
-        with served(home, OLLAMA_HOST=ollama.url, CRAG_EMBEDDER="builtin", **environment) as address:
+        with forked(home, OLLAMA_HOST=ollama.url, CRAG_EMBEDDER="builtin", **environment) as address:
             yield address
 
 

@@ -11,7 +11,7 @@ from reportlab.pdfgen.canvas import Canvas
 from crag.assembly import open_application
 from crag.settings import Settings
 from tests.e2e.browser import ask, badge, open_page, settled
-from tests.served import served
+from tests.forked import forked
 
 FIRST = "How often is the espresso machine descaled?"
 EDITED = "What is the espresso machine descaled with?"
@@ -49,7 +49,7 @@ def test_a_question_is_edited_its_branches_switched_its_sources_read_and_its_ans
     application = open_application(Settings(home=home, chat_model="builtin", embedder="builtin"))
     application.library.add_bytes("guide.pdf", guide())
     application.close()
-    with served(home, OLLAMA_HOST="127.0.0.1:9") as address:
+    with forked(home, OLLAMA_HOST="127.0.0.1:9") as address:
         open_page(page, address)
         ask(page, FIRST)
         expect(badge(page, "from your documents")).to_be_visible(timeout=60_000)

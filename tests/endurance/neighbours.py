@@ -22,7 +22,8 @@ from crag.assembly import open_application
 from crag.settings import Settings
 from tests.endurance.ledger import Ledger
 from tests.endurance.mixed_work import text_of
-from tests.served import ROOT, served
+from tests.forked import forked
+from tests.served import ROOT
 from tests.waiting import wait_until
 
 
@@ -89,7 +90,7 @@ def live_together(folder: Path, seconds: float) -> Ledger:
     ledger = Ledger()
     with ExitStack() as servers:
         for _ in range(2):
-            servers.enter_context(served(home, CRAG_EMBEDDER="builtin", CRAG_CHAT_MODEL="builtin"))
+            servers.enter_context(forked(home, CRAG_EMBEDDER="builtin", CRAG_CHAT_MODEL="builtin"))
         outputs = [folder / f"worker-{n}.jsonl" for n in range(2)]
         workers = [_start(home, str(n), output) for n, output in enumerate(outputs)]
         thread = threading.Thread(target=command_line.run, args=(until,))
