@@ -27,7 +27,7 @@ def draw(evaluation_id: str) -> None:
     head.draw(evaluation)
     moving = evaluation.state in progress.MOVING
     if len(evaluation.variants) > 1 and not moving:
-        grid.draw_table(evaluation, reading.results(evaluation), reading.cutoffs(evaluation))
+        grid.draw_table(evaluation, reading.results(evaluation), reading.cutoffs())
     variant = _choose_variant(evaluation)
     if moving:
         progress.draw(evaluation, variant)
@@ -58,7 +58,7 @@ def _draw_answers(evaluation: Evaluation, variant: int) -> None:
     if evaluation.dataset_id == SEED.id:
         seed_table.draw(evaluation, variant)
     st.fragment(questions.draw)(evaluation, variant)
-    results, cutoffs = reading.results(evaluation), reading.cutoffs(evaluation)
+    results, cutoffs = reading.results(evaluation), reading.cutoffs()
     _draw_folded("Plots", "plots", evaluation, lambda: plots.draw(evaluation, variant, results, cutoffs))
 
 

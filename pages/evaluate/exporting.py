@@ -40,7 +40,7 @@ def _choice(name: str, meaning: str, evaluation: Evaluation, ending: str, make: 
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.download_button(
             name,
-            lambda: make(evaluation, reading.results(evaluation), reading.cutoffs(evaluation)),
+            lambda: make(evaluation, reading.results(evaluation), reading.cutoffs()),
             file_name=file_name(evaluation.name, ending),
             mime="application/octet-stream",
             icon=":material/download:",

@@ -30,7 +30,7 @@ def draw() -> None:
             return
         st.markdown(f"**{words.count(state.pinned, 'question')}** {words.grey(_last(state.last))}")
         _tell_changes(state)
-        if report := application().regression.report(person(), reading.CUTOFFS):
+        if report := application().regression.report(person(), reading.cutoffs()):
             _draw_report(report)
         _draw_buttons(state)
 

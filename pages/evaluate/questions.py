@@ -25,7 +25,7 @@ Row = tuple[Result, AnswerVerdict]
 def draw(evaluation: Evaluation, variant: int) -> None:
     """A fragment: choosing a row draws nothing else anew."""
     st.header("Answers", anchor=False)
-    cutoffs = reading.cutoffs(evaluation)
+    cutoffs = reading.cutoffs()
     rows = [(result, signs.verdict(result, cutoffs)) for result in reading.results(evaluation, variant)]
     left, right = st.columns([5, 3], gap="medium")
     with left:

@@ -13,7 +13,6 @@ from pages.parts.resources import application
 
 Known = tuple[str, int, int, str, float | None]  # by which it is told that nothing has come since
 
-CUTOFFS = Cutoffs()
 _DATASETS_SECONDS = 3.0
 _KEPT_SECONDS = 60.0  # what other processes say of answers is seen by then
 _STEPS = 25  # while it runs, figures are drawn anew at most so often
@@ -29,17 +28,17 @@ def summary(evaluation: Evaluation, variant: int) -> Summary:
     done = evaluation.done
     if evaluation.state == "running":
         done -= done % max(1, evaluation.total // _STEPS)
-    return _summary(evaluation.id, variant, _known_by(evaluation, done))
+    return _summary(evaluation.id, variant, _known_by(evaluation, done), cutoffs())
 
 
-def cutoffs(evaluation: Evaluation) -> Cutoffs:  # noqa: ARG001 — one for all, until each has its own
-    """From which scores on an answer of it counts as right."""
-    return CUTOFFS
+def cutoffs() -> Cutoffs:
+    """From which scores on an answer counts as right, fitted to what people said of answers."""
+    return _cutoffs(person())
 
 
 def is_summed_up(evaluation: Evaluation, variant: int) -> bool:
     """Whether its figures are there without being computed."""
-    return (evaluation.id, variant, _known_by(evaluation, evaluation.done)) in _summed_up()
+    return (evaluation.id, variant, _known_by(evaluation, evaluation.done), cutoffs()) in _summed_up()
 
 
 def datasets() -> list[Dataset]:
@@ -50,6 +49,7 @@ def datasets() -> list[Dataset]:
 def forget() -> None:
     """Something was said of answers: they are read anew."""
     _results.clear()
+    _cutoffs.clear()
 
 
 def forget_datasets() -> None:
@@ -67,15 +67,20 @@ def _results(evaluation_id: str, variant: int | None, known_by: Known) -> Sequen
 
 
 @st.cache_resource(show_spinner=False, max_entries=512)
-def _summary(evaluation_id: str, variant: int, known_by: Known) -> Summary:
-    summed_up = summarise(application().evaluations.results(evaluation_id, variant), CUTOFFS)
-    _summed_up().add((evaluation_id, variant, known_by))
+def _summary(evaluation_id: str, variant: int, known_by: Known, right_from: Cutoffs) -> Summary:
+    summed_up = summarise(application().evaluations.results(evaluation_id, variant), right_from)
+    _summed_up().add((evaluation_id, variant, known_by, right_from))
     return summed_up
 
 
 @st.cache_resource(show_spinner=False)
-def _summed_up() -> set[tuple[str, int, Known]]:
+def _summed_up() -> set[tuple[str, int, Known, Cutoffs]]:
     return set()
+
+
+@st.cache_resource(show_spinner=False, ttl=_KEPT_SECONDS)
+def _cutoffs(whose: str | None) -> Cutoffs:
+    return application().evaluations.cutoffs(whose)
 
 
 @st.cache_resource(show_spinner=False, ttl=_DATASETS_SECONDS)

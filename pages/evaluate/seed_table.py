@@ -20,7 +20,7 @@ def draw(evaluation: Evaluation, variant: int) -> None:
     results = reading.results(evaluation, variant)
     for result in results:
         of_question[result.example.question].append(result)
-    cutoffs = reading.cutoffs(evaluation)
+    cutoffs = reading.cutoffs()
 
     rows = [*of_question.values(), list(results)]
     st.table(

@@ -114,7 +114,7 @@ def _answered(side: Side) -> tuple[str, int]:
 @st.cache_resource(show_spinner=False, max_entries=32, ttl=_KEPT_SECONDS, hash_funcs={Side: _answered})
 def comparison(one: Side, other: Side) -> Comparison:
     """The second held against the first, worked out once for as many answers as there are."""
-    return compare(one.results, other.results, reading.cutoffs(one.evaluation))
+    return compare(one.results, other.results, reading.cutoffs())
 
 
 def _of_key(key: str) -> Side | None:
