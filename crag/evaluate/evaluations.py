@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from functools import partial
 
 from crag.database import Database
-from crag.errors import BadRequest, CragError, Stopped
+from crag.errors import BadRequest, CragError, HomeFault, Stopped
 from crag.evaluate.agreement import fit_cutoffs
 from crag.evaluate.rows import EvaluationRows
 from crag.evaluate.running import LookUp, OpenJudge, Runner
@@ -24,6 +25,7 @@ from crag.types import Progress
 MOST_REPETITIONS = 20
 MOST_ANSWERS = 100_000
 _LOOK_AGAIN_SECONDS = 0.3
+_LISTEN_AGAIN_SECONDS = 0.5
 Prepare = Callable[[RunOptions, Report, Stop], None]
 _log = logging.getLogger(__name__)
 
@@ -154,9 +156,10 @@ class Evaluations:
 
     def _run(self, evaluation_id: str, stop: Stop) -> tuple[EvaluationState, str]:
         try:
+            self._listen(evaluation_id, stop)
             stop.check()
             self._rows.begin(evaluation_id)
-            with on_behalf_of(self._rows.get(evaluation_id).person or SERVER):
+            with on_behalf_of(self._rows.get(evaluation_id).person or SERVER), self._listening(evaluation_id, stop):
                 self._prepare_all(evaluation_id, stop)
                 self._runner.run(evaluation_id, stop)
         except Stopped:
@@ -164,6 +167,29 @@ class Evaluations:
         except CragError as error:
             return "failed", str(error)
         return "done", ""
+
+    @contextmanager
+    def _listening(self, evaluation_id: str, stop: Stop) -> Iterator[None]:
+        """Meanwhile a stop by another process is heard, however long the question takes that is asked now."""
+        ended = threading.Event()
+
+        def listen() -> None:
+            while not ended.wait(_LISTEN_AGAIN_SECONDS):
+                with suppress(HomeFault):  # a database that is busy for long: the next look may hear it
+                    self._listen(evaluation_id, stop)
+
+        listener = threading.Thread(target=listen, name="evaluation-stop", daemon=True)
+        listener.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            listener.join()
+
+    def _listen(self, evaluation_id: str, stop: Stop) -> None:
+        """Stops what a person stopped or deleted, in whichever process."""
+        if not self._rows.is_wanted(evaluation_id):
+            stop.request()
 
     def _prepare_all(self, evaluation_id: str, stop: Stop) -> None:
         try:

@@ -151,8 +151,14 @@ class EvaluationRows:
         self.change(evaluation_id, variants=bodies.dump_variants(variants))
 
     def begin(self, evaluation_id: str) -> None:
-        """It is worked on by this process from now on."""
-        self.change(evaluation_id, state="running", owner=self._owner, stopping=0, fault="", ended_at=None)
+        """It is worked on by this process from now on; a stop that was asked for while it waited still holds."""
+        self.change(evaluation_id, state="running", owner=self._owner, fault="", ended_at=None)
+
+    def is_wanted(self, evaluation_id: str) -> bool:
+        """Whether it is still there and nobody said to stop, in any process."""
+        query = select(evaluations.c.stopping).where(evaluations.c.id == evaluation_id)
+        with self._database.read() as connection:
+            return connection.execute(query).scalar() == 0
 
     def end(self, evaluation_id: str, state: EvaluationState, fault: str = "") -> None:
         """It is worked on no longer; one that was deleted stays so."""
@@ -187,7 +193,14 @@ class EvaluationRows:
             rows = connection.execute(select(evaluations.c.id, evaluations.c.owner).where(busy)).all()
         for row in rows:
             if not is_alive(row.owner):
-                self.end(row.id, "interrupted")
+                self._interrupt(row.id, row.owner)
+
+    def _interrupt(self, evaluation_id: str, owner: str) -> None:
+        """Unless another process has gone on with it meanwhile."""
+        left = (evaluations.c.id == evaluation_id) & (evaluations.c.owner == owner)
+        values = {"state": "interrupted", "fault": "", "owner": "", "stopping": 0, "ended_at": time.time()}
+        with self._database.write() as connection:
+            connection.execute(update(evaluations).where(left).values(values))
 
 
 def _visible(person: str | None) -> ColumnElement[bool]:

@@ -52,6 +52,8 @@ class RunRecords:
                 refuse_deleted(connection, conversation_id)
                 here = conversations.c.id == conversation_id
                 connection.execute(update(conversations).where(here).values(updated_at=now))
+            if evaluation_id:
+                _refuse_deleted_evaluation(connection, evaluation_id)
             place = {"conversation_id": conversation_id, "evaluation_id": evaluation_id}
             insert_run(connection, id=run_id, question=question, **place)
             if not conversation_id:
@@ -178,6 +180,12 @@ def insert_run(connection: Connection, **values: Any) -> None:
     """A new run of this process."""
     own = {"state": "running", "owner": this_process(), "started_at": time.time()}
     connection.execute(insert(runs).values(**own, **values))
+
+
+def _refuse_deleted_evaluation(connection: Connection, evaluation_id: str) -> None:
+    there = connection.execute(select(evaluations.c.id).where(evaluations.c.id == evaluation_id)).first()
+    if there is None:
+        raise NotFound("This evaluation is no longer there.", "Choose another one.")
 
 
 def _append(

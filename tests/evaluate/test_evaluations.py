@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import threading
 from dataclasses import dataclass, field
 
 import pytest
@@ -163,6 +164,60 @@ def test_what_is_worked_on_cannot_be_resumed_and_the_next_one_waits_for_its_turn
         lab.evaluations.resume(begun.id)
     lab.evaluations.stop(begun.id)
     assert lab.evaluations.wait(next_one.id).state == "done"
+
+
+def hang(lab):
+    """The writer waits until it is stopped; an event that tells when it does."""
+    hanging = threading.Event()
+
+    def write(_question, _knowledge, _history, stop, **_):
+        hanging.set()
+        while True:
+            stop.check()
+            stop.wait(0.05)
+
+    lab.writer.write = write
+    return hanging
+
+
+@pytest.mark.parametrize("end", ["stop", "delete"])
+def test_another_process_ends_it_while_a_model_hangs(lab, laboratory, end):
+    hanging, other = hang(lab), laboratory()
+    begun = lab.begin()
+    hanging.wait(5.0)
+    getattr(other.evaluations, end)(begun.id)
+    wait_until(lambda: not lab.runs.busy)
+    if end == "stop":
+        wait_until(lambda: other.evaluations.get(begun.id).state == "stopped")
+
+
+def test_one_that_another_process_stopped_while_it_waited_is_not_begun(lab, laboratory):
+    hanging, other = hang(lab), laboratory()
+    begun, waiting = lab.begin(), lab.begin()
+    hanging.wait(5.0)
+    other.evaluations.stop(waiting.id)
+    other.evaluations.stop(begun.id)
+    wait_until(lambda: other.evaluations.get(waiting.id).state == "stopped")
+
+
+def test_what_another_process_goes_on_with_is_not_taken_for_left_behind(lab, laboratory, monkeypatch):
+    begun = lab.evaluations.wait(lab.begin().id)
+    lab.evaluations._rows.change(begun.id, state="running", owner="1-1")
+    other = laboratory()
+    hang(other)
+
+    def gone(owner):
+        monkeypatch.undo()
+        other.evaluations.resume(begun.id)  # just after it was found that its owner is dead
+        return False
+
+    monkeypatch.setattr("crag.evaluate.rows.is_alive", gone)
+    assert lab.evaluations.get(begun.id).state != "interrupted"
+
+
+def test_a_question_of_an_evaluation_that_is_gone_is_refused_in_words(lab):
+    with pytest.raises(NotFound, match="evaluation is no longer there"):
+        lab.runs.start(None, "Who?", RunOptions(), evaluation_id="gone")
 
 
 def test_a_process_that_dies_leaves_it_to_be_gone_on_with(lab, laboratory, tmp_path):

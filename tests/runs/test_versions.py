@@ -43,6 +43,7 @@ OTHER = RunOptions(
     collection="Papers",
     source_ids=("a", "b"),
     preset="paper",
+    passage_size=150,
 )
 
 
