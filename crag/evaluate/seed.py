@@ -1,7 +1,7 @@
 """The five questions that the LangGraph notebook on local models is evaluated with, on its three posts.
 
 Their references and accepted trajectories are those of the notebook; what must be mentioned are the terms that a
-reference consists of. The last two are not in the posts, which is the action that is expected: only a web search can
+reference consists of. The last two are not in the posts, which is the action expected of them: only a web search can
 answer them, so that without one they are answered wrong, but not refused wrongly.
 """
 
@@ -17,7 +17,7 @@ _STEPS = (
 )
 
 
-def _example(question: str, reference: str, *must_mention: str, action: Action = "correct") -> Example:
+def _example(question: str, reference: str, *must_mention: str, action: Action | None = None) -> Example:
     key = question_key(question)
     return Example(key, question, (reference,), _STEPS, action, must_mention=must_mention, language="en")
 
