@@ -14,6 +14,7 @@ from crag.evaluate.statistics import right
 from crag.evaluate.summary import Summary
 from crag.evaluate.values import ChangedExample, Cutoffs, Difference, Environment, Evaluation, Figure, Result
 from crag.evaluate.wording import (
+    UNJUDGED,
     change_in_words,
     change_interval_in_words,
     figure_in_words,
@@ -54,6 +55,7 @@ def listed(evaluation: Evaluation) -> str:
 def comparison_text(before: str, after: str, compared: Comparison) -> str:
     """In what two variants differ, over the questions that both have."""
     head = f"{count(compared.examples, 'question')} that both have\nbefore: {before}\nafter:  {after}"
+    head += f"\n{UNJUDGED}" if compared.unjudged else ""
     if not compared.differences:
         return f"{head}\n\nThere is nothing to compare: no figure is known of both."
     rows: list[tuple[str, ...]] = [("metric", "before", "after", "change", "95% interval", "n", "")]

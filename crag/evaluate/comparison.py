@@ -20,12 +20,14 @@ if TYPE_CHECKING:
 class Comparison:
     """`differences` in the order of `METRICS`; `changed` with what broke first, the greatest change first.
 
-    `examples` is how many questions both have.
+    `examples` is how many questions both have. `unjudged`: the word of a judge was left aside, since the same one did not
+    judge both.
     """
 
     differences: Sequence[Difference] = ()
     changed: Sequence[ChangedExample] = ()
     examples: int = 0
+    unjudged: bool = False
 
 
 def compare(before: Sequence[Result], after: Sequence[Result], cutoffs: Cutoffs = Cutoffs()) -> Comparison:  # noqa: B008 — it is frozen
@@ -34,7 +36,7 @@ def compare(before: Sequence[Result], after: Sequence[Result], cutoffs: Cutoffs 
     The pairs of a question are resampled together, so that what is hard in both does not blur the difference. A judge
     has a word in it only where the same one judged both.
     """
-    if _judges(before) != _judges(after):
+    if unjudged := _judges(before) != _judges(after):
         before, after = _unjudged(before), _unjudged(after)
     gathered = gather(before, cutoffs), gather(after, cutoffs)
     names = [name for name in METRICS if name in gathered[0] and name in gathered[1]]
@@ -42,7 +44,7 @@ def compare(before: Sequence[Result], after: Sequence[Result], cutoffs: Cutoffs 
     pairs = _pairs(before, after)
     changes = [change for old, new in pairs if (change := _change(old, new, cutoffs))]
     changes.sort(key=lambda one: (one.what == "mended", -abs(one.after - one.before)))
-    return Comparison([one for one in differences if one], changes, len(pairs))
+    return Comparison([one for one in differences if one], changes, len(pairs), unjudged)
 
 
 def _judges(results: Sequence[Result]) -> set[str]:

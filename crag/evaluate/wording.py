@@ -8,6 +8,7 @@ from crag.amounts import duration
 from crag.evaluate.metrics import METRICS
 from crag.evaluate.values import Difference, Evaluation, Figure
 
+UNJUDGED = "The judge's word is left aside: the same model did not judge both. Texts are compared instead."
 Meaning = Literal["better", "worse", "no clear difference"]
 
 

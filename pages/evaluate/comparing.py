@@ -10,7 +10,7 @@ from crag.evaluate import trade_offs
 from crag.evaluate.comparison import Comparison
 from crag.evaluate.metrics import METRICS
 from crag.evaluate.values import Difference
-from crag.evaluate.wording import change_in_words, change_interval_in_words, meaning, value_in_words
+from crag.evaluate.wording import UNJUDGED, change_in_words, change_interval_in_words, meaning, value_in_words
 from pages.evaluate import changed, differing, reading, sides
 from pages.evaluate.charts import trade_off, whiskers
 from pages.evaluate.sides import Side
@@ -98,6 +98,8 @@ def _draw_differences(comparison: Comparison, names: tuple[str, str]) -> None:
     differences = [one for one in comparison.differences if one.before or one.after]  # no tokens are no news
     st.header(f"What differs from {names[0]} to {names[1]}", anchor=False)
     st.markdown(_in_words(differences))
+    if comparison.unjudged:
+        st.markdown(f":orange[:material/info:] {UNJUDGED}")
     left, right = st.columns([2, 3], gap="medium")
     with left:
         _draw_whiskers([one for one in differences if METRICS[one.metric].unit == "share"])

@@ -92,11 +92,13 @@ def test_one_that_fails_broke():
 def test_a_judge_counts_only_where_the_same_one_judged_both():
     judged, texts = [result("a", 0.9, judged=0.1)], [result("a", 0.9)]
     assert compare(judged, texts).changed == []
+    assert compare(judged, texts).unjudged
     assert difference(judged, texts).before == 1.0
     other = [replace(judged[0], judged=replace(judged[0].judged, model="other", score=1.0))]
     assert compare(judged, other).changed == []
     both = [replace(judged[0], judged=replace(judged[0].judged, score=1.0))]
     assert compare(judged, both).changed[0].what == "mended"
+    assert not compare(judged, both).unjudged
 
 
 def test_the_cutoffs_decide():
