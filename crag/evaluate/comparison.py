@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class Comparison:
     """`differences` in the order of `METRICS`; `changed` with what broke first, the greatest change first.
 
-    `examples` is how many questions both have. `unjudged`: the word of a judge was left aside, since the same one did not
-    judge both.
+    `examples` is how many questions both have. `unjudged`: the word of a judge was left aside, since the same one did
+    not judge both.
     """
 
     differences: Sequence[Difference] = ()
