@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -17,7 +18,7 @@ from crag.runs.texts import storable, storable_question
 from crag.types import Action
 
 LARGEST_DATASET = 50_000_000  # bytes
-_KEY_LENGTH = 200
+_KEY_LENGTH, _NUMBER_LENGTH = 200, 10
 _LISTS = {
     "references": ("reference", "references", "answer", "answers"),
     "sources": ("passage_id", "passage_ids", "sources"),
@@ -49,12 +50,12 @@ def read_examples(data: bytes) -> tuple[Example, ...]:
             f"The file has {len(data) / 1e6:,.0f} MB; a dataset may have {LARGEST_DATASET / 1e6:,.0f} MB.",
             "Split it into several datasets.",
         )
-    found: dict[str, Example] = {}
+    found: dict[str, list[Example]] = {}
     for line, row in rows_in(data):
         _put(found, read_example(row, line), line)
     if not found:
         raise BadRequest("There is no question in the file.", 'Write one a line, such as {"question": "…"}.')
-    return tuple(map(_settled, found.values()))
+    return tuple(_settled(_joined(key, lines)) for key, lines in found.items())
 
 
 def read_example(row: Mapping[str, Any], line: int) -> Example:
@@ -120,11 +121,11 @@ class _Fields:
 
     def key(self) -> str:
         value = self.row.get("id")
-        if value is None or (isinstance(value, int) and not isinstance(value, bool)):
-            return "" if value is None else str(value)
-        if not isinstance(value, str) or len(value) > _KEY_LENGTH:
+        value = "" if value is None else value
+        text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+        if not isinstance(text, str) or len(text) > _KEY_LENGTH:
             raise self._refusal("id", f"text of at most {_KEY_LENGTH} characters, or a number")
-        return storable(value)
+        return storable(text)
 
     def texts(self, *names: str) -> tuple[str, ...]:
         """All that stands under these names, once each; numbers as text, and SQuAD's `{"text": […]}` as its texts."""
@@ -175,15 +176,17 @@ class _Fields:
         return BadRequest(f"Line {self.line}: {name} must be {wanted}.", "Mend it, then try again.")
 
 
-def _put(found: dict[str, Example], example: Example, line: int) -> None:
-    """Puts it to the one that asks the same, else under a key of its own. Raises `BadRequest` for an id given twice."""
-    known, key, number = found.get(example.key), example.key, 1
-    if known and question_key(known.question) != question_key(example.question):
+def _put(found: dict[str, list[Example]], example: Example, line: int) -> None:
+    """Puts it to those that ask the same, else under a key of its own. Raises `BadRequest` for an id given twice."""
+    key, number = example.key, 1
+    if key in found and question_key(found[key][0].question) != question_key(example.question):
         raise BadRequest(f"Line {line}: id is that of another question already.", "Give each question its own.")
-    while key in found and not _agree(found[key], example):
+    while key in found and not _agree(found[key][0], example):
         number += 1
-        key = f"{example.key}-{number}"
-    found[key] = _joined(found[key], example) if key in found else replace(example, key=key)
+        key = f"{example.key[: _KEY_LENGTH - _NUMBER_LENGTH]}-{number}"
+    lines = found.setdefault(key, [])
+    lines.append(example)
+    lines[0] = _with_action(lines[0], example)
 
 
 def _agree(first: Example, second: Example) -> bool:
@@ -191,20 +194,21 @@ def _agree(first: Example, second: Example) -> bool:
     return all(one == other or None in (one, other) for one, other in pairs)
 
 
-def _joined(first: Example, second: Example) -> Example:
-    """One example of two; what is true of either is true of it."""
-    lists: dict[str, Any] = {name: _union(getattr(first, name), getattr(second, name)) for name in (*_LISTS, "steps")}
-    return replace(
-        first,
-        action=first.action or second.action,
-        answerable=second.answerable if first.answerable is None else first.answerable,
-        language=first.language or second.language,
-        **lists,
-    )
+def _with_action(first: Example, second: Example) -> Example:
+    """The first, with what only the second knows of how the question is to be treated."""
+    if first.answerable is None or first.action is None:
+        answerable = second.answerable if first.answerable is None else first.answerable
+        return replace(first, action=first.action or second.action, answerable=answerable)
+    return first
 
 
-def _union(first: Iterable[Any], second: Iterable[Any]) -> tuple[Any, ...]:
-    return tuple(dict.fromkeys((*first, *second)))
+def _joined(key: str, lines: Sequence[Example]) -> Example:
+    """One example of several; what is true of any of them is true of it."""
+    lists: dict[str, Any] = {
+        name: tuple(dict.fromkeys(chain.from_iterable(getattr(one, name) for one in lines)))
+        for name in (*_LISTS, "steps")
+    }
+    return replace(lines[0], key=key, language=next((one.language for one in lines if one.language), ""), **lists)
 
 
 def _settled(example: Example) -> Example:

@@ -1,6 +1,7 @@
 """Datasets as files: the names that fields go by, what is refused and how that is said, questions given twice."""
 
 import json
+import time
 
 import pytest
 
@@ -163,3 +164,25 @@ def test_a_file_is_called_as_it_is_and_one_that_is_not_there_is_refused(tmp_path
 @pytest.mark.parametrize("example", SEED.examples, ids=lambda example: example.question)
 def test_an_example_is_read_again_from_its_line(example):
     assert read_example(json.loads(json.dumps(row_of(example))), 1) == example
+
+
+def test_what_was_read_can_be_read_again_however_long_its_id():
+    longest = "x" * 200
+    kept = read_examples(
+        lines(
+            {"question": "Why?", "id": longest, "answerable": True},
+            {"question": "Why?", "id": longest, "answerable": False},
+        )
+    )
+    assert len({one.key for one in kept}) == 2
+    for example in kept:
+        assert read_example(json.loads(json.dumps(row_of(example))), 1) == example
+    with pytest.raises(BadRequest, match="id must be text of at most 200"):
+        read(id=10**300)
+
+
+def test_a_question_on_very_many_lines_is_put_together_at_once():
+    started = time.monotonic()
+    (example,) = read_examples(lines(*({"question": "Why?", "answer": number} for number in range(20_000))))
+    assert len(example.references) == 20_000
+    assert time.monotonic() - started < 5.0, "line by line it took as long as all before it"
