@@ -61,8 +61,8 @@ def quoted(words: str, sentence: str) -> str:
 
 
 def shortened(text: str) -> str:
-    """A text on one line, of at most 200 characters, without half surrogates: JSON can hold them, no database can."""
-    line = " ".join(text.encode("utf-8", "ignore").decode().split())
+    """A text on one line, of at most 200 characters, without half surrogates and NUL, which no database can hold."""
+    line = " ".join(text.encode("utf-8", "ignore").decode().replace("\x00", "").split())
     return line if len(line) <= _LONGEST_REASON else line[: _LONGEST_REASON - 1].rsplit(" ", 1)[0] + "…"
 
 

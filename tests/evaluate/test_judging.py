@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from crag.errors import ModelFault, Stopped
-from crag.evaluate.judging import Judge
+from crag.evaluate.judging import Judge, read_points
 from crag.evaluate.values import Example, Judgement
 from crag.models.chat import open_chat_model
 from crag.models.client.sending import ATTEMPTS_WHEN_BUSY
@@ -187,3 +187,7 @@ def test_what_a_judge_elsewhere_is_sent_is_written_down_and_needs_leave(ollama: 
     assert (host, kind) == ("ollama.com", "model")
     assert f"judge: {EXAMPLE.question}" in what
     assert leave
+
+
+def test_a_reason_holds_nothing_that_cannot_be_kept_or_written():
+    assert read_points('{"reason": "a\\u0000b \\ud800c", "points": 3}') == (0.3, "ab c")
