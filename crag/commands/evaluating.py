@@ -44,6 +44,7 @@ def evaluate(application: Application, options: argparse.Namespace) -> int:
         parallel=options.parallel,
         name=options.name or dataset.name,
         kind="grid" if options.grid else "plain",
+        person=dataset.person,
     )
     evaluation = follow(application, application.evaluations.begin(plan).id)
     return conclude(application, evaluation, options)

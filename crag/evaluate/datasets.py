@@ -25,6 +25,7 @@ from crag.evaluate.pins import Pinning
 from crag.evaluate.reading import read_examples, row_of
 from crag.evaluate.seed import SEED
 from crag.evaluate.values import Dataset
+from crag.ledger import SERVER
 from crag.library.cleaning import display_name
 
 
@@ -102,11 +103,21 @@ class Datasets(Pinning):
 
 
 def _joined(pinned: Sequence[Dataset], person: str | None) -> Dataset:
-    """What was pinned as one dataset, each question once, a person's own first."""
+    """What was pinned as one dataset, each question once, a person's own first.
+
+    Looked at by who owns all, it is that person's whose questions they are; of several people it is nobody's to see.
+    """
     own_first = sorted(pinned, key=lambda one: one.id != pinned_id(person))
     found = {example.key: example for one in reversed(own_first) for example in reversed(one.examples)}
     made_at = max((one.made_at for one in pinned), default=0.0)
-    return Dataset(pinned_id(person), PINNED, "pinned", tuple(reversed(found.values())), made_at, person or "")
+    return Dataset(
+        pinned_id(person), PINNED, "pinned", tuple(reversed(found.values())), made_at, person or _whose(pinned)
+    )
+
+
+def _whose(pinned: Sequence[Dataset]) -> str:
+    people = {one.person for one in pinned if one.examples} - {""}
+    return SERVER if len(people) > 1 else "".join(people)
 
 
 def _meant(dataset: Dataset, person: str | None) -> ColumnElement[bool]:

@@ -113,14 +113,9 @@ class Regression:
             if last and last.state in ("queued", "running"):
                 raise BadRequest("Your pinned questions are being asked already.", "Wait for them, or stop that.")
             options = self._preferences.options()
-            return self._evaluations.begin(
-                Plan(
-                    self._datasets.pinned(person),
-                    (Variant("as settled", options),),
-                    kind="regression",
-                    person=person or "",
-                )
-            )
+            pinned = self._datasets.pinned(person)
+            asked = (Variant("as settled", options),)
+            return self._evaluations.begin(Plan(pinned, asked, kind="regression", person=pinned.person))
 
     def report(self, person: str | None, cutoffs: Cutoffs = Cutoffs()) -> Report | None:  # noqa: B008 — it is frozen
         """What broke from the last but one to the last that came to its end; None before there are two."""

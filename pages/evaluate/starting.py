@@ -44,7 +44,7 @@ def draw() -> None:
         setting_up.draw()
         repetitions, judge = _choose_repetitions_and_judge()
         variants = setting_up.draw_variants(setting_up.options(), len(dataset.examples))
-        plan = Plan(dataset, variants, repetitions, judge, person=person() or "")
+        plan = Plan(dataset, variants, repetitions, judge, person=person() or dataset.person)
         forbidden = beforehand.draw(plan)
         st.button(
             "Allow and run" if forbidden else "Run",

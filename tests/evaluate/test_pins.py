@@ -8,6 +8,7 @@ from crag.database import Database
 from crag.errors import BadRequest, NotFound
 from crag.evaluate.datasets import Datasets
 from crag.evaluate.pins import Pins, telling_phrase
+from crag.ledger import SERVER
 from crag.runs import Trace
 from crag.types import Citation, Passage
 
@@ -165,3 +166,12 @@ def test_a_dataset_of_pins_has_one_id_before_and_after_the_first(datasets):
     assert datasets.pinned("ada").id == before
     assert [one.id for one in datasets.all("ada")][1] == before
     assert "ada" not in before
+
+
+def test_pinned_questions_stay_those_of_whose_they_are_when_the_owner_of_the_home_asks_them(datasets, traces):
+    traces["other"] = trace("Who has the keys?")
+    datasets.pin_answer("run", "ada")
+    assert datasets.pinned(None).person == "ada"
+    datasets.pin_answer("other", "bob")
+    assert datasets.pinned(None).person == SERVER
+    assert [datasets.pinned(person).person for person in ("ada", "eve")] == ["ada", "eve"]
