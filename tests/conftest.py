@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Generator, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -28,6 +30,7 @@ CONFIGURATION = (
     *(f"LANGSMITH_{name}" for name in ("API_KEY", "ENDPOINT", "PROJECT", "WORKSPACE_ID", "TRACING", "TRACING_V2")),
     *(f"LANGCHAIN_{name}" for name in ("API_KEY", "ENDPOINT", "PROJECT", "WORKSPACE_ID", "TRACING", "TRACING_V2")),
 )
+MEMORY_FOR_HOMES = 4 * 2**30  # bytes
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -44,6 +47,13 @@ def _forgotten_models() -> None:
     """A server of an earlier test may have had the same address, and a model of the same digest."""
     if administration := sys.modules.get("crag.models.ollama.administration"):
         administration.remembered_facts.clear()
+
+
+def pytest_configure() -> None:
+    """Homes lie in memory where there is room: the database waits for the disk at each of its thousands of commits."""
+    memory = Path("/dev/shm")  # noqa: S108 — pytest makes a folder in it that only this user can read
+    if memory.is_dir() and shutil.disk_usage(memory).free > MEMORY_FOR_HOMES:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(memory))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,5 +1,6 @@
 """Many vectors: an approximate index at the bottom, what came since on top, and the database decides all the same."""
 
+import shutil
 import threading
 
 import numpy as np
@@ -12,6 +13,7 @@ from crag.library.index import building
 from crag.library.index.idset import IdSet
 from crag.library.index.vector_index import VectorIndex
 from crag.stopping import Stop
+from tests.doubles.library import open_library
 
 PASSAGES = 1_500
 LIMIT = 500  # vectors up to which they are compared one by one
@@ -27,11 +29,21 @@ def questions(embedder, number=40):
     return np.stack([embedder.embed_query(" ".join(CHANCE.choice(WORDS, 5))) for _ in range(number)])
 
 
-@pytest.fixture
-def filled(library):
+@pytest.fixture(scope="module")
+def filled_home(tmp_path_factory):
+    """A home that holds the passages, to be copied."""
+    home = tmp_path_factory.mktemp("filled") / "home"
+    library = open_library(home)
     for n in range(3):
         library.add_bytes(f"{n}.txt", texts(PASSAGES // 3))
-    return library
+    library._database.close()
+    return home
+
+
+@pytest.fixture
+def filled(filled_home, reopen, tmp_path):
+    shutil.copytree(filled_home, tmp_path / "home")
+    return reopen()
 
 
 @pytest.fixture
