@@ -16,10 +16,10 @@ from pathlib import Path
 
 from crag.assembly import open_application
 from crag.database import Database
+from crag.evaluate.figures.wording import figure_in_words
 from crag.evaluate.grid import rank
 from crag.evaluate.rows import EvaluationRows
 from crag.evaluate.values import Cutoffs, Evaluation, Result
-from crag.evaluate.wording import figure_in_words
 from crag.settings import Settings
 
 AXES = ("policy=paper,any,off", "k=2,4,8", "refine=on,off")

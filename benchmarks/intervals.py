@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from crag.evaluate.statistics import bootstrap, ratio
+from crag.evaluate.figures.statistics import bootstrap, ratio
 
 if TYPE_CHECKING:
     import numpy as np

@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from crag.errors import ModelFault
-from crag.evaluate.agreement import Agreement, agreement
+from crag.evaluate.datasets.examples import Example
+from crag.evaluate.figures.agreement import Agreement, agreement
+from crag.evaluate.figures.statistics import auc, right
 from crag.evaluate.judging import Judge
-from crag.evaluate.scoring import score
-from crag.evaluate.statistics import auc, right
-from crag.evaluate.values import Cutoffs, Example, Result
+from crag.evaluate.scorers.scoring import score
+from crag.evaluate.values import Cutoffs, Result
 from crag.json_lines import read_rows
 from crag.models.chat import open_chat_model
 from crag.runs import Trace

@@ -18,12 +18,12 @@ from pathlib import Path
 import psutil
 
 from crag.assembly import open_application
-from crag.evaluate.corpus import add_corpus
-from crag.evaluate.metrics import METRICS
-from crag.evaluate.reading import read_dataset
-from crag.evaluate.summary import summarise
+from crag.evaluate.datasets.corpus import add_corpus
+from crag.evaluate.datasets.reading import read_dataset
+from crag.evaluate.figures.metrics import METRICS
+from crag.evaluate.figures.summary import summarise
+from crag.evaluate.figures.wording import interval_in_words, value_in_words
 from crag.evaluate.values import Evaluation, Figure, Plan, Result, Variant
-from crag.evaluate.wording import interval_in_words, value_in_words
 from crag.options import RunOptions
 from crag.settings import Settings
 from crag.types import Progress

@@ -19,13 +19,13 @@ from crag.embedder_choices import EmbedderChoices
 from crag.engines import BUILTIN, Engines, Role
 from crag.environments import Environments
 from crag.errors import ModelFault
-from crag.evaluate.datasets import Datasets
+from crag.evaluate.datasets.datasets import Datasets
 from crag.evaluate.evaluations import Evaluations
 from crag.evaluate.judging import Judge
 from crag.evaluate.langsmith import Uploads
-from crag.evaluate.recut import Recuts
-from crag.evaluate.regression import Regression
-from crag.evaluate.upkeep import Upkeep
+from crag.evaluate.recut.recut import Recuts
+from crag.evaluate.regression.regression import Regression
+from crag.evaluate.regression.upkeep import Upkeep
 from crag.gaps import Gaps
 from crag.inspection.archive import RunArchive
 from crag.langsmith.traces import Traces

@@ -11,7 +11,7 @@ from crag.assembly import Application
 from crag.commands.arguments import OK, AddCommand, place, text
 from crag.commands.evaluation_arguments import named_dataset
 from crag.errors import BadRequest
-from crag.evaluate.values import Dataset
+from crag.evaluate.datasets.examples import Dataset
 from crag.reports import Json
 from crag.terminal import finish
 

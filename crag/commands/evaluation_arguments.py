@@ -10,10 +10,10 @@ from crag.commands.arguments import count, place, positive, text
 from crag.commands.files import check_new
 from crag.commands.run_options import add_run_arguments
 from crag.errors import BadRequest
-from crag.evaluate.portions import first, sample
-from crag.evaluate.reading import read_dataset
-from crag.evaluate.seed import SEED
-from crag.evaluate.values import Dataset
+from crag.evaluate.datasets.examples import Dataset
+from crag.evaluate.datasets.portions import first, sample
+from crag.evaluate.datasets.reading import read_dataset
+from crag.evaluate.datasets.seed import SEED
 from crag.preferences.preferences import preset_name
 
 FORMATS = ("csv", "json", "html")

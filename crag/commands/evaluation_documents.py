@@ -11,7 +11,7 @@ from crag.assembly import Application
 from crag.commands.progress import progress_line, progress_lines
 from crag.commands.tasks import adding_task, run_tasks, stopped_by_signals
 from crag.errors import BadRequest, Stopped
-from crag.evaluate.corpus import add_corpus
+from crag.evaluate.datasets.corpus import add_corpus
 from crag.library.adding.intake import named_files
 from crag.stopping import Stop
 from crag.terminal import remark

@@ -6,14 +6,11 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from crag.amounts import count, duration
-from crag.evaluate.comparison import Comparison
-from crag.evaluate.grid import Ranked, best, rank
-from crag.evaluate.metrics import METRICS
-from crag.evaluate.signs import STATES, VERDICTS, verdict
-from crag.evaluate.statistics import right
-from crag.evaluate.summary import Summary
-from crag.evaluate.values import ChangedExample, Cutoffs, Difference, Environment, Evaluation, Figure, Result
-from crag.evaluate.wording import (
+from crag.evaluate.figures.comparison import Comparison
+from crag.evaluate.figures.metrics import METRICS
+from crag.evaluate.figures.statistics import right
+from crag.evaluate.figures.summary import Summary
+from crag.evaluate.figures.wording import (
     UNJUDGED,
     change_in_words,
     change_interval_in_words,
@@ -23,6 +20,9 @@ from crag.evaluate.wording import (
     progress_in_words,
     value_in_words,
 )
+from crag.evaluate.grid import Ranked, best, rank
+from crag.evaluate.signs import STATES, VERDICTS, verdict
+from crag.evaluate.values import ChangedExample, Cutoffs, Difference, Environment, Evaluation, Figure, Result
 from crag.moments import local
 
 _HEADLINE = ("answer_right", "steps_match", "refusal_right", "recall")

@@ -16,7 +16,7 @@ from crag.commands.evaluation_following import follow
 from crag.commands.evaluation_report import comparison_text, listed
 from crag.commands.files import write_new
 from crag.errors import BadRequest
-from crag.evaluate.comparison import compare as compare_results
+from crag.evaluate.figures.comparison import compare as compare_results
 from crag.evaluate.values import Evaluation, Result
 from crag.terminal import finish
 

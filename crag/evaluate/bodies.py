@@ -9,7 +9,8 @@ from dataclasses import asdict
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from crag.evaluate.values import Environment, Example, Judgement, Scored, Variant
+from crag.evaluate.datasets.examples import Example
+from crag.evaluate.values import Environment, Judgement, Scored, Variant
 from crag.options import RunOptions, changes_between, dump_changes, load_changes, with_changes
 
 if TYPE_CHECKING:

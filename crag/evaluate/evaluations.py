@@ -11,7 +11,7 @@ from functools import partial
 
 from crag.database import Database
 from crag.errors import BadRequest, CragError, HomeFault, Stopped
-from crag.evaluate.agreement import fit_cutoffs
+from crag.evaluate.figures.agreement import fit_cutoffs
 from crag.evaluate.rows import EvaluationRows
 from crag.evaluate.running import LookUp, OpenJudge, Runner
 from crag.evaluate.values import Cutoffs, Evaluation, EvaluationKind, EvaluationState, Plan, Result

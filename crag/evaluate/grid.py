@@ -9,8 +9,8 @@ from math import prod
 from typing import Any, get_args
 
 from crag.errors import BadRequest
-from crag.evaluate.comparison import compare
-from crag.evaluate.summary import Summary, summarise
+from crag.evaluate.figures.comparison import compare
+from crag.evaluate.figures.summary import Summary, summarise
 from crag.evaluate.values import Cutoffs, Evaluation, Result, Variant
 from crag.inspection.names import change_in_words
 from crag.options import GraderKind, PolicyName, RunOptions, with_changes

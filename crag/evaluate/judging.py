@@ -6,7 +6,8 @@ import re
 from typing import Any
 
 from crag.errors import ModelFault
-from crag.evaluate.values import Example, Judgement
+from crag.evaluate.datasets.examples import Example
+from crag.evaluate.values import Judgement
 from crag.grading.reasons import raise_unless_passing, shortened
 from crag.grading.replies import ask_twice, fenced
 from crag.grading.room import clip, room_for_text

@@ -14,7 +14,8 @@ from crag.database import Database
 from crag.database.tables import evaluation_results, evaluations, runs
 from crag.errors import NotFound
 from crag.evaluate import bodies
-from crag.evaluate.values import Evaluation, EvaluationKind, EvaluationState, Example, Judgement, Plan, Result, Variant
+from crag.evaluate.datasets.examples import Example
+from crag.evaluate.values import Evaluation, EvaluationKind, EvaluationState, Judgement, Plan, Result, Variant
 from crag.processes import is_alive, this_process
 
 Place = tuple[int, int, int]  # variant, number of the example, repetition

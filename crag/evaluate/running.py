@@ -11,10 +11,11 @@ from contextvars import copy_context
 from dataclasses import replace
 
 from crag.errors import BadRequest, CragError, Stopped
+from crag.evaluate.datasets.examples import Example
 from crag.evaluate.judging import Judge
 from crag.evaluate.rows import EvaluationRows, Place
-from crag.evaluate.scoring import score
-from crag.evaluate.values import Environment, Evaluation, Example, Judgement, Result
+from crag.evaluate.scorers.scoring import score
+from crag.evaluate.values import Environment, Evaluation, Judgement, Result
 from crag.graph.consent import NOBODY
 from crag.options import RunOptions
 from crag.runs import RunService, Trace

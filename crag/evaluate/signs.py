@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from crag.evaluate.statistics import right
+from crag.evaluate.figures.statistics import right
 from crag.evaluate.values import Cutoffs, EvaluationState, Result
 from crag.inspection.badges import Badge
 

@@ -1,4 +1,4 @@
-"""What evaluation speaks in: examples, datasets, variants of settings, results, figures with their uncertainty."""
+"""What evaluation speaks in: variants of settings, results, figures with their uncertainty."""
 
 from __future__ import annotations
 
@@ -6,57 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from crag.evaluate.datasets.examples import Dataset, Example
 from crag.options import RunOptions
 from crag.types import Action, Outcome, RunState
 
-DatasetKind = Literal["builtin", "uploaded", "pinned"]
 EvaluationKind = Literal["plain", "grid", "regression"]
 # `failed`: too many questions in a row could not be answered; all but `done` can be resumed.
 EvaluationState = Literal["queued", "running", "stopped", "failed", "interrupted", "done"]
-
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    """One row of a dataset: a question, and what is known of a right answer to it; what is empty is not known.
-
-    `key` is the same for the same question in every version of a dataset. Any of the `references` is a right answer,
-    any of the `steps` a right trajectory. The right passages are told by `sources` (ids or names of their documents)
-    and `phrases` (text that they hold); each of either is one thing to be found.
-    """
-
-    key: str
-    question: str
-    references: tuple[str, ...] = ()
-    steps: tuple[tuple[str, ...], ...] = ()
-    action: Action | None = None
-    answerable: bool | None = None
-    sources: tuple[str, ...] = ()
-    phrases: tuple[str, ...] = ()
-    must_mention: tuple[str, ...] = ()
-    must_not_mention: tuple[str, ...] = ()
-    language: str = ""
-
-    @property
-    def can_be_right(self) -> bool:
-        """Whether an answer can be told right from wrong: there is something to hold it against."""
-        return self.answerable is not False and bool(self.references or self.must_mention)
-
-    @property
-    def names_passages(self) -> bool:
-        """Whether it is known which passages are right; for what cannot be answered, none is."""
-        return self.answerable is False or bool(self.sources or self.phrases)
-
-
-@dataclass(frozen=True, slots=True)
-class Dataset:
-    """Examples under a name. `person` is whose it is; empty: everybody's who uses this home."""
-
-    id: str
-    name: str
-    kind: DatasetKind
-    examples: tuple[Example, ...]
-    made_at: float = 0.0
-    person: str = ""
 
 
 @dataclass(frozen=True, slots=True)

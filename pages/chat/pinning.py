@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from crag.evaluate.pins import Pins, asked, suggested_reference
+from crag.evaluate.datasets.pins import Pins, asked, suggested_reference
 from crag.types import Feedback
 from pages.parts import dialogs, markdown, pins, refusals
 from pages.parts.person import person

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.evaluate import sides
+from pages.evaluate.comparison import sides
 from pages.parts import dialogs
 
 _KEPT = "evaluation_looked_at"

@@ -9,9 +9,10 @@ from typing import Any
 import streamlit as st
 
 from crag.errors import CragError
-from crag.evaluate.values import Dataset, Example
+from crag.evaluate.datasets.examples import Dataset, Example
 from crag.sharing.names import file_name
-from pages.evaluate import reading, starting
+from pages.evaluate import reading
+from pages.evaluate.start import starting
 from pages.parts import dialogs, markdown, refusals, words
 from pages.parts.person import person
 from pages.parts.resources import application

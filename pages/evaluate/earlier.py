@@ -10,11 +10,13 @@ import streamlit as st
 
 from crag.errors import CragError
 from crag.evaluate import signs
+from crag.evaluate.figures.wording import interval_in_words, value_in_words
 from crag.evaluate.values import Evaluation
-from crag.evaluate.wording import interval_in_words, value_in_words
 from crag.models.choice import model_label
 from crag.moments import local
-from pages.evaluate import chosen, progress, reading, sides
+from pages.evaluate import chosen, reading
+from pages.evaluate.comparison import sides
+from pages.evaluate.result import progress
 from pages.parts import dialogs, markdown, refusals, words
 from pages.parts.device import is_phone
 from pages.parts.person import person

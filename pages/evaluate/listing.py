@@ -5,7 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from crag.evaluate import signs
-from crag.evaluate.values import Dataset, Evaluation
+from crag.evaluate.datasets.examples import Dataset
+from crag.evaluate.values import Evaluation
 from crag.moments import day_and_minute
 from pages.evaluate import chosen, dataset_view, reading
 from pages.inspect.signs import icon

@@ -7,21 +7,10 @@ from typing import Any
 
 import streamlit as st
 
-from pages.evaluate import (
-    chosen,
-    comparing,
-    dataset_view,
-    earlier,
-    evaluation,
-    exporting,
-    head,
-    judging,
-    listing,
-    pinned,
-    setting_up,
-    sides,
-    starting,
-)
+from pages.evaluate import chosen, dataset_view, earlier, judging, listing, pinned
+from pages.evaluate.comparison import comparing, sides
+from pages.evaluate.result import evaluation, exporting, head
+from pages.evaluate.start import setting_up, starting
 from pages.parts import dialogs, refusals
 from pages.parts.device import is_phone
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
-from crag.evaluate.regression import RegressionState, Report
+from crag.evaluate.figures.wording import figure_in_words
+from crag.evaluate.regression.regression import RegressionState, Report
 from crag.evaluate.values import Evaluation
-from crag.evaluate.wording import figure_in_words
 from crag.moments import day_and_minute
-from pages.evaluate import chosen, progress, reading, sides
+from pages.evaluate import chosen, reading
+from pages.evaluate.comparison import sides
+from pages.evaluate.result import progress
 from pages.parts import markdown, refusals, words
 from pages.parts.person import person
 from pages.parts.resources import application

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from crag.evaluate.summary import Summary, summarise
-from crag.evaluate.values import Cutoffs, Dataset, Evaluation, Result
+from crag.evaluate.datasets.examples import Dataset
+from crag.evaluate.figures.summary import Summary, summarise
+from crag.evaluate.values import Cutoffs, Evaluation, Result
 from pages.parts.person import person
 from pages.parts.resources import application
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from crag.errors import NotFound
-from crag.evaluate.pins import Pins
+from crag.evaluate.datasets.pins import Pins
 from crag.types import Passage
 from pages.parts import refusals
 from pages.parts.person import person

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from crag.evaluate.scoring import score
-from crag.evaluate.values import Example, Judgement, Result, Scored
+from crag.evaluate.datasets.examples import Example
+from crag.evaluate.scorers.scoring import score
+from crag.evaluate.values import Judgement, Result, Scored
 from crag.runs import Trace
 from crag.runs.trace import Step
 from crag.types import Outcome, Passage, RunState, Verdict, VerdictWord

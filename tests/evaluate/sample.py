@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
-from crag.evaluate.values import (
-    Environment,
-    Evaluation,
-    Example,
-    Graded,
-    Judgement,
-    NodeCost,
-    Result,
-    Scored,
-    Variant,
-)
+from crag.evaluate.datasets.examples import Example
+from crag.evaluate.values import Environment, Evaluation, Graded, Judgement, NodeCost, Result, Scored, Variant
 from crag.options import RunOptions, with_changes
 
 STEPS = ("retrieve_documents", "grade_document_retrieval", "generate_answer")

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from crag.evaluate.agreement import LEAST_OF_EACH, agreement, fit_cutoffs
-from crag.evaluate.values import Cutoffs, Example, Judgement, Result, Scored
+from crag.evaluate.datasets.examples import Example
+from crag.evaluate.figures.agreement import LEAST_OF_EACH, agreement, fit_cutoffs
+from crag.evaluate.values import Cutoffs, Judgement, Result, Scored
 
 LLAMA, QWEN = "ollama:llama3.1:8b@aaa", "ollama:qwen3:8b@eee"
 

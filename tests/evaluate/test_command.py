@@ -16,8 +16,8 @@ import pytest
 from crag.assembly import open_application
 from crag.cli import main
 from crag.commands.evaluation_report import as_text, comparison_text
-from crag.evaluate.comparison import compare
-from crag.evaluate.seed import SEED
+from crag.evaluate.datasets.seed import SEED
+from crag.evaluate.figures.comparison import compare
 from crag.evaluate.values import Cutoffs
 from crag.settings import Settings
 from tests.doubles.ollama import Say, ScriptedOllama

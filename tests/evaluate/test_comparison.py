@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from crag.evaluate.comparison import compare
-from crag.evaluate.values import Cutoffs, Example, Graded, Scored
+from crag.evaluate.datasets.examples import Example
+from crag.evaluate.figures.comparison import compare
+from crag.evaluate.values import Cutoffs, Graded, Scored
 from tests.evaluate.answers import answered, refused, result, scored_result
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from crag.errors import BadRequest, Stopped
-from crag.evaluate.corpus import add_corpus
+from crag.evaluate.datasets.corpus import add_corpus
 from crag.evaluate.scorers.retrieval import is_from
 from crag.library.adding.reading import GuardedReader
 from crag.models.tokens import count_passage_tokens

@@ -4,9 +4,9 @@ import pytest
 
 from crag.database import Database
 from crag.errors import BadRequest, NotFound
-from crag.evaluate.datasets import Datasets
-from crag.evaluate.reading import read_examples
-from crag.evaluate.seed import SEED
+from crag.evaluate.datasets.datasets import Datasets
+from crag.evaluate.datasets.reading import read_examples
+from crag.evaluate.datasets.seed import SEED
 
 TWO = '{"question": "Wer?", "answer": "Ää"}\n{"question": "Wann?", "id": "when"}\n'.encode()
 ONE = b'{"question": "Where?"}'

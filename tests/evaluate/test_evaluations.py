@@ -10,8 +10,9 @@ import pytest
 from crag.conversations import Conversations
 from crag.database import Database
 from crag.errors import BadRequest, ModelFault, NotFound
+from crag.evaluate.datasets.examples import Dataset, Example
 from crag.evaluate.evaluations import Evaluations
-from crag.evaluate.values import Cutoffs, Dataset, Environment, Example, Judgement, Plan, Variant
+from crag.evaluate.values import Cutoffs, Environment, Judgement, Plan, Variant
 from crag.inspection.archive import RunArchive
 from crag.options import RunOptions
 from crag.runs import RunService

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from crag.evaluate.exports import as_csv, as_html, as_json
-from crag.evaluate.metrics import METRICS
+from crag.evaluate.figures.metrics import METRICS
 from crag.evaluate.values import Cutoffs
 from tests.evaluate.sample import EXAMPLES, evaluation, judged, results
 from tests.sharing.hostile import payloads

@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from crag.errors import BadRequest
+from crag.evaluate.datasets.examples import Example
 from crag.evaluate.grid import AXES, MOST_VARIANTS, Axes, best, rank, read_axes, setting, variants
-from crag.evaluate.values import Cutoffs, Evaluation, Example, Result, Scored
+from crag.evaluate.values import Cutoffs, Evaluation, Result, Scored
 from crag.options import RunOptions, with_changes
 
 

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 import pytest
 
 from crag.errors import ModelFault, Stopped
+from crag.evaluate.datasets.examples import Example
 from crag.evaluate.judging import Judge, read_points
-from crag.evaluate.values import Example, Judgement
+from crag.evaluate.values import Judgement
 from crag.models.chat import open_chat_model
 from crag.models.client.sending import ATTEMPTS_WHEN_BUSY
 from crag.protocols import ChatModel

@@ -10,8 +10,9 @@ import pytest
 
 from crag.database import Database
 from crag.errors import HomeFault, LangSmithFailed, Stopped
+from crag.evaluate.datasets.examples import Example
 from crag.evaluate.langsmith import Uploads
-from crag.evaluate.values import Environment, Evaluation, Example, Judgement, Result, Scored, Variant
+from crag.evaluate.values import Environment, Evaluation, Judgement, Result, Scored, Variant
 from crag.langsmith.account import Account
 from crag.ledger import Ledger
 from crag.options import RunOptions

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from crag.evaluate import distributions, routes, trade_offs
-from crag.evaluate.threshold_costs import threshold_costs
-from crag.evaluate.values import Cutoffs, Evaluation, Example, Figure, Graded, Result, Scored, Variant
+from crag.evaluate.datasets.examples import Example
+from crag.evaluate.pictures import distributions, routes, trade_offs
+from crag.evaluate.pictures.threshold_costs import threshold_costs
+from crag.evaluate.values import Cutoffs, Evaluation, Figure, Graded, Result, Scored, Variant
 from crag.evaluate.varying import settings_that_differ
 from crag.options import RunOptions
 from tests.evaluate.sample import evaluation

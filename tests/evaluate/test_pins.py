@@ -6,8 +6,8 @@ import pytest
 
 from crag.database import Database
 from crag.errors import BadRequest, NotFound
-from crag.evaluate.datasets import Datasets
-from crag.evaluate.pins import Pins, telling_phrase
+from crag.evaluate.datasets.datasets import Datasets
+from crag.evaluate.datasets.pins import Pins, telling_phrase
 from crag.ledger import SERVER
 from crag.runs import Trace
 from crag.types import Citation, Passage

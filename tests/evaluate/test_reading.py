@@ -6,9 +6,16 @@ import time
 import pytest
 
 from crag.errors import BadRequest
-from crag.evaluate.reading import LARGEST_DATASET, question_key, read_dataset, read_example, read_examples, row_of
-from crag.evaluate.seed import SEED
-from crag.evaluate.values import Example
+from crag.evaluate.datasets.examples import Example
+from crag.evaluate.datasets.reading import (
+    LARGEST_DATASET,
+    question_key,
+    read_dataset,
+    read_example,
+    read_examples,
+    row_of,
+)
+from crag.evaluate.datasets.seed import SEED
 
 STEPS = ("retrieve_documents", "generate_answer")
 

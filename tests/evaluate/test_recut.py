@@ -12,7 +12,7 @@ import pytest
 
 from crag.assembly import Application, open_application
 from crag.errors import BadRequest, NotFound, Stopped
-from crag.evaluate.recut import BEYOND, Recuts
+from crag.evaluate.recut.recut import BEYOND, Recuts
 from crag.library.exchange.backup import write_backup
 from crag.models.tokens import count_passage_tokens
 from crag.options import RunOptions

@@ -7,9 +7,9 @@ import pytest
 
 from crag.assembly import open_application
 from crag.errors import BadRequest, ModelFault
-from crag.evaluate.changes import changes_since
-from crag.evaluate.regression import Regression
-from crag.evaluate.upkeep import Upkeep
+from crag.evaluate.regression.changes import changes_since
+from crag.evaluate.regression.regression import Regression
+from crag.evaluate.regression.upkeep import Upkeep
 from crag.evaluate.values import Environment, Variant
 from crag.options import RunOptions, Thresholds
 from crag.settings import Settings

@@ -2,8 +2,9 @@
 
 import pytest
 
-from crag.evaluate.scoring import score
-from crag.evaluate.values import Example, Graded, NodeCost
+from crag.evaluate.datasets.examples import Example
+from crag.evaluate.scorers.scoring import score
+from crag.evaluate.values import Graded, NodeCost
 from crag.model_calls import ModelCall
 from crag.types import Citation, Support, Usage
 from tests.doubles.engine import passage

@@ -5,8 +5,9 @@ import random
 import pytest
 from sklearn.metrics import cohen_kappa_score, roc_auc_score
 
-from crag.evaluate.statistics import area, auc, bootstrap, cohen_kappa, ratio, right
-from crag.evaluate.values import Cutoffs, Example, Scored
+from crag.evaluate.datasets.examples import Example
+from crag.evaluate.figures.statistics import area, auc, bootstrap, cohen_kappa, ratio, right
+from crag.evaluate.values import Cutoffs, Scored
 from tests.evaluate.answers import result
 
 SHARE = (0.0, 1.0)

@@ -3,9 +3,10 @@
 import pytest
 from sklearn.metrics import precision_score, recall_score, roc_auc_score
 
-from crag.evaluate.metrics import METRICS
-from crag.evaluate.summary import ActionCount, summarise
-from crag.evaluate.values import Cutoffs, Example, Graded, NodeCost, Scored
+from crag.evaluate.datasets.examples import Example
+from crag.evaluate.figures.metrics import METRICS
+from crag.evaluate.figures.summary import ActionCount, summarise
+from crag.evaluate.values import Cutoffs, Graded, NodeCost, Scored
 from tests.evaluate.answers import answered, refused, result, scored_result
 
 UNANSWERABLE = Example("u", "Who?", answerable=False)

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from crag.evaluate.statistics import right
-from crag.evaluate.summary import summarise
-from crag.evaluate.values import Cutoffs, Evaluation, Example, Result, Variant
+from crag.evaluate.datasets.examples import Example
+from crag.evaluate.figures.statistics import right
+from crag.evaluate.figures.summary import summarise
+from crag.evaluate.values import Cutoffs, Evaluation, Result, Variant
 
 Json = dict[str, Any]
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from crag.amounts import count, duration
-from crag.evaluate.metrics import METRICS
-from crag.evaluate.routes import RouteCount, confusion
-from crag.evaluate.summary import Summary
+from crag.evaluate.figures.metrics import METRICS
+from crag.evaluate.figures.summary import Summary
+from crag.evaluate.figures.wording import interval_in_words, value_in_words
+from crag.evaluate.pictures.routes import RouteCount, confusion
 from crag.evaluate.values import Figure, NodeCost, Result
-from crag.evaluate.wording import interval_in_words, value_in_words
 from crag.foreign_text import one_line
 from crag.inspection.facts import NODES
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from crag.amounts import count, duration, score
+from crag.evaluate.datasets.examples import Example
 from crag.evaluate.signs import VERDICTS, verdict
-from crag.evaluate.values import Cutoffs, Evaluation, Example, Result
+from crag.evaluate.values import Cutoffs, Evaluation, Result
 from crag.foreign_text import one_line, visible
 from crag.inspection.badges import OUTCOMES, Badge
 

@@ -9,15 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crag.amounts import count, duration
-from crag.evaluate.comparison import compare
 from crag.evaluate.exports.figures import FigureView, VariantView, longest_bars, view_figure, view_variant
 from crag.evaluate.exports.questions import QuestionView, view_questions
 from crag.evaluate.exports.settings import SettingRow, setting_rows
-from crag.evaluate.grid import Ranked, rank
-from crag.evaluate.metrics import METRICS
-from crag.evaluate.signs import STATES
-from crag.evaluate.values import Cutoffs, Difference, Evaluation, Result
-from crag.evaluate.wording import (
+from crag.evaluate.figures.comparison import compare
+from crag.evaluate.figures.metrics import METRICS
+from crag.evaluate.figures.wording import (
     Meaning,
     change_in_words,
     change_interval_in_words,
@@ -25,6 +22,9 @@ from crag.evaluate.wording import (
     progress_in_words,
     value_in_words,
 )
+from crag.evaluate.grid import Ranked, rank
+from crag.evaluate.signs import STATES
+from crag.evaluate.values import Cutoffs, Difference, Evaluation, Result
 from crag.foreign_text import one_line
 from crag.inspection.badges import Badge
 from crag.moments import day_and_minute

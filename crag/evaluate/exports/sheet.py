@@ -6,8 +6,8 @@ import csv
 import io
 from collections.abc import Callable, Sequence
 
-from crag.evaluate.metrics import METRICS
-from crag.evaluate.statistics import right
+from crag.evaluate.figures.metrics import METRICS
+from crag.evaluate.figures.statistics import right
 from crag.evaluate.values import Cutoffs, Evaluation, Result
 from crag.foreign_text import visible
 

@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid5
 
-from crag.evaluate.values import Evaluation, Example, Result, Variant
+from crag.evaluate.datasets.examples import Example
+from crag.evaluate.values import Evaluation, Result, Variant
 from crag.options import dump_changes, names_of_options, value_of
 
 _DIGITS = 12  # of a digest or an id, in a name

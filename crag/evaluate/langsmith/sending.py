@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, TypeVar
 from uuid import UUID
 
 from crag.amounts import count
+from crag.evaluate.datasets.examples import Example
 from crag.evaluate.langsmith import records
-from crag.evaluate.values import Evaluation, Example, Result, Variant
+from crag.evaluate.values import Evaluation, Result, Variant
 from crag.langsmith.account import Account
 from crag.langsmith.connection import Connection
 from crag.ledger import Ledger

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from crag.evaluate.datasets.examples import Example
 from crag.evaluate.scorers.words import holds, overlap, words
-from crag.evaluate.values import Example
 from crag.graph.checking.citations import without_citations
 from crag.graph.checking.support import check_sentences
 from crag.runs import Trace

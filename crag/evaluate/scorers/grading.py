@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from crag.evaluate.datasets.examples import Example
 from crag.evaluate.scorers.retrieval import is_right, library_passages
-from crag.evaluate.values import Example, Graded
+from crag.evaluate.values import Graded
 from crag.runs import Trace
 
 

@@ -6,8 +6,8 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
+from crag.evaluate.datasets.examples import Example
 from crag.evaluate.scorers.words import holds
-from crag.evaluate.values import Example
 from crag.runs import Trace
 from crag.types import Passage
 

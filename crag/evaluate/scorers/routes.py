@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crag.evaluate.values import Example
+from crag.evaluate.datasets.examples import Example
 from crag.runs import Trace
 
 

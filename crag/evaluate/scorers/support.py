@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from crag.evaluate.datasets.examples import Example
 from crag.evaluate.scorers.retrieval import is_right
-from crag.evaluate.values import Example
 from crag.graph.checking.citations import cited_numbers
 from crag.runs import Trace
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from crag.evaluate.threshold_costs import ThresholdCosts
+from crag.evaluate.pictures.threshold_costs import ThresholdCosts
 from crag.options import Thresholds
 from pages.evaluate.charts import looks
 from pages.parts import score_bars

@@ -7,9 +7,9 @@ from typing import Any
 
 import streamlit as st
 
-from crag.evaluate.metrics import METRICS
-from crag.evaluate.trade_offs import Point
-from crag.evaluate.wording import figure_in_words
+from crag.evaluate.figures.metrics import METRICS
+from crag.evaluate.figures.wording import figure_in_words
+from crag.evaluate.pictures.trade_offs import Point
 from pages.parts import score_bars
 
 _HEIGHT = 340

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from crag.evaluate.wording import Meaning
+from crag.evaluate.figures.wording import Meaning
 from pages.evaluate.charts import looks
 from pages.parts import score_bars
 from pages.parts.device import is_phone

@@ -1,0 +1,218 @@
+"""Reads datasets from JSON Lines, under the names that the usual ones give their fields, and writes rows again."""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any, cast, get_args
+
+from crag.errors import BadRequest
+from crag.evaluate.datasets.examples import Dataset, Example
+from crag.json_lines import rows_in
+from crag.library.cleaning import display_name
+from crag.runs.texts import storable, storable_question
+from crag.types import Action
+
+LARGEST_DATASET = 50_000_000  # bytes
+_KEY_LENGTH, _NUMBER_LENGTH = 200, 10
+_LISTS = {
+    "references": ("reference", "references", "answer", "answers"),
+    "sources": ("passage_id", "passage_ids", "sources"),
+    "phrases": ("passages", "phrases"),
+    "must_mention": ("must_mention",),
+    "must_not_mention": ("must_not_mention",),
+}
+_STEPS = ("expected_steps", "steps")
+_ACTIONS: tuple[Action, ...] = get_args(Action)
+
+
+def read_dataset(path: Path) -> Dataset:
+    """The dataset in a file, called as the file is. Raises `BadRequest`, naming line and field that cannot be read."""
+    try:
+        data = path.read_bytes()
+    except (OSError, ValueError) as error:
+        raise BadRequest(f"{display_name(path.name)} cannot be read.", "Give the path of a JSON Lines file.") from error
+    return Dataset("", display_name(path.stem), "uploaded", read_examples(data))
+
+
+def read_examples(data: bytes) -> tuple[Example, ...]:
+    """The examples of a JSON Lines file; lines that ask the same and agree are put together.
+
+    Those that disagree (a set may hold a question as answerable and as not) stay apart: the second gets another key.
+    Raises `BadRequest` for a file that is too large, holds no question, or has a line that cannot be read.
+    """
+    if len(data) > LARGEST_DATASET:
+        raise BadRequest(
+            f"The file has {len(data) / 1e6:,.0f} MB; a dataset may have {LARGEST_DATASET / 1e6:,.0f} MB.",
+            "Split it into several datasets.",
+        )
+    found: dict[str, list[Example]] = {}
+    for line, row in rows_in(data):
+        _put(found, read_example(row, line), line)
+    if not found:
+        raise BadRequest("There is no question in the file.", 'Write one a line, such as {"question": "…"}.')
+    return tuple(_settled(_joined(key, lines)) for key, lines in found.items())
+
+
+def read_example(row: Mapping[str, Any], line: int) -> Example:
+    """What one line says; fields of other names are left alone. Raises `BadRequest`, naming line and field."""
+    fields = _Fields(_flat(row), line)
+    question = fields.question()
+    lists = {name: fields.texts(*names) for name, names in _LISTS.items()}
+    return Example(
+        key=fields.key() or question_key(question),
+        question=question,
+        steps=fields.steps(),
+        action=fields.action(),
+        answerable=fields.flag("answerable"),
+        language=fields.text("language", "lang"),
+        **lists,
+    )
+
+
+def row_of(example: Example) -> dict[str, Any]:
+    """The line that says this example, without what is not known of it; `read_example` reads it again."""
+    held = {
+        "id": example.key,
+        "question": example.question,
+        "expected_steps": example.steps,
+        "expected_action": example.action,
+        "answerable": example.answerable,
+        "language": example.language,
+        **{name: getattr(example, name) for name in _LISTS},
+    }
+    return {name: value for name, value in held.items() if value not in (None, "", ())}
+
+
+def question_key(question: str) -> str:
+    """The key of a question without one: the same whatever its case, width, blanks and last mark are."""
+    plain = " ".join(unicodedata.normalize("NFKC", question).casefold().split()).rstrip(" ?.")
+    return hashlib.sha256(plain.encode()).hexdigest()[:16]
+
+
+def _flat(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The row itself; of an example as LangSmith has it, with its inputs and outputs beside the rest."""
+    inputs, outputs = row.get("inputs"), row.get("outputs")
+    if not isinstance(inputs, dict):
+        return row
+    outputs = outputs if isinstance(outputs, dict) else {}
+    return {"question": inputs.get("input"), "answer": outputs.get("output"), **row, **inputs, **outputs}
+
+
+@dataclass(frozen=True, slots=True)
+class _Fields:
+    """The fields of one line, each read under any of its names; every method raises `BadRequest`."""
+
+    row: Mapping[str, Any]
+    line: int
+
+    def question(self) -> str:
+        value = self.row.get("question")
+        if not isinstance(value, str):
+            raise self._refusal("question", "text")
+        try:
+            return storable_question(value)
+        except BadRequest as error:
+            raise BadRequest(f"Line {self.line}: {error.message}", error.remedy) from error
+
+    def key(self) -> str:
+        value = self.row.get("id")
+        value = "" if value is None else value
+        text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+        if not isinstance(text, str) or len(text) > _KEY_LENGTH:
+            raise self._refusal("id", f"text of at most {_KEY_LENGTH} characters, or a number")
+        return storable(text)
+
+    def texts(self, *names: str) -> tuple[str, ...]:
+        """All that stands under these names, once each; numbers as text, and SQuAD's `{"text": […]}` as its texts."""
+        found: list[str] = []
+        for name in names:
+            value = self.row.get(name)
+            value = value["text"] if isinstance(value, dict) and "text" in value else value
+            values = value if isinstance(value, list) else [] if value is None else [value]
+            if not all(isinstance(one, str | int | float) and not isinstance(one, bool) for one in values):
+                raise self._refusal(name, "text or a list of texts")
+            found += [storable(str(one)) for one in values]
+        return tuple(dict.fromkeys(text for text in found if text))
+
+    def steps(self) -> tuple[tuple[str, ...], ...]:
+        """The trajectories that are accepted, whether one or several are given."""
+        for name in _STEPS:
+            value = self.row.get(name)
+            if value is None:
+                continue
+            ways = value if isinstance(value, list) and value and isinstance(value[0], list) else [value]
+            if not all(isinstance(way, list) and all(isinstance(step, str) for step in way) for way in ways):
+                raise self._refusal(name, "a list of steps, or a list of such lists")
+            return tuple(tuple(map(storable, way)) for way in ways if way)
+        return ()
+
+    def action(self) -> Action | None:
+        value = self.row.get("expected_action", self.row.get("action"))
+        if value is None or value in _ACTIONS:
+            return cast("Action | None", value)
+        raise self._refusal("expected_action", f"one of {', '.join(_ACTIONS)}")
+
+    def flag(self, name: str) -> bool | None:
+        value = self.row.get(name)
+        if value is None or isinstance(value, bool):
+            return value
+        raise self._refusal(name, "true or false")
+
+    def text(self, *names: str) -> str:
+        for name in names:
+            value = self.row.get(name)
+            if value is not None and not isinstance(value, str):
+                raise self._refusal(name, "text")
+            if value:
+                return storable(value)
+        return ""
+
+    def _refusal(self, name: str, wanted: str) -> BadRequest:
+        return BadRequest(f"Line {self.line}: {name} must be {wanted}.", "Mend it, then try again.")
+
+
+def _put(found: dict[str, list[Example]], example: Example, line: int) -> None:
+    """Puts it to those that ask the same, else under a key of its own. Raises `BadRequest` for an id given twice."""
+    key, number = example.key, 1
+    if key in found and question_key(found[key][0].question) != question_key(example.question):
+        raise BadRequest(f"Line {line}: id is that of another question already.", "Give each question its own.")
+    while key in found and not _agree(found[key][0], example):
+        number += 1
+        key = f"{example.key[: _KEY_LENGTH - _NUMBER_LENGTH]}-{number}"
+    lines = found.setdefault(key, [])
+    lines.append(example)
+    lines[0] = _with_action(lines[0], example)
+
+
+def _agree(first: Example, second: Example) -> bool:
+    pairs = (first.answerable, second.answerable), (first.action, second.action)
+    return all(one == other or None in (one, other) for one, other in pairs)
+
+
+def _with_action(first: Example, second: Example) -> Example:
+    """The first, with what only the second knows of how the question is to be treated."""
+    if first.answerable is None or first.action is None:
+        answerable = second.answerable if first.answerable is None else first.answerable
+        return replace(first, action=first.action or second.action, answerable=answerable)
+    return first
+
+
+def _joined(key: str, lines: Sequence[Example]) -> Example:
+    """One example of several; what is true of any of them is true of it."""
+    lists: dict[str, Any] = {
+        name: tuple(dict.fromkeys(chain.from_iterable(getattr(one, name) for one in lines)))
+        for name in (*_LISTS, "steps")
+    }
+    return replace(lines[0], key=key, language=next((one.language for one in lines if one.language), ""), **lists)
+
+
+def _settled(example: Example) -> Example:
+    """What cannot be answered has no right answer and no right passage, whatever else its row says."""
+    if example.answerable is not False:
+        return example
+    return replace(example, references=(), must_mention=(), sources=(), phrases=())

@@ -1,0 +1,66 @@
+"""The five questions that the LangGraph notebook on local models is evaluated with, on its three posts.
+
+Their references and accepted trajectories are those of the notebook; what must be mentioned are the terms that a
+reference consists of. The last two are not in the posts, which is the action expected of them: only a web search can
+answer them, so that without one they are answered wrong, but not refused wrongly.
+"""
+
+from __future__ import annotations
+
+from crag.evaluate.datasets.examples import Dataset, Example
+from crag.evaluate.datasets.reading import question_key
+from crag.types import Action
+
+_STEPS = (
+    ("retrieve_documents", "grade_document_retrieval", "web_search", "generate_answer"),
+    ("retrieve_documents", "grade_document_retrieval", "generate_answer"),
+)
+
+
+def _example(question: str, reference: str, *must_mention: str, action: Action | None = None) -> Example:
+    key = question_key(question)
+    return Example(key, question, (reference,), _STEPS, action, must_mention=must_mention, language="en")
+
+
+SEED = Dataset(
+    id="seed",
+    name="Five questions on three posts",
+    kind="builtin",
+    examples=(
+        _example(
+            "How does the ReAct agent use self-reflection?",
+            "ReAct integrates reasoning and acting, performing actions - such as calling a Wikipedia search API - "
+            "and then observing and reasoning about the tool outputs.",
+        ),
+        _example(
+            "What are the types of biases that can arise with few-shot prompting?",
+            "The biases that can arise with few-shot prompting include (1) Majority label bias, (2) Recency bias, "
+            "and (3) Common token bias.",
+            "majority label bias",
+            "recency bias",
+            "common token bias",
+        ),
+        _example(
+            "What are five types of adversarial attacks?",
+            "Five types of adversarial attacks are (1) Token manipulation, (2) Gradient based attack, "
+            "(3) Jailbreak prompting, (4) Human red-teaming, (5) Model red-teaming.",
+            "token manipulation",
+            "gradient based attack",
+            "jailbreak prompting",
+            "human red-teaming",
+            "model red-teaming",
+        ),
+        _example(
+            "Who did the Chicago Bears draft first in the 2024 NFL draft?",
+            "The Chicago Bears drafted Caleb Williams first in the 2024 NFL draft.",
+            "Caleb Williams",
+            action="incorrect",
+        ),
+        _example(
+            "Who won the 2024 NBA finals?",
+            "The Boston Celtics won the 2024 NBA finals.",
+            "Boston Celtics",
+            action="incorrect",
+        ),
+    ),
+)

@@ -1,0 +1,110 @@
+"""Two variants beside each other over the same questions: what differs, what broke, what was mended."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from crag.evaluate.figures.gathering import Shares, gather, statistic
+from crag.evaluate.figures.metrics import METRICS
+from crag.evaluate.figures.statistics import bootstrap, right, value_of
+from crag.evaluate.values import ChangedExample, Cutoffs, Difference, Result
+
+if TYPE_CHECKING:
+    from crag.evaluate.figures.statistics import Array
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """`differences` in the order of `METRICS`; `changed` with what broke first, the greatest change first.
+
+    `examples` is how many questions both have. `unjudged`: the word of a judge was left aside, since the same one did
+    not judge both.
+    """
+
+    differences: Sequence[Difference] = ()
+    changed: Sequence[ChangedExample] = ()
+    examples: int = 0
+    unjudged: bool = False
+
+
+def compare(before: Sequence[Result], after: Sequence[Result], cutoffs: Cutoffs = Cutoffs()) -> Comparison:  # noqa: B008 — it is frozen
+    """Compares two variants, of one evaluation or of two, over the questions that both have.
+
+    The pairs of a question are resampled together, so that what is hard in both does not blur the difference. A judge
+    has a word in it only where the same one judged both.
+    """
+    if unjudged := _judges(before) != _judges(after):
+        before, after = _unjudged(before), _unjudged(after)
+    gathered = gather(before, cutoffs), gather(after, cutoffs)
+    names = [name for name in METRICS if name in gathered[0] and name in gathered[1]]
+    differences = (_difference(name, gathered[0][name], gathered[1][name]) for name in names)
+    pairs = _pairs(before, after)
+    changes = [change for old, new in pairs if (change := _change(old, new, cutoffs))]
+    changes.sort(key=lambda one: (one.what == "mended", -abs(one.after - one.before)))
+    return Comparison([one for one in differences if one], changes, len(pairs), unjudged)
+
+
+def _judges(results: Sequence[Result]) -> set[str]:
+    return {result.judged.model for result in results if result.judged}
+
+
+def _unjudged(results: Sequence[Result]) -> list[Result]:
+    return [replace(result, judged=None) for result in results]
+
+
+def _difference(metric: str, before: Mapping[str, Shares], after: Mapping[str, Shares]) -> Difference | None:
+    """None where they have no example in common that tells something."""
+    keys = [key for key, one in before.items() if key in after and (one.tells or after[key].tells)]
+    old, new = statistic(metric, [before[key] for key in keys]), statistic(metric, [after[key] for key in keys])
+    if not (old and new):
+        return None
+
+    def difference(weights: Array) -> Array:
+        return new(weights) - old(weights)
+
+    bounds = (-1.0, 1.0) if METRICS[metric].unit == "share" else None
+    interval = bootstrap(difference, len(keys), bounds)
+    values = value_of(old, len(keys)), value_of(new, len(keys))
+    return Difference(metric, *values, len(keys), interval.low, interval.high)
+
+
+Pair = tuple[list[Result], list[Result]]
+
+
+def _pairs(before: Sequence[Result], after: Sequence[Result]) -> list[Pair]:
+    """The answers of both to each question that both have."""
+    found: dict[str, Pair] = defaultdict(lambda: ([], []))
+    for side, results in enumerate((before, after)):
+        for result in results:
+            found[result.example.key][side].append(result)
+    return [pair for pair in found.values() if all(pair)]
+
+
+def _change(old: Sequence[Result], new: Sequence[Result], cutoffs: Cutoffs) -> ChangedExample | None:
+    """Repetitions are averaged. The runs named show it: one that came out right, and one that did not."""
+    before, after = _share(old, cutoffs), _share(new, cutoffs)
+    if before is None or after is None or before == after:
+        return None
+    broken = after < before
+    runs = _run(old, broken, cutoffs), _run(new, not broken, cutoffs)
+    return ChangedExample(new[0].example, "broken" if broken else "mended", before, after, *runs)
+
+
+def _share(results: Sequence[Result], cutoffs: Cutoffs) -> float | None:
+    verdicts = [verdict for result in results if (verdict := _came_right(result, cutoffs)) is not None]
+    return sum(verdicts) / len(verdicts) if verdicts else None
+
+
+def _run(results: Sequence[Result], wanted: bool, cutoffs: Cutoffs) -> str:
+    return next((one.run_id for one in results if _came_right(one, cutoffs) == wanted), results[0].run_id)
+
+
+def _came_right(result: Result, cutoffs: Cutoffs) -> bool | None:
+    """Whether the answer is right where a right one is known, else whether it was rightly given or refused."""
+    verdict = right(result, cutoffs)
+    if verdict is not None or result.example.answerable is None:
+        return verdict
+    return result.state == "done" and result.scored.scores.get("refusal_right") == 1.0

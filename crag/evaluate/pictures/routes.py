@@ -1,0 +1,57 @@
+"""Where questions should go, and where they went: what was expected of them against the action."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+from crag.evaluate.datasets.examples import Example
+from crag.evaluate.scorers.routes import is_answerable
+from crag.evaluate.values import Result
+from crag.types import Action
+
+_ANSWERABLE, _NOT_ANSWERABLE = "answerable", "not answerable"
+_ACTIONS: tuple[str, ...] = get_args(Action)
+# Which actions are as they should be, by what is expected.
+_RIGHT = {action: (action,) for action in _ACTIONS} | {
+    _ANSWERABLE: ("correct", "ambiguous"),
+    _NOT_ANSWERABLE: ("incorrect",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RouteCount:
+    """How many answers went one way; `actual` empty: nothing was decided. `agrees`: it is as it should be."""
+
+    expected: str
+    actual: str
+    count: int
+
+    @property
+    def agrees(self) -> bool:
+        """Whether this is the way that was expected."""
+        return self.actual in _RIGHT[self.expected]
+
+
+def confusion(results: Sequence[Result]) -> list[RouteCount]:
+    """Every pair of an expectation that occurs and an action, also those that never came together.
+
+    By expected actions where the dataset names any, else by whether there is an answer; empty where neither is known.
+    """
+    named = any(result.example.action for result in results)
+    pairs: list[tuple[str, str]] = [
+        (expected, result.scored.action or "") for result in results if (expected := _expected(result.example, named))
+    ]
+    counts = Counter(pairs)
+    rows = [expected for expected in _RIGHT if any(expected == one for one, _ in pairs)]
+    columns = [*_ACTIONS, *({""} & {actual for _, actual in pairs})]
+    return [RouteCount(row, column, counts[row, column]) for row in rows for column in columns]
+
+
+def _expected(example: Example, named: bool) -> str:
+    if named:
+        return example.action or ""
+    answerable = is_answerable(example)
+    return "" if answerable is None else _ANSWERABLE if answerable else _NOT_ANSWERABLE

@@ -1,0 +1,1 @@
+"""The pinned questions asked again after a change, and what broke by it."""

@@ -1,0 +1,1 @@
+"""Variants of evaluations beside each other."""

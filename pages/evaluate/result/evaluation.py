@@ -1,0 +1,74 @@
+"""One evaluation: what was asked under which settings, what came of it, and every answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from crag.errors import NotFound
+from crag.evaluate.datasets.seed import SEED
+from crag.evaluate.values import Evaluation
+from pages.evaluate import chosen, reading
+from pages.evaluate.grids import grid
+from pages.evaluate.result import figures, head, plots, progress, questions, seed_table
+from pages.parts import markdown
+from pages.parts.person import person
+from pages.parts.resources import application
+
+
+def draw(evaluation_id: str) -> None:
+    """The whole of it; one of other people is not there."""
+    try:
+        evaluation = application().evaluations.get(evaluation_id, person())
+    except NotFound:
+        st.title("This evaluation is no longer there", anchor=False)
+        st.caption("It was deleted, or it belongs to another browser. Choose another.")
+        st.button("All evaluations", icon=":material/arrow_back:", on_click=chosen.leave)
+        return
+    head.draw(evaluation)
+    moving = evaluation.state in progress.MOVING
+    if len(evaluation.variants) > 1 and not moving:
+        grid.draw_table(evaluation, reading.results(evaluation), reading.cutoffs())
+    variant = _choose_variant(evaluation)
+    if moving:
+        progress.draw(evaluation, variant)
+        if evaluation.done:
+            _draw_folded("Answers so far", "answers", evaluation, lambda: questions.draw(evaluation, variant))
+        return
+    figures.draw(evaluation, variant)
+    if evaluation.done:
+        _draw_answers(evaluation, variant)
+
+
+def _choose_variant(evaluation: Evaluation) -> int:
+    """Which of several settings is looked at."""
+    numbers = range(len(evaluation.variants))
+    if len(numbers) == 1:
+        return 0
+    return st.selectbox(
+        "Settings looked at",
+        numbers,
+        format_func=lambda number: markdown.visible(evaluation.variants[number].name),
+        key=f"variant-of-{evaluation.id}",
+        width=420,
+    )
+
+
+def _draw_answers(evaluation: Evaluation, variant: int) -> None:
+    """The answers one by one, and what can be seen of them all together."""
+    if evaluation.dataset_id == SEED.id:
+        seed_table.draw(evaluation, variant)
+    st.fragment(questions.draw)(evaluation, variant)
+    results, cutoffs = reading.results(evaluation), reading.cutoffs()
+    _draw_folded("Plots", "plots", evaluation, lambda: plots.draw(evaluation, variant, results, cutoffs))
+
+
+def _draw_folded(label: str, name: str, evaluation: Evaluation, draw_inside: Callable[[], None]) -> None:
+    """Drawn when it is opened."""
+    opened = st.expander(label, type="compact", key=f"{name}-of-{evaluation.id}", on_change="rerun")
+    with opened:
+        if opened.open:
+            draw_inside()
+        else:
+            st.skeleton(height=64)  # what holds nothing cannot be opened

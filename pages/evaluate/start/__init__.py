@@ -1,0 +1,1 @@
+"""The card that begins an evaluation: questions, settings, and what it takes."""
