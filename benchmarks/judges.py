@@ -15,7 +15,8 @@ from pathlib import Path
 from crag.errors import ModelFault
 from crag.evaluate.datasets.examples import Example
 from crag.evaluate.figures.agreement import Agreement, agreement
-from crag.evaluate.figures.statistics import auc, right
+from crag.evaluate.figures.statistics import auc
+from crag.evaluate.figures.verdicts import right
 from crag.evaluate.judging import Judge
 from crag.evaluate.scorers.scoring import score
 from crag.evaluate.values import Cutoffs, Result

@@ -8,8 +8,8 @@ from itertools import groupby
 from crag.amounts import count, duration
 from crag.evaluate.figures.comparison import Comparison
 from crag.evaluate.figures.metrics import METRICS
-from crag.evaluate.figures.statistics import right
 from crag.evaluate.figures.summary import Summary
+from crag.evaluate.figures.verdicts import right, verdict
 from crag.evaluate.figures.wording import (
     UNJUDGED,
     change_in_words,
@@ -21,7 +21,7 @@ from crag.evaluate.figures.wording import (
     value_in_words,
 )
 from crag.evaluate.grid import Ranked, best, rank
-from crag.evaluate.signs import STATES, VERDICTS, verdict
+from crag.evaluate.signs import STATES, VERDICTS
 from crag.evaluate.values import ChangedExample, Cutoffs, Difference, Environment, Evaluation, Figure, Result
 from crag.moments import local
 

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
-from crag.evaluate.figures.statistics import right
-from crag.evaluate.values import Cutoffs, EvaluationState, Result
+from crag.evaluate.figures.verdicts import AnswerVerdict
+from crag.evaluate.values import EvaluationState
 from crag.inspection.badges import Badge
-
-AnswerVerdict = Literal["right", "wrong", "refused", "failed", "unknown"]
 
 STATES: dict[EvaluationState, Badge] = {
     "queued": Badge("gray", "schedule", "waits its turn"),
@@ -25,16 +21,3 @@ VERDICTS: dict[AnswerVerdict, Badge] = {
     "failed": Badge("red", "error", "failed"),
     "unknown": Badge("gray", "help", "not known"),
 }
-
-
-def verdict(result: Result, cutoffs: Cutoffs) -> AnswerVerdict:
-    """What became of one answer; `refused` is one that should have been given, or where nobody knows."""
-    if result.state != "done":
-        return "failed"
-    refusal = result.scored.scores.get("refusal_right")
-    if result.scored.outcome == "not_answered":
-        return "right" if refusal == 1.0 else "refused"
-    is_right = right(result, cutoffs)
-    if is_right is None:
-        return "wrong" if refusal == 0.0 else "unknown"
-    return "right" if is_right else "wrong"

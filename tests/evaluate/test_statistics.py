@@ -6,7 +6,8 @@ import pytest
 from sklearn.metrics import cohen_kappa_score, roc_auc_score
 
 from crag.evaluate.datasets.examples import Example
-from crag.evaluate.figures.statistics import area, auc, bootstrap, cohen_kappa, ratio, right
+from crag.evaluate.figures.statistics import area, auc, bootstrap, cohen_kappa, ratio
+from crag.evaluate.figures.verdicts import right
 from crag.evaluate.values import Cutoffs, Scored
 from tests.evaluate.answers import result
 

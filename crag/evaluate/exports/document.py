@@ -8,8 +8,8 @@ from dataclasses import asdict
 from typing import Any
 
 from crag.evaluate.datasets.examples import Example
-from crag.evaluate.figures.statistics import right
 from crag.evaluate.figures.summary import summarise
+from crag.evaluate.figures.verdicts import right
 from crag.evaluate.values import Cutoffs, Evaluation, Result, Variant
 
 Json = dict[str, Any]

@@ -9,7 +9,8 @@ from itertools import groupby
 
 from crag.amounts import count, duration, score
 from crag.evaluate.datasets.examples import Example
-from crag.evaluate.signs import VERDICTS, verdict
+from crag.evaluate.figures.verdicts import verdict
+from crag.evaluate.signs import VERDICTS
 from crag.evaluate.values import Cutoffs, Evaluation, Result
 from crag.foreign_text import one_line, visible
 from crag.inspection.badges import OUTCOMES, Badge

@@ -7,7 +7,7 @@ import io
 from collections.abc import Callable, Sequence
 
 from crag.evaluate.figures.metrics import METRICS
-from crag.evaluate.figures.statistics import right
+from crag.evaluate.figures.verdicts import right
 from crag.evaluate.values import Cutoffs, Evaluation, Result
 from crag.foreign_text import visible
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from crag.evaluate.figures.statistics import bootstrap, cohen_kappa, right
+from crag.evaluate.figures.statistics import bootstrap, cohen_kappa
+from crag.evaluate.figures.verdicts import right
 from crag.evaluate.values import Cutoffs, Result
 
 if TYPE_CHECKING:

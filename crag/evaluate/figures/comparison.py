@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from crag.evaluate.figures.gathering import Shares, gather, statistic
 from crag.evaluate.figures.metrics import METRICS
-from crag.evaluate.figures.statistics import bootstrap, right, value_of
+from crag.evaluate.figures.statistics import bootstrap, value_of
+from crag.evaluate.figures.verdicts import right
 from crag.evaluate.values import ChangedExample, Cutoffs, Difference, Result
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from crag.evaluate.figures.statistics import area, ratio, right
+from crag.evaluate.figures.statistics import area, ratio
+from crag.evaluate.figures.verdicts import right
 from crag.evaluate.scorers.routes import is_answerable
 from crag.evaluate.values import Cutoffs, Graded, Result
 

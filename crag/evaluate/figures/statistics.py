@@ -7,8 +7,6 @@ from collections.abc import Callable, Hashable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from crag.evaluate.values import Cutoffs, Result
-
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -137,17 +135,3 @@ def cohen_kappa(one: Sequence[Hashable], other: Sequence[Hashable]) -> float | N
     if by_chance == n * n:  # also where there is nothing
         return None
     return (n * agreed - by_chance) / (n * n - by_chance)
-
-
-def right(result: Result, cutoffs: Cutoffs) -> bool | None:
-    """Whether an answer is right: by the judge where it was judged, else by comparing texts.
-
-    None where it cannot be told, for no right answer is known. One that failed or was refused is wrong.
-    """
-    if not result.example.can_be_right:
-        return None
-    if result.state != "done" or result.scored.outcome == "not_answered":
-        return False
-    if result.judged and result.judged.score is not None:
-        return result.judged.score >= cutoffs.judge
-    return (result.scored.text_score or 0.0) >= cutoffs.text

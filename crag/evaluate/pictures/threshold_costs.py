@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from crag.evaluate.figures.statistics import right
+from crag.evaluate.figures.verdicts import right
 from crag.evaluate.pictures.distributions import once
 from crag.evaluate.scorers.routes import is_answerable
 from crag.evaluate.values import Cutoffs, Result

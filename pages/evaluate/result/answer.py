@@ -8,8 +8,8 @@ import streamlit as st
 
 from crag.evaluate import signs
 from crag.evaluate.figures.metrics import METRICS
+from crag.evaluate.figures.verdicts import AnswerVerdict
 from crag.evaluate.figures.wording import value_in_words
-from crag.evaluate.signs import AnswerVerdict
 from crag.evaluate.values import Evaluation, Result
 from crag.inspection import badges
 from crag.models.choice import model_label

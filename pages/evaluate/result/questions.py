@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from crag.evaluate import signs
-from crag.evaluate.signs import AnswerVerdict
+from crag.evaluate.figures.verdicts import AnswerVerdict, verdict
 from crag.evaluate.values import Evaluation, Result
 from pages.evaluate import reading
 from pages.evaluate.result import agreeing, answer
@@ -27,7 +27,7 @@ def draw(evaluation: Evaluation, variant: int) -> None:
     """A fragment: choosing a row draws nothing else anew."""
     st.header("Answers", anchor=False)
     cutoffs = reading.cutoffs()
-    rows = [(result, signs.verdict(result, cutoffs)) for result in reading.results(evaluation, variant)]
+    rows = [(result, verdict(result, cutoffs)) for result in reading.results(evaluation, variant)]
     left, right = st.columns([5, 3], gap="medium")
     with left:
         shown = _filtered(rows)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import streamlit as st
 
-from crag.evaluate.figures.statistics import right
+from crag.evaluate.figures.verdicts import right
 from crag.evaluate.values import Evaluation, Result
 from pages.evaluate import reading
 from pages.parts import markdown
