@@ -60,7 +60,9 @@ class EvaluationRows:
         """Those that a person may see, of one kind or of all, the latest first."""
         self._mark_orphans()
         wanted = _visible(person) & (evaluations.c.kind == kind if kind else true())
-        query = _counted(wanted).order_by(evaluations.c.started_at.desc()).limit(limit)
+        latest = evaluations.c.started_at.desc()
+        listed = select(evaluations.c.id).where(wanted).order_by(latest).limit(limit)  # only their answers are counted
+        query = _counted(evaluations.c.id.in_(listed)).order_by(latest)
         with self._database.read() as connection:
             return [_evaluation(row) for row in connection.execute(query)]
 
