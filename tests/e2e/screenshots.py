@@ -6,6 +6,7 @@ The model server is the scripted one of the tests, so the answers are its own; e
 from __future__ import annotations
 
 import io
+import json
 import tempfile
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from tests.doubles.little_model import answer_like_a_little_model
 from tests.doubles.ollama import Asked, Say, ScriptedOllama
 from tests.e2e.browser import PHONE, ask, badge, launch, open_page, settled, upload
 from tests.e2e.conftest import NOTES, QUESTION
+from tests.e2e.test_evaluate import ROWS, upload_dataset
 from tests.served import ROOT, served
 
 TARGET = ROOT / "docs" / "screenshots"
@@ -62,6 +64,7 @@ def _take(browser: Browser, address: str, scheme: str) -> None:
     _shot(page, f"chat-not-answered-{scheme}-1440")
     _phone(browser, page.url, scheme)
     _inside(page, address, scheme)
+    _evaluate(page, address, scheme)
     open_page(page, f"{address}/settings")
     page.get_by_text("loaded on GPU").wait_for()
     _shot(page, f"settings-{scheme}-1440")
@@ -95,6 +98,15 @@ def _inside(page: Page, address: str, scheme: str) -> None:
     open_page(page, f"{address}/gaps")
     page.get_by_text(UNANSWERED).first.wait_for()
     _shot(page, f"gaps-{scheme}-1440")
+
+
+def _evaluate(page: Page, address: str, scheme: str) -> None:
+    """What questions of one's own came to."""
+    open_page(page, f"{address}/evaluate")
+    upload_dataset(page, "\n".join(map(json.dumps, ROWS)).encode())
+    page.get_by_role("button", name="Run", exact=True).locator("visible=true").click()
+    page.get_by_role("button", name="Run again").locator("visible=true").wait_for(timeout=120_000)
+    _shot(page, f"evaluate-{scheme}-1440")
 
 
 def _report() -> bytes:

@@ -22,9 +22,9 @@ _ROW_HEIGHT, _HALF = 35, 17  # pixels: the table is a canvas, so that its rows a
 def test_a_dataset_is_uploaded_run_to_its_end_labelled_and_laid_open(page: Page, home_with_notes: Path):
     with forked(home_with_notes, OLLAMA_HOST="127.0.0.1:9", CRAG_PEOPLE="one") as app:
         open_page(page, f"{app}/evaluate")
-        _upload(page, b'{"question": 3}')
+        upload_dataset(page, b'{"question": 3}')
         expect(page.get_by_role("dialog")).to_contain_text("Line 1")
-        _upload(page, "\n".join(map(json.dumps, ROWS)).encode())
+        upload_dataset(page, "\n".join(map(json.dumps, ROWS)).encode())
         expect(page.get_by_role("dialog")).to_have_count(0)
         expect(page.get_by_test_id("stMain").get_by_text("3 questions")).to_be_visible()
         assert violations(page) == []
@@ -42,7 +42,7 @@ def test_a_dataset_is_uploaded_run_to_its_end_labelled_and_laid_open(page: Page,
         expect(page.get_by_role("heading", name="Verdicts")).to_be_visible()
 
 
-def _upload(page: Page, content: bytes) -> None:
+def upload_dataset(page: Page, content: bytes) -> None:
     """As a file called kitchen, in the dialog that is opened for it."""
     dialog = page.get_by_role("dialog")
     if not dialog.count():
