@@ -65,11 +65,14 @@ class Environments:
     def leaving(self, options: RunOptions) -> list[str]:
         """Where a question under these options would go to beyond this machine. Raises as `look_up`."""
         equipment = self._equip(options)
-        space = self._library.spaces.answering.active().space
-        elsewhere = destination(space.name, self._settings) if space else ""
         web = equipment.web.name if equipment.web else ""
         traced = "LangSmith" if equipment.callbacks is not no_callbacks else ""
-        return list(filter(None, [*equipment.engine.away, elsewhere, web, traced]))
+        return list(filter(None, [*equipment.engine.away, self.embedding_host(), web, traced]))
+
+    def embedding_host(self) -> str:
+        """Where each question goes to be searched for; empty on this machine."""
+        space = self._library.spaces.answering.active().space
+        return destination(space.name, self._settings) if space else ""
 
     def _fingerprint(self, role: Role) -> str:
         return f"{BUILTIN} {VERSION}" if role.model == BUILTIN else self._engines.chat_model(role).fingerprint

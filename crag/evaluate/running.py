@@ -54,11 +54,12 @@ class Runner:
         work = _Work(evaluation, self._rows.examples(evaluation_id), judge, stop)
         done = self._rows.done(evaluation_id)
         self._work_off(work, [place for place in _places(evaluation) if place not in done], self._answer)
+        self._look_around(evaluation)
         if judge:
             self._judge_rest(work, judge)
 
     def _look_around(self, evaluation: Evaluation) -> Evaluation:
-        """Writes down with what environment it is answered; one that was begun must have the same still."""
+        """Writes down with what environment it is answered; it must be the same until the last answer is there."""
         found = [replace(one, environment=self._look_up(one.options)) for one in evaluation.variants]
         for before, now in zip(evaluation.variants, found, strict=True):
             if before.environment not in (Environment(), now.environment):

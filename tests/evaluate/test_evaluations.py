@@ -12,11 +12,16 @@ from crag.database import Database
 from crag.errors import BadRequest, ModelFault, NotFound
 from crag.evaluate.datasets.examples import Dataset, Example
 from crag.evaluate.evaluations import Evaluations
+from crag.evaluate.rows import EvaluationRows
 from crag.evaluate.values import Cutoffs, Environment, Judgement, Plan, Variant
 from crag.inspection.archive import RunArchive
+from crag.library.exchange.backup import write_backup
+from crag.library.exchange.restore import restore_backup
 from crag.options import RunOptions
+from crag.progress import silent
 from crag.runs import RunService
 from crag.runs.worker import Equipment
+from crag.stopping import Stop
 from crag.types import Progress
 from tests.doubles.engine import ListRetriever, ListWeb, QuotingWriter, TableGrader, engine, passage
 from tests.waiting import wait_until
@@ -216,6 +221,17 @@ def test_what_another_process_goes_on_with_is_not_taken_for_left_behind(lab, lab
     assert lab.evaluations.get(begun.id).state != "interrupted"
 
 
+def test_in_a_backup_it_belongs_to_no_process(lab, laboratory, tmp_path):
+    hanging = hang(lab)
+    begun = lab.begin()
+    hanging.wait(5.0)
+    write_backup(lab.database, tmp_path / "backup.zip", silent, Stop())
+    restore_backup(tmp_path / "backup.zip", tmp_path / "restored", silent, Stop())
+    database = Database(tmp_path / "restored")
+    assert EvaluationRows(database).get(begun.id).state == "interrupted"
+    database.close()
+
+
 def test_a_question_of_an_evaluation_that_is_gone_is_refused_in_words(lab):
     with pytest.raises(NotFound, match="evaluation is no longer there"):
         lab.runs.start(None, "Who?", RunOptions(), evaluation_id="gone")
@@ -265,6 +281,15 @@ def test_figures_of_two_models_are_never_mixed(lab):
     refused = lab.evaluations.wait(begun.id)
     assert (refused.state, refused.done) == ("failed", stopped.done)
     assert "start a new evaluation" in refused.fault
+
+
+def test_what_changed_while_it_was_asked_is_told(lab):
+    begun = lab.begin(repetitions=6)
+    wait_until(lambda: lab.evaluations.get(begun.id).done)
+    lab.environment = Environment("Double", "double@1", library="another")
+    ended = lab.evaluations.wait(begun.id)
+    assert (ended.state, ended.done) == ("failed", 24)
+    assert "not those that it was begun with" in ended.fault
 
 
 def test_a_model_that_is_gone_ends_it_after_a_few_questions_and_they_are_asked_again(lab):

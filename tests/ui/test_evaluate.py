@@ -110,6 +110,16 @@ def test_web_and_models_elsewhere_are_named_before_anything_goes_there(chat, ser
     assert not services.preferences.allowed_models()
 
 
+def test_an_embedder_elsewhere_is_named_beforehand(chat, services, notes, monkeypatch):
+    answering = services.library.spaces.answering
+    space = replace(services.library.space(), provider="openai", model="text-embedding-3-small")
+    elsewhere = replace(answering.active(), space=space)
+    monkeypatch.setattr(answering, "active", lambda: elsewhere)
+    opened(chat)
+    assert said(chat, "questions go to **openai**")
+    assert not said(chat, "Nothing leaves this machine")
+
+
 def test_answers_are_narrowed_and_a_chosen_one_takes_a_persons_word(chat, services, evaluated):
     opened(chat, evaluated)
     assert said(chat, "Choose a row")

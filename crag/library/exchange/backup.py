@@ -18,7 +18,7 @@ from sqlalchemy import ColumnElement, delete, select, update
 
 from crag.database import Database
 from crag.database.engine import CHECKPOINTS_NAME, FILE_NAME
-from crag.database.tables import jobs, runs, sources
+from crag.database.tables import evaluations, jobs, runs, sources
 from crag.errors import HomeFault
 from crag.library.exchange.manifest import (
     MANIFEST,
@@ -78,6 +78,7 @@ def _disown(copy: Database) -> None:
     with copy.write() as connection:
         connection.execute(update(jobs).where(jobs.c.state == "working").values(state="waiting", owner=""))
         connection.execute(update(runs).where(runs.c.state == "running").values(owner=""))
+        connection.execute(update(evaluations).values(owner="", stopping=0))
 
 
 def _waits_for_upload() -> ColumnElement[bool]:

@@ -63,6 +63,8 @@ def _departures(plan: Plan) -> Iterable[Departure]:
     options = [variant.options for variant in plan.variants]
     if any(one.web == "auto" for one in options):
         yield Departure("Questions that the documents do not answer are rewritten, and go", "Tavily")
+    if host := application().environments.embedding_host():
+        yield Departure("To find passages, questions go", host)
     if application().traces.on:
         yield Departure("The trace of each answer goes", application().uploads.host)
     yield from _models(options)
