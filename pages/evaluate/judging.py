@@ -22,12 +22,6 @@ def judges() -> dict[str, str]:
     }
 
 
-def allow(model: str) -> None:
-    """A person said that questions and answers may go to it, where it runs elsewhere."""
-    if away.of_model(model):
-        application().preferences.allow_model(model)
-
-
 def draw_dialog(evaluation_id: str) -> None:
     """The choice of a judge for answers that are there."""
     st.dialog("Have it judged", icon=":material/gavel:", on_dismiss=dialogs.close)(_draw)(evaluation_id)
@@ -42,7 +36,8 @@ def _draw(evaluation_id: str) -> None:
     if host := away.of_model(model):
         st.markdown(f":orange[{away.ICON}] {WHAT_GOES} to **{markdown.label(host, 60)}**.")
     if st.button("Allow and judge" if host else "Judge", icon=":material/gavel:", key="judge-evaluation"):
-        allow(model)
+        if host:
+            application().preferences.allow_model(model)
         with refusals.kept():
             application().evaluations.get(evaluation_id, person())
             application().evaluations.judge(evaluation_id, model)

@@ -84,6 +84,7 @@ def test_some_of_the_questions_are_the_same_ones_each_time(chat, services, notes
     first, second = services.evaluations.list()
     assert first.size == 2
     assert first.digest == second.digest
+    assert first.name == "kitchen (random 2, seed 0, of 3)"
 
 
 def test_the_seed_without_documents_offers_its_posts_and_says_where_they_come_from(chat, services):

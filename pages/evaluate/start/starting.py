@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import random
-from dataclasses import replace
-
 import streamlit as st
 
+from crag.evaluate.datasets import portions
 from crag.evaluate.datasets.examples import Dataset
 from crag.evaluate.datasets.seed import SEED
+from crag.evaluate.evaluations import MOST_REPETITIONS
 from crag.evaluate.values import Evaluation, Plan
 from pages.evaluate import chosen, judging, reading
 from pages.evaluate.start import beforehand, setting_up
@@ -20,7 +19,6 @@ _DATASET, _WHICH, _COUNT = "evaluate-dataset", "evaluate-which", "evaluate-count
 _REPETITIONS, _JUDGE = "evaluate-repetitions", "evaluate-judge"
 _ALL, _FIRST, _RANDOM = "All", "First", "Random"
 _NO_JUDGE = "None: texts are compared"
-_MOST_REPETITIONS = 10
 _DOCUMENTS = "pages/documents/page.py"
 
 
@@ -34,6 +32,8 @@ def again(evaluation: Evaluation) -> None:
     """Choose what an earlier evaluation was begun with."""
     use(evaluation.dataset_id)
     st.session_state[_REPETITIONS] = evaluation.repetitions
+    if evaluation.judge in judging.judges():
+        st.session_state[_JUDGE] = evaluation.judge
     setting_up.use(evaluation.variants[0].options)
 
 
@@ -86,10 +86,7 @@ def _choose_questions(dataset: Dataset) -> Dataset:
                 "Number", 1, size, min(20, size), key=f"{_COUNT}-{dataset.id}", width=120, persist_state="session"
             )
         )
-    if which == _FIRST:
-        return replace(dataset, examples=dataset.examples[:number])
-    drawn = random.Random(f"{dataset.id}-{number}").sample(range(size), number)  # noqa: S311 — no secret
-    return replace(dataset, examples=tuple(dataset.examples[index] for index in sorted(drawn)))
+    return portions.first(dataset, number) if which == _FIRST else portions.sample(dataset, number)
 
 
 def _choose_repetitions_and_judge() -> tuple[int, str]:
@@ -110,7 +107,7 @@ def _choose_repetitions_and_judge() -> tuple[int, str]:
         repetitions = st.number_input(
             "Repetitions",
             1,
-            _MOST_REPETITIONS,
+            MOST_REPETITIONS,
             key=_REPETITIONS,
             help="A model that answers otherwise each time is measured better by several answers.",
             persist_state="session",
