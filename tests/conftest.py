@@ -58,7 +58,7 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What was imported stays: looking through all of it for garbage again and again took a quarter of a page's test."""
+    """What was imported stays: looking through it for garbage again and again took a quarter of a test of a page."""
     gc.collect()
     gc.freeze()
 
