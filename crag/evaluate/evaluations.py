@@ -73,7 +73,7 @@ class Evaluations:
     def wait(self, evaluation_id: str, report: Report = silent) -> Evaluation:
         """Returns when it is worked on no longer, telling how far it is meanwhile. Raises `NotFound`."""
         pause = threading.Event()
-        while (evaluation := self._rows.get(evaluation_id)).state in ("queued", "running"):
+        while (evaluation := self._rows.get(evaluation_id)).is_under_way:
             stage = "Waiting for its turn" if evaluation.state == "queued" else "Asking"
             report(self.preparing(evaluation_id) or Progress(stage, evaluation.done, evaluation.total))
             pause.wait(_LOOK_AGAIN_SECONDS)

@@ -13,6 +13,7 @@ from crag.types import Action, Outcome, RunState
 EvaluationKind = Literal["plain", "grid", "regression"]
 # `failed`: too many questions in a row could not be answered; all but `done` can be resumed.
 EvaluationState = Literal["queued", "running", "stopped", "failed", "interrupted", "done"]
+UNDER_WAY: tuple[EvaluationState, ...] = ("queued", "running")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,11 @@ class Evaluation:
     def total(self) -> int:
         """How many answers it has when it is done."""
         return self.size * self.repetitions * len(self.variants)
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether it is worked on, or waits to be."""
+        return self.state in UNDER_WAY
 
 
 @dataclass(frozen=True, slots=True)
