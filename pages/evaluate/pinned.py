@@ -10,7 +10,6 @@ from crag.evaluate.values import Evaluation
 from crag.moments import day_and_minute
 from pages.evaluate import chosen, reading
 from pages.evaluate.comparison import sides
-from pages.evaluate.result import progress
 from pages.parts import markdown, refusals, words
 from pages.parts.person import person
 from pages.parts.resources import application
@@ -72,7 +71,7 @@ def _draw_report(report: Report) -> None:
 
 
 def _draw_buttons(state: RegressionState) -> None:
-    moving = state.last is not None and state.last.state in progress.MOVING
+    moving = state.last is not None and state.last.is_under_way
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button("Run now", icon=":material/play_arrow:", key="run-pinned", disabled=moving, on_click=_run)
         if state.last:
