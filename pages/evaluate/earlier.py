@@ -10,7 +10,7 @@ import streamlit as st
 
 from crag.errors import CragError
 from crag.evaluate import signs
-from crag.evaluate.figures.wording import interval_in_words, value_in_words
+from crag.evaluate.figures.wording import brief_in_words
 from crag.evaluate.values import Evaluation
 from crag.models.choice import model_label
 from crag.moments import local
@@ -109,7 +109,7 @@ def _columns(found: Sequence[Evaluation]) -> dict[str, list[Any]]:
         "Right": [_right(one) for one in found],
     }
     if is_phone():
-        return name
+        return name | {"Right": [_right(one) or signs.STATES[one.state].word for one in found]}
     return {
         **name,
         "Dataset": [markdown.visible(one.dataset) for one in found],
@@ -123,8 +123,8 @@ def _config() -> dict[str, Any]:
     states = signs.STATES.values()
     config = st.column_config
     return {
-        "Evaluation": config.TextColumn(width=200),
-        "Right": config.TextColumn("Right answers", width=180, help="With the interval that 95% of samples lie in."),
+        "Evaluation": config.TextColumn(width=135 if is_phone() else 200),
+        "Right": config.TextColumn("Right answers", width=185, help="With the interval that 95% of samples lie in."),
         "Dataset": config.TextColumn(width=150),
         "Model": config.TextColumn(width=110),
         "State": config.MultiselectColumn(
@@ -143,7 +143,7 @@ def _right(one: Evaluation) -> str:
     figure = reading.summary(one, 0).figures.get("answer_right")
     if figure is None:
         return "not measured"
-    return f"{value_in_words(figure.metric, figure.value)}  {interval_in_words(figure)}, n = {figure.n:,}"
+    return brief_in_words(figure)
 
 
 def _model(one: Evaluation) -> str:

@@ -61,7 +61,7 @@ def _draw_comparison(compared: list[sides.Side]) -> None:
 def _draw_overview() -> None:
     st.title("Evaluate", anchor=False)
     st.caption("Change a model, a threshold or the size of passages, and see with figures whether it still works.")
-    left, right = st.columns([3, 2], gap="large")
+    left, right = st.columns([3, 2], gap="medium")
     with left:
         starting.draw()
     below = st.container()

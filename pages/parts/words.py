@@ -9,6 +9,7 @@ from crag.amounts import duration as duration
 from crag.amounts import score as score
 from crag.amounts import size as size
 from crag.events import Node
+from crag.foreign_text import JOINER
 from crag.inspection import badges
 from crag.inspection.facts import NODES as NODES
 from crag.inspection.names import GRADERS as GRADERS
@@ -144,3 +145,8 @@ def grey(text: str) -> str:
 def small(text: str) -> str:
     """The same where all is drawn pale already, in captions and on what is folded: grey there cannot be read."""
     return f":small[{text}]" if text else ""
+
+
+def unbroken(text: str) -> str:
+    """On one line of a table: no line ends at a blank or at a dash."""
+    return text.replace(" ", "\u00a0").replace("–", f"{JOINER}–{JOINER}")

@@ -27,6 +27,11 @@ def interval_in_words(figure: Figure) -> str:
     return f"{value_in_words(figure.metric, figure.low)}–{value_in_words(figure.metric, figure.high)}"
 
 
+def brief_in_words(figure: Figure) -> str:
+    """The same for a narrow cell: 84.2%  71.4%–93.1%, n = 38."""
+    return f"{value_in_words(figure.metric, figure.value)}  {interval_in_words(figure)}, n = {figure.n:,}"
+
+
 def figure_in_words(figure: Figure) -> str:
     """Such as 84.2% (95%: 71.4%–93.1%, n=38)."""
     return f"{value_in_words(figure.metric, figure.value)} (95%: {interval_in_words(figure)}, n={figure.n:,})"

@@ -10,5 +10,5 @@ BLUE, ORANGE = "#6079d6", "#c27116"  # with green, red and gray of `score_bars`:
 
 def rows(names: Sequence[str], *, narrow: bool) -> dict[str, Any]:
     """An ordinal axis of names, in this order and none left out; shortened where there is little room."""
-    limits = {"labelOverlap": False, "labelLimit": 130 if narrow else 240, "labelPadding": 8, "labelFlush": False}
+    limits = {"labelOverlap": False, "labelLimit": 150 if narrow else 240, "labelPadding": 8, "labelFlush": False}
     return {"type": "ordinal", "sort": [*names], "axis": {"title": None, "ticks": False, "domain": False, **limits}}

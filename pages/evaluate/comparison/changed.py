@@ -24,7 +24,7 @@ Names = tuple[str, str]
 def draw(both: tuple[Side, Side], names: Names, comparison: Comparison) -> None:
     """A fragment: both kinds beside each other."""
     runs = {result.run_id: result for side in both for result in side.results}
-    for column, (kind, title) in zip(st.columns(2, gap="large"), _TITLES.items(), strict=True):
+    for column, (kind, title) in zip(st.columns(2, gap="medium"), _TITLES.items(), strict=True):
         found = [one for one in comparison.changed if one.what == kind]
         with column:
             st.header(f"{title}: {len(found):,} of {comparison.examples:,} questions", anchor=False)

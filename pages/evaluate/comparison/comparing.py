@@ -68,7 +68,7 @@ def _choose(others: Sequence[Side], names: dict[str, str]) -> Side:
 def _draw_all(compared: Sequence[Side], names: dict[str, str]) -> None:
     """The metrics of all sides in one table, and accuracy against time."""
     figures = [reading.summary(side.evaluation, side.number).figures for side in compared]
-    left, right = st.columns(2, gap="large")
+    left, right = st.columns(2, gap="medium")
     with left:
         st.header("All of them", anchor=False)
         st.caption("n is how many questions each figure rests on.")
@@ -76,7 +76,7 @@ def _draw_all(compared: Sequence[Side], names: dict[str, str]) -> None:
         head = f"| | {' | '.join(names.values())} |\n|---|{'--:|' * len(figures)}"
         cells = (
             [
-                f"{value_in_words(name, own[name].value)} {words.grey(_unbroken(f'n {own[name].n:,}'))}"
+                f"{value_in_words(name, own[name].value)} {words.grey(words.unbroken(f'n {own[name].n:,}'))}"
                 if name in own
                 else "–"
                 for own in figures
@@ -156,7 +156,7 @@ def _table(differences: Sequence[Difference], names: tuple[str, str]) -> str:
 
 def _row(one: Difference) -> str:
     before, after = value_in_words(one.metric, one.before), value_in_words(one.metric, one.after)
-    interval = words.small(_unbroken(change_interval_in_words(one).removesuffix(" points")))
+    interval = words.small(words.unbroken(change_interval_in_words(one).removesuffix(" points")))
     return f"| {METRICS[one.metric].title} | {before} | {after} | {_change(one)} | {interval} | {one.n:,} |"
 
 
@@ -169,10 +169,5 @@ def _narrow_row(one: Difference) -> str:
 
 def _change(one: Difference) -> str:
     """With a sign, and bold, where it is clear."""
-    told = _unbroken(change_in_words(one))
+    told = words.unbroken(change_in_words(one))
     return f"**{told}** {_SIGNS[meaning(one)]}" if one.is_clear else told
-
-
-def _unbroken(text: str) -> str:
-    """On one line of a table."""
-    return text.replace(" ", "\u00a0")

@@ -71,7 +71,7 @@ def draw_choice(compared: Sequence[Side]) -> None:
     with st.container(gap="xsmall"):
         for side, letter in zip(compared, ascii_uppercase, strict=False):
             _draw_side(side, letter, keys)
-    latest = application().evaluations.list(person(), _LATEST)
+    latest = [one for one in application().evaluations.list(person(), _LATEST) if one.done]
     offered = {_key(one, number): _named(one, number) for one in latest for number in range(len(one.variants))}
     others = {key: name for key, name in offered.items() if key not in keys}
     if others and len(keys) < _MOST:
@@ -97,10 +97,11 @@ def _draw_side(side: Side, letter: str, keys: Sequence[str]) -> None:
         st.markdown(
             f"**{letter}** {name}{' :gray-badge[the others are held against it]' if first else ''}", width="content"
         )
-        if not first:
-            _button("Put first", ":material/vertical_align_top:", side.key, [side.key, *others])
-        if len(keys) > 2:
-            _button("Remove", ":material/close:", side.key, others)
+        with st.container(horizontal=True, gap="small", width="content"):
+            if not first:
+                _button("Put first", ":material/vertical_align_top:", side.key, [side.key, *others])
+            if len(keys) > 2:
+                _button("Remove", ":material/close:", side.key, others)
 
 
 def _button(word: str, icon: str, key: str, keys: Sequence[str]) -> None:

@@ -9,7 +9,7 @@ import streamlit as st
 
 from crag.errors import BadRequest
 from crag.evaluate.figures.metrics import METRICS
-from crag.evaluate.figures.wording import interval_in_words
+from crag.evaluate.figures.wording import brief_in_words, interval_in_words
 from crag.evaluate.grid import AXES, Axes, setting, variants
 from crag.evaluate.pictures import trade_offs
 from crag.evaluate.values import Cutoffs, Evaluation, Figure, Result, Variant
@@ -25,6 +25,7 @@ _NUMBERS = {"k": (1, 2, 3, 4, 6, 8, 10, 15, 20), "passage_size": (100, 150, 250,
 _SWITCH = {True: "On", False: "Off"}
 _HELP = {"passage_size": "The documents are cut anew, into a library of their own. That takes a while."}
 _ROW_HEIGHT, _MOST_ROWS = 35, 14
+_ENOUGH = 2
 
 Figures = Mapping[int, Mapping[str, Figure]]
 
@@ -91,7 +92,9 @@ def draw_table(evaluation: Evaluation, results: Sequence[Result], cutoffs: Cutof
     st.header(f"Settings by {METRICS[metric].title.lower()}", anchor=False)
     st.caption("The best first, of equals the quickest. Each with the interval that 95% of bootstrap samples lie in.")
     selected = _draw_rows(evaluation, figures, metric)
-    if len(selected) > 1:
+    if len(selected) < _ENOUGH:
+        st.caption("Choose two or more to compare them.")
+    else:
         st.button(
             f"Compare these {len(selected)}",
             icon=":material/compare_arrows:",
@@ -116,8 +119,12 @@ def _draw_rows(evaluation: Evaluation, figures: Figures, metric: str) -> list[in
         alt=f"Table of {words.count(len(numbers), 'setting')} by {METRICS[metric].title.lower()}",
         column_config={
             "Place": st.column_config.NumberColumn(width=50),
-            "Settings": st.column_config.TextColumn(width=150 if is_phone() else 300),
-            METRICS[metric].title: st.column_config.NumberColumn(format="%.1f%%", width=100),
+            "Settings": st.column_config.TextColumn(width=135 if is_phone() else 300),
+            METRICS[metric].title: (
+                st.column_config.TextColumn(width=185)
+                if is_phone()
+                else st.column_config.NumberColumn(format="%.1f%%", width=100)
+            ),
             "n": st.column_config.NumberColumn(width=50),
             "Seconds": st.column_config.NumberColumn(format="%.2f", width=75),
             "Tokens": st.column_config.NumberColumn(format="%d", width=75),
@@ -129,17 +136,18 @@ def _draw_rows(evaluation: Evaluation, figures: Figures, metric: str) -> list[in
 def _columns(evaluation: Evaluation, figures: Figures, metric: str) -> dict[str, list[Any]]:
     """On a phone few fit; tokens only where any were counted."""
     own = [figures[number][metric] for number in figures]
+    names = [markdown.visible(evaluation.variants[number].name) for number in figures]
+    if is_phone():
+        return {"Settings": names, METRICS[metric].title: [brief_in_words(figure) for figure in own]}
     columns: dict[str, list[Any]] = {
         "Place": list(range(1, len(own) + 1)),
-        "Settings": [markdown.visible(evaluation.variants[number].name) for number in figures],
+        "Settings": names,
         METRICS[metric].title: [100 * figure.value for figure in own],
         "95%": [interval_in_words(figure) for figure in own],
         "n": [figure.n for figure in own],
         "Seconds": _costs(figures, "seconds"),
         "Tokens": _costs(figures, "tokens"),
     }
-    if is_phone():
-        return {name: columns[name] for name in ("Settings", METRICS[metric].title, "95%", "n")}
     return {name: values for name, values in columns.items() if name != "Tokens" or any(values)}
 
 

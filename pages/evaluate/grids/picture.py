@@ -41,7 +41,7 @@ def draw(evaluation: Evaluation, figures: Figures, usual: str) -> None:
     parts = _parts(evaluation.variants, figures, beside)
     st.caption(f"n = {_n(figures, metric)} questions in each cell. The best has an edge; deeper is better.")
     depths = _depths(figures, metric)
-    columns = st.columns(min(len(parts), _MOST_BESIDE), gap="large")
+    columns = st.columns(min(len(parts), _MOST_BESIDE), gap="medium")
     for place, (title, numbers) in enumerate(parts.items()):
         with columns[place % _MOST_BESIDE]:
             cells = [

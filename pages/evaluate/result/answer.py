@@ -49,7 +49,7 @@ def draw(evaluation: Evaluation, result: Result, verdict: AnswerVerdict) -> None
 def _badges(result: Result, verdict: AnswerVerdict) -> list[str]:
     told = [words.badge(signs.VERDICTS[verdict])]
     if result.scored.action:
-        told.append(words.action_badge(result.scored.action))
+        told.append(f"{words.grey('decided')} {words.action_badge(result.scored.action)}")
     if result.scored.outcome and verdict != "refused":
         told.append(words.badge(badges.OUTCOMES[result.scored.outcome]))
     return told

@@ -64,7 +64,7 @@ def _known(names: Sequence[str], summary: Summary) -> list[Figure]:
 def _draw_groups(groups: Mapping[str, Sequence[Figure]]) -> None:
     """In two columns, each as full as the other."""
     heights = [0, 0]
-    columns = st.columns(len(heights), gap="large")
+    columns = st.columns(len(heights), gap="medium")
     for title, figures in groups.items():
         place = heights.index(min(heights))
         heights[place] += len(figures) + _HEAD_ROWS
@@ -81,7 +81,7 @@ def _rows(figures: Sequence[Figure]) -> dict[str, list[str]]:
     return {
         "Figure": [METRICS[one.metric].title for one in figures],
         "Value": [f"**{value_in_words(one.metric, one.value)}**" for one in figures],
-        "95% interval": [interval_in_words(one) for one in figures],
+        "95% interval": [words.unbroken(interval_in_words(one)) for one in figures],
         "n": [f"{one.n:,}" for one in figures],
     }
 

@@ -98,7 +98,8 @@ def _draw_buttons(evaluation: Evaluation) -> None:
         st.button(
             "Run again", icon=":material/replay:", key="evaluate-again", on_click=starting.again, args=(evaluation,)
         )
-    others = [one for one in application().evaluations.list(person(), _OTHERS + 1) if one.id != evaluation.id]
+    latest = application().evaluations.list(person(), _OTHERS + 1)
+    others = [one for one in latest if one.done and one.id != evaluation.id]
     if others and evaluation.done:
         _draw_menu("Compare with", "compare_arrows", {one.id: _named(one) for one in others}, evaluation, _compare)
     st.button(
@@ -166,10 +167,11 @@ def _tell_state(evaluation: Evaluation) -> None:
     said: dict[str, str] = {
         "stopped": f"Stopped by you: {left} to go.",
         "interrupted": f"The application was closed while it ran: {left} to go.",
-        "failed": f"{markdown.label(evaluation.fault, 600)} {left} to go.",
+        "failed": f"{markdown.answer(evaluation.fault)} {left} to go.",
     }
+    kept = " What is there is kept." if evaluation.done else ""
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f":orange[:material/info:] {said[evaluation.state]} What is there is kept.", width="content")
+        st.markdown(f":orange[:material/info:] {said[evaluation.state]}{kept}", width="content")
         st.button(
             "Resume", icon=":material/play_arrow:", key="evaluate-resume", on_click=_resume, args=(evaluation.id,)
         )

@@ -43,7 +43,7 @@ def draw(evaluation: Evaluation, variant: int, results: Sequence[Result], cutoff
     ]
     if not any(found):
         st.caption("There is nothing to draw: no passage was graded, or nothing is known of what would be right.")
-    columns = st.columns(2, gap="large")
+    columns = st.columns(2, gap="medium")
     for number, plot in enumerate(plot for plot in found if plot):
         with columns[number % 2]:
             draw_plot(plot)

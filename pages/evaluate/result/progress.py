@@ -17,13 +17,18 @@ MOVING = ("queued", "running")
 
 
 def draw(evaluation: Evaluation, variant: int) -> None:
-    """A fragment that looks again each second; when it has ended the whole page is drawn anew."""
-    st.fragment(_draw, run_every=_LOOK_AGAIN_SECONDS)(evaluation.id, variant)
+    """A fragment that looks again each second; when it begins, has an answer or ends, the page is drawn anew."""
+    st.fragment(_draw, run_every=_LOOK_AGAIN_SECONDS)(evaluation.id, variant, _stage(evaluation))
 
 
-def _draw(evaluation_id: str, variant: int) -> None:
+def _stage(evaluation: Evaluation) -> tuple[str, bool]:
+    """What the rest of the page depends on: its state, and whether there is anything to be looked at."""
+    return evaluation.state, evaluation.done > 0
+
+
+def _draw(evaluation_id: str, variant: int, drawn: tuple[str, bool]) -> None:
     evaluation = application().evaluations.get(evaluation_id, person())
-    if evaluation.state not in MOVING:
+    if _stage(evaluation) != drawn:
         st.rerun()
     with st.container(horizontal=True, vertical_alignment="center", wrap=False):
         made_ready = application().evaluations.preparing(evaluation_id)
