@@ -8,14 +8,23 @@ import zlib
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Select, case, delete, func, insert, select, true, update
+from sqlalchemy import ColumnElement, Connection, Row, Select, case, delete, func, insert, select, true, update
 
 from crag.database import Database
 from crag.database.tables import evaluation_results, evaluations, runs
-from crag.errors import NotFound
+from crag.errors import BadRequest, NotFound
 from crag.evaluate import bodies
 from crag.evaluate.datasets.examples import Example
-from crag.evaluate.values import Evaluation, EvaluationKind, EvaluationState, Judgement, Plan, Result, Variant
+from crag.evaluate.values import (
+    UNDER_WAY,
+    Evaluation,
+    EvaluationKind,
+    EvaluationState,
+    Judgement,
+    Plan,
+    Result,
+    Variant,
+)
 from crag.processes import is_alive, this_process
 
 Place = tuple[int, int, int]  # variant, number of the example, repetition
@@ -32,7 +41,10 @@ class EvaluationRows:
         self._owner = this_process()
 
     def open(self, plan: Plan) -> str:
-        """Keeps what is to be run, with the examples as they are now; its id."""
+        """Keeps what is to be run, with the examples as they are now; its id.
+
+        Raises `BadRequest` for pinned questions that any process asks already.
+        """
         examples = bodies.dump_examples(plan.dataset.examples)
         row = {
             "id": uuid.uuid4().hex,
@@ -53,6 +65,8 @@ class EvaluationRows:
             "started_at": time.time(),
         }
         with self._database.write() as connection:
+            if plan.kind == "regression":
+                _refuse_while_asked(connection, plan.dataset.id)
             connection.execute(insert(evaluations).values(row))
         return str(row["id"])
 
@@ -171,7 +185,7 @@ class EvaluationRows:
 
     def queue(self, evaluation_id: str, **values: Any) -> bool:
         """It waits to be gone on with by this process; False when it is worked on already."""
-        free = (evaluations.c.id == evaluation_id) & evaluations.c.state.not_in(("queued", "running"))
+        free = (evaluations.c.id == evaluation_id) & evaluations.c.state.not_in(UNDER_WAY)
         row = {"state": "queued", "owner": self._owner, "stopping": 0, "fault": "", **values}
         with self._database.write() as connection:
             return connection.execute(update(evaluations).where(free).values(row)).rowcount == 1
@@ -191,7 +205,7 @@ class EvaluationRows:
 
     def _mark_orphans(self) -> None:
         """What a process left behind that died: it can be gone on with."""
-        busy = evaluations.c.state.in_(("queued", "running"))
+        busy = evaluations.c.state.in_(UNDER_WAY)
         with self._database.read() as connection:
             rows = connection.execute(select(evaluations.c.id, evaluations.c.owner).where(busy)).all()
         for row in rows:
@@ -204,6 +218,13 @@ class EvaluationRows:
         values = {"state": "interrupted", "fault": "", "owner": "", "stopping": 0, "ended_at": time.time()}
         with self._database.write() as connection:
             connection.execute(update(evaluations).where(left).values(values))
+
+
+def _refuse_while_asked(connection: Connection, dataset_id: str) -> None:
+    busy = evaluations.c.state.in_(UNDER_WAY) & (evaluations.c.kind == "regression")
+    same = select(evaluations.c.owner).where(busy, evaluations.c.dataset_id == dataset_id)
+    if any(map(is_alive, connection.execute(same).scalars())):
+        raise BadRequest("Your pinned questions are being asked already.", "Wait for them, or stop that.")
 
 
 def _visible(person: str | None) -> ColumnElement[bool]:

@@ -221,6 +221,17 @@ def test_what_another_process_goes_on_with_is_not_taken_for_left_behind(lab, lab
     assert lab.evaluations.get(begun.id).state != "interrupted"
 
 
+def test_pinned_questions_are_asked_by_one_process_at_a_time(lab, laboratory):
+    hanging, other = hang(lab), laboratory()
+    begun = lab.begin(kind="regression")
+    hanging.wait(5.0)
+    with pytest.raises(BadRequest, match="being asked already"):
+        other.begin(kind="regression")
+    lab.evaluations.stop(begun.id)
+    lab.evaluations.wait(begun.id)
+    assert other.evaluations.wait(other.begin(kind="regression").id).state == "done"
+
+
 def test_in_a_backup_it_belongs_to_no_process(lab, laboratory, tmp_path):
     hanging = hang(lab)
     begun = lab.begin()

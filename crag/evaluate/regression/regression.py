@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from crag.errors import BadRequest, CragError
+from crag.errors import CragError
 from crag.evaluate.datasets.datasets import Datasets
 from crag.evaluate.evaluations import Evaluations
 from crag.evaluate.figures.comparison import Comparison, compare
@@ -84,7 +83,6 @@ class Regression:
         self._leaving = leaving
         self._preferences = preferences
         self._is_busy = is_busy
-        self._lock = threading.Lock()
         self._seen: dict[str, tuple[Environment | None, float]] = {}
 
     def state(self, person: str | None) -> RegressionState:
@@ -101,21 +99,16 @@ class Regression:
         except CragError as error:
             return RegressionState(pinned, last, automatic=automatic, fault=str(error))
         changes = changes_since(last.variants[0], options, environment) if last else ()
-        under_way = last is not None and last.state in ("queued", "running")
+        under_way = last is not None and last.is_under_way
         due = (last is None or bool(changes)) and not under_way
         held_back = f"Not by themselves: questions would go to {', '.join(leaving)}." if leaving else ""
         return RegressionState(pinned, last, changes, due, automatic, held_back, environment=environment)
 
     def run(self, person: str | None) -> Evaluation:
         """Asks them now. Raises `BadRequest` where nothing is pinned, or while they are being asked."""
-        with self._lock:
-            last = next(iter(self._evaluated(person)), None)
-            if last and last.state in ("queued", "running"):
-                raise BadRequest("Your pinned questions are being asked already.", "Wait for them, or stop that.")
-            options = self._preferences.options()
-            pinned = self._datasets.pinned(person)
-            asked = (Variant("as settled", options),)
-            return self._evaluations.begin(Plan(pinned, asked, kind="regression", person=pinned.person))
+        pinned = self._datasets.pinned(person)
+        asked = (Variant("as settled", self._preferences.options()),)
+        return self._evaluations.begin(Plan(pinned, asked, kind="regression", person=pinned.person))
 
     def report(self, person: str | None, cutoffs: Cutoffs = Cutoffs()) -> Report | None:  # noqa: B008 — it is frozen
         """What broke from the last but one to the last that came to its end; None before there are two."""
@@ -139,7 +132,7 @@ class Regression:
         `now` in seconds of any clock that never goes back.
         """
         for person in self._preferences.whose_pinned_run():
-            if self._is_busy() or any(one.state in ("queued", "running") for one in self._evaluations.list()):
+            if self._is_busy() or any(one.is_under_way for one in self._evaluations.list()):
                 self._seen.clear()
                 return None
             if self._is_quiet(person, self.state(person or None), now):
