@@ -85,6 +85,19 @@ def test_a_question_of_which_nothing_is_known_does_not_change():
     assert compare([scored_result(example, answered("A"))], [scored_result(example, refused())]).changed == []
 
 
+def test_a_question_of_which_only_right_passages_are_known_breaks_when_fewer_of_them_are_found():
+    example = Example("p", "When?", phrases=("in May", "in June"))
+    both, one, none = (
+        replace(result("p", example=example, scored=Scored(scores={"recall": recall})), run_id=str(recall))
+        for recall in (1.0, 0.5, 0.0)
+    )
+    (change,) = compare([both, both], [both, one]).changed
+    assert (change.what, change.before, change.after) == ("broken", 1.0, 0.75)
+    assert (change.before_run, change.after_run) == ("1.0", "0.5")
+    assert [change.what for change in compare([none], [one]).changed] == ["mended"]
+    assert compare([both], [replace(both, state="failed")]).changed[0].after == 0.0
+
+
 def test_one_that_fails_broke():
     (change,) = compare(results(1.0), [result("0", state="failed")]).changed
     assert change.what == "broken"

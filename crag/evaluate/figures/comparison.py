@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from crag.evaluate.figures.gathering import Shares, gather, statistic
@@ -90,22 +91,34 @@ def _change(old: Sequence[Result], new: Sequence[Result], cutoffs: Cutoffs) -> C
     if before is None or after is None or before == after:
         return None
     broken = after < before
-    runs = _run(old, broken, cutoffs), _run(new, not broken, cutoffs)
+    runs = _run(old, max if broken else min, cutoffs), _run(new, min if broken else max, cutoffs)
     return ChangedExample(new[0].example, "broken" if broken else "mended", before, after, *runs)
 
 
 def _share(results: Sequence[Result], cutoffs: Cutoffs) -> float | None:
-    verdicts = [verdict for result in results if (verdict := _came_right(result, cutoffs)) is not None]
-    return sum(verdicts) / len(verdicts) if verdicts else None
+    shares = [share for _, share in _told(results, cutoffs)]
+    return sum(shares) / len(shares) if shares else None
 
 
-def _run(results: Sequence[Result], wanted: bool, cutoffs: Cutoffs) -> str:
-    return next((one.run_id for one in results if _came_right(one, cutoffs) == wanted), results[0].run_id)
+def _run(results: Sequence[Result], pick: Callable[..., tuple[str, float]], cutoffs: Cutoffs) -> str:
+    return pick(_told(results, cutoffs), key=itemgetter(1))[0]
 
 
-def _came_right(result: Result, cutoffs: Cutoffs) -> bool | None:
-    """Whether the answer is right where a right one is known, else whether it was rightly given or refused."""
+def _told(results: Sequence[Result], cutoffs: Cutoffs) -> list[tuple[str, float]]:
+    """The run of each answer of which something can be told, with how right it came out."""
+    shares = ((result.run_id, _came_right(result, cutoffs)) for result in results)
+    return [(run, share) for run, share in shares if share is not None]
+
+
+def _came_right(result: Result, cutoffs: Cutoffs) -> float | None:
+    """Whether the answer is right where a right one is known, else whether it was rightly given or refused.
+
+    Where only right passages are known: the share of them that was found.
+    """
     verdict = right(result, cutoffs)
-    if verdict is not None or result.example.answerable is None:
-        return verdict
-    return result.state == "done" and result.scored.scores.get("refusal_right") == 1.0
+    if verdict is not None:
+        return float(verdict)
+    if result.example.answerable is None:
+        known = result.example.sources or result.example.phrases
+        return (result.scored.scores.get("recall", 0.0) if result.state == "done" else 0.0) if known else None
+    return float(result.state == "done" and result.scored.scores.get("refusal_right") == 1.0)

@@ -73,7 +73,10 @@ def _shares(one: ChangedExample) -> str:
 def _expected(example: Example) -> str:
     if example.answerable is False:
         return "to say that the documents do not answer this"
-    return markdown.label(" or ".join(example.references or example.must_mention), 160)
+    if known := example.references or example.must_mention:
+        return markdown.label(" or ".join(known), 160)
+    passages = " and ".join((*example.sources, *example.phrases))
+    return f"to find: {markdown.label(passages, 160)}" if passages else ""
 
 
 def _answer(result: Result | None) -> str:
