@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -44,6 +45,9 @@ def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     st.cache_resource.clear()
     st.cache_data.clear()
     yield
+    for thread in threading.enumerate():
+        if thread.name == "warm-up":  # begun by the first page, and not to be met by a home that has gone
+            thread.join(60)
     application().close()
     st.cache_resource.clear()
 

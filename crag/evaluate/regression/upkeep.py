@@ -35,8 +35,10 @@ class Upkeep:
     def close(self) -> None:
         """Looks no longer."""
         self._stop.request()
-        if self._thread:
-            self._thread.join(_CLOSING_SECONDS)
+        with self._lock:  # it may be beginning just now
+            thread = self._thread
+        if thread:
+            thread.join(_CLOSING_SECONDS)
 
     def _watch(self) -> None:
         while not self._stop.wait(self._seconds):
