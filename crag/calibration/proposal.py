@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from crag.calibration.values import Figures, Outcomes, Proposal, Scored, Share
+from crag.histograms import histogram
 from crag.options import Thresholds
 from crag.types import Action
 
@@ -74,12 +75,9 @@ def measure(scored: Sequence[Scored], thresholds: Thresholds) -> Figures:
     )
 
 
-def histogram(scored: Sequence[Scored], bins: int) -> tuple[list[int], list[int]]:
+def histograms(scored: Sequence[Scored], bins: int) -> tuple[list[int], list[int]]:
     """How many answerable and how many unanswerable questions scored within each of `bins` equal parts of 0..1."""
-    import numpy as np
-
-    places = (np.minimum((scores * bins).astype(int), bins - 1) for scores in split(scored))
-    answered, unanswered = (np.bincount(own, minlength=bins).tolist() for own in places)
+    answered, unanswered = (histogram(own, bins) for own in split(scored))
     return answered, unanswered
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from crag import amounts
-from crag.calibration.proposal import histogram, measure, separation
+from crag.calibration.proposal import histograms, measure, separation
 from crag.calibration.values import Calibration, Figures, Outcomes, Past, ProbeKind, Share
 from crag.options import Thresholds
 from crag.reports import Json
@@ -67,7 +67,7 @@ def _head(measured: Calibration) -> list[str]:
 
 def _distributions(measured: Calibration) -> list[str]:
     """Ten lines: how many questions of either kind scored within each tenth."""
-    answered, unanswered = histogram(measured.scored, _TENTHS)
+    answered, unanswered = histograms(measured.scored, _TENTHS)
     most = max(1, *answered, *unanswered)
     rows = enumerate(zip(answered, unanswered, strict=True))
     return [f"{'best score':<11}{'answered':<{_BAR + 6}}not answered"] + [

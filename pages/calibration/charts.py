@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from crag.calibration.proposal import histogram
+from crag.calibration.proposal import histograms
 from crag.calibration.values import Scored
 from crag.options import Thresholds
 from pages.parts import score_bars, words
@@ -19,4 +19,4 @@ def draw(scored: Sequence[Scored], thresholds: Thresholds) -> None:
         f" rules at {words.score(thresholds.lower)} and {words.score(thresholds.upper)}"
     )
     score = "best score of a question's passages"
-    score_bars.draw(_KINDS, histogram(scored, score_bars.BINS), thresholds, score=score, alt=alt)
+    score_bars.draw(_KINDS, histograms(scored, score_bars.BINS), thresholds, score=score, alt=alt)

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from crag.calibration.proposal import GRID, histogram, measure, propose, separation
+from crag.calibration.proposal import GRID, histograms, measure, propose, separation
 from crag.calibration.values import Scored
 from crag.options import Thresholds
 
@@ -111,7 +111,7 @@ def test_nothing_has_figures_without_shares():
 
 
 def test_a_histogram_counts_every_score_of_either_kind_once():
-    answered, unanswered = histogram(scored([0.0, 0.05, 0.5, 1.0], [0.49, 0.999]), 10)
+    answered, unanswered = histograms(scored([0.0, 0.05, 0.5, 1.0], [0.49, 0.999]), 10)
     assert answered == [2, 0, 0, 0, 0, 1, 0, 0, 0, 1]
     assert unanswered == [0, 0, 0, 0, 1, 0, 0, 0, 0, 1]
-    assert histogram([], 2) == ([0, 0], [0, 0])
+    assert histograms([], 2) == ([0, 0], [0, 0])

@@ -11,6 +11,7 @@ from crag.evaluate.pictures import distributions, routes, trade_offs
 from crag.evaluate.pictures.threshold_costs import threshold_costs
 from crag.evaluate.values import Cutoffs, Evaluation, Figure, Graded, Result, Scored, Variant
 from crag.evaluate.varying import settings_that_differ
+from crag.histograms import histogram
 from crag.options import RunOptions
 from tests.evaluate.sample import evaluation
 
@@ -56,7 +57,7 @@ def test_scores_of_passages_leave_out_what_could_not_be_judged():
 
 
 def test_a_histogram_holds_every_score_also_the_highest():
-    assert distributions.histogram([0.0, 0.24, 0.25, 0.99, 1.0], 4) == [2, 1, 0, 2]
+    assert histogram([0.0, 0.24, 0.25, 0.99, 1.0], 4) == [2, 1, 0, 2]
 
 
 def test_thresholds_cost_what_they_refuse_answer_and_send():

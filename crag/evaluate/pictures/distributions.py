@@ -51,14 +51,6 @@ def by_passage(results: Sequence[Result]) -> Spread:
     return _spread(("right passage", "wrong passage"), known)
 
 
-def histogram(scores: Sequence[float], bins: int) -> list[int]:
-    """How many of the scores, in 0..1, lie within each of `bins` equal parts; 1 counts with the last."""
-    counts = [0] * bins
-    for score in scores:
-        counts[min(int(score * bins), bins - 1)] += 1
-    return counts
-
-
 def _spread(names: tuple[str, str], known: Sequence[tuple[bool | None, float | None]]) -> Spread:
     high, low = (tuple(score for kind, score in known if kind is high and score is not None) for high in (True, False))
     return Spread(names, high, low)

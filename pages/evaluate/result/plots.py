@@ -13,6 +13,7 @@ from crag.evaluate.pictures import distributions, routes, trade_offs
 from crag.evaluate.pictures.distributions import Spread
 from crag.evaluate.pictures.threshold_costs import threshold_costs
 from crag.evaluate.values import Cutoffs, Evaluation, Result
+from crag.histograms import histogram
 from crag.options import Thresholds
 from pages.evaluate.charts import cost_curves, heat_map, trade_off
 from pages.evaluate.grids import ranking
@@ -99,7 +100,7 @@ def _of_scores(
 ) -> Plot:
     high, low = len(spread.high), len(spread.low)
     facts = f"n = {high + low:,}. Up: {spread.names[0]}, {high:,}. Down: {spread.names[1]}, {low:,}."
-    counts = [distributions.histogram(scores, score_bars.BINS) for scores in (spread.high, spread.low)]
+    counts = [histogram(scores, score_bars.BINS) for scores in (spread.high, spread.low)]
     alt = f"{title}. {facts}"
     return Plot(title, facts, lambda: score_bars.draw(spread.names, counts, thresholds, score=of, alt=alt))
 
