@@ -50,7 +50,7 @@ class Judge:
         Without a reference, or without an answer, it is not asked. Raises `ModelFault` where the person must act,
         `Stopped`.
         """
-        if not example.references or example.answerable is False:
+        if not example.has_reference:
             return Judgement(self.name, None, "There is no right answer to hold it against.")
         if not answer.strip():
             return Judgement(self.name, 0.0, "There is no answer.")

@@ -197,4 +197,4 @@ def _is_unjudged(result: Result, judge: Judge) -> bool:
 def _can_be_judged(result: Result) -> bool:
     """A refusal is no answer, and without a reference there is nothing to judge by."""
     answered = result.state == "done" and result.scored.outcome != "not_answered"
-    return answered and bool(result.example.references) and result.example.answerable is not False
+    return answered and result.example.has_reference

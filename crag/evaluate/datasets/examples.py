@@ -32,6 +32,11 @@ class Example:
     language: str = ""
 
     @property
+    def has_reference(self) -> bool:
+        """Whether there is a right answer to hold one against, word by word or by a judge."""
+        return self.answerable is not False and bool(self.references)
+
+    @property
     def can_be_right(self) -> bool:
         """Whether an answer can be told right from wrong: there is something to hold it against."""
         return self.answerable is not False and bool(self.references or self.must_mention)

@@ -19,7 +19,7 @@ def score_answer(example: Example, trace: Trace) -> dict[str, float]:
     """`contained`, `token_f1`, `mentions` and `avoids`, each in 0..1, where they apply."""
     text = said(trace)
     scores: dict[str, float] = {}
-    if example.references and example.answerable is not False:
+    if example.has_reference:
         scores["contained"] = float(any(_gives(text, reference) for reference in example.references))
         scores["token_f1"] = max(overlap(words(text), words(reference)) for reference in example.references)
     if example.must_mention and example.answerable is not False:
