@@ -7,7 +7,7 @@ from itertools import groupby
 
 from crag.amounts import count, duration
 from crag.evaluate.figures.comparison import Comparison
-from crag.evaluate.figures.metrics import METRICS
+from crag.evaluate.figures.metrics import HEADLINE, METRICS
 from crag.evaluate.figures.summary import Summary
 from crag.evaluate.figures.verdicts import right, verdict
 from crag.evaluate.figures.wording import (
@@ -25,7 +25,6 @@ from crag.evaluate.signs import STATES, VERDICTS
 from crag.evaluate.values import ChangedExample, Cutoffs, Difference, Environment, Evaluation, Figure, Result
 from crag.moments import local
 
-_HEADLINE = ("answer_right", "steps_match", "refusal_right", "recall")
 _FEW = 20  # so many questions are listed one by one
 _SHOWN = 20
 _LONGEST = 90
@@ -104,7 +103,7 @@ def _figures(summary: Summary) -> str:
 
 def _ranking(ranked: Sequence[Ranked]) -> str:
     """One row a variant, the best first, with the number that it is compared by."""
-    names = [name for name in (*_HEADLINE, "seconds") if any(name in one.summary.figures for one in ranked)]
+    names = [name for name in HEADLINE if any(name in one.summary.figures for one in ranked)]
     rows = [("no", "variant", *(METRICS[name].title for name in names))]
     for one in ranked:
         figures = [one.summary.figures.get(name) for name in names]

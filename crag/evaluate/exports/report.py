@@ -13,7 +13,7 @@ from crag.evaluate.exports.figures import FigureView, VariantView, longest_bars,
 from crag.evaluate.exports.questions import QuestionView, view_questions
 from crag.evaluate.exports.settings import SettingRow, setting_rows
 from crag.evaluate.figures.comparison import compare
-from crag.evaluate.figures.metrics import METRICS
+from crag.evaluate.figures.metrics import HEADLINE, METRICS
 from crag.evaluate.figures.wording import (
     Meaning,
     change_in_words,
@@ -32,8 +32,6 @@ from crag.sharing.page import page_template
 
 if TYPE_CHECKING:
     from jinja2 import Template
-
-_HEADLINE = ("answer_right", "steps_match", "refusal_right", "recall", "seconds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +92,7 @@ def _view(evaluation: Evaluation, results: Sequence[Result], cutoffs: Cutoffs) -
     ranked = rank(evaluation, results, cutoffs)
     in_order = sorted(ranked, key=lambda one: one.number)
     longest = longest_bars([one.summary for one in ranked])
-    headline = [name for name in _HEADLINE if any(name in one.summary.figures for one in ranked)]
+    headline = [name for name in HEADLINE if any(name in one.summary.figures for one in ranked)]
     names = [one_line(one.variant.name) for one in in_order]
     parts = [[result for result in results if result.variant == one.number] for one in in_order]
     return ReportView(

@@ -44,3 +44,4 @@ _METRICS = (
     Metric("tokens", "Tokens", "Read and written by models for one answer.", better="lower", unit="tokens"),
 )
 METRICS: dict[str, Metric] = {metric.name: metric for metric in _METRICS}
+HEADLINE = ("answer_right", "steps_match", "refusal_right", "recall", "seconds")  # what variants are ranked beside
