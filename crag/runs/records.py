@@ -153,6 +153,12 @@ class RunRecords:
             found = connection.execute(select(owner).select_from(joined).where(runs.c.id == run_id)).scalar()
         return SERVER if found is None else str(found)
 
+    def evaluation(self, run_id: str) -> str | None:
+        """The id of the evaluation that a run is one of, if any."""
+        with self._database.read() as connection:
+            found = connection.execute(select(runs.c.evaluation_id).where(runs.c.id == run_id)).scalar()
+        return None if found is None else str(found)
+
     def deleted(self, run_ids: set[str]) -> set[str]:
         """Those of these runs that are no longer there."""
         with self._database.read() as connection:

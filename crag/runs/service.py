@@ -140,6 +140,10 @@ class RunService:
         """Every version of the answer that this run is one of, the first first. Raises `NotFound`."""
         return self._versions.of(run_id)
 
+    def evaluation(self, run_id: str) -> str | None:
+        """The id of the evaluation that this run is one of, if any."""
+        return self._records.evaluation(run_id)
+
     def show_version(self, run_id: str) -> None:
         """Shows this version in its message. Raises `BadRequest` while the conversation is answered, `NotFound`."""
         self._versions.show(run_id, self.trace(run_id).text)

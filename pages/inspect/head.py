@@ -30,7 +30,11 @@ def draw(run_id: str, trace: Trace, calls: Sequence[ModelCall]) -> None:
 
 
 def _buttons(run_id: str) -> None:
-    if st.button("Open in chat", icon=":material/forum:", type="tertiary", key=f"chat-{run_id}"):
+    evaluation_id = application().runs.evaluation(run_id)
+    if evaluation_id:  # asked in no conversation
+        if st.button("Evaluation", icon=":material/analytics:", type="tertiary", key=f"evaluation-of-{run_id}"):
+            moves.open_evaluation(evaluation_id)
+    elif st.button("Open in chat", icon=":material/forum:", type="tertiary", key=f"chat-{run_id}"):
         moves.open_chat(run_id)
     _dialog_button("Compare", ":material/compare_arrows:", moves.COMPARE, run_id)
     _dialog_button("Share", ":material/share:", moves.SHARE, run_id)

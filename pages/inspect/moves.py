@@ -18,6 +18,7 @@ from pages.parts.resources import application
 SOURCE, REVISE = "passage of a run", "go on from a node"
 COMPARE, SHARE = "compare with another run", "share a run"
 _CHAT = "pages/chat/page.py"
+_EVALUATE = "pages/evaluate/page.py"
 
 
 def begin(begins: Callable[[], Run]) -> bool:
@@ -45,6 +46,11 @@ def open_chat(run_id: str) -> None:
     chat.open_conversation(conversation.id)
     chat.show_trace(run_id)
     st.switch_page(_CHAT, query_params={"c": conversation.id})
+
+
+def open_evaluation(evaluation_id: str) -> None:
+    """Go to the evaluation that a run is one of."""
+    st.switch_page(_EVALUATE, query_params={"evaluation": evaluation_id})
 
 
 def open_source(about: tuple[str, int]) -> None:

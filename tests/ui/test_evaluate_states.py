@@ -11,7 +11,7 @@ from crag.evaluate.grid import Axes, variants
 from crag.evaluate.values import Plan, Variant
 from crag.options import RunOptions
 from pages.parts import words
-from tests.ui.conftest import said
+from tests.ui.conftest import labels, said
 
 PAGE = "pages/evaluate/page.py"
 BASE = RunOptions(model="builtin")
@@ -111,3 +111,14 @@ def test_the_page_is_drawn_anew_once_what_waited_begins(services, kitchen, monke
 
 def test_an_interval_stays_on_its_line():
     assert words.unbroken("62.2%–100.0% of it") == "62.2%\u2060–\u2060100.0%\u00a0of\u00a0it"
+
+
+def test_a_run_of_an_evaluation_leads_back_to_it_and_to_no_chat(chat, services, kitchen):
+    evaluation = finished(services, kitchen, name="Nightly")
+    (result,) = services.evaluations.results(evaluation.id)
+    chat.run().switch_page("pages/inspect/page.py")
+    chat.query_params["run"] = result.run_id
+    chat.run()
+    assert "Open in chat" not in labels(chat)
+    chat.button(key=f"evaluation-of-{result.run_id}").click().run()
+    assert [title.value for title in chat.title] == ["Nightly"]

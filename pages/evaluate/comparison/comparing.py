@@ -101,17 +101,14 @@ def _draw_differences(comparison: Comparison, names: tuple[str, str]) -> None:
     st.markdown(_in_words(differences))
     if comparison.unjudged:
         st.markdown(f":orange[:material/info:] {UNJUDGED}")
-    left, right = st.columns([2, 3], gap="medium")
-    with left:
-        _draw_whiskers([one for one in differences if METRICS[one.metric].unit == "share"])
-        _draw_costs([one for one in differences if METRICS[one.metric].unit != "share" and one.before > 0])
-    with right:
-        st.markdown(_table(differences, names))
-        st.caption(
-            f"Over {words.count(comparison.examples, 'question')} that both have. The interval holds 95% of bootstrap"
-            " samples of them; where it leaves 0 out, the difference is clear. Of twenty metrics that are the same, one"
-            " seems clear by chance."
-        )
+    _draw_whiskers([one for one in differences if METRICS[one.metric].unit == "share"])
+    _draw_costs([one for one in differences if METRICS[one.metric].unit != "share" and one.before > 0])
+    st.markdown(_table(differences, names))
+    st.caption(
+        f"Over {words.count(comparison.examples, 'question')} that both have. The interval holds 95% of bootstrap"
+        " samples of them; where it leaves 0 out, the difference is clear. Of twenty metrics that are the same, one"
+        " seems clear by chance."
+    )
 
 
 def _in_words(differences: Sequence[Difference]) -> str:
