@@ -12,16 +12,21 @@ from crag.evaluate.values import Cutoffs, Evaluation, Result
 from pages.parts.person import person
 from pages.parts.resources import application
 
-Known = tuple[str, int, int, str, float | None]  # by which it is told that nothing has come since
+Known = tuple[str, str, int, int, str, float | None]
 
 _DATASETS_SECONDS = 3.0
 _KEPT_SECONDS = 60.0  # what other processes say of answers is seen by then
 _STEPS = 25  # while it runs, figures are drawn anew at most so often
 
 
+def known_by(evaluation: Evaluation) -> Known:
+    """What changes whenever its answers do, or what a judge says of them."""
+    return _known_by(evaluation, evaluation.done)
+
+
 def results(evaluation: Evaluation, variant: int | None = None) -> Sequence[Result]:
     """The answers that are there, of one variant or of all."""
-    return _results(evaluation.id, variant, _known_by(evaluation, evaluation.done))
+    return _results(known_by(evaluation), variant)
 
 
 def summary(evaluation: Evaluation, variant: int) -> Summary:
@@ -29,7 +34,7 @@ def summary(evaluation: Evaluation, variant: int) -> Summary:
     done = evaluation.done
     if evaluation.state == "running":
         done -= done % max(1, evaluation.total // _STEPS)
-    return _summary(evaluation.id, variant, _known_by(evaluation, done), cutoffs())
+    return _summary(_known_by(evaluation, done), variant, cutoffs())
 
 
 def cutoffs() -> Cutoffs:
@@ -39,7 +44,7 @@ def cutoffs() -> Cutoffs:
 
 def is_summed_up(evaluation: Evaluation, variant: int) -> bool:
     """Whether its figures are there without being computed."""
-    return (evaluation.id, variant, _known_by(evaluation, evaluation.done), cutoffs()) in _summed_up()
+    return (known_by(evaluation), variant, cutoffs()) in _summed_up()
 
 
 def datasets() -> list[Dataset]:
@@ -59,23 +64,23 @@ def forget_datasets() -> None:
 
 
 def _known_by(evaluation: Evaluation, done: int) -> Known:
-    return evaluation.state, done, evaluation.judgements, evaluation.judge, evaluation.ended_at
+    return evaluation.id, evaluation.state, done, evaluation.judgements, evaluation.judge, evaluation.ended_at
 
 
 @st.cache_resource(show_spinner=False, max_entries=16, ttl=_KEPT_SECONDS)
-def _results(evaluation_id: str, variant: int | None, known_by: Known) -> Sequence[Result]:  # noqa: ARG001 — the key
-    return tuple(application().evaluations.results(evaluation_id, variant))
+def _results(known: Known, variant: int | None) -> Sequence[Result]:
+    return tuple(application().evaluations.results(known[0], variant))
 
 
 @st.cache_resource(show_spinner=False, max_entries=512)
-def _summary(evaluation_id: str, variant: int, known_by: Known, right_from: Cutoffs) -> Summary:
-    summed_up = summarise(application().evaluations.results(evaluation_id, variant), right_from)
-    _summed_up().add((evaluation_id, variant, known_by, right_from))
+def _summary(known: Known, variant: int, right_from: Cutoffs) -> Summary:
+    summed_up = summarise(application().evaluations.results(known[0], variant), right_from)
+    _summed_up().add((known, variant, right_from))
     return summed_up
 
 
 @st.cache_resource(show_spinner=False)
-def _summed_up() -> set[tuple[str, int, Known, Cutoffs]]:
+def _summed_up() -> set[tuple[Known, int, Cutoffs]]:
     return set()
 
 

@@ -10,7 +10,7 @@ import streamlit as st
 
 from crag.errors import NotFound
 from crag.evaluate.figures.comparison import Comparison, compare
-from crag.evaluate.values import Evaluation, Result, Variant
+from crag.evaluate.values import Cutoffs, Evaluation, Result, Variant
 from crag.moments import day_and_minute
 from pages.evaluate import reading
 from pages.parts import markdown
@@ -108,14 +108,18 @@ def _button(word: str, icon: str, key: str, keys: Sequence[str]) -> None:
     st.button(word, icon=icon, type="tertiary", key=f"{word}-{key}", on_click=choose, args=(keys,))
 
 
-def _answered(side: Side) -> tuple[str, int]:
-    return side.key, len(side.results)
-
-
-@st.cache_resource(show_spinner=False, max_entries=32, ttl=_KEPT_SECONDS, hash_funcs={Side: _answered})
 def comparison(one: Side, other: Side) -> Comparison:
     """The second held against the first, worked out once for as many answers as there are."""
-    return compare(one.results, other.results, reading.cutoffs())
+    return _compared(one, other, reading.cutoffs())
+
+
+def _known_by(side: Side) -> tuple[int, reading.Known]:
+    return side.number, reading.known_by(side.evaluation)
+
+
+@st.cache_resource(show_spinner=False, max_entries=32, ttl=_KEPT_SECONDS, hash_funcs={Side: _known_by})
+def _compared(one: Side, other: Side, right_from: Cutoffs) -> Comparison:
+    return compare(one.results, other.results, right_from)
 
 
 def _of_key(key: str) -> Side | None:

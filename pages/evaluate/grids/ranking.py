@@ -8,20 +8,16 @@ import streamlit as st
 
 from crag.evaluate import grid
 from crag.evaluate.values import Cutoffs, Evaluation, Result
+from pages.evaluate import reading
 
 
-def _known_by(evaluation: Evaluation) -> tuple[object, ...]:
-    """What changes whenever its answers do."""
-    return evaluation.id, evaluation.state, evaluation.done, evaluation.judgements, evaluation.ended_at
-
-
-@st.cache_resource(show_spinner=False, max_entries=32, hash_funcs={Evaluation: _known_by})
+@st.cache_resource(show_spinner=False, max_entries=32, hash_funcs={Evaluation: reading.known_by})
 def ranked(evaluation: Evaluation, _results: Sequence[Result], cutoffs: Cutoffs) -> Sequence[grid.Ranked]:
     """The best first."""
     return grid.rank(evaluation, _results, cutoffs)
 
 
-@st.cache_resource(show_spinner=False, max_entries=32, hash_funcs={Evaluation: _known_by})
+@st.cache_resource(show_spinner=False, max_entries=32, hash_funcs={Evaluation: reading.known_by})
 def best(evaluation: Evaluation, _results: Sequence[Result], cutoffs: Cutoffs) -> grid.Best | None:
     """The best one and its rivals; None where no answer can be told right from wrong."""
     return grid.best(evaluation, _results, cutoffs)
