@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import streamlit as st
 
-from crag.evaluate.figures.wording import figure_in_words
+from crag.evaluate import signs
+from crag.evaluate.figures.verdicts import verdict
 from crag.evaluate.regression.regression import RegressionState, Report
 from crag.evaluate.values import Evaluation
 from crag.moments import day_and_minute
@@ -39,15 +42,17 @@ def draw() -> None:
 def _last(last: Evaluation | None) -> str:
     if last is None:
         return "not asked yet"
-    figure = reading.summary(last, 0).figures.get("answer_right") if last.done else None
-    came = f"{figure_in_words(figure)} right" if figure else f"{last.done:,} of {words.count(last.total, 'answer')}"
-    return f"{came} · {day_and_minute(last.started_at)}"
+    cutoffs = reading.cutoffs()
+    came = Counter(verdict(result, cutoffs) for result in reading.results(last))
+    told = [f"{came[one]:,} {badge.word}" for one, badge in signs.VERDICTS.items() if came[one]]
+    return f"{', '.join(told) or 'no answer yet'} · {day_and_minute(last.started_at)}"
 
 
 def _tell_changes(state: RegressionState) -> None:
     """What is otherwise than when they were asked last."""
-    for changed in state.changes:
-        st.markdown(f":orange[:material/change_circle:] {markdown.label(changed, 200)}")
+    if state.changes:
+        told = "".join(f"\n- {markdown.label(changed, 200)}" for changed in state.changes)
+        st.markdown(f":orange[:material/change_circle:] Changed since then:\n{told}")
     if state.last and state.last.state == "done" and not state.due:
         st.caption(":material/check: Nothing has changed since.")
     for told in (state.fault, state.held_back):

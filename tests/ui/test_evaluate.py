@@ -222,3 +222,7 @@ def test_pinned_questions_are_counted_and_run(chat, services, notes):
     until(chat, lambda: "Run again" in labels(chat))
     (evaluation,) = services.evaluations.list()
     assert evaluation.kind == "regression"
+    services.preferences.save("k", 1)
+    click(chat, "New")
+    assert said(chat, "1 right")
+    assert said(chat, "Changed since then:\n\n- the settings: k 1")
