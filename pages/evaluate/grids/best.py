@@ -34,13 +34,15 @@ def draw(evaluation: Evaluation, results: Sequence[Result], cutoffs: Cutoffs) ->
 
 def _sure(best: Best, evaluation: Evaluation) -> str:
     """How many others could as well be the best."""
+    others = len(evaluation.variants) - 1
     if best.clear:
-        return f"It is clearly better than {words.count(len(evaluation.variants) - 1, 'other')}."
+        return f"It is clearly better than {words.count(others, 'other')}."
+    if len(best.rivals) == others:
+        return f"Not clearly better than {'the other' if others == 1 else f'any of the {others} others'}."
     named = [f"*{markdown.label(rival.name, 80)}*" for rival in best.rivals[:_NAMED]]
     more = len(best.rivals) - len(named)
     told = ", ".join(named) + (f" and {more} more" if more else "")
-    others = len(evaluation.variants) - 1
-    return f"Not clearly better than {len(best.rivals)} of {words.count(others, 'other')}: {told}."
+    return f"Not clearly better than {len(best.rivals)} of {others} others: {told}."
 
 
 def _left_out(variant: Variant) -> str:

@@ -8,6 +8,7 @@ import streamlit as st
 
 from crag.evaluate import signs
 from crag.evaluate.values import Evaluation, Variant
+from crag.evaluate.varying import settings_that_differ
 from crag.models.choice import model_label
 from crag.moments import day_and_minute
 from crag.options import RunOptions, changes_between
@@ -32,7 +33,7 @@ def draw(evaluation: Evaluation) -> None:
         with st.container(horizontal=True, width="content"):
             _draw_buttons(evaluation)
     variant = evaluation.variants[0]
-    asked, answered_by = words.grey(" · ".join(_asked(evaluation))), words.grey(" · ".join(_answered_by(variant)))
+    asked, answered_by = words.grey(" · ".join(_asked(evaluation))), words.grey(" · ".join(_answered_by(evaluation)))
     st.markdown(f"{words.badge(signs.STATES[evaluation.state])} {asked}  \n{answered_by}")
     _draw_environment(evaluation.id, variant)
     _tell_state(evaluation)
@@ -62,13 +63,15 @@ def _asked(evaluation: Evaluation) -> list[str]:
     return told
 
 
-def _answered_by(variant: Variant) -> list[str]:
-    """The model and the settings of the first variant, as one line; what it found here once it has begun."""
-    options, made = variant.options, variant.environment
-    told = [settings.value_word("model", options), setting_up.summary(options)]
+def _answered_by(evaluation: Evaluation) -> list[str]:
+    """The model and the settings that all variants share, as one line; what was found here once it has begun."""
+    options, made = evaluation.variants[0].options, evaluation.variants[0].environment
+    differing = settings_that_differ(evaluation.variants)
+    model = markdown.label(model_label(made.model), 60) if made.version else settings.value_word("model", options)
+    told = [] if "model" in differing else [model]
+    told += setting_up.in_words(options, differing)
     if not made.version:
         return told
-    told[0] = markdown.label(model_label(made.model), 60)
     where = markdown.label(options.collection, 40) or "all documents"
     held = f"{words.count(made.documents, 'document')}, {words.count(made.passages, 'passage')}"
     return [*told, f"{where}: {held}", f"version {markdown.label(made.version, 20)}"]

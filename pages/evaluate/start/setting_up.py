@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -72,14 +72,19 @@ def draw_variants(base: RunOptions, questions: int) -> Sequence[Variant]:
 
 def summary(held: RunOptions) -> str:
     """The settings in a few words; safe Markdown."""
-    told = [
-        markdown.label(held.preset, 40),
-        f"policy {settings.value_word('policy', held)}",
-        f"k {held.k}",
-        "refined" if held.refine else "not refined",
-        f"grader {settings.value_word('grader', held).lower()}",
-    ]
-    return " · ".join(one for one in told if one)
+    return " · ".join(in_words(held))
+
+
+def in_words(held: RunOptions, without: Collection[str] = ()) -> list[str]:
+    """The settings that matter most, a few words each; those `without` left out."""
+    told = {
+        "preset": "" if without else markdown.label(held.preset, 40),  # a name for all of them
+        "policy": f"policy {settings.value_word('policy', held)}",
+        "k": f"k {held.k}",
+        "refine": "refined" if held.refine else "not refined",
+        "grader": f"grader {settings.value_word('grader', held).lower()}",
+    }
+    return [said for name, said in told.items() if said and name not in without]
 
 
 def _others() -> str:
