@@ -23,7 +23,10 @@ _GROUPS: Mapping[str, tuple[str, ...]] = {
     "Cost": ("seconds", "tokens"),
 }
 _HEAD_ROWS = 3  # a heading takes as much room as so many rows
-_NOTE = "Beside each value: where 95% of bootstrap samples of the questions lie, and n, how many questions it rests on."
+_NOTE = (
+    "95% interval: where the figure would mostly lie with other questions of this kind (95% of bootstrap samples). "
+    "n: how many questions it rests on."
+)
 
 
 def draw(evaluation: Evaluation, variant: int) -> None:

@@ -100,7 +100,7 @@ def _columns(evaluation: Evaluation, rows: Sequence[Row]) -> dict[str, list[Any]
         return columns
     more: dict[str, list[Any]] = {
         "Time": [result.scored.seconds if result.state == "done" else None for result in results],
-        "Action": [result.scored.action for result in results],
+        "Decided": [result.scored.action for result in results],
         "Recall": [result.scored.scores.get("recall") for result in results],
         "You": [_LABELS[result.label] or None for result in results],
     }
@@ -118,7 +118,7 @@ def _config() -> dict[str, Any]:
         ),
         "Question": config.TextColumn(width=180),
         "No.": config.NumberColumn(width=35, help="Which repetition"),
-        "Action": config.TextColumn(width=72),
+        "Decided": config.TextColumn(width=72, help="What grading made of retrieval: correct, ambiguous or incorrect"),
         "Recall": config.NumberColumn(format="percent", width=55),
         "Time": config.NumberColumn("Seconds", format="%.2f", width=60),
         "You": config.TextColumn(width=50, help="Your word on it"),
