@@ -6,7 +6,7 @@ import importlib
 import os
 import time
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from crag.database import Database
 from crag.embedder_choices import EmbedderChoices
 from crag.engines import BUILTIN, Engines, Role
 from crag.environments import Environments
+from crag.equipping import Equipping, Judging
 from crag.errors import ModelFault
 from crag.evaluate.datasets.datasets import Datasets
 from crag.evaluate.evaluations import Evaluations
@@ -40,12 +41,11 @@ from crag.models.downloads.sources import choose_fetch
 from crag.models.ollama.server import OllamaServer
 from crag.models.remembered import RememberedChoice
 from crag.models.tokens import count_passage_tokens, passage_counter_name
-from crag.options import RunOptions, Thresholds
+from crag.options import RunOptions
 from crag.preferences import Preferences
 from crag.progress import Report
 from crag.protocols import ChatModel
 from crag.runs import RunService
-from crag.runs.worker import Equipment, no_callbacks
 from crag.settings import Settings, load_settings
 from crag.sharing import Sharing
 from crag.stopping import Stop
@@ -58,17 +58,7 @@ EXAMPLE_URLS = (
     "https://lilianweng.github.io/posts/2023-03-15-prompt-engineering/",
     "https://lilianweng.github.io/posts/2023-10-25-adv-attack-llm/",
 )
-AWAY = "{} runs on another machine: your question and the passages it needed went there."
 _SLOW_ROOMS = ("crag.graph.build", "crag.models.embeddings", "crag.models.builtin.reader")
-
-
-@dataclass(frozen=True, slots=True)
-class Judging:
-    """What grades, by name, and where its scores turn into words; `calibrated`: fitted to the collection."""
-
-    grader: str
-    thresholds: Thresholds
-    calibrated: bool
 
 
 class Application:
@@ -106,17 +96,25 @@ class Application:
         self.traces = Traces(settings.langsmith, self.ledger, self.preferences.may_trace)
         self.uploads = Uploads(settings.langsmith, self.ledger)
         self.search_quota = SearchQuota(settings.tavily_api_key, settings.tavily_url, self.ledger)
-        self.runs = RunService(self.database, self._equip)
+        self.recuts = Recuts(self.database, self.library, settings)
+        self._equipping = Equipping(
+            self.engines,
+            self.web,
+            self.embedders,
+            self.recuts,
+            self.traces,
+            self.answering,
+            lambda collection, grader: self.calibration.load(collection, grader),
+        )
+        equip = self._equipping.equip
+        self.runs = RunService(self.database, equip)
         self.archive = RunArchive(self.database)
         self.gaps = Gaps(self.database, self.runs, self._builtin_embedder, self.library, self.jobs.submit_url)
         self.sharing = Sharing(self.database, self.conversations, self.runs.calls, self._may_link)
-        self.calibration = Calibrator(self.database, self._equip, self._question_model, self.runs)
+        self.calibration = Calibrator(self.database, equip, self._question_model, self.runs)
         self.measuring = Measuring()
         self.datasets = Datasets(self.database, self.runs.trace)
-        self.environments = Environments(
-            self.database, self.library, settings, self.engines, self._equip, self.answering
-        )
-        self.recuts = Recuts(self.database, self.library, settings)
+        self.environments = Environments(self.database, self.library, settings, self.engines, equip, self.answering)
         self.evaluations = Evaluations(
             self.database, self.runs, self.environments.look_up, self._open_judge, self._prepare
         )
@@ -199,9 +197,7 @@ class Application:
 
     def judging(self, options: RunOptions) -> Judging:
         """What would grade under these options now. Raises `ModelFault`."""
-        equipment = self._equip(options)
-        grader = equipment.engine.grader
-        return Judging(grader.name, equipment.thresholds or grader.thresholds, equipment.calibrated)
+        return self._equipping.judging(options)
 
     def rename_collection(self, name: str, new_name: str) -> str:
         """Renames it in the library and where conversations are kept to it. Raises `BadRequest`, `NotFound`."""
@@ -246,25 +242,6 @@ class Application:
         self.jobs.close()
         self.library.close()
         self.database.close()
-
-    def _equip(self, options: RunOptions) -> Equipment:
-        web, missing = self.web.search(options)
-        engine = self.engines.open(self.answering(options), options)
-        fitted = None if options.thresholds else self.calibration.load(options.collection, engine.grader.name)
-        away = tuple(AWAY.format(label) for label in engine.away)
-        traced = self.traces.on
-        return Equipment(
-            engine=engine,
-            retriever=self.recuts.retriever(options),
-            embedder=self.embedders.answering(),
-            web=web,
-            web_missing=missing,
-            thresholds=options.thresholds or fitted,
-            calibrated=fitted is not None,
-            pages=self.web.pages(options),
-            notes=(*away, self.traces.note) if traced else away,
-            callbacks=self.traces.begin if traced else no_callbacks,
-        )
 
     def answering(self, options: RunOptions) -> str:
         """The name of what answers under these options now."""

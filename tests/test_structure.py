@@ -15,6 +15,7 @@ TOP = {
     "commands",
     "embedder_choices",
     "engines",
+    "equipping",
     "environments",
     "reports",
     "terminal",

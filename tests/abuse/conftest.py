@@ -71,7 +71,7 @@ class Scene:
         return trace
 
     def _equip(self, options: RunOptions) -> Equipment:
-        return replace(self.application._equip(options), retriever=ListRetriever(self.passages))
+        return replace(self.application._equipping.equip(options), retriever=ListRetriever(self.passages))
 
 
 @pytest.fixture(scope="module")
