@@ -19,6 +19,7 @@ _LOOKS: dict[Meaning, tuple[str, str]] = {
     "no clear difference": (score_bars.RULE, "circle"),
 }
 _ROW = 30  # pixels
+_TICKS = {"tickCount": 5, "labelFlush": 12}  # the first and the last stay inside the picture
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ def _spec(whiskers: Sequence[Whisker], title: str, unit: str) -> dict[str, Any]:
             {
                 "mark": {"type": "rule", "strokeWidth": 3},
                 "encoding": {
-                    "x": {"field": "low", **across, "axis": {"title": title, "labelExpr": label, "tickCount": 5}},
+                    "x": {"field": "low", **across, "axis": {"title": title, "labelExpr": label, **_TICKS}},
                     "x2": {"field": "high"},
                 },
             },
@@ -69,7 +70,7 @@ def _spec(whiskers: Sequence[Whisker], title: str, unit: str) -> dict[str, Any]:
                 "mark": {"type": "point", "filled": True, "size": 110, "opacity": 1},
                 "encoding": {
                     "x": {"field": "at", **across},
-                    "shape": {"field": "is", "scale": _scale(1), "legend": _LEGEND},
+                    "shape": {"field": "is", "scale": _scale(1), "legend": _legend()},
                     "tooltip": [{"field": "name"}, {"field": "told"}, {"field": "is"}],
                 },
             },
@@ -77,13 +78,15 @@ def _spec(whiskers: Sequence[Whisker], title: str, unit: str) -> dict[str, Any]:
     }
 
 
-# On a phone there is no room for more words.
-_SHORT = "datum.label === 'no clear difference' ? 'not clear' : datum.label"
-_LEGEND = {"title": None, "orient": "top", "symbolSize": 90, "columns": 2, "labelExpr": _SHORT}
+def _legend() -> dict[str, Any]:
+    """In one row; on a phone, where there is no room for as many words, shorter and in two."""
+    legend = {"title": None, "orient": "top", "symbolSize": 90, "labelLimit": 200}
+    short = "datum.label === 'no clear difference' ? 'not clear' : datum.label"
+    return legend | {"columns": 2, "labelExpr": short} if is_phone() else legend
 
 
 def _colour() -> dict[str, Any]:
-    return {"field": "is", "type": "nominal", "scale": _scale(0), "legend": _LEGEND}
+    return {"field": "is", "type": "nominal", "scale": _scale(0), "legend": _legend()}
 
 
 def _scale(look: int) -> dict[str, Any]:
