@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import streamlit as st
 
 from crag.model_calls import ModelCall
 from crag.models.choice import model_label
 from pages.parts import markdown, words
+from pages.parts.folding import draw_folded
 
-_PLACE = 64  # pixels, until the content is there
 _HEIGHT = 320  # pixels; longer texts scroll
 _LONG = 1_400  # characters
 
@@ -19,14 +20,8 @@ def draw(run_id: str, calls: Sequence[ModelCall]) -> None:
     """Each call, folded where there are several; a closed one is drawn when it is opened."""
     for number, call in enumerate(calls, start=1):
         key = f"call-{run_id}-{call.node}-{number}"
-        opened = st.expander(
-            f"Call {number} {words.small(_facts(call))}", len(calls) == 1, type="compact", key=key, on_change="rerun"
-        )
-        with opened:
-            if opened.open:
-                _draw(call)
-            else:
-                st.skeleton(height=_PLACE)  # what holds nothing cannot be opened
+        label = f"Call {number} {words.small(_facts(call))}"
+        draw_folded(label, key, partial(_draw, call), expanded=len(calls) == 1, type="compact")
 
 
 def _draw(call: ModelCall) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import streamlit as st
 
@@ -15,11 +16,11 @@ from crag.types import Turn
 from pages.inspect import calls, moves, values
 from pages.parts import dialogs, words
 from pages.parts.device import is_phone
+from pages.parts.folding import draw_folded
 from pages.parts.person import person
 from pages.parts.resources import application
 from pages.parts.trace import ICONS
 
-_PLACE = 64  # pixels, until the content is there
 _ASK_NO_MODEL = ("retrieve", "decide", "check_answer")
 
 
@@ -31,18 +32,9 @@ def draw(run_id: str, trace: Trace, sent: Sequence[ModelCall]) -> None:
         return
     with st.container(gap="xxsmall"):
         for index, step in enumerate(trace.steps):
-            opened = st.expander(
-                _label(step, trace),
-                type="step",
-                icon=ICONS[step.state],
-                key=f"node-{run_id}-{index}",
-                on_change="rerun",
-            )
-            with opened:
-                if opened.open:
-                    _draw(run_id, trace, step, [call for call in sent if call.node == step.node], bool(sent))
-                else:
-                    st.skeleton(height=_PLACE)  # a step that holds nothing cannot be opened
+            own = [call for call in sent if call.node == step.node]
+            inside = partial(_draw, run_id, trace, step, own, bool(sent))
+            draw_folded(_label(step, trace), f"node-{run_id}-{index}", inside, type="step", icon=ICONS[step.state])
 
 
 def _label(step: Step, trace: Trace) -> str:

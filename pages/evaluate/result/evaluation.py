@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import streamlit as st
 
 from crag.errors import NotFound
@@ -13,6 +11,7 @@ from pages.evaluate import chosen, reading
 from pages.evaluate.grids import grid
 from pages.evaluate.result import figures, head, plots, progress, questions, seed_table
 from pages.parts import markdown
+from pages.parts.folding import draw_folded
 from pages.parts.person import person
 from pages.parts.resources import application
 
@@ -34,7 +33,12 @@ def draw(evaluation_id: str) -> None:
     if moving:
         progress.draw(evaluation, variant)
         if evaluation.done:
-            _draw_folded("Answers so far", "answers", evaluation, lambda: questions.draw(evaluation, variant))
+            draw_folded(
+                "Answers so far",
+                f"answers-of-{evaluation.id}",
+                lambda: questions.draw(evaluation, variant),
+                type="compact",
+            )
         return
     figures.draw(evaluation, variant)
     if evaluation.done:
@@ -61,14 +65,6 @@ def _draw_answers(evaluation: Evaluation, variant: int) -> None:
         seed_table.draw(evaluation, variant)
     st.fragment(questions.draw)(evaluation, variant)
     results, cutoffs = reading.results(evaluation), reading.cutoffs()
-    _draw_folded("Plots", "plots", evaluation, lambda: plots.draw(evaluation, variant, results, cutoffs))
-
-
-def _draw_folded(label: str, name: str, evaluation: Evaluation, draw_inside: Callable[[], None]) -> None:
-    """Drawn when it is opened."""
-    opened = st.expander(label, type="compact", key=f"{name}-of-{evaluation.id}", on_change="rerun")
-    with opened:
-        if opened.open:
-            draw_inside()
-        else:
-            st.skeleton(height=64)  # what holds nothing cannot be opened
+    draw_folded(
+        "Plots", f"plots-of-{evaluation.id}", lambda: plots.draw(evaluation, variant, results, cutoffs), type="compact"
+    )

@@ -18,6 +18,7 @@ from pages.evaluate.comparison import sides
 from pages.evaluate.result import exporting, progress
 from pages.evaluate.start import setting_up, starting
 from pages.parts import dialogs, markdown, refusals, settings, words
+from pages.parts.folding import draw_folded
 from pages.parts.person import person
 from pages.parts.resources import application
 
@@ -41,13 +42,11 @@ def draw(evaluation: Evaluation) -> None:
 
 def _draw_environment(evaluation_id: str, variant: Variant) -> None:
     """Drawn when it is opened: the first table of all makes a page wait."""
-    key = f"made-with-{evaluation_id}"
-    opened = st.expander("Settings and environment", type="compact", key=key, on_change="rerun")
-    with opened:
-        if opened.open:
-            st.table(_environment(variant), border="horizontal", width="content", alt="What the answers were made with")
-        else:
-            st.skeleton(height=64)  # what holds nothing cannot be opened
+
+    def draw_table() -> None:
+        st.table(_environment(variant), border="horizontal", width="content", alt="What the answers were made with")
+
+    draw_folded("Settings and environment", f"made-with-{evaluation_id}", draw_table, type="compact")
 
 
 def _asked(evaluation: Evaluation) -> list[str]:

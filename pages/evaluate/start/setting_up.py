@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -16,6 +17,7 @@ from pages.chat.controls import THRESHOLDS, Controls
 from pages.chat.state import web_is_there
 from pages.evaluate.grids import grid
 from pages.parts import dialogs, markdown, settings, words
+from pages.parts.folding import draw_folded
 from pages.parts.resources import application
 
 SETTINGS = "settings of an evaluation"
@@ -63,11 +65,8 @@ def draw() -> None:
 
 def draw_variants(base: RunOptions, questions: int) -> Sequence[Variant]:
     """The settings as they are, or several ways to answer: a variant each."""
-    with st.expander("Try several settings", type="compact", key="evaluate-grid", on_change="rerun") as opened:
-        variants = grid.draw_axes(base, questions) if opened.open else []
-        if not opened.open:
-            st.skeleton(height=64)
-    return variants or [Variant("", base)]
+    axes = partial(grid.draw_axes, base, questions)
+    return draw_folded("Try several settings", "evaluate-grid", axes, type="compact") or [Variant("", base)]
 
 
 def summary(held: RunOptions) -> str:
