@@ -13,13 +13,13 @@ from crag.evaluate.datasets.examples import Dataset, Example
 from crag.sharing.names import file_name
 from pages.evaluate import reading
 from pages.evaluate.start import starting
-from pages.parts import dialogs, markdown, refusals, words
+from pages.parts import dialogs, markdown, refusals, tables, words
 from pages.parts.person import person
 from pages.parts.resources import application
 
 LOOK, UPLOAD, DELETE = "look into a dataset", "upload a dataset", "delete a dataset"
 _WIDTH = 860
-_ROW_HEIGHT, _MOST_ROWS = 35, 14
+_MOST_ROWS = 14
 _REMOVE = ":material/delete: Remove this question"
 _SHAPE = """{"question": "When is the boiler serviced?", "reference": "Every May", "phrases": ["boiler, each May"]}
 {"question": "Who won the 2024 NBA finals?", "answerable": false}"""
@@ -106,7 +106,7 @@ def _table(dataset: Dataset) -> None:
         columns,
         hide_index=True,
         key=f"dataset-{dataset.id}-{len(dataset.examples)}",
-        height=(min(len(dataset.examples), _MOST_ROWS) + 1) * _ROW_HEIGHT + 3,
+        height=tables.height(len(dataset.examples), _MOST_ROWS),
         alt=f"Table of {words.count(len(dataset.examples), 'question')}",
         column_config={
             "Question": st.column_config.TextColumn(width=330),

@@ -17,7 +17,7 @@ from crag.moments import local
 from pages.evaluate import chosen, reading
 from pages.evaluate.comparison import sides
 from pages.evaluate.result import progress
-from pages.parts import dialogs, markdown, refusals, words
+from pages.parts import dialogs, markdown, refusals, tables, words
 from pages.parts.device import is_phone
 from pages.parts.person import person
 from pages.parts.resources import application
@@ -26,7 +26,7 @@ DELETE = "delete evaluations"
 _MOST = 100
 _MOMENT_SECONDS, _AGAIN_SECONDS = 0.2, 1.0
 _NAMED = 8
-_ROW_HEIGHT, _MOST_ROWS = 35, 12
+_MOST_ROWS = 12
 
 
 def draw() -> None:
@@ -43,7 +43,7 @@ def draw() -> None:
         hide_index=True,
         on_select="rerun",
         selection_mode="multi-row",
-        height=(min(len(found), _MOST_ROWS) + 1) * _ROW_HEIGHT + 3,
+        height=tables.height(len(found), _MOST_ROWS),
         alt=f"Table of {words.count(len(found), 'evaluation')}",
         column_config=_config(),
     )

@@ -10,7 +10,7 @@ from crag.inspection import badges
 from crag.runs import Trace
 from crag.types import Passage, Ruling
 from pages.inspect import moves
-from pages.parts import dialogs, markdown, pins, steps, words
+from pages.parts import dialogs, markdown, pins, steps, tables, words
 from pages.parts.device import is_phone
 
 _COLOURS = {
@@ -19,7 +19,6 @@ _COLOURS = {
 _OPEN = ":material/visibility: Open"
 _RIGHT = {":material/quiz: Pin as a right passage": True, ":material/close: Unpin the right passage": False}
 _RULINGS: dict[str, Ruling] = {":material/add: Use it": "use", ":material/remove: Drop it": "drop"}
-_ROW_HEIGHT = 35
 _MOST_ROWS = 12
 
 
@@ -34,7 +33,7 @@ def draw(run_id: str, trace: Trace) -> None:
         _rows(run_id, passages, trace),
         hide_index=True,
         key=f"verdicts-{run_id}",
-        height=(min(len(passages), _MOST_ROWS) + 1) * _ROW_HEIGHT + 3,
+        height=tables.height(len(passages), _MOST_ROWS),
         alt=f"Table of {words.count(len(passages), 'verdict')}",
         column_config=_columns(run_id, passages),
     )

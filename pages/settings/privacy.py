@@ -13,14 +13,14 @@ import streamlit as st
 from crag.errors import CragError
 from crag.moments import exact
 from crag.types import Departure
-from pages.parts import away, dialogs, markdown, words
+from pages.parts import away, dialogs, markdown, tables, words
 from pages.parts.person import person
 from pages.parts.resources import application
 from pages.settings import browser, langsmith
 
 _SHOWN = 200
 _EXPORTED = 1_000_000
-_ROW_HEIGHT = 35
+_MOST_ROWS = 8
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet would calculate (OWASP, “CSV injection”)
 FORGET = "forget_departures"
 WORDS = (
@@ -135,7 +135,7 @@ def _table(entries: list[Departure]) -> Departure | None:
         hide_index=True,
         on_select="rerun",
         selection_mode="single-row",
-        height=min(len(entries), 8) * _ROW_HEIGHT + _ROW_HEIGHT + 3,
+        height=tables.height(len(entries), _MOST_ROWS),
         alt=f"Table of {words.count(len(entries), 'departure')}",
         column_config={
             "When": st.column_config.TextColumn(width=145),

@@ -17,14 +17,14 @@ from crag.options import RunOptions
 from pages.evaluate.comparison import sides
 from pages.evaluate.grids import best, ranking
 from pages.evaluate.grids import picture as grid_picture
-from pages.parts import markdown, settings, words
+from pages.parts import markdown, settings, tables, words
 from pages.parts.device import is_phone
 from pages.parts.resources import models
 
 _NUMBERS = {"k": (1, 2, 3, 4, 6, 8, 10, 15, 20), "passage_size": (100, 150, 250, 400, 600, 1000)}
 _SWITCH = {True: "On", False: "Off"}
 _HELP = {"passage_size": "The documents are cut anew, into a library of their own. That takes a while."}
-_ROW_HEIGHT, _MOST_ROWS = 35, 14
+_MOST_ROWS = 14
 _ENOUGH = 2
 
 Figures = Mapping[int, Mapping[str, Figure]]
@@ -115,7 +115,7 @@ def _draw_rows(evaluation: Evaluation, figures: Figures, metric: str) -> list[in
         hide_index=True,
         on_select="rerun",
         selection_mode="multi-row",
-        height=(min(len(numbers), _MOST_ROWS) + 1) * _ROW_HEIGHT + 3,
+        height=tables.height(len(numbers), _MOST_ROWS),
         alt=f"Table of {words.count(len(numbers), 'setting')} by {METRICS[metric].title.lower()}",
         column_config={
             "Place": st.column_config.NumberColumn(width=50),

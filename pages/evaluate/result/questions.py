@@ -12,12 +12,12 @@ from crag.evaluate.figures.verdicts import AnswerVerdict, verdict
 from crag.evaluate.values import Evaluation, Result
 from pages.evaluate import reading
 from pages.evaluate.result import agreeing, answer
-from pages.parts import markdown, words
+from pages.parts import markdown, tables, words
 from pages.parts.device import is_phone
 from pages.parts.search import search_field
 
 _ALL = "all"
-_ROW_HEIGHT, _MOST_ROWS = 35, 14
+_MOST_ROWS = 14
 _LABELS = {True: "right", False: "wrong", None: ""}
 
 Row = tuple[Result, AnswerVerdict]
@@ -81,7 +81,7 @@ def _draw_table(evaluation: Evaluation, rows: Sequence[Row]) -> Row | None:
         placeholder="",
         on_select="rerun",
         selection_mode="single-row",
-        height=(min(len(rows), _MOST_ROWS) + 1) * _ROW_HEIGHT + 3,
+        height=tables.height(len(rows), _MOST_ROWS),
         alt=f"Table of {words.count(len(rows), 'answer')}",
         column_config=_config(),
     )
