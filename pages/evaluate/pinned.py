@@ -8,7 +8,7 @@ import streamlit as st
 
 from crag.evaluate import signs
 from crag.evaluate.figures.verdicts import verdict
-from crag.evaluate.regression.regression import RegressionState, Report
+from crag.evaluate.regression.regression import RegressionReport, RegressionState
 from crag.evaluate.values import Evaluation
 from crag.moments import day_and_minute
 from pages.evaluate import chosen, reading
@@ -60,7 +60,7 @@ def _tell_changes(state: RegressionState) -> None:
             st.caption(f":material/info: {markdown.label(told)}")
 
 
-def _draw_report(report: Report) -> None:
+def _draw_report(report: RegressionReport) -> None:
     """What broke from the last but one to the last, and the way to the questions."""
     sign = ":red[:material/trending_down:]" if report.broken else ":green[:material/check_circle:]"
     with st.container(horizontal=True, vertical_alignment="center"):

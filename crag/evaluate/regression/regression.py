@@ -38,7 +38,7 @@ class RegressionState:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class RegressionReport:
     """What became of the pinned questions from one evaluation to the one `after` it."""
 
     before: Evaluation
@@ -110,14 +110,14 @@ class Regression:
         asked = (Variant("as settled", self._preferences.options()),)
         return self._evaluations.begin(Plan(pinned, asked, kind="regression", person=pinned.person))
 
-    def report(self, person: str | None, cutoffs: Cutoffs = Cutoffs()) -> Report | None:  # noqa: B008 — it is frozen
+    def report(self, person: str | None, cutoffs: Cutoffs = Cutoffs()) -> RegressionReport | None:  # noqa: B008 — it is frozen
         """What broke from the last but one to the last that came to its end; None before there are two."""
         done = [one for one in self._evaluated(person) if one.state == "done"]
         if len(done) < 2:
             return None
         after, before = done[:2]
         answers = self._evaluations.results
-        return Report(before, after, compare(answers(before.id), answers(after.id), cutoffs))
+        return RegressionReport(before, after, compare(answers(before.id), answers(after.id), cutoffs))
 
     def set_automatic(self, person: str | None, on: bool) -> None:
         """Has them asked by themselves after a change, while the application runs and is at rest; or no longer.
