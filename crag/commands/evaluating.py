@@ -42,7 +42,7 @@ def evaluate(application: Application, options: argparse.Namespace) -> int:
         repetitions=options.repetitions,
         judge=options.judge,
         parallel=options.parallel,
-        name=options.name or dataset.name,
+        name=options.name,
         kind="grid" if options.grid else "plain",
         person=dataset.person,
     )

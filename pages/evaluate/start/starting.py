@@ -8,7 +8,7 @@ from crag.evaluate.datasets import portions
 from crag.evaluate.datasets.examples import Dataset
 from crag.evaluate.datasets.seed import SEED
 from crag.evaluate.evaluations import MOST_REPETITIONS
-from crag.evaluate.values import Evaluation, Plan
+from crag.evaluate.values import Evaluation, EvaluationKind, Plan
 from pages.evaluate import chosen, judging, reading
 from pages.evaluate.start import beforehand, setting_up
 from pages.parts import adding, away, jobs, markdown, refusals
@@ -46,7 +46,8 @@ def draw() -> None:
         setting_up.draw()
         repetitions, judge = _choose_repetitions_and_judge()
         variants = setting_up.draw_variants(setting_up.options(), len(dataset.examples))
-        plan = Plan(dataset, variants, repetitions, judge, person=person() or dataset.person)
+        kind: EvaluationKind = "grid" if len(variants) > 1 else "plain"
+        plan = Plan(dataset, variants, repetitions, judge, kind=kind, person=person() or dataset.person)
         forbidden = beforehand.draw(plan)
         st.button(
             "Allow and run" if forbidden else "Run",
