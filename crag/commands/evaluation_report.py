@@ -23,11 +23,16 @@ from crag.evaluate.figures.wording import (
 from crag.evaluate.grid import Ranked, best, rank
 from crag.evaluate.signs import STATES, VERDICTS
 from crag.evaluate.values import ChangedExample, Cutoffs, Difference, Environment, Evaluation, Figure, Result
+from crag.evaluate.varying import settings_that_differ
+from crag.inspection import names
 from crag.moments import local
+from crag.options import value_of
+from crag.runs.changes import option
 
 _FEW = 20  # so many questions are listed one by one
 _SHOWN = 20
 _LONGEST = 90
+_TOLD = ("policy", "k", "refine", "grader")
 _INTERVALS = "Intervals: 95% of bootstrap resamples of the questions; n: how many questions a figure rests on."
 
 
@@ -74,8 +79,21 @@ def _head(evaluation: Evaluation) -> str:
     took = f"{progress_in_words(evaluation)}, {state} in {duration(evaluation.seconds)}"
     judge = [f"judged by    {evaluation.judge}"] if evaluation.judge else []
     return "\n".join(
-        [f"{evaluation.name}  ({evaluation.id})", f"{named}{asked}; {took}", *_environments(evaluation), *judge]
+        [
+            f"{evaluation.name}  ({evaluation.id})",
+            f"{named}{asked}; {took}",
+            *_environments(evaluation),
+            *judge,
+            *_settings(evaluation),
+        ]
     )
+
+
+def _settings(evaluation: Evaluation) -> list[str]:
+    """Those that matter most, as far as all variants share them."""
+    differing, options = settings_that_differ(evaluation.variants), evaluation.variants[0].options
+    shared = [option(name, value_of(options, name)) for name in _TOLD if name not in differing]
+    return [f"settings     {names.change_in_words(', '.join(shared))}"] if shared else []
 
 
 def _environments(evaluation: Evaluation) -> list[str]:

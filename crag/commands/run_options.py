@@ -17,7 +17,7 @@ _NONE: Changes = MappingProxyType({})
 
 def add_run_arguments(parser: argparse.ArgumentParser) -> None:
     """What `run_options` reads."""
-    parser.add_argument("-k", type=count, help="how many passages to retrieve (default: 4)")
+    parser.add_argument("-k", type=count, help="how many passages to retrieve (default: what is saved, else 4)")
     parser.add_argument("--model", type=text, help="auto, builtin, ollama:NAME or PROVIDER:NAME")
     parser.add_argument("--grader", choices=get_args(GraderKind), help="how passages are judged (default: auto)")
     parser.add_argument("--grader-model", type=text, help="what judges them (default: the model that answers)")
