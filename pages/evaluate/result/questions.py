@@ -116,7 +116,7 @@ def _config() -> dict[str, Any]:
         "Answer": config.MultiselectColumn(
             options=[one.word for one in badges], color=[one.colour for one in badges], width=75
         ),
-        "Question": config.TextColumn(width=180),
+        "Question": config.TextColumn(width=160),
         "No.": config.NumberColumn(width=35, help="Which repetition"),
         "Decided": config.TextColumn(width=72, help="What grading made of retrieval: correct, ambiguous or incorrect"),
         "Recall": config.NumberColumn(format="percent", width=55),
