@@ -8,13 +8,14 @@ import zlib
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, case, delete, func, insert, select, true, update
+from sqlalchemy import ColumnElement, Connection, delete, insert, select, true, update
 
 from crag.database import Database
-from crag.database.tables import evaluation_results, evaluations, runs
+from crag.database.tables import evaluation_results, evaluations
 from crag.errors import BadRequest, NotFound
 from crag.evaluate import bodies
 from crag.evaluate.datasets.examples import Example
+from crag.evaluate.queries import begun, counted, read_evaluation, read_result, visible
 from crag.evaluate.values import (
     UNDER_WAY,
     Evaluation,
@@ -30,7 +31,6 @@ from crag.processes import is_alive, this_process
 Place = tuple[int, int, int]  # variant, number of the example, repetition
 
 _results = evaluation_results.c
-_SUMMARY = tuple(column for column in evaluations.c if column.name not in ("examples", "owner", "stopping"))
 
 
 class EvaluationRows:
@@ -73,21 +73,21 @@ class EvaluationRows:
     def list(self, person: str | None, limit: int, kind: EvaluationKind | None = None) -> list[Evaluation]:
         """Those that a person may see, of one kind or of all, the latest first."""
         self._mark_orphans()
-        wanted = _visible(person) & (evaluations.c.kind == kind if kind else true())
+        wanted = visible(person) & (evaluations.c.kind == kind if kind else true())
         latest = evaluations.c.started_at.desc()
         listed = select(evaluations.c.id).where(wanted).order_by(latest).limit(limit)  # only their answers are counted
-        query = _counted(evaluations.c.id.in_(listed)).order_by(latest)
+        query = counted(evaluations.c.id.in_(listed)).order_by(latest)
         with self._database.read() as connection:
-            return [_evaluation(row) for row in connection.execute(query)]
+            return [read_evaluation(row) for row in connection.execute(query)]
 
     def get(self, evaluation_id: str, person: str | None = None) -> Evaluation:
         """One of them. Raises `NotFound`, also for one of another person."""
         self._mark_orphans()
         with self._database.read() as connection:
-            row = connection.execute(_counted((evaluations.c.id == evaluation_id) & _visible(person))).first()
+            row = connection.execute(counted((evaluations.c.id == evaluation_id) & visible(person))).first()
         if row is None:
             raise NotFound("This evaluation is no longer there.", "Choose another one.")
-        return _evaluation(row)
+        return read_evaluation(row)
 
     def examples(self, evaluation_id: str) -> tuple[Example, ...]:
         """Its examples, in order. Raises `NotFound`."""
@@ -101,21 +101,21 @@ class EvaluationRows:
     def results(self, evaluation_id: str, variant: int | None = None) -> Sequence[Result]:
         """What is there so far, in the order of variants, examples and repetitions. Raises `NotFound`."""
         examples = self.examples(evaluation_id)
-        query = _begun().where(_results.evaluation_id == evaluation_id)
+        query = begun().where(_results.evaluation_id == evaluation_id)
         if variant is not None:
             query = query.where(_results.variant == variant)
         with self._database.read() as connection:
             rows = connection.execute(query.order_by(_results.variant, _results.number, _results.repetition)).all()
-        return [_result(row, examples[row.number]) for row in rows]
+        return [read_result(row, examples[row.number]) for row in rows]
 
     def labelled(self, person: str | None) -> Sequence[Result]:
         """Every answer that a person may see, of all evaluations, that people said whether it is right."""
-        query = _begun().join(evaluations, evaluations.c.id == _results.evaluation_id)
-        query = query.where(_results.label.is_not(None), _visible(person))
+        query = begun().join(evaluations, evaluations.c.id == _results.evaluation_id)
+        query = query.where(_results.label.is_not(None), visible(person))
         with self._database.read() as connection:
             rows = connection.execute(query).all()
         examples = {one: self.examples(one) for one in {row.evaluation_id for row in rows}}
-        return [_result(row, examples[row.evaluation_id][row.number]) for row in rows]
+        return [read_result(row, examples[row.evaluation_id][row.number]) for row in rows]
 
     def done(self, evaluation_id: str) -> set[Place]:
         """Where there is an answer; what failed is to be tried again."""
@@ -227,51 +227,7 @@ def _refuse_while_asked(connection: Connection, dataset_id: str) -> None:
         raise BadRequest("Your pinned questions are being asked already.", "Wait for them, or stop that.")
 
 
-def _visible(person: str | None) -> ColumnElement[bool]:
-    """What is this person's, and what is everybody's; None, who has this home, may see all."""
-    return true() if person is None else evaluations.c.person.in_((person, ""))
-
-
 def _at(evaluation_id: str, place: Place) -> ColumnElement[bool]:
     variant, number, repetition = place
     here = (_results.evaluation_id == evaluation_id) & (_results.variant == variant)
     return here & (_results.number == number) & (_results.repetition == repetition)
-
-
-def _counted(condition: ColumnElement[bool]) -> Select[Any]:
-    """Evaluations with how many results there are, how many of them failed, and how many were judged."""
-    failed = func.coalesce(func.sum(case((_results.state != "done", 1), else_=0)), 0)
-    columns = (func.count(_results.number).label("done"), failed.label("failed"), func.count(_results.judged))
-    joined = evaluations.outerjoin(evaluation_results, _results.evaluation_id == evaluations.c.id)
-    query = select(*_SUMMARY, *columns[:2], columns[2].label("judgements")).select_from(joined)
-    return query.where(condition).group_by(evaluations.c.id)
-
-
-def _evaluation(row: Row[Any]) -> Evaluation:
-    values = dict(row._mapping)  # noqa: SLF001 — public in spite of its name
-    total = row.size * row.repetitions * len(variants := bodies.load_variants(row.variants))
-    left = row.seconds / row.done * (total - row.done) if row.state == "running" and row.done else None
-    return Evaluation(**{**values, "variants": variants, "seconds_left": left})
-
-
-def _begun() -> Select[Any]:
-    """Results, each with when its run began."""
-    began = runs.c.started_at.label("began")
-    joined = evaluation_results.outerjoin(runs, runs.c.id == _results.run_id)
-    return select(evaluation_results, began).select_from(joined)
-
-
-def _result(row: Row[Any], example: Example) -> Result:
-    return Result(
-        row.variant,
-        row.number,
-        row.repetition,
-        example,
-        row.run_id,
-        row.state,
-        row.error,
-        bodies.load_scored(row.body),
-        bodies.load_judgement(row.judged) if row.judged else None,
-        None if row.label is None else bool(row.label),
-        row.began or 0.0,
-    )
