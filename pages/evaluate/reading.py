@@ -67,7 +67,7 @@ def _known_by(evaluation: Evaluation, done: int) -> Known:
     return evaluation.id, evaluation.state, done, evaluation.judgements, evaluation.judge, evaluation.ended_at
 
 
-@st.cache_resource(show_spinner=False, max_entries=16, ttl=_KEPT_SECONDS)
+@st.cache_resource(show_spinner=False, max_entries=4, ttl=_KEPT_SECONDS)
 def _results(known: Known, variant: int | None) -> Sequence[Result]:
     return tuple(application().evaluations.results(known[0], variant))
 

@@ -9,6 +9,7 @@ from crag.evaluate.datasets.seed import SEED
 from crag.evaluate.values import Evaluation
 from pages.evaluate import chosen, reading
 from pages.evaluate.grids import grid
+from pages.evaluate.grids.ranking import ranked
 from pages.evaluate.result import figures, head, plots, progress, questions, seed_table
 from pages.parts import markdown
 from pages.parts.folding import draw_folded
@@ -29,7 +30,7 @@ def draw(evaluation_id: str) -> None:
     moving = evaluation.state in progress.MOVING
     if len(evaluation.variants) > 1 and not moving:
         grid.draw_table(evaluation, reading.results(evaluation), reading.cutoffs())
-    variant = _choose_variant(evaluation)
+    variant = _choose_variant(evaluation, best_first=not moving)
     if moving:
         progress.draw(evaluation, variant)
         if evaluation.done:
@@ -45,11 +46,14 @@ def draw(evaluation_id: str) -> None:
         _draw_answers(evaluation, variant)
 
 
-def _choose_variant(evaluation: Evaluation) -> int:
+def _choose_variant(evaluation: Evaluation, *, best_first: bool) -> int:
     """Which of several settings is looked at."""
-    numbers = range(len(evaluation.variants))
+    numbers = list(range(len(evaluation.variants)))
     if len(numbers) == 1:
         return 0
+    if best_first:
+        ranking = ranked(evaluation, reading.results(evaluation), reading.cutoffs())
+        numbers = [one.number for one in ranking]
     return st.selectbox(
         "Settings looked at",
         numbers,

@@ -18,6 +18,10 @@ from pages.parts.search import search_field
 
 _ALL = "all"
 _MOST_ROWS = 14
+_HINT = (
+    "Choose a row to read the answer beside its reference, and to say whether it is right; on a keyboard with"
+    " Shift and Space."
+)
 _LABELS = {True: "right", False: "wrong", None: ""}
 
 Row = tuple[Result, AnswerVerdict]
@@ -25,7 +29,7 @@ Row = tuple[Result, AnswerVerdict]
 
 def draw(evaluation: Evaluation, variant: int) -> None:
     """A fragment: choosing a row draws nothing else anew."""
-    st.header("Answers", anchor=False)
+    st.header("Each answer", anchor=False)
     cutoffs = reading.cutoffs()
     rows = [(result, verdict(result, cutoffs)) for result in reading.results(evaluation, variant)]
     left, right = st.columns([5, 3], gap="medium")
@@ -38,7 +42,7 @@ def draw(evaluation: Evaluation, variant: int) -> None:
         agreeing.draw(evaluation, variant)
     with right:
         if chosen is None:
-            st.caption("Choose a row to read the answer beside its reference, and to say whether it is right.")
+            st.caption(_HINT)
         else:
             answer.draw(evaluation, *chosen)
 

@@ -62,7 +62,8 @@ def draw() -> None:
 def _choose_dataset() -> Dataset:
     there = {dataset.id: dataset for dataset in reading.datasets() if dataset.examples}
     if st.session_state.get(_DATASET) not in there:
-        st.session_state[_DATASET] = next(iter(there))
+        own = (dataset.id for dataset in there.values() if dataset.kind != "builtin")
+        st.session_state[_DATASET] = next(own, SEED.id)
     found = st.selectbox(
         "Questions",
         list(there),
