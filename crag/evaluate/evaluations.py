@@ -192,8 +192,11 @@ class Evaluations:
             stop.request()
 
     def _prepare_all(self, evaluation_id: str, stop: Stop) -> None:
+        evaluation = self._rows.get(evaluation_id)
+        if evaluation.is_answered:  # it is only to be judged
+            return
         try:
-            for variant in self._rows.get(evaluation_id).variants:
+            for variant in evaluation.variants:
                 self._prepare(variant.options, partial(self._preparing.__setitem__, evaluation_id), stop)
         finally:
             self._preparing.pop(evaluation_id, None)

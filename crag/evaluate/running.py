@@ -49,14 +49,19 @@ class Runner:
 
         Raises `CragError` for what keeps it from going on, `Stopped`.
         """
-        evaluation = self._look_around(self._rows.get(evaluation_id))
+        evaluation = self._rows.get(evaluation_id)
         judge = self._open_judge(evaluation.judge) if evaluation.judge else None
         work = _Work(evaluation, self._rows.examples(evaluation_id), judge, stop)
-        done = self._rows.done(evaluation_id)
-        self._work_off(work, [place for place in _places(evaluation) if place not in done], self._answer)
-        self._look_around(evaluation)
+        if not evaluation.is_answered:
+            self._answer_rest(work)
         if judge:
             self._judge_rest(work, judge)
+
+    def _answer_rest(self, work: _Work) -> None:
+        work.evaluation = self._look_around(work.evaluation)
+        done = self._rows.done(work.evaluation.id)
+        self._work_off(work, [place for place in _places(work.evaluation) if place not in done], self._answer)
+        self._look_around(work.evaluation)
 
     def _look_around(self, evaluation: Evaluation) -> Evaluation:
         """Writes down with what environment it is answered; it must be the same until the last answer is there."""

@@ -91,6 +91,11 @@ class Evaluation:
     seconds_left: float | None = None
 
     @property
+    def is_answered(self) -> bool:
+        """Whether there is an answer to every question."""
+        return self.done - self.failed == self.total
+
+    @property
     def total(self) -> int:
         """How many answers it has when it is done."""
         return self.size * self.repetitions * len(self.variants)

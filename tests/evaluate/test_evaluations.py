@@ -354,6 +354,14 @@ def test_answers_are_judged_as_they_come_and_others_afterwards_each_once(lab):
     assert lab.evaluations.results(without.id)[0].judged.model == "judge@2"
 
 
+def test_answers_can_be_judged_after_the_model_or_the_documents_have_changed(lab):
+    done = lab.evaluations.wait(lab.begin().id)
+    lab.environment = Environment("Double", "double@2")
+    lab.evaluations.judge(done.id, "ollama:judge")
+    judged = lab.evaluations.wait(done.id)
+    assert (judged.state, judged.judgements, judged.variants) == ("done", 4, done.variants)
+
+
 def test_a_persons_word_on_an_answer_is_kept_and_taken_back(lab):
     done = lab.evaluations.wait(lab.begin().id)
     result = lab.evaluations.results(done.id)[1]
