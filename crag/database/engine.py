@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, create_engine, event, text
 from sqlalchemy.exc import DatabaseError, OperationalError
+from tenacity import retry, retry_if_exception_message, stop_after_delay, wait_random
 
 from crag.database.migrations import migrate
 from crag.errors import HomeFault
@@ -32,8 +33,7 @@ class Database:
         try:
             with self.write() as connection:
                 migrate(connection)
-            with self.read() as connection:
-                connection.execute(text("PRAGMA journal_mode = WAL"))
+            self._write_ahead()
         except HomeFault:
             self.close()
             raise
@@ -76,6 +76,17 @@ class Database:
     def close(self) -> None:
         """Closes every connection."""
         self._engine.dispose()
+
+    @retry(
+        retry=retry_if_exception_message(match=".*database is locked"),
+        stop=stop_after_delay(_BUSY_SECONDS),
+        wait=wait_random(0.01, 0.05),
+        reraise=True,
+    )
+    def _write_ahead(self) -> None:
+        """From now on in WAL mode; SQLite does not wait by itself while another process makes the same home."""
+        with self._engine.connect() as connection:
+            connection.execute(text("PRAGMA journal_mode = WAL"))
 
 
 def _configure(connection: Any, _record: Any) -> None:
