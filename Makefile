@@ -4,7 +4,7 @@
 PYTHON ?= $(shell for python in python3.13 python3.12 python3.11 python3; do \
 	$$python -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null && echo $$python && break; done)
 PORT ?= 8501
-WORKERS ?= 2
+WORKERS ?= 3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --quiet -c constraints.txt
