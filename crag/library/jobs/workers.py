@@ -141,6 +141,8 @@ class JobWorkers:
             task = _Task(job)
             with self._lock:
                 self._tasks[job.id] = task
+                if self._closing.is_set():  # it was claimed while this process began to close
+                    task.stop.request()
             try:
                 self._work_on(task)
             finally:
