@@ -11,8 +11,8 @@ from crag.errors import NotFound
 from crag.evaluate.values import Plan, Variant
 from crag.options import RunOptions
 from tests.ui.conftest import labels, said, until
+from tests.ui.evaluations import opened
 
-PAGE = "pages/evaluate/page.py"
 ROWS = (
     {"question": "What is the espresso machine descaled with?", "reference": "citric acid"},
     {"question": "How long does descaling take?", "reference": "two hours"},
@@ -37,15 +37,6 @@ def evaluated(services, notes, kitchen):
 def finished(services, dataset, **changes):
     begun = services.evaluations.begin(Plan(dataset, [Variant("", RunOptions(model="builtin"))], **changes))
     return services.evaluations.wait(begun.id)
-
-
-def opened(chat, evaluation=None):
-    chat.run().switch_page(PAGE)
-    if evaluation:
-        chat.query_params["evaluation"] = evaluation.id
-    chat.run()
-    assert not chat.exception
-    return chat
 
 
 def click(app, label):

@@ -10,8 +10,8 @@ from crag.evaluate.grid import Axes, variants
 from crag.evaluate.values import Plan, Variant
 from crag.options import RunOptions
 from tests.ui.conftest import labels, said
+from tests.ui.evaluations import PAGE
 
-PAGE = "pages/evaluate/page.py"
 BASE = RunOptions(model="builtin")
 ROWS = (
     {"question": "What is the espresso machine descaled with?", "reference": "citric acid"},

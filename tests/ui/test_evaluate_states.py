@@ -12,8 +12,8 @@ from crag.evaluate.values import Plan, Variant
 from crag.options import RunOptions
 from pages.parts import words
 from tests.ui.conftest import labels, said
+from tests.ui.evaluations import opened
 
-PAGE = "pages/evaluate/page.py"
 BASE = RunOptions(model="builtin")
 
 
@@ -33,15 +33,6 @@ def finished(services, dataset, *tried, **changes):
 def failed(services, kitchen):
     """Nobody answers where Ollama should be."""
     return finished(services, kitchen, Variant("", RunOptions(model="ollama:llama3.1:8b")), name="Failed")
-
-
-def opened(chat, evaluation=None):
-    chat.run().switch_page(PAGE)
-    if evaluation:
-        chat.query_params["evaluation"] = evaluation.id
-    chat.run()
-    assert not chat.exception
-    return chat
 
 
 def test_what_failed_names_the_command_that_mends_it_and_keeps_nothing_that_is_not_there(chat, failed):

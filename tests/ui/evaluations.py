@@ -1,0 +1,15 @@
+"""The page Evaluate as tests of it open it."""
+
+from __future__ import annotations
+
+PAGE = "pages/evaluate/page.py"
+
+
+def opened(chat, evaluation=None):
+    """The overview, or one evaluation."""
+    chat.run().switch_page(PAGE)
+    if evaluation:
+        chat.query_params["evaluation"] = evaluation.id
+    chat.run()
+    assert not chat.exception
+    return chat
