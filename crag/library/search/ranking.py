@@ -16,6 +16,10 @@ from crag.library.search.weights import read_weight
 from crag.protocols import Vectors
 from crag.types import Hit, Passage, Space
 
+_SCORE_DIGITS = (
+    6  # similarities differ between processors beyond this; equal scores are ordered by their words, then by id
+)
+
 
 @dataclass(slots=True)
 class _Kept:
@@ -37,7 +41,8 @@ def rank(
     cosines = read_cosines(database, *embedded, list(words)) if embedded else {}
     scores = fuse(words, cosines, read_weight(database, embedded[0]).share if embedded else 0.0)
     by_words, by_meaning = ranks(words), ranks(cosines)
-    for passage in _read_in_order(database, sorted(scores, key=lambda id_: (-scores[id_], id_))):
+    order = sorted(scores, key=lambda id_: (-round(scores[id_], _SCORE_DIGITS), -words[id_], id_))
+    for passage in _read_in_order(database, order):
         id_ = passage.id
         yield Hit(
             replace(passage, score=scores[id_]),
