@@ -32,23 +32,23 @@ from crag.errors import CragError
 from crag.settings import load_settings
 from crag.terminal import prepare_output, print_json, report_failure
 
-_COMMAND_MODULES = (
-    adding,
-    library,
-    collections,
-    exchange,
-    asking,
-    conversations,
-    calibrating,
-    evaluating,
-    evaluations,
-    datasets,
-    models,
-    spaces,
-    settings,
-    gaps,
-    ledger,
-    doctor,
+_COMMANDS = (
+    adding.register,
+    library.register,
+    collections.register,
+    exchange.register,
+    asking.register,
+    conversations.register,
+    calibrating.register,
+    evaluating.register,
+    evaluations.register,
+    datasets.register,
+    models.register,
+    spaces.register,
+    settings.register,
+    gaps.register,
+    ledger.register,
+    doctor.register,
 )
 
 
@@ -105,8 +105,8 @@ def _parser() -> argparse.ArgumentParser:
         parsers[name] = made
         return made
 
-    for module in _COMMAND_MODULES:
-        module.register(command)
+    for register in _COMMANDS:
+        register(command)
     return parser
 
 
