@@ -1,1 +1,1 @@
-"""The Evaluate page: datasets answered under settings, their figures, and how they compare."""
+"""Evaluate page: run datasets through options, show figures and compare them."""

@@ -1,4 +1,4 @@
-"""Which evaluation is looked at: the address says it, and it is found again when one comes back to the page."""
+"""Selected evaluation: read from the page address, and remembered in the session when the user returns."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _INSPECT = "pages/inspect/page.py"
 
 
 def evaluation_id() -> str:
-    """The evaluation of the address, else the one that was open last; empty for the overview."""
+    """Return the evaluation in the address, else the last one opened; empty for the overview."""
     found: str = st.query_params.get(_ADDRESS, "") or st.session_state.get(_KEPT, "")
     if found:
         _choose(found)
@@ -21,13 +21,13 @@ def evaluation_id() -> str:
 
 
 def open_evaluation(found: str) -> None:
-    """Look at this one with the next drawing; what lies over the page is closed."""
+    """Select an evaluation for the next rerun and close any open dialog."""
     leave()
     _choose(found)
 
 
 def leave() -> None:
-    """Back to the overview."""
+    """Clear the selection and return to the overview."""
     dialogs.close()
     sides.choose(())
     st.session_state.pop(_KEPT, None)
@@ -35,7 +35,7 @@ def leave() -> None:
 
 
 def lay_open(run_id: str) -> None:
-    """To the run behind an answer, in Inspect."""
+    """Open the run behind an answer in Inspect."""
     st.switch_page(_INSPECT, query_params={"run": run_id})
 
 

@@ -1,4 +1,4 @@
-"""A dataset looked into: its questions with what is known of them; another one uploaded, renamed or deleted."""
+"""Dataset dialogs: view the questions with their expected answers; upload, rename or delete a dataset."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _MEANING = (
 
 
 def draw_upload(_: Any = None) -> None:
-    """A dialog that takes a file in."""
+    """Draw the upload dialog."""
     st.dialog("Upload a dataset", icon=":material/upload:", on_dismiss=dialogs.close, width="medium")(_upload)()
 
 
 def draw_dialog(dataset_id: str) -> None:
-    """A drawer with the questions of a dataset."""
+    """Draw a drawer with the questions of a dataset."""
     try:
         dataset = application().datasets.get(dataset_id, person())
     except CragError as gone:
@@ -49,7 +49,7 @@ def draw_dialog(dataset_id: str) -> None:
 
 
 def draw_delete(dataset_id: str) -> None:
-    """The question before a dataset goes."""
+    """Draw the dialog that confirms the deletion of a dataset."""
     st.dialog("Delete this dataset?", icon=":material/delete:", on_dismiss=dialogs.close)(_confirm)(dataset_id)
 
 
@@ -80,7 +80,7 @@ def _look(dataset_id: str) -> None:
 
 
 def _facts(dataset: Dataset) -> str:
-    """How many questions, and of how many of them what is known."""
+    """Return the number of questions, and how many have each kind of expected answer."""
     examples = dataset.examples
     counted = {
         "with a reference": sum(bool(one.references) for one in examples),
@@ -119,7 +119,7 @@ def _table(dataset: Dataset) -> None:
 
 
 def _known(one: Example) -> str:
-    """The first that is known of a right answer, as plain text."""
+    """Return the first known expectation of a question as plain text."""
     if one.answerable is False:
         return "There is no answer"
     texts = [*one.references, *(f"mentions “{phrase}”" for phrase in one.must_mention), *one.phrases, *one.sources]

@@ -1,4 +1,4 @@
-"""The evaluations so far as a table: what each came to; those that are chosen are compared or deleted."""
+"""Table of all evaluations with their results; selected rows can be opened, compared or deleted."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _MOST_ROWS = 12
 
 
 def draw() -> None:
-    """The table, the latest first, and what can be done with those that are chosen; figures come in bit by bit."""
+    """Draw the table, newest first, with actions for selected rows; missing figures are filled in by later reruns."""
     found = application().evaluations.list(person(), _MOST)
     if not found:
         return
     st.header("Evaluations so far", anchor=False)
     _sum_up(found)
-    # A selection is kept by row number: with other evaluations in the rows it would mean others than were chosen.
+    # Streamlit keeps a selection by row number, so a changed list needs a new key or other rows would be selected.
     state: Any = st.dataframe(
         _columns(found),
         key=f"evaluations-{hash(tuple(one.id for one in found))}",
@@ -57,12 +57,12 @@ def draw() -> None:
 
 
 def _is_known(one: Evaluation) -> bool:
-    """Whether its figures can be shown at once; those of one that still runs are not shown here."""
+    """Return whether no figures are missing; a running evaluation shows none in this table."""
     return not one.done or one.state in progress.MOVING or reading.is_summed_up(one, 0)
 
 
 def _sum_up(found: Sequence[Evaluation]) -> None:
-    """As many as can be in a moment: a thousand answers take half a second."""
+    """Summarize evaluations until the time budget is used up; 1,000 answers take about half a second."""
     end = time.monotonic() + _MOMENT_SECONDS
     for one in found:
         if not _is_known(one) and time.monotonic() < end:
@@ -70,7 +70,7 @@ def _sum_up(found: Sequence[Evaluation]) -> None:
 
 
 def _draw_more(found: Sequence[Evaluation]) -> None:
-    """A while after the page was drawn: the figures that are still missing."""
+    """Load missing figures in a later fragment run, and redraw the page if any were added."""
     before = sum(map(_is_known, found))
     _sum_up(found)
     if sum(map(_is_known, found)) > before:
@@ -135,7 +135,7 @@ def _config() -> dict[str, Any]:
 
 
 def _right(one: Evaluation) -> str:
-    """Right answers of the first settings, with their interval and n."""
+    """Return the share of right answers of the first variant, with its interval and n."""
     if not one.done or one.state in progress.MOVING:
         return ""
     if not reading.is_summed_up(one, 0):
@@ -152,7 +152,7 @@ def _model(one: Evaluation) -> str:
 
 
 def draw_delete(ids: Sequence[str]) -> None:
-    """Ask before anything goes, and name what goes."""
+    """Ask for confirmation and name the evaluations to delete."""
     title = f"Delete {words.count(len(ids), 'evaluation')}?"
     st.dialog(title, icon=":material/delete:", on_dismiss=dialogs.close)(_confirm)(ids)
 

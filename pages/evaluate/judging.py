@@ -1,4 +1,4 @@
-"""The model that judges answers: chosen before an evaluation, or for one that is there."""
+"""Choice of the judge model, before an evaluation or for a finished one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HELP = "A model that is shown the reference and says how right the answer is, an
 
 
 def judges() -> dict[str, str]:
-    """The models that can judge now, by name, as people call them."""
+    """Return labels of the models that can judge now, by model name."""
     return {
         model.name: f"{model.label} (runs elsewhere)" if model.cloud else model.label
         for model in models()
@@ -23,7 +23,7 @@ def judges() -> dict[str, str]:
 
 
 def draw_dialog(evaluation_id: str) -> None:
-    """The choice of a judge for answers that are there."""
+    """Draw the dialog that has existing answers judged."""
     st.dialog("Have it judged", icon=":material/gavel:", on_dismiss=dialogs.close)(_draw)(evaluation_id)
 
 

@@ -1,4 +1,4 @@
-"""The sidebar of the page: evaluations, the latest first, and the datasets."""
+"""Sidebar of the page: evaluations, newest first, and datasets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DATASET_ICONS = {"builtin": "auto_stories", "pinned": "keep", "uploaded": "tabl
 
 
 def draw(evaluation_id: str, *, is_overview: bool) -> None:
-    """Both lists; `evaluation_id` is the one that is looked at, empty for none."""
+    """Draw both lists; `evaluation_id` is the selected evaluation, empty for none."""
     with st.container(gap="xsmall"):
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
             st.markdown("**Evaluations**", width="content")
@@ -31,7 +31,7 @@ def draw(evaluation_id: str, *, is_overview: bool) -> None:
 
 
 def draw_datasets() -> None:
-    """The datasets, each to be looked into, and the way to another one."""
+    """Draw the datasets and the Upload button."""
     with st.container(gap="xsmall"):
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
             st.markdown("**Datasets**", width="content")

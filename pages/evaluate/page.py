@@ -1,4 +1,4 @@
-"""The page Evaluate: a dataset is answered under settings, with figures one can trust, compared with those before."""
+"""Evaluate page: run a dataset through chosen options, show the figures and compare evaluations."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _DIALOGS: dict[str, Callable[[Any], None]] = {
 
 
 def main() -> None:
-    """Draw the page: a comparison, one evaluation, or the overview; on a phone, without the sidebar, the ways back."""
+    """Draw a comparison, one evaluation or the overview; on a phone, a back button in place of the sidebar."""
     refusals.tell()
     evaluation_id, compared = chosen.evaluation_id(), sides.of_address()
     is_overview = not (evaluation_id or compared)
@@ -69,7 +69,7 @@ def _draw_overview() -> None:
         earlier.draw()
         if is_phone():
             listing.draw_datasets()
-    with right:  # last: it looks what has changed, which may take a moment
+    with right:  # last, because checking what has changed may take a moment
         pinned.draw()
 
 

@@ -1,4 +1,4 @@
-"""The questions that a person pinned: whether they still go as they did, and what has changed since."""
+"""Regression panel: the last results of pinned questions, and what has changed since."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _AUTOMATIC = "pinned-automatic"
 
 
 def draw() -> None:
-    """The card: how many, what came of them last, what changed since, and the ways to ask them again."""
+    """Draw the number of questions, the last results, changes since then and the buttons to run them again."""
     with st.container(border=True):
         st.header("Your pinned questions", anchor=False)
         state = application().regression.state(person())
@@ -49,7 +49,7 @@ def _last(last: Evaluation | None) -> str:
 
 
 def _tell_changes(state: RegressionState) -> None:
-    """What is otherwise than when they were asked last."""
+    """Draw what has changed since the last run."""
     if state.changes:
         told = "".join(f"\n- {markdown.label(changed, 200)}" for changed in state.changes)
         st.markdown(f":orange[:material/change_circle:] Changed since then:\n{told}")
@@ -61,7 +61,7 @@ def _tell_changes(state: RegressionState) -> None:
 
 
 def _draw_report(report: RegressionReport) -> None:
-    """What broke from the last but one to the last, and the way to the questions."""
+    """Draw the result of the last run against the one before, with a button to compare them."""
     sign = ":red[:material/trending_down:]" if report.broken else ":green[:material/check_circle:]"
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"{sign} {report.in_words()}", width="content")

@@ -1,4 +1,4 @@
-"""What evaluations came to, read and summed up once for as many answers as there are."""
+"""Cached results, summaries and datasets; recomputed when an evaluation has new answers."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from pages.parts.resources import application
 Known = tuple[str, str, int, int, str, float | None]
 
 _DATASETS_SECONDS = 3.0
-_KEPT_SECONDS = 60.0  # what other processes say of answers is seen by then
-_STEPS = 25  # while it runs, figures are drawn anew at most so often
+_KEPT_SECONDS = 60.0  # labels added by other processes show up after this time
+_STEPS = 25  # most refreshes of the figures during one evaluation
 
 
 def known_by(evaluation: Evaluation) -> Known:
-    """What changes whenever its answers do, or what a judge says of them."""
+    """Return a cache key that changes with the answers and judgements of an evaluation."""
     return _known_by(evaluation, evaluation.done)
 
 
 def results(evaluation: Evaluation, variant: int | None = None) -> Sequence[Result]:
-    """The answers that are there, of one variant or of all."""
+    """Return the results so far, of one variant or of all."""
     return _results(known_by(evaluation), variant)
 
 
 def summary(evaluation: Evaluation, variant: int) -> Summary:
-    """The figures of one variant; while it runs those of some moments ago."""
+    """Return the figures of one variant; while the evaluation runs, they may lag behind by a few answers."""
     done = evaluation.done
     if evaluation.state == "running":
         done -= done % max(1, evaluation.total // _STEPS)
@@ -38,28 +38,28 @@ def summary(evaluation: Evaluation, variant: int) -> Summary:
 
 
 def cutoffs() -> Cutoffs:
-    """From which scores on an answer counts as right, fitted to what people said of answers."""
+    """Return the scores from which an answer counts as right, fitted to human labels."""
     return _cutoffs(person())
 
 
 def is_summed_up(evaluation: Evaluation, variant: int) -> bool:
-    """Whether its figures are there without being computed."""
+    """Return whether the summary is cached."""
     return (known_by(evaluation), variant, cutoffs()) in _summed_up()
 
 
 def datasets() -> list[Dataset]:
-    """The datasets of this person; those that were added elsewhere are seen some seconds later."""
+    """Return the datasets of the current user; those added by another process appear a few seconds later."""
     return _datasets(person())
 
 
 def forget() -> None:
-    """Something was said of answers: they are read anew."""
+    """Drop cached results and cutoffs after an answer was labelled."""
     _results.clear()
     _cutoffs.clear()
 
 
 def forget_datasets() -> None:
-    """A dataset has changed: they are read anew."""
+    """Drop cached datasets after one has changed."""
     _datasets.clear()
 
 

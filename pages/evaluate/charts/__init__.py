@@ -1,1 +1,1 @@
-"""The pictures of Evaluate, one kind a module: each draws plain values and says the same in words."""
+"""Charts of the Evaluate page, one module for each kind; each also describes its values in words."""

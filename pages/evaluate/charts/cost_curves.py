@@ -1,4 +1,4 @@
-"""Thresholds against what they cost: what is refused, answered and sent to the web, wherever they lie."""
+"""Cost curves: shares of wrong refusals, wrong answers and web searches for every threshold."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _STEPS = 100
 
 
 def draw(costs: ThresholdCosts, thresholds: Thresholds | None) -> None:
-    """The three curves; where the present thresholds are known, with what they cost."""
+    """Draw the three curves and, if the current thresholds are known, their costs."""
     at_present = {name: share for name, _, share in present(costs, thresholds)} if thresholds else {}
     told = ", ".join(f"{share:.0%} {name}" for name, share in at_present.items())
     alt = f"Curves of what thresholds cost{f'; at the present ones {told}' if told else ''}"
@@ -27,7 +27,7 @@ def draw(costs: ThresholdCosts, thresholds: Thresholds | None) -> None:
 
 
 def present(costs: ThresholdCosts, thresholds: Thresholds) -> list[tuple[str, float, float]]:
-    """What these thresholds cost: a name, the threshold that it hangs on, and the share; only what is known."""
+    """Return (name, threshold, share) of each known cost; refusals and answers use `lower`, web uses `upper`."""
     at = {REFUSED: thresholds.lower, ANSWERED: thresholds.lower, WEB: thresholds.upper}
     known = [(name, at[name], cost(at[name])) for name, cost in _costs(costs).items()]
     return [(name, threshold, share) for name, threshold, share in known if share is not None]
@@ -76,7 +76,7 @@ def _curves(costs: ThresholdCosts) -> dict[str, Any]:
 
 
 def _dots(costs: ThresholdCosts, thresholds: Thresholds) -> dict[str, Any]:
-    """Where the curves meet the thresholds that they hang on, with the share on the side where the curve is not."""
+    """Mark each curve at its threshold, with the share on the side the curve leaves free."""
     values = [
         {"threshold": place, "share": share, "what": name, "text": f"{share:.0%}"}
         for name, place, share in present(costs, thresholds)

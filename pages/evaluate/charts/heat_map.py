@@ -1,4 +1,4 @@
-"""A table of numbers whose cells are the deeper the more they hold; the numbers stand in them."""
+"""Heat map: a grid of labelled cells, coloured by value."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from pages.parts import score_bars
 from pages.parts.device import is_phone
 
 _ROW = 44  # pixels
-_PALE, _DEEP = 0.06, 0.5  # how much of the colour lies under the numbers, which stay readable
+_PALE, _DEEP = 0.06, 0.5  # opacity range; above it, the numbers on top would be hard to read
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One cell: what it shows, how deep it is from 0 to 1, and what hovering says. `marked` ones have an edge."""
+    """One cell: its text, colour depth from 0 to 1 and tooltip; `marked` cells have an edge."""
 
     row: str
     column: str
@@ -29,7 +29,7 @@ class Cell:
 
 
 def draw(cells: Sequence[Cell], row_title: str, column_title: str, alt: str) -> None:
-    """Rows and columns in the order in which their names come first."""
+    """Draw rows and columns in order of first appearance."""
     st.vega_lite_chart(_spec(cells, row_title, column_title), width="stretch", alt=alt)
 
 
@@ -66,7 +66,7 @@ def _boxes() -> dict[str, Any]:
 
 
 def _edges() -> dict[str, Any]:
-    """Around the marked ones."""
+    """Return the layer of edges around marked cells."""
     box = {"type": "rect", "cornerRadius": 4, "width": {"band": 0.94}, "height": {"band": 0.88}}
     return {
         "transform": [{"filter": "datum.on"}],

@@ -1,4 +1,4 @@
-"""Accuracy against time: each variant a point with its intervals, and the line of those that no other beats."""
+"""Scatter plot of accuracy against time, with intervals and the Pareto front."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from crag.evaluate.pictures.trade_offs import Point
 from pages.parts import score_bars
 
 _HEIGHT = 340
-_WIDE_RANGE = 20  # times the quickest; from there on the axis is logarithmic
+_WIDE_RANGE = 20  # ratio of slowest to fastest above which the time axis is logarithmic
 _KINDS = {"unbeaten": "diamond", "beaten by another": "circle"}
-_FEW = 8  # of more points those alone have a name that no other beats
+_FEW = 8  # with more points, only those on the Pareto front are labelled
 
 
 def draw(points: Sequence[Point], names: Mapping[int, str], metric: str) -> None:
-    """A point for each variant under its name."""
+    """Draw a named point for each variant."""
     told = "; ".join(
         f"{names[one.variant]}: {figure_in_words(one.figure)} in {figure_in_words(one.time)}"
         f"{', which no other beats' if one.unbeaten else ''}"
@@ -30,7 +30,7 @@ def draw(points: Sequence[Point], names: Mapping[int, str], metric: str) -> None
 
 
 def named(points: Sequence[Point]) -> list[int]:
-    """The variants whose name stands in the picture: all of a few, else those that no other beats."""
+    """Return the variants to label: all if there are few, else those on the Pareto front."""
     return [one.variant for one in points if one.unbeaten or len(points) <= _FEW]
 
 
@@ -85,7 +85,7 @@ def _frontier(x: dict[str, Any], y: dict[str, Any]) -> dict[str, Any]:
 
 
 def _bars(encoding: dict[str, Any]) -> dict[str, Any]:
-    """The intervals, faint where the point has no name."""
+    """Return the layer of intervals, faint for points without a label."""
     faint = {"condition": {"test": "datum.label === ''", "value": 0.25}, "value": 1}
     return {
         "mark": {"type": "rule", "color": score_bars.RULE, "strokeWidth": 1.5},

@@ -1,4 +1,4 @@
-"""Differences around 0, each a dot with the interval that it lies in: better, worse, or not clear."""
+"""Differences around 0 with their intervals: better, worse or not clear."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _LOOKS: dict[Meaning, tuple[str, str]] = {
     "no clear difference": (score_bars.RULE, "circle"),
 }
 _ROW = 30  # pixels
-_TICKS = {"tickCount": 5, "labelFlush": 12}  # the first and the last stay inside the picture
+_TICKS = {"tickCount": 5, "labelFlush": 12}  # keeps the first and last label inside the chart
 
 
 @dataclass(frozen=True, slots=True)
 class Whisker:
-    """One difference under its name, with the ends of its interval; `told` says it in words."""
+    """One named difference with the ends of its interval and a description for the tooltip."""
 
     name: str
     value: float
@@ -35,7 +35,7 @@ class Whisker:
 
 
 def draw(whiskers: Sequence[Whisker], title: str, unit: str) -> None:
-    """One below the other; `title` is what the axis measures, in hundredths, with their `unit`."""
+    """Draw one row per difference; values are fractions, shown as 100 × value followed by `unit`."""
     told = "; ".join(f"{one.name} {one.told}, {one.meaning}" for one in whiskers)
     st.vega_lite_chart(_spec(whiskers, title, unit), width="stretch", alt=f"Differences with their intervals: {told}")
 
@@ -79,7 +79,7 @@ def _spec(whiskers: Sequence[Whisker], title: str, unit: str) -> dict[str, Any]:
 
 
 def _legend() -> dict[str, Any]:
-    """In one row; on a phone, where there is no room for as many words, shorter and in two."""
+    """Return the legend: one row, or two rows with shorter words on a phone."""
     legend = {"title": None, "orient": "top", "symbolSize": 90, "labelLimit": 200}
     short = "datum.label === 'no clear difference' ? 'not clear' : datum.label"
     return legend | {"columns": 2, "labelExpr": short} if is_phone() else legend

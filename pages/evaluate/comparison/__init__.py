@@ -1,1 +1,1 @@
-"""Variants of evaluations beside each other."""
+"""Comparison of variants."""

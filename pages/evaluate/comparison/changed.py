@@ -1,4 +1,4 @@
-"""The questions that went otherwise: what broke, what was mended, each with its answers and the way into both runs."""
+"""Questions with another result: broken and mended, with both answers and links to both runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Names = tuple[str, str]
 
 
 def draw(both: tuple[Side, Side], names: Names, comparison: Comparison) -> None:
-    """A fragment: both kinds beside each other."""
+    """Draw broken and mended questions in two columns; runs as a fragment."""
     runs = {result.run_id: result for side in both for result in side.results}
     for column, (kind, title) in zip(st.columns(2, gap="medium"), _TITLES.items(), strict=True):
         found = [one for one in comparison.changed if one.what == kind]
@@ -44,7 +44,7 @@ def _draw_kind(kind: str, found: Sequence[ChangedExample], names: Names, runs: M
 
 
 def _draw_example(kind: str, one: ChangedExample, names: Names, runs: Mapping[str, Result]) -> None:
-    """The question, both answers, what would be right, and the three ways on."""
+    """Draw the question, both answers, the expected answer and the three links."""
     with st.container(border=True, gap="small"):
         st.markdown(f"{_ICONS[kind]} **{markdown.label(one.example.question, 200)}**{_shares(one)}")
         for name, run_id in zip(names, (one.before_run, one.after_run), strict=True):
@@ -64,7 +64,7 @@ def _button(word: str, icon: str, key: str) -> bool:
 
 
 def _shares(one: ChangedExample) -> str:
-    """How many of several repetitions came out right."""
+    """Return the shares of right repetitions; empty if all were right or all wrong."""
     if {one.before, one.after} <= {0.0, 1.0}:
         return ""
     return f" {words.grey(f'right in {one.before:.0%} of the answers before, {one.after:.0%} after')}"

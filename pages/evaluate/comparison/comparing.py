@@ -1,4 +1,4 @@
-"""Two or more variants compared: what became better or worse, how sure that is, and which questions went otherwise."""
+"""Comparison of two or more variants: differences, their certainty, and questions with another result."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ENOUGH = 2
 
 
 def draw(compared: Sequence[Side]) -> None:
-    """Each of the sides against the first; which those are can be changed."""
+    """Draw the comparison of the first variant with the others, and the choice of variants."""
     sides.draw_choice(compared)
     if len(compared) < _ENOUGH:
         st.caption("Choose another evaluation to hold against this one.")
@@ -50,7 +50,7 @@ def _tell_datasets(compared: Sequence[Side]) -> None:
 
 
 def _choose(others: Sequence[Side], names: dict[str, str]) -> Side:
-    """Which of several is held against the first."""
+    """Return the variant to compare with the first."""
     if len(others) == 1:
         return others[0]
     by_key = {side.key: side for side in others}
@@ -66,7 +66,7 @@ def _choose(others: Sequence[Side], names: dict[str, str]) -> Side:
 
 
 def _draw_all(compared: Sequence[Side], names: dict[str, str]) -> None:
-    """The metrics of all sides in one table, and accuracy against time."""
+    """Draw a table of all metrics of all variants, and accuracy against time."""
     figures = [reading.summary(side.evaluation, side.number).figures for side in compared]
     left, right = st.columns(2, gap="medium")
     with left:
@@ -95,8 +95,8 @@ def _draw_all(compared: Sequence[Side], names: dict[str, str]) -> None:
 
 
 def _draw_differences(comparison: Comparison, names: tuple[str, str]) -> None:
-    """In words, as a picture, and as a table."""
-    differences = [one for one in comparison.differences if one.before or one.after]  # no tokens are no news
+    """Draw the differences in words, as charts and as a table."""
+    differences = [one for one in comparison.differences if one.before or one.after]  # 0 in both, such as tokens
     st.header(f"What differs from {names[0]} to {names[1]}", anchor=False)
     st.markdown(_in_words(differences))
     if comparison.unjudged:
@@ -112,7 +112,7 @@ def _draw_differences(comparison: Comparison, names: tuple[str, str]) -> None:
 
 
 def _in_words(differences: Sequence[Difference]) -> str:
-    """What is clear, and how much is not."""
+    """Return clear differences by direction, then the unclear ones, as Markdown."""
     lines = []
     for kind, sign in _SIGNS.items():
         clear = [one for one in differences if meaning(one) == kind]
@@ -132,7 +132,7 @@ def _draw_whiskers(differences: Sequence[Difference]) -> None:
 
 
 def _draw_costs(differences: Sequence[Difference]) -> None:
-    """Time and tokens in their own picture: they are told relative to what they were."""
+    """Draw time and tokens in a chart of their own, relative to the baseline."""
     if differences:
         whiskers.draw([_whisker(one, one.before) for one in differences], "difference relative to before", "%")
 
@@ -158,13 +158,13 @@ def _row(one: Difference) -> str:
 
 
 def _narrow_row(one: Difference) -> str:
-    """The same in three cells."""
+    """Return a difference as a table row of three cells, for a phone."""
     before, after = value_in_words(one.metric, one.before), value_in_words(one.metric, one.after)
     rest = words.small(f"{change_interval_in_words(one)}, n = {one.n:,}")
     return f"| {METRICS[one.metric].title} | {before} → {after} | {_change(one)} {rest} |"
 
 
 def _change(one: Difference) -> str:
-    """With a sign, and bold, where it is clear."""
+    """Return the change, in bold and with an icon if it is clear."""
     told = words.unbroken(change_in_words(one))
     return f"**{told}** {_SIGNS[meaning(one)]}" if one.is_clear else told

@@ -1,4 +1,4 @@
-"""In what else than their figures the sides of a comparison differ: settings, models, library, version."""
+"""Differences in settings, models, library and version between compared variants."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pages.parts import markdown
 
 
 def draw(compared: Sequence[Side], names: Sequence[str]) -> None:
-    """Those that differ as a table; what is the same folded."""
+    """Draw a table of different values; identical ones are collapsed."""
     rows = setting_rows([side.variant for side in compared])
     different = [(row.title, row.values) for row in rows if len(row.values) > 1]
     same = [(row.title, row.values) for row in rows if len(row.values) == 1]

@@ -1,4 +1,4 @@
-"""What is compared: variants of evaluations, the first the one that the others are held against; the address says."""
+"""Variants selected for comparison, kept in the page address; the first one is the baseline."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _KEPT = "compared_sides"
 _ADDED = "added-side"
 _MOST = len(ascii_uppercase)
 _LATEST = 50
-_KEPT_SECONDS = 60.0  # what is said of answers meanwhile is seen by then
+_KEPT_SECONDS = 60.0  # labels added in the meantime show up after this time
 
 
 class Side(NamedTuple):
-    """One variant of an evaluation with its results, and no others."""
+    """One variant of an evaluation, with the results of this variant only."""
 
     evaluation: Evaluation
     number: int
@@ -34,25 +34,25 @@ class Side(NamedTuple):
 
     @property
     def variant(self) -> Variant:
-        """Its settings and environment."""
+        """Settings and environment of the variant."""
         return self.evaluation.variants[self.number]
 
     @property
     def key(self) -> str:
-        """What names it in the address."""
+        """Identifier of the variant in the page address."""
         return _key(self.evaluation, self.number)
 
 
 def of_address() -> list[Side]:
-    """The sides that the address names, else those compared last, each once; what is no longer there is left out."""
+    """Return the variants in the address, else those compared last, without duplicates and deleted ones."""
     named = st.query_params.get(_ADDRESS, "") or st.session_state.get(_KEPT, "")
     keys = dict.fromkeys(named.split(","))
-    choose([key for key in keys if key])  # so that they are found again when one comes back to the page
+    choose([key for key in keys if key])  # so that they are restored when the user returns to the page
     return [side for key in keys if key and (side := _of_key(key))][:_MOST]
 
 
 def choose(keys: Sequence[str]) -> None:
-    """Compare these with the next drawing; none of them: no longer."""
+    """Select the variants to compare on the next rerun; an empty sequence ends the comparison."""
     if keys:
         st.session_state[_KEPT] = st.query_params[_ADDRESS] = ",".join(keys)
     else:
@@ -61,12 +61,12 @@ def choose(keys: Sequence[str]) -> None:
 
 
 def letters(compared: Sequence[Side]) -> dict[str, str]:
-    """What the sides are called in tables and pictures, by their keys: A, B, C and on."""
+    """Assign letters (A, B, C, ...) to the variants, by key, for tables and charts."""
     return {side.key: letter for side, letter in zip(compared, ascii_uppercase, strict=False)}
 
 
 def draw_choice(compared: Sequence[Side]) -> None:
-    """Which sides are compared, in this order, and the ways to take others."""
+    """Draw the compared variants in order, and a field that adds another one."""
     keys = [side.key for side in compared]
     with st.container(gap="xsmall"):
         for side, letter in zip(compared, ascii_uppercase, strict=False):
@@ -89,7 +89,7 @@ def draw_choice(compared: Sequence[Side]) -> None:
 
 
 def _draw_side(side: Side, letter: str, keys: Sequence[str]) -> None:
-    """One of them under its letter; the first is what the others are held against."""
+    """Draw one variant under its letter; the first one is the baseline."""
     others = [key for key in keys if key != side.key]
     first = side.key == keys[0]
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -109,7 +109,7 @@ def _button(word: str, icon: str, key: str, keys: Sequence[str]) -> None:
 
 
 def comparison(one: Side, other: Side) -> Comparison:
-    """The second held against the first, worked out once for as many answers as there are."""
+    """Compare the second variant with the first; cached until either has new results."""
     return _compared(one, other, reading.cutoffs())
 
 
@@ -123,7 +123,7 @@ def _compared(one: Side, other: Side, right_from: Cutoffs) -> Comparison:
 
 
 def _of_key(key: str) -> Side | None:
-    """The side of this name; None where there is none, or where it is not this person's."""
+    """Return the variant with this key; None if it does not exist or belongs to another user."""
     evaluation_id, _, number = key.rpartition(".")
     try:
         evaluation = application().evaluations.get(evaluation_id, person())
@@ -139,7 +139,7 @@ def _key(evaluation: Evaluation, number: int) -> str:
 
 
 def _named(evaluation: Evaluation, number: int) -> str:
-    """An evaluation as a choice: its name, its variant where it has several, and when; plain text."""
+    """Return name, variant (if there are several) and start time as plain text for a select box."""
     variant = evaluation.variants[number].name if len(evaluation.variants) > 1 else ""
     told = (evaluation.name, variant, day_and_minute(evaluation.started_at))
     return " · ".join(markdown.visible(one) for one in told if one)

@@ -1,1 +1,1 @@
-"""Settings tried together: which, what came of each, and the best of them."""
+"""Grid evaluations: axes, ranked variants and heat maps."""

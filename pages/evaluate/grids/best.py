@@ -1,4 +1,4 @@
-"""The best settings of a grid: how sure it is that they are, and keeping them as a preset."""
+"""Best variant of a grid: how certain it is, and saving it as a preset."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NAMED = 3
 
 
 def draw(evaluation: Evaluation, results: Sequence[Result], cutoffs: Cutoffs) -> None:
-    """Which they are, whether they are clearly so, and the field for the name that they are kept under."""
+    """Draw the best variant, its certainty and the form that saves it as a preset."""
     best = ranking.best(evaluation, results, cutoffs)
     if best is None:
         return
@@ -33,7 +33,7 @@ def draw(evaluation: Evaluation, results: Sequence[Result], cutoffs: Cutoffs) ->
 
 
 def _sure(best: Best, evaluation: Evaluation) -> str:
-    """How many others could as well be the best."""
+    """Say whether the best variant is clearly better, and name its rivals if not."""
     others = len(evaluation.variants) - 1
     if best.clear:
         return f"It is clearly better than {words.count(others, 'other')}."
@@ -46,7 +46,7 @@ def _sure(best: Best, evaluation: Evaluation) -> str:
 
 
 def _left_out(variant: Variant) -> str:
-    """What a preset does not hold; of the passage size with the value that was tried."""
+    """Say what a preset does not save, with the passage size that was tried."""
     size = variant.options.passage_size
     tried = f" They were cut into {words.count(size, 'token')} here: **that is not saved**." if size else ""
     return (

@@ -1,4 +1,4 @@
-"""A grid: the values that are tried, and what came of each combination."""
+"""Grid of settings: the values to try, and the figures of each combination."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Figures = Mapping[int, Mapping[str, Figure]]
 
 
 def draw_axes(base: RunOptions, questions: int) -> list[Variant]:
-    """The form that chooses the values to try; gives a variant for each combination, none where nothing is chosen."""
+    """Draw the form of values to try; return a variant per combination, or none if nothing is chosen."""
     st.caption("Choose the values to try. Where none is chosen, what is set above holds.")
     chosen = {name: _draw_axis(name) for name in AXES if _is_offered(name)}
     try:
@@ -49,12 +49,12 @@ def draw_axes(base: RunOptions, questions: int) -> list[Variant]:
 
 
 def _is_offered(name: str) -> bool:
-    """Where the built-in engine is all there is, there is no model to choose."""
+    """Return whether the setting is offered; a model is offered only if there is one besides the built-in engine."""
     return setting(name).kind != "model" or any(not model.builtin for model in models())
 
 
 def _draw_axis(name: str) -> Sequence[Any]:
-    """What is chosen of one setting."""
+    """Draw one setting and return the chosen values."""
     axis, shown = setting(name), _words(name)
     title = f"{axis.title} model" if axis.kind == "model" else f"{axis.title}, {axis.unit}" if axis.unit else axis.title
     return st.pills(
@@ -68,7 +68,7 @@ def _draw_axis(name: str) -> Sequence[Any]:
 
 
 def _words(name: str) -> Mapping[Any, str]:
-    """The values of a setting that are offered, as people call them."""
+    """Return the offered values of a setting with their labels."""
     match setting(name).kind:
         case "number":
             return {value: f"{value:,}" for value in _NUMBERS[name]}
@@ -81,7 +81,7 @@ def _words(name: str) -> Mapping[Any, str]:
 
 
 def draw_table(evaluation: Evaluation, results: Sequence[Result], cutoffs: Cutoffs) -> None:
-    """Every variant with its figures, the best first, the picture of one metric, and the way to keep the best."""
+    """Draw all variants, best first, the form that saves the best one, and the heat maps."""
     figures = {
         one.number: one.summary.figures for one in ranking.ranked(evaluation, results, cutoffs) if one.summary.figures
     }
@@ -107,7 +107,7 @@ def draw_table(evaluation: Evaluation, results: Sequence[Result], cutoffs: Cutof
 
 
 def _draw_rows(evaluation: Evaluation, figures: Figures, metric: str) -> list[int]:
-    """The table; the numbers of the variants that are chosen in it."""
+    """Draw the table and return the numbers of the selected variants."""
     numbers = list(figures)
     state: Any = st.dataframe(
         _columns(evaluation, figures, metric),
@@ -134,7 +134,7 @@ def _draw_rows(evaluation: Evaluation, figures: Figures, metric: str) -> list[in
 
 
 def _columns(evaluation: Evaluation, figures: Figures, metric: str) -> dict[str, list[Any]]:
-    """On a phone few fit; tokens only where any were counted."""
+    """Return the columns of the table: two on a phone, and tokens only if any were counted."""
     own = [figures[number][metric] for number in figures]
     names = [markdown.visible(evaluation.variants[number].name) for number in figures]
     if is_phone():

@@ -1,4 +1,4 @@
-"""One metric over the settings that a grid tried: a heat map, or several beside each other."""
+"""Heat maps of one metric over the settings of a grid."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from crag.preferences import CATALOG
 from pages.evaluate.charts import heat_map
 from pages.parts import settings
 
-_ACROSS = ("k", PASSAGE_SIZE.name)  # amounts, which lie best along a line
+_ACROSS = ("k", PASSAGE_SIZE.name)  # numbers read best from left to right
 _LEAST_DEPTH = 0.1
 _MOST_BESIDE = 3
 
@@ -23,7 +23,7 @@ Figures = Mapping[int, Mapping[str, Figure]]
 
 
 def draw(evaluation: Evaluation, figures: Figures, usual: str) -> None:
-    """A fragment: the metric is chosen, first the `usual` one; cells hold its value, the best has an edge."""
+    """Draw the choice of a metric, `usual` by default, and its heat maps; runs as a fragment."""
     differing = settings_that_differ(evaluation.variants)
     if not differing:
         return
@@ -52,14 +52,14 @@ def draw(evaluation: Evaluation, figures: Figures, usual: str) -> None:
 
 
 def _layout(differing: Mapping[str, Sequence[object]]) -> tuple[str, str, list[str]]:
-    """What lies along the columns and the rows of a map, and by what there are several maps."""
+    """Return the settings for columns, for rows (empty if none) and for separate maps."""
     names = sorted(differing, key=lambda name: (name not in _ACROSS, -len(differing[name])))
     across, *others = names
     return across, others[0] if others else "", others[1:]
 
 
 def _parts(variants: Sequence[Variant], figures: Figures, beside: Sequence[str]) -> dict[str, list[int]]:
-    """The numbers of the variants in each map, by what is the same in it."""
+    """Return the variant numbers of each map, by the title that its variants share."""
     parts: dict[str, list[int]] = {}
     for number in sorted(figures):
         title = " · ".join(f"{_title(name)} {_word(variants[number], name).lower()}" for name in beside)
@@ -68,13 +68,13 @@ def _parts(variants: Sequence[Variant], figures: Figures, beside: Sequence[str])
 
 
 def _n(figures: Figures, metric: str) -> str:
-    """How many questions the figures rest on, the least and the most where that differs."""
+    """Return the number of questions behind the figures, as a range if it differs."""
     numbers = sorted({own[metric].n for own in figures.values()})
     return f"{numbers[0]:,}" if len(numbers) == 1 else f"{numbers[0]:,} to {numbers[-1]:,}"
 
 
 def _depths(figures: Figures, metric: str) -> dict[int, float]:
-    """From the worst to the best, which is 1."""
+    """Return colour depths by variant number; the best is 1, in the metric's direction."""
     values = {number: own[metric].value for number, own in figures.items()}
     low, high = min(values.values()), max(values.values())
     if low == high:

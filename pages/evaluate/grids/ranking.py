@@ -1,4 +1,4 @@
-"""The variants of an evaluation by how good they are, worked out once for as many answers as there are."""
+"""Cached ranking of the variants of an evaluation; recomputed when there are new answers."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from pages.evaluate import reading
 
 @st.cache_resource(show_spinner=False, max_entries=32, hash_funcs={Evaluation: reading.known_by})
 def ranked(evaluation: Evaluation, _results: Sequence[Result], cutoffs: Cutoffs) -> Sequence[grid.Ranked]:
-    """The best first."""
+    """Return the variants, best first."""
     return grid.rank(evaluation, _results, cutoffs)
 
 
 @st.cache_resource(show_spinner=False, max_entries=32, hash_funcs={Evaluation: reading.known_by})
 def best(evaluation: Evaluation, _results: Sequence[Result], cutoffs: Cutoffs) -> grid.Best | None:
-    """The best one and its rivals; None where no answer can be told right from wrong."""
+    """Return the best variant and its rivals; None if no answer can be scored as right or wrong."""
     return grid.best(evaluation, _results, cutoffs)

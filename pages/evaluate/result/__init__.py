@@ -1,1 +1,1 @@
-"""One evaluation: its head, its figures, its answers, and the ways on from it."""
+"""One evaluation: head, figures and answers."""

@@ -1,4 +1,4 @@
-"""How far the scorers agree with what people said of the same answers."""
+"""Agreement between scorers and human labels."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FITTED = (
 
 
 def draw(evaluation: Evaluation, variant: int) -> None:
-    """A row for each scorer; nothing before anything was said."""
+    """Draw a row for each scorer, or nothing without labels."""
     cutoffs = reading.cutoffs()
     found = agreement(reading.results(evaluation, variant), cutoffs)
     if found:

@@ -1,4 +1,4 @@
-"""One answer of an evaluation beside what is known of the right one, and a person's word on it."""
+"""One answer of an evaluation with the expected answer and the user's label."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _COSTS = ("seconds", "tokens")
 
 
 def draw(evaluation: Evaluation, result: Result, verdict: AnswerVerdict) -> None:
-    """The question, what was answered, what would be right, why it counts as it does, and the ways on."""
+    """Draw question, answer, expected answer, judgement and scores, with the label control and the link to the run."""
     name = f"{evaluation.id}-{result.variant}-{result.number}-{result.repetition}"
     st.markdown(f"**{markdown.label(result.example.question, 400)}**")
     st.markdown(" ".join(_badges(result, verdict)))
@@ -56,7 +56,7 @@ def _badges(result: Result, verdict: AnswerVerdict) -> list[str]:
 
 
 def _draw_expected(result: Result) -> None:
-    """What is known of the right answer."""
+    """Draw what the dataset says about the right answer."""
     example = result.example
     if example.answerable is False:
         st.markdown(":small[:gray[Right would be]] to say that the documents do not answer this")
@@ -93,14 +93,14 @@ def _draw_judgement(result: Result) -> None:
 
 
 def _facts(result: Result) -> list[str]:
-    """Everything that was measured of this answer alone."""
+    """Return the scores of this answer, except costs, and its duration."""
     scores = {name: value for name, value in result.scored.scores.items() if name in METRICS and name not in _COSTS}
     told = [f"{METRICS[name].title} {value_in_words(name, value)}" for name, value in scores.items()]
     return [*told, words.duration(result.scored.seconds)] if result.state == "done" else told
 
 
 def _draw_word(evaluation: Evaluation, result: Result, name: str) -> None:
-    """What the person who reads it says; pressing it once more takes it back."""
+    """Draw the control that labels the answer as right or wrong; a second click removes the label."""
     key = f"word-{name}"
     st.session_state[key] = result.label
 

@@ -1,4 +1,4 @@
-"""One evaluation: what was asked under which settings, what came of it, and every answer."""
+"""One evaluation: head, figures, grid and every answer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pages.parts.resources import application
 
 
 def draw(evaluation_id: str) -> None:
-    """The whole of it; one of other people is not there."""
+    """Draw an evaluation; one that was deleted or belongs to another user is reported as missing."""
     try:
         evaluation = application().evaluations.get(evaluation_id, person())
     except NotFound:
@@ -47,7 +47,7 @@ def draw(evaluation_id: str) -> None:
 
 
 def _choose_variant(evaluation: Evaluation, *, best_first: bool) -> int:
-    """Which of several settings is looked at."""
+    """Return the number of the variant to show."""
     numbers = list(range(len(evaluation.variants)))
     if len(numbers) == 1:
         return 0
@@ -64,7 +64,7 @@ def _choose_variant(evaluation: Evaluation, *, best_first: bool) -> int:
 
 
 def _draw_answers(evaluation: Evaluation, variant: int) -> None:
-    """The answers one by one, and what can be seen of them all together."""
+    """Draw the seed table, the answers and the plots."""
     if evaluation.dataset_id == SEED.id:
         seed_table.draw(evaluation, variant)
     st.fragment(questions.draw)(evaluation, variant)

@@ -1,4 +1,4 @@
-"""An evaluation as a file: a table, everything in JSON, or a page with the traces."""
+"""Export of an evaluation as HTML, CSV or JSON, or to LangSmith."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Export = Callable[[Evaluation, Sequence[Result], Cutoffs], str]
 
 
 def draw_dialog(evaluation_id: str) -> None:
-    """A dialog with each format, made only when it is asked for."""
+    """Draw the export dialog; each file is made when it is downloaded."""
     st.dialog("Export this evaluation", icon=":material/download:", on_dismiss=dialogs.close)(_draw)(evaluation_id)
 
 
@@ -51,7 +51,7 @@ def _choice(name: str, meaning: str, evaluation: Evaluation, ending: str, make: 
 
 
 def _draw_upload(evaluation: Evaluation) -> None:
-    """The way to LangSmith, for those who have its key: what would go there, and the button."""
+    """Draw what an upload to LangSmith would send, and the upload button."""
     uploads = application().uploads
     st.markdown(f":orange[{away.ICON}] {markdown.label(uploads.announce(evaluation), 600)}")
     if not st.button("Upload to LangSmith", icon=away.ICON):

@@ -1,4 +1,4 @@
-"""The figures of an evaluation: each with the interval it lies in and the number of questions it rests on."""
+"""Figures of an evaluation, each with its interval and number of questions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _GROUPS: Mapping[str, tuple[str, ...]] = {
     "Citations": ("supported", "cited"),
     "Cost": ("seconds", "tokens"),
 }
-_HEAD_ROWS = 3  # a heading takes as much room as so many rows
+_HEAD_ROWS = 3  # height of a heading in table rows
 _NOTE = (
     "95% interval: where the figure would mostly lie with other questions of this kind (95% of bootstrap samples). "
     "n: how many questions it rests on."
@@ -30,7 +30,7 @@ _NOTE = (
 
 
 def draw(evaluation: Evaluation, variant: int) -> None:
-    """Those that matter most as cards, then all of them by what they say."""
+    """Draw the main figures as cards, then all figures by group."""
     summary = reading.summary(evaluation, variant)
     if not summary.figures:
         st.caption("No figures: not one question was answered.")
@@ -44,7 +44,7 @@ def draw(evaluation: Evaluation, variant: int) -> None:
 
 
 def draw_first(evaluation: Evaluation, variant: int) -> None:
-    """Those that matter most, as cards; also while it runs."""
+    """Draw the main figures as cards; also used while the evaluation runs."""
     figures = reading.summary(evaluation, variant).figures
     with st.container(horizontal=True):
         for figure in (figures[name] for name in _FIRST if name in figures):
@@ -65,7 +65,7 @@ def _known(names: Sequence[str], summary: Summary) -> list[Figure]:
 
 
 def _draw_groups(groups: Mapping[str, Sequence[Figure]]) -> None:
-    """In two columns, each as full as the other."""
+    """Draw the groups in two columns of similar height."""
     heights = [0, 0]
     columns = st.columns(len(heights), gap="medium")
     for title, figures in groups.items():
@@ -90,7 +90,7 @@ def _rows(figures: Sequence[Figure]) -> dict[str, list[str]]:
 
 
 def _draw_nodes(summary: Summary) -> None:
-    """What each step took on average."""
+    """Draw average time and tokens of each step."""
     if not summary.nodes:
         return
     with st.expander("Time and tokens of each step", type="compact"):

@@ -1,4 +1,4 @@
-"""The head of an evaluation: its name, its state, what it was made with, and the ways on from it."""
+"""Head of an evaluation: name, state, settings, environment and actions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _RENAME, _JUDGE, _DELETE = ":material/edit: Rename", ":material/gavel: Have it j
 
 
 def draw(evaluation: Evaluation) -> None:
-    """The title with its buttons, then the facts."""
+    """Draw the title with its buttons, then the facts."""
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.title(markdown.label(evaluation.name, 120), anchor=False, width="content")
         with st.container(horizontal=True, width="content"):
@@ -41,7 +41,7 @@ def draw(evaluation: Evaluation) -> None:
 
 
 def _draw_environment(evaluation_id: str, variant: Variant) -> None:
-    """Drawn when it is opened: the first table of all makes a page wait."""
+    """Draw settings and environment once expanded, because the first table of a page loads slowly."""
 
     def draw_table() -> None:
         st.table(_environment(variant), border="horizontal", width="content", alt="What the answers were made with")
@@ -50,7 +50,7 @@ def _draw_environment(evaluation_id: str, variant: Variant) -> None:
 
 
 def _asked(evaluation: Evaluation) -> list[str]:
-    """What was asked, how often, when, and how long that took."""
+    """Return dataset, sizes, start and duration as short texts."""
     told = [markdown.label(evaluation.dataset, 60), words.count(evaluation.size, "question")]
     if len(evaluation.variants) > 1:
         told.append(words.count(len(evaluation.variants), "setting"))
@@ -63,7 +63,7 @@ def _asked(evaluation: Evaluation) -> list[str]:
 
 
 def _answered_by(evaluation: Evaluation) -> list[str]:
-    """The model and the settings that all variants share, as one line; what was found here once it has begun."""
+    """Return model and settings that all variants share and, once started, library and version."""
     options, made = evaluation.variants[0].options, evaluation.variants[0].environment
     differing = settings_that_differ(evaluation.variants)
     model = markdown.label(model_label(made.model), 60) if made.version else settings.value_word("model", options)
@@ -77,7 +77,7 @@ def _answered_by(evaluation: Evaluation) -> list[str]:
 
 
 def _environment(variant: Variant) -> dict[str, str]:
-    """Everything that the answers hang on; digests, so that two evaluations can be told apart."""
+    """Return everything the answers depend on, by title; digests distinguish models of the same name."""
     made, options = variant.environment, variant.options
     facts = {
         "Model": model_label(made.model or options.model),
@@ -134,7 +134,7 @@ def _named(one: Evaluation) -> str:
 
 
 def _compare(evaluation: Evaluation, other: str) -> None:
-    """The earlier one is what the other is held against."""
+    """Compare two evaluations, with the earlier one as the baseline."""
     both = sorted((evaluation, application().evaluations.get(other, person())), key=lambda one: one.started_at)
     sides.choose([f"{one.id}.0" for one in both])
 
@@ -147,7 +147,7 @@ def _do(evaluation: Evaluation, choice: str) -> None:
 
 
 def draw_rename(evaluation_id: str) -> None:
-    """A dialog for another name."""
+    """Draw the dialog that renames an evaluation."""
     st.dialog("Rename this evaluation", icon=":material/edit:", on_dismiss=dialogs.close)(_rename)(evaluation_id)
 
 
@@ -162,7 +162,7 @@ def _rename(evaluation_id: str) -> None:
 
 
 def _tell_state(evaluation: Evaluation) -> None:
-    """Why one that has ended is not done, and the way on."""
+    """Say why an ended evaluation is incomplete, and offer to resume it."""
     if evaluation.state in ("done", *progress.MOVING):
         return
     left = words.count(evaluation.total - evaluation.done, "answer")

@@ -1,4 +1,4 @@
-"""Where a picture says more than a table: scores, routes, thresholds, and accuracy against time."""
+"""Plots of an evaluation: score distributions, routes, threshold costs, and accuracy against time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NO_ACTION = "no decision"
 
 
 class Plot(NamedTuple):
-    """A picture under what it shows, with what it rests on."""
+    """A chart with its title and a caption that states its sample sizes."""
 
     title: str
     facts: str
@@ -32,7 +32,7 @@ class Plot(NamedTuple):
 
 
 def draw(evaluation: Evaluation, variant: int, results: Sequence[Result], cutoffs: Cutoffs) -> None:
-    """The plots of one variant; `results` of the whole evaluation, so that its variants can be set side by side."""
+    """Draw the plots of one variant; `results` must hold all variants, for the plot that compares them."""
     own = [one for one in results if one.variant == variant and one.state == "done"]
     thresholds = _thresholds(own)
     found = [
@@ -51,14 +51,14 @@ def draw(evaluation: Evaluation, variant: int, results: Sequence[Result], cutoff
 
 
 def draw_plot(plot: Plot) -> None:
-    """The picture under its title."""
+    """Draw title, caption and chart."""
     st.header(plot.title, anchor=False)
     st.caption(plot.facts)
     plot.draw()
 
 
 def of_variants(evaluation: Evaluation, results: Sequence[Result], cutoffs: Cutoffs) -> Plot | None:
-    """Accuracy against time, where there are several variants to tell apart."""
+    """Return accuracy against time; None with fewer than two comparable variants."""
     figures = {
         one.number: one.summary.figures for one in ranking.ranked(evaluation, results, cutoffs) if one.summary.figures
     }
@@ -78,7 +78,7 @@ def of_variants(evaluation: Evaluation, results: Sequence[Result], cutoffs: Cuto
 
 
 def _of_questions(results: Sequence[Result], thresholds: Thresholds | None) -> Plot | None:
-    """The best score of each question: where both kinds are there by whether it can be answered, else by retrieval."""
+    """Return best scores split by answerability or, if that has one side only, by retrieval; else None."""
     spread = distributions.by_answerable(results)
     if spread.is_telling:
         return _of_scores("Best scores of questions that can be answered, and that cannot", spread, thresholds)
@@ -106,7 +106,7 @@ def _of_scores(
 
 
 def _of_routes(results: Sequence[Result]) -> Plot | None:
-    """Expected against actual, where it is known what was expected."""
+    """Return the matrix of expected and actual actions; None if nothing is expected."""
     counts = routes.confusion(results)
     if not counts:
         return None
@@ -153,7 +153,7 @@ def _at_present(costs: Sequence[tuple[str, float, float]]) -> str:
 
 
 def _thresholds(results: Sequence[Result]) -> Thresholds | None:
-    """Those that the answers were judged by; None where no run is there any more, or none graded."""
+    """Return the thresholds of the first run; None if it was deleted or graded nothing."""
     for result in results[:1]:
         try:
             return application().runs.trace(result.run_id).thresholds

@@ -1,4 +1,4 @@
-"""An evaluation that is under way: how far it is, how long it will take, what it has come to so far, and Stop."""
+"""Progress of a running evaluation: share done, time left, figures so far, and Stop."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ MOVING = ("queued", "running")
 
 
 def draw(evaluation: Evaluation, variant: int) -> None:
-    """A fragment that looks again each second; when it begins, has an answer or ends, the page is drawn anew."""
+    """Draw a fragment that reruns every second; start, first answer and end redraw the whole page."""
     st.fragment(_draw, run_every=_LOOK_AGAIN_SECONDS)(evaluation.id, variant, _stage(evaluation))
 
 
 def _stage(evaluation: Evaluation) -> tuple[str, bool]:
-    """What the rest of the page depends on: its state, and whether there is anything to be looked at."""
+    """Return what the rest of the page depends on: the state, and whether there is any answer."""
     return evaluation.state, evaluation.done > 0
 
 
@@ -46,12 +46,12 @@ def _draw(evaluation_id: str, variant: int, drawn: tuple[str, bool]) -> None:
 
 
 def _steps(evaluation: Evaluation) -> int:
-    """Each answer is one, and its judging another."""
+    """Return the number of steps: one for each answer, and one for each judgement."""
     return evaluation.total * (2 if evaluation.judge else 1)
 
 
 def _told(evaluation: Evaluation, made_ready: Progress | None) -> str:
-    """What goes on, how far it is, and how long it will take; safe Markdown."""
+    """Return activity, progress and time left as safe Markdown."""
     if made_ready:
         return f"{markdown.label(made_ready.stage)} · {made_ready.done:,} of {made_ready.total:,}"
     if evaluation.state == "queued":

@@ -1,4 +1,4 @@
-"""The answers of an evaluation as a table, narrowed to those that matter; the chosen one is shown beside it."""
+"""Filtered table of the answers of an evaluation, with the selected answer next to it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Row = tuple[Result, AnswerVerdict]
 
 
 def draw(evaluation: Evaluation, variant: int) -> None:
-    """A fragment: choosing a row draws nothing else anew."""
+    """Draw table and selected answer; runs as a fragment, so that selecting a row redraws nothing else."""
     st.header("Each answer", anchor=False)
     cutoffs = reading.cutoffs()
     rows = [(result, verdict(result, cutoffs)) for result in reading.results(evaluation, variant)]
@@ -48,7 +48,7 @@ def draw(evaluation: Evaluation, variant: int) -> None:
 
 
 def _filtered(rows: Sequence[Row]) -> list[Row]:
-    """Those of the chosen kind in which every word that is sought occurs."""
+    """Draw the filters; return the rows of the chosen verdict whose question contains every search word."""
     counts = {kind: sum(one == kind for _, one in rows) for kind in signs.VERDICTS}
     kinds = [_ALL, *(kind for kind, count in counts.items() if count)]
     with st.container(gap="small"):
@@ -75,8 +75,8 @@ def _counted(kind: AnswerVerdict, count: int) -> str:
 
 
 def _draw_table(evaluation: Evaluation, rows: Sequence[Row]) -> Row | None:
-    """The table; the row that is chosen."""
-    # A selection is kept by row number: with other answers in the rows it would mean others than were chosen.
+    """Draw the table and return the selected row."""
+    # Streamlit keeps a selection by row number, so a changed list needs a new key or another row would be selected.
     names = tuple((result.variant, result.number, result.repetition) for result, _ in rows)
     state: Any = st.dataframe(
         _columns(evaluation, rows),
@@ -94,7 +94,7 @@ def _draw_table(evaluation: Evaluation, rows: Sequence[Row]) -> Row | None:
 
 
 def _columns(evaluation: Evaluation, rows: Sequence[Row]) -> dict[str, list[Any]]:
-    """What is not measured of any answer has no column; on a phone few fit."""
+    """Return the columns of the table: two on a phone, and no column without any value."""
     results = [result for result, _ in rows]
     columns: dict[str, list[Any]] = {
         "Answer": [[signs.VERDICTS[verdict].word] for _, verdict in rows],

@@ -1,4 +1,4 @@
-"""The table that the LangGraph notebook ends with: for each question how many answers and how many steps were right."""
+"""Right answers and right steps of each question, as in the table at the end of the LangGraph notebook."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pages.parts import markdown
 
 
 def draw(evaluation: Evaluation, variant: int) -> None:
-    """A row for each question, and how many there are of all."""
+    """Draw a row for each question and one for the total."""
     st.header("Question by question, as the notebook counts", anchor=False)
     of_question: dict[str, list[Result]] = defaultdict(list)
     results = reading.results(evaluation, variant)

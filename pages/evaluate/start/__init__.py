@@ -1,1 +1,1 @@
-"""The card that begins an evaluation: questions, settings, and what it takes."""
+"""Start card of an evaluation: questions, options and cost."""

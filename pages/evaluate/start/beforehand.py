@@ -1,4 +1,4 @@
-"""What an evaluation will take and what of it leaves the machine, said before it begins."""
+"""Expected cost of an evaluation and the data it sends elsewhere, shown before it starts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LOOKED_AT = 30
 
 @dataclass(frozen=True, slots=True)
 class Departure:
-    """What goes to another machine: `what` in words, where to, and the model that must be allowed, if it is not."""
+    """Data sent to another machine: a description, the host, and the model that must first be allowed, if any."""
 
     what: str
     host: str
@@ -29,7 +29,7 @@ class Departure:
 
 
 def draw(plan: Plan) -> list[str]:
-    """Say it; the names of the models that have to be allowed before it can begin."""
+    """Draw cost and outbound data; return the models that must be allowed before the evaluation can start."""
     departures = list(dict.fromkeys(_departures(plan)))
     st.markdown(f"{_amount(plan)}{words.grey(_time(plan))}")
     if not departures:
@@ -40,7 +40,7 @@ def draw(plan: Plan) -> list[str]:
 
 
 def _amount(plan: Plan) -> str:
-    """Such as 5 questions × 3 repetitions: 15 answers."""
+    """Return the number of answers, such as 5 questions × 3 repetitions: 15 answers."""
     questions, variants = len(plan.dataset.examples), len(plan.variants)
     parts = [words.count(questions, "question")]
     parts += [words.count(variants, "setting")] if variants > 1 else []
@@ -50,7 +50,7 @@ def _amount(plan: Plan) -> str:
 
 
 def _time(plan: Plan) -> str:
-    """As long as the last evaluation with the same model took for each answer."""
+    """Estimate the duration from the seconds per answer of the last evaluation with the same model; empty if none."""
     model = answering(plan.variants[0].options)
     for past in application().evaluations.list(person(), _LOOKED_AT):
         if past.state == "done" and past.done and answering(past.variants[0].options) == model:
@@ -73,11 +73,11 @@ def _departures(plan: Plan) -> Iterable[Departure]:
 
 
 def _models(options: Sequence[RunOptions]) -> Iterable[Departure]:
-    """Those that answer, grade or rewrite elsewhere."""
+    """Yield a notice for each remote model that answers, grades or rewrites."""
     for one in options:
         try:
             cast = application().engines.cast(answering(one), one)
-        except CragError:  # such settings answer nothing, as each question will say
+        except CragError:  # no answer is possible with these options; each question will report it
             continue
         for role in (cast.answering, cast.grading, cast.rewriting):
             if host := away.of_model(role.model):

@@ -1,4 +1,4 @@
-"""What the questions are answered under: the settings of the home, and what is chosen otherwise for an evaluation."""
+"""Options of a new evaluation: the saved options of the home with changes for this evaluation."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ _OFFERED = (
 
 
 def options() -> RunOptions:
-    """What holds: nobody can be asked while an evaluation runs, so that a web which asks first is off."""
+    """Return the effective options; web search that asks first is off, since nobody can answer during an evaluation."""
     held = with_changes(application().preferences.options(), st.session_state.get(_CHANGES, {}))
     return held if held.web == "auto" and web_is_there() else replace(held, web="off")
 
 
 def use(held: RunOptions) -> None:
-    """Begin with these settings, those of an earlier evaluation."""
+    """Set the options to those of an earlier evaluation."""
     st.session_state[_CHANGES] = changes_between(application().preferences.options(), held)
 
 
 def draw() -> None:
-    """The model, the documents, whether the web is searched, and the way to everything else."""
+    """Draw the model, the documents, the web switch and the button for all other settings."""
     held = options()
     left, right = st.columns(2)
     with left:
@@ -64,20 +64,20 @@ def draw() -> None:
 
 
 def draw_variants(base: RunOptions, questions: int) -> Sequence[Variant]:
-    """The settings as they are, or several ways to answer: a variant each."""
+    """Draw the grid and return one variant per combination; without a choice, one variant with the base options."""
     axes = partial(grid.draw_axes, base, questions)
     return draw_folded("Try several settings", "evaluate-grid", axes, type="compact") or [Variant("", base)]
 
 
 def summary(held: RunOptions) -> str:
-    """The settings in a few words; safe Markdown."""
+    """Return a short summary of the options as safe Markdown."""
     return " · ".join(in_words(held))
 
 
 def in_words(held: RunOptions, without: Collection[str] = ()) -> list[str]:
-    """The settings that matter most, a few words each; those `without` left out."""
+    """Describe the main options in a few words each, except those in `without`."""
     told = {
-        "preset": "" if without else markdown.label(held.preset, 40),  # a name for all of them
+        "preset": "" if without else markdown.label(held.preset, 40),  # a preset names all options at once
         "policy": f"policy {settings.value_word('policy', held)}",
         "k": f"k {held.k}",
         "refine": "refined" if held.refine else "not refined",
@@ -87,13 +87,13 @@ def in_words(held: RunOptions, without: Collection[str] = ()) -> list[str]:
 
 
 def _others() -> str:
-    """How many more settings are not as the home has them."""
+    """Say how many other options differ from those of the home."""
     others = set(st.session_state.get(_CHANGES, {})) - _SAID
     return f" · {words.count(len(others), 'other setting')} changed" if others else ""
 
 
 def draw_dialog(_: Any = None) -> None:
-    """The drawer of the settings."""
+    """Draw the settings drawer."""
     dialog = st.dialog(
         "Settings of this evaluation", icon=":material/tune:", position="right", width=_WIDTH, on_dismiss=dialogs.close
     )

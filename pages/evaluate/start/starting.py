@@ -1,4 +1,4 @@
-"""Beginning an evaluation: which questions, under which settings, how often, judged by whom; then what it takes."""
+"""Start card of an evaluation: questions, options, repetitions and judge, then cost and outbound data."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _DOCUMENTS = "pages/documents/page.py"
 
 
 def use(dataset_id: str) -> None:
-    """Choose this dataset with the next drawing of the overview."""
+    """Return to the overview with this dataset selected."""
     chosen.leave()
     st.session_state[_DATASET] = dataset_id
 
 
 def again(evaluation: Evaluation) -> None:
-    """Choose what an earlier evaluation was begun with."""
+    """Fill in the start card as it was for an earlier evaluation."""
     use(evaluation.dataset_id)
     st.session_state[_REPETITIONS] = evaluation.repetitions
     if evaluation.judge in judging.judges():
@@ -38,7 +38,7 @@ def again(evaluation: Evaluation) -> None:
 
 
 def draw() -> None:
-    """The card with everything that can be chosen, and the button."""
+    """Draw the card with all choices and the Run button."""
     with st.container(border=True):
         st.header("New evaluation", anchor=False)
         dataset = _choose_questions(_choose_dataset())
@@ -75,7 +75,7 @@ def _choose_dataset() -> Dataset:
 
 
 def _choose_questions(dataset: Dataset) -> Dataset:
-    """The whole dataset, or some of its questions: the same ones each time, so that evaluations can be compared."""
+    """Return the dataset or a sample; the sample is the same each time, so that evaluations can be compared."""
     size = len(dataset.examples)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         which = st.segmented_control(
@@ -92,7 +92,7 @@ def _choose_questions(dataset: Dataset) -> Dataset:
 
 
 def _choose_repetitions_and_judge() -> tuple[int, str]:
-    """How often each question is asked, and which model says whether the answers are right."""
+    """Return the number of repetitions and the name of the judge model; empty for no judge."""
     judges = {"": _NO_JUDGE, **judging.judges()}
     left, right = st.columns(2)
     with left:
@@ -118,7 +118,7 @@ def _choose_repetitions_and_judge() -> tuple[int, str]:
 
 
 def _tell_empty_library(dataset: Dataset) -> None:
-    """Nothing would be found: the way to documents, for the built-in questions to the posts that they are about."""
+    """Say that the library is empty and offer Documents, or, for the built-in dataset, the posts it asks about."""
     if application().library.counts()[0]:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -141,7 +141,7 @@ def _add_posts() -> None:
 
 
 def _begin(plan: Plan, forbidden: list[str]) -> None:
-    """Begin it and look at it; why not is told with the next drawing."""
+    """Start the evaluation and select it; a refusal is shown on the next rerun."""
     for model in forbidden:
         application().preferences.allow_model(model)
     with refusals.kept():
