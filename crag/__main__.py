@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Runs one command; its exit code."""
+    """Run one command and return its exit code."""
     try:
         from crag.cli import main
 

@@ -21,7 +21,7 @@ FaultClass = Literal["yours", "passing", "partial", "bug"]
 
 
 class CragError(Exception):
-    """The base of all errors that are shown. `message` says what happened and why, `remedy` what to do next."""
+    """Base class of all errors shown to the user. `message` says what happened and why, `remedy` what to do next."""
 
     code = "error"
 
@@ -35,7 +35,7 @@ class CragError(Exception):
 
 
 class SourceRefused(CragError):
-    """A file or an address that cannot be added; `code` is one of the contract's."""
+    """A file or address that cannot be added. `code` is an error code from CONTRACT.md."""
 
     def __init__(self, code: SourceCode, message: str, remedy: str = "") -> None:
         super().__init__(message, remedy)
@@ -43,11 +43,11 @@ class SourceRefused(CragError):
 
 
 class ModelFault(CragError):
-    """A model that does not do its work.
+    """A model failed.
 
-    `fault` says who can mend it: *yours* (stop, name the command), *passing* (worth a retry before the first token),
-    *partial* (what had come is kept and can be gone on with) or *bug* (loud). `model` is the name of the model that it
-    is about, where one thing to do about it is to get that model, or to allow it.
+    `fault` says who can fix it: *yours* (stop and name the command), *passing* (retry before the first token),
+    *partial* (keep the partial reply; it can be continued) or *bug* (fail loudly). `model` names the model to download
+    or to allow, if that resolves the fault.
     """
 
     def __init__(
@@ -60,34 +60,34 @@ class ModelFault(CragError):
 
 
 class WebSearchFailed(CragError):
-    """The web could not be searched; the run goes on without it and says so."""
+    """The web search failed. The run continues without it and says so."""
 
     code = "web_search_failed"
 
 
 class LangSmithFailed(CragError):
-    """LangSmith could not be given what a person sent there; nothing here depends on it."""
+    """LangSmith did not accept what the user sent. Nothing else depends on it."""
 
     code = "langsmith_failed"
 
 
 class BadRequest(CragError):
-    """A question or a setting that cannot be used as given."""
+    """An invalid question or setting."""
 
     code = "bad_request"
 
 
 class NotFound(CragError):
-    """Something named by id that is not, or no longer, there."""
+    """No object with this id exists, or it was deleted."""
 
     code = "not_found"
 
 
 class HomeFault(CragError):
-    """The folder that holds everything cannot be used: read-only, damaged, full, or written by a newer version."""
+    """The home folder cannot be used: read-only, damaged, full, or written by a newer version."""
 
     code = "home"
 
 
 class Stopped(Exception):
-    """Raised inside work that a person stopped; never shown."""
+    """Raised inside cancelled work; never shown."""

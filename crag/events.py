@@ -27,7 +27,7 @@ Node = Literal[
 
 @dataclass(frozen=True, slots=True)
 class RunStarted:
-    """The question and the settings it runs under. `started_at` is in seconds since the epoch."""
+    """The question and the options of the run. `started_at` is in seconds since the epoch."""
 
     question: str
     options: RunOptions
@@ -37,7 +37,7 @@ class RunStarted:
 
 @dataclass(frozen=True, slots=True)
 class EngineOpened:
-    """What answers, embeds and grades, by the names that are shown; `calibrated`: its thresholds were fitted here."""
+    """Display names of the chat model, embedder and grader. `calibrated`: the thresholds were fitted in this home."""
 
     model: str
     embedder: str
@@ -49,7 +49,7 @@ class EngineOpened:
 
 @dataclass(frozen=True, slots=True)
 class NodeStarted:
-    """A node began `at` seconds after the run did."""
+    """A node started, `at` seconds after the start of the run."""
 
     node: Node
     at: float
@@ -58,7 +58,7 @@ class NodeStarted:
 
 @dataclass(frozen=True, slots=True)
 class NodeEnded:
-    """A node ended `at` seconds after the run began."""
+    """A node ended, `at` seconds after the start of the run."""
 
     node: Node
     at: float
@@ -67,7 +67,7 @@ class NodeEnded:
 
 @dataclass(frozen=True, slots=True)
 class QuestionCondensed:
-    """The follow-up question, made to stand alone."""
+    """The follow-up question, rewritten to stand alone."""
 
     question: str
     type: Literal["question_condensed"] = "question_condensed"
@@ -75,7 +75,7 @@ class QuestionCondensed:
 
 @dataclass(frozen=True, slots=True)
 class QuestionShortened:
-    """The question does not fit a model's window: of its `tokens` tokens, `left_out` from the middle are not used."""
+    """The question exceeds a model's window: `left_out` of its `tokens` tokens were dropped from the middle."""
 
     tokens: int
     left_out: int
@@ -84,7 +84,7 @@ class QuestionShortened:
 
 @dataclass(frozen=True, slots=True)
 class ThoughtWritten:
-    """The next piece of what the model thinks aloud, `at` seconds after the run began; never a part of the answer."""
+    """The next piece of the model's reasoning, `at` seconds into the run. It is never part of the answer."""
 
     text: str
     at: float = 0.0
@@ -93,10 +93,10 @@ class ThoughtWritten:
 
 @dataclass(frozen=True, slots=True)
 class PassagesFound:
-    """Passages found in the library (`searched` = how many there are) or on the web (`searched` = results returned).
+    """Passages found in the library (`searched`: passages searched) or on the web (`searched`: results returned).
 
-    `again`: they were found for an earlier version of the answer, and nothing was sent for them now. `sought` is what
-    some were sought for, by their ids, where that is not the question.
+    `again`: they were reused from an earlier version of the answer, and nothing was sent this time. `sought` maps
+    passage ids to what was searched for, where that differs from the question.
     """
 
     origin: Origin
@@ -109,7 +109,7 @@ class PassagesFound:
 
 @dataclass(frozen=True, slots=True)
 class PassageGraded:
-    """One verdict, as soon as it is known."""
+    """One verdict, reported as soon as it is available."""
 
     verdict: Verdict
     type: Literal["passage_graded"] = "passage_graded"
@@ -127,7 +127,7 @@ class ActionDecided:
 
 @dataclass(frozen=True, slots=True)
 class QueryWritten:
-    """The query for the web, written from the question alone."""
+    """The web search query, written from the question alone."""
 
     query: str
     type: Literal["query_written"] = "query_written"
@@ -135,9 +135,9 @@ class QueryWritten:
 
 @dataclass(frozen=True, slots=True)
 class ConsentAsked:
-    """The run waits for a person to let the query go to `host`, `at` seconds after it began.
+    """The run waits for consent to send the query to `host`, `at` seconds after its start.
 
-    `from_answer`: the query was made of a sentence of an answer, so it may hold words of documents.
+    `from_answer`: the query is based on a sentence of an answer, so it may contain words from documents.
     """
 
     query: str
@@ -150,7 +150,7 @@ class ConsentAsked:
 
 @dataclass(frozen=True, slots=True)
 class ConsentGiven:
-    """What the person decided: the query to send, perhaps edited, or None for their documents only."""
+    """The user's decision: the query to send, possibly edited, or None to use only their documents."""
 
     query: str | None
     type: Literal["consent_given"] = "consent_given"
@@ -158,9 +158,9 @@ class ConsentGiven:
 
 @dataclass(frozen=True, slots=True)
 class VersionBegun:
-    """This run answers the question of run `parent` anew; `change` says with what difference, in the user's words.
+    """This run answers the question of run `parent` again. `change` describes the difference in the user's words.
 
-    The events before `decide` are those of the parent where `kept` is true.
+    If `kept` is true, the events before `decide` are those of the parent.
     """
 
     parent: str
@@ -171,7 +171,7 @@ class VersionBegun:
 
 @dataclass(frozen=True, slots=True)
 class WebQuerySent:
-    """From here on the query has left the machine."""
+    """The query has left the machine."""
 
     query: str
     provider: str
@@ -181,7 +181,7 @@ class WebQuerySent:
 
 @dataclass(frozen=True, slots=True)
 class WebSkipped:
-    """The web was wanted and not searched, or its search failed; `reason` in the user's words."""
+    """A web search was wanted but was skipped or failed; `reason` is in the user's words."""
 
     reason: str
     type: Literal["web_skipped"] = "web_skipped"
@@ -189,7 +189,7 @@ class WebSkipped:
 
 @dataclass(frozen=True, slots=True)
 class StripsScored:
-    """The strips of one passage, kept and struck out, in document order."""
+    """The strips of one passage, kept and discarded, in document order."""
 
     passage_id: int
     strips: tuple[Strip, ...]
@@ -216,7 +216,7 @@ class TokensWritten:
 
 @dataclass(frozen=True, slots=True)
 class AnswerWritten:
-    """The whole answer, with invalid citations removed, and what it cites; replaces the streamed pieces."""
+    """The complete answer with its citations, invalid ones removed. It replaces the streamed pieces."""
 
     text: str
     citations: tuple[Citation, ...]
@@ -227,7 +227,7 @@ class AnswerWritten:
 
 @dataclass(frozen=True, slots=True)
 class AnswerChecked:
-    """How each sentence of the answer is supported."""
+    """How well each sentence of the answer is supported."""
 
     sentences: tuple[Support, ...]
     type: Literal["answer_checked"] = "answer_checked"
@@ -235,7 +235,7 @@ class AnswerChecked:
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """A thing to know about the answer, shown below it."""
+    """A note shown below the answer."""
 
     text: str
     type: Literal["noted"] = "noted"
@@ -243,9 +243,9 @@ class Noted:
 
 @dataclass(frozen=True, slots=True)
 class RunEnded:
-    """The last event of every run. `error` is empty unless the state is failed; `remedy` says what to do next.
+    """The last event of every run. `error` is empty unless the run failed; `remedy` says what to do next.
 
-    `error_model` is the model to get, or to allow, where that is what can be done about it.
+    `error_model` is the model to download or to allow, if that resolves the error.
     """
 
     state: RunState
@@ -292,10 +292,10 @@ def _adapter() -> TypeAdapter[Event]:
 
 
 def encode(event: Event) -> bytes:
-    """The event as JSON."""
+    """Return the event as JSON."""
     return _adapter().dump_json(event)
 
 
 def decode(data: bytes | str) -> Event:
-    """The event from its JSON; raises `pydantic.ValidationError` on anything else."""
+    """Parse an event from JSON. Raises `pydantic.ValidationError` for anything else."""
     return _adapter().validate_json(data)

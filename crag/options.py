@@ -14,18 +14,18 @@ WebMode = Literal["off", "ask", "auto"]
 RewriteStyle = Literal["none", "question", "keywords"]
 GraderKind = Literal["auto", "builtin", "score", "explained", "listwise", "cascade"]
 
-Changes = Mapping[str, Any]  # values by the names of `names_of_options`, such as `k` or `answering.window`
+Changes = Mapping[str, Any]  # option values by name, such as `k` or `answering.window`
 
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """Scores ≥ upper are *relevant*, scores < lower *irrelevant*, between them *ambiguous*; 0 ≤ lower ≤ upper ≤ 1."""
+    """Scores ≥ upper are *relevant*, scores < lower *irrelevant*, others *ambiguous*. 0 ≤ lower ≤ upper ≤ 1."""
 
     lower: float
     upper: float
 
     def word(self, score: float | None) -> VerdictWord:
-        """The verdict word for a score in 0..1; None (could not be judged) is `unknown`."""
+        """Return the verdict for a score in 0..1, or `unknown` for None (could not be judged)."""
         if score is None:
             return "unknown"
         if score >= self.upper:
@@ -35,10 +35,10 @@ class Thresholds:
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """How a language model plays one role.
+    """Parameters of a language model in one role.
 
-    `window` and `answer_limit` in tokens; `keep_alive` in seconds after the last use, -1 for as long as the server
-    runs; `parallelism` is how many requests are sent at once, 0 as many as the server is known to work on.
+    `window` and `answer_limit` are in tokens. `keep_alive` is in seconds after the last use; -1 keeps the model loaded
+    as long as the server runs. `parallelism` is the number of concurrent requests; 0 uses the server's known capacity.
     """
 
     temperature: float = 0.0
@@ -50,12 +50,12 @@ class Tuning:
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """Everything a person can choose for one question. `collection` and `source_ids` empty mean the whole library.
+    """All options of one question. Empty `collection` and `source_ids` mean the whole library.
 
-    `grader_model` and `rewriter_model` empty mean the model that answers; `thresholds` None those that were calibrated
-    for the collection, else the grader's own; `thinking` lets the model that answers think aloud first, where it can;
-    `fetch_pages` reads the pages that a web search found. `passage_size` in tokens: how the documents are cut for an
-    evaluation; 0, as the library is.
+    An empty `grader_model` or `rewriter_model` means the answering model. `thresholds` None means those calibrated for
+    the collection, or else the grader's own. `thinking` lets the answering model reason first, if it can. `fetch_pages`
+    reads the full pages found by a web search. `passage_size` is the chunk size in tokens for an evaluation; 0 keeps
+    the library's.
     """
 
     model: str = "auto"
@@ -86,19 +86,19 @@ ROLES = ("answering", "grading", "rewriting")
 
 
 def names_of_options() -> tuple[str, ...]:
-    """Every name by which an option can be changed; those of a role's tuning as `answering.window`."""
+    """Return the names of all options; a model parameter of a role is named like `answering.window`."""
     own = (field.name for field in fields(RunOptions) if field.name not in ROLES)
     return *own, *(f"{role}.{field.name}" for role in ROLES for field in fields(Tuning))
 
 
 def value_of(options: RunOptions, name: str) -> Any:
-    """The value of the option of this name."""
+    """Return the value of the named option."""
     role, _, own = name.rpartition(".")
     return getattr(getattr(options, role) if role else options, own)
 
 
 def with_changes(options: RunOptions, changes: Changes) -> RunOptions:
-    """The options with these values in place of theirs."""
+    """Return the options with the given changes applied."""
     for name, value in changes.items():
         role, _, own = name.rpartition(".")
         changed = replace(getattr(options, role), **{own: value}) if role else value
@@ -107,18 +107,18 @@ def with_changes(options: RunOptions, changes: Changes) -> RunOptions:
 
 
 def changes_between(before: RunOptions, after: RunOptions) -> dict[str, Any]:
-    """What has to be changed of `before` to have `after`."""
+    """Return the changes that turn `before` into `after`."""
     names = names_of_options()
     return {name: value_of(after, name) for name in names if value_of(after, name) != value_of(before, name)}
 
 
 def dump_changes(changes: Changes) -> str:
-    """The changes as JSON."""
+    """Return the changes as JSON."""
     return json.dumps(dict(changes), default=lambda value: [value.lower, value.upper])
 
 
 def load_changes(text: str) -> dict[str, Any]:
-    """The changes from their JSON; what another version wrote that means nothing here is left out."""
+    """Parse changes from JSON. Entries that this version does not know or cannot interpret are dropped."""
     try:
         written = json.loads(text)
     except ValueError:
@@ -129,7 +129,7 @@ def load_changes(text: str) -> dict[str, Any]:
 
 
 def _thawed(name: str, value: Any) -> Any:
-    """What JSON makes a list or a mapping of."""
+    """Convert a JSON list or object back to the option's type."""
     if name == "thresholds" and isinstance(value, dict | list):
         values = list(value.values()) if isinstance(value, dict) else value
         is_two = len(values) == 2 and all(isinstance(one, int | float) for one in values)
@@ -138,7 +138,7 @@ def _thawed(name: str, value: Any) -> Any:
 
 
 def _is_of_its_kind(name: str, value: Any) -> bool:
-    """Whether a value is such as its option has."""
+    """Return whether the value has the type of the option."""
     if name == "thresholds":
         return value is None or isinstance(value, Thresholds)
     usual = type(value_of(RunOptions(), name))

@@ -9,10 +9,10 @@ _KEY = re.compile(r"[\w-]{43}", re.ASCII)
 
 
 def new_key() -> str:
-    """A key of 256 random bits: nobody can guess it."""
+    """Return a random key of 256 bits, which cannot be guessed."""
     return secrets.token_urlsafe(32)
 
 
 def is_key(text: str) -> bool:
-    """Whether this could be a key."""
+    """Return whether `text` has the form of a user key."""
     return _KEY.fullmatch(text) is not None

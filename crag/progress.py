@@ -10,4 +10,4 @@ Report = Callable[[Progress], None]
 
 
 def silent(_progress: Progress) -> None:
-    """A `Report` for work that nobody watches."""
+    """Ignore progress; a `ProgressCallback` for work that nobody watches."""

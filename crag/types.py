@@ -22,9 +22,9 @@ DEFAULT_COLLECTION = "Documents"
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """An embedding space; vectors of two spaces never meet.
+    """An embedding space. Vectors of different spaces cannot be compared.
 
-    `digest` names the exact weights (two models may share a name and a dimension).
+    `digest` identifies the exact weights: two models may share a name and a dimension.
     """
 
     provider: str
@@ -36,27 +36,28 @@ class Space:
 
     @property
     def id(self) -> str:
-        """A short fingerprint over every field: equal exactly when vectors may be compared."""
+        """Short fingerprint of every field. Two ids are equal only if the vectors are comparable."""
         parts = (self.provider, self.model, self.digest, str(self.dimension), self.document_prefix, self.query_prefix)
         return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:16]
 
     @property
     def name(self) -> str:
-        """What its embedder is called in the settings: `builtin`, `nomic`, `ollama:NAME` or `provider:NAME`."""
+        """Name of the embedder in the settings: `builtin`, `nomic`, `ollama:NAME` or `provider:NAME`."""
         return self.provider if self.provider in ("builtin", "nomic") else self.label
 
     @property
     def label(self) -> str:
-        """The name to show, such as `builtin:wordllama`."""
+        """Name shown on screen, such as `builtin:wordllama`."""
         return f"{self.provider}:{self.model}"
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One added document. `size` in bytes, `added_at` in seconds since the epoch, `pages` None where there are none.
+    """One added document.
 
-    `author` and `published` (YYYY-MM-DD) are empty where the document does not say them. `found_by` is the question
-    whose web search found it, empty for what people added themselves.
+    `size` is in bytes, `added_at` in seconds since the epoch. `pages` is None for formats without pages. `author` and
+    `published` (YYYY-MM-DD) are empty if the document does not state them. `found_by` is the question whose web search
+    found the document; it is empty for documents added by the user.
     """
 
     id: str
@@ -77,7 +78,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """A named part of the library, with how much it holds."""
+    """A named part of the library, with its numbers of sources and passages."""
 
     name: str
     sources: int
@@ -86,7 +87,7 @@ class Collection:
 
 @dataclass(frozen=True, slots=True)
 class MoveResult:
-    """What became of a document that was to go to another collection (`Collections.move`)."""
+    """Result of moving one document to another collection (`Collections.move`)."""
 
     id: str
     title: str
@@ -95,11 +96,11 @@ class MoveResult:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A chunk that is searched and graded.
+    """A chunk that is retrieved and graded.
 
-    Library passages carry their positive database id; web passages carry -1, -2, … within one run.
-    `context` is the wider parent text around `text` (or equal to it); `score` is the retrieval score, higher is nearer.
-    `also_in` names, once each, the documents of passages that say the same and were left out for this one.
+    Library passages have their positive database id; web passages are numbered -1, -2, … within one run. `context` is
+    the wider parent text around `text`, or `text` itself. `score` is the retrieval score; higher is more similar.
+    `also_in` names each document, once, whose near-duplicate passages were omitted in favour of this one.
     """
 
     id: int
@@ -115,17 +116,17 @@ class Passage:
     also_in: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """What was kept with the state of a run comes back with lists."""
+        """Restore the tuple: JSON state of a saved run holds a list."""
         if not isinstance(self.also_in, tuple):
             object.__setattr__(self, "also_in", tuple(self.also_in))
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A passage as a search found it, and why; ranks count from 1 among all candidates of the search.
+    """A passage found by a search, with the reasons. Ranks count from 1 among all candidates.
 
-    `words` is its BM25 score, 0 without a rank where it holds no term of the query. `cosine` is None where it has no
-    vector in the space that answers. `matched` are the terms of the query that it or its title holds.
+    `words` is the BM25 score; it is 0, without a rank, if the passage contains no query term. `cosine` is None if the
+    passage has no vector in the active space. `matched` holds the query terms found in the passage or its title.
     """
 
     passage: Passage
@@ -138,9 +139,9 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Grade:
-    """What a grader says of one passage: a score in 0..1, or None when it could not be judged, and why.
+    """A grader's score for one passage, in 0..1, and the reason. The score is None if the passage could not be judged.
 
-    `usage` are the tokens it took where a model was asked; those of a call for several passages stand with one of them.
+    `usage` counts the tokens of the model call, if any. A call that graded several passages is counted on one of them.
     """
 
     score: float | None
@@ -150,7 +151,7 @@ class Grade:
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """One to three sentences of a passage, kept or struck out by refinement."""
+    """One to three sentences of a passage, kept or discarded by refinement."""
 
     text: str
     score: float | None
@@ -159,7 +160,7 @@ class Strip:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The grader's word on one passage, as shown and stored; a person's `ruling` takes its place."""
+    """The verdict on one passage, as shown and stored. A user's `ruling` overrides the grader."""
 
     passage_id: int
     word: VerdictWord
@@ -168,15 +169,15 @@ class Verdict:
     ruling: Ruling | None = None
 
     def ruled(self, ruling: Ruling) -> Verdict:
-        """The same verdict as a person overruled it; the grader's score and reason stay to be seen."""
+        """Return this verdict with the user's ruling applied. The grader's score and reason are kept for display."""
         return replace(self, word="relevant" if ruling == "use" else "irrelevant", ruling=ruling)
 
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """What the writer may use of one passage: its citation number `n` (from 1) and the text that was kept.
+    """The text of one passage that the writer may use, with its citation number `n` (from 1).
 
-    `strips` are the kept strips that `text` is made of, in order; empty where the passage was not cut.
+    `strips` are the kept strips that make up `text`, in order. It is empty if the passage was not split into strips.
     """
 
     n: int
@@ -187,7 +188,7 @@ class Knowledge:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """One numbered source under an answer. `quote` is the sentence of the source that the answer rests on."""
+    """One numbered source of an answer. `quote` is the sentence of the source that supports the answer."""
 
     n: int
     passage_id: int
@@ -201,7 +202,7 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """How far one sentence of the answer is carried by what it cites; `quote` is the text that carries it most."""
+    """How well the cited passages support one sentence of the answer. `quote` is the text that supports it most."""
 
     sentence: str
     strength: Strength
@@ -211,7 +212,7 @@ class Support:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One earlier message of a conversation, as models see it."""
+    """One earlier message of a conversation, in the form that models receive."""
 
     role: Literal["user", "assistant"]
     text: str
@@ -219,9 +220,9 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens as counted by the model server; None where it did not say.
+    """Token counts reported by the model server; None if it did not report them.
 
-    `prompt_cut`: its count is a sign that it read less of the prompt than was sent.
+    `prompt_cut` is set if the reported count shows that the server read less of the prompt than was sent.
     """
 
     prompt_tokens: int | None = None
@@ -231,13 +232,16 @@ class Usage:
 
     @property
     def answer_cut(self) -> bool:
-        """Whether the reply ended before it was whole."""
+        """Whether the reply was cut off before its end."""
         return self.finish_reason in ("length", "incomplete", "repetition")
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far one piece of work is: `stage` in the user's words, `done` of `total` units (total 0: not yet known)."""
+    """Progress of one task: `stage` as shown to the user, `done` of `total` units.
+
+    A `total` of 0 means not yet known.
+    """
 
     stage: str
     done: int = 0
@@ -246,7 +250,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why something was not done: a code of the contract and a sentence in the user's words."""
+    """Why a request was refused: an error code from CONTRACT.md and a sentence for the user."""
 
     code: str
     message: str
@@ -254,9 +258,9 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class AddResult:
-    """What became of one file or address that was to be added; `note`: what is missing of it, in the user's words.
+    """Result of adding one file or address. `note` tells the user which parts of it are missing.
 
-    `older` are the ids of documents that stay under the same name: uploads of other content, which replace nothing.
+    `older` holds the ids of documents that keep the same name: uploads with different content replace nothing.
     """
 
     source: str
@@ -272,7 +276,7 @@ class AddResult:
 
 @dataclass(frozen=True, slots=True)
 class Departure:
-    """One thing that left the machine: when (seconds since the epoch), where to, and what, in full."""
+    """One transmission from this machine: time (seconds since the epoch), destination, and full content."""
 
     at: float
     host: str
@@ -282,7 +286,7 @@ class Departure:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One of the answers to the same message, numbered from 1; `change` says in what it differs from the one before."""
+    """One answer to a message, numbered from 1. `change` describes the difference from the previous version."""
 
     number: int
     run_id: str
@@ -292,9 +296,9 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A chat kept on disk; times in seconds since the epoch. `changes`: in which options it differs from the home.
+    """A stored chat. Times are seconds since the epoch. `changes` are its options that differ from the home's.
 
-    `person` is whose it is: the key of a browser, empty where it is anybody's who has this home.
+    `person` is the key of the owner's browser. It is empty if anyone with access to this home may see the conversation.
     """
 
     id: str
@@ -308,7 +312,7 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """What a person said of an answer: whether it helped and, where they said so, what was wrong with it."""
+    """A user's rating of an answer, with an optional reason."""
 
     helpful: bool
     reason: str = ""
@@ -316,10 +320,10 @@ class Feedback:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message of a conversation. Answers name the run that made them; `state` is that of the run.
+    """One message of a conversation. An answer carries the id and the `state` of the run that produced it.
 
-    `branches` are the questions that were asked at its place, by id in order, itself among them; `versions` is how many
-    answers to the same question there are.
+    `branches` holds the ids of all questions asked at this position, in order and including this one. `versions` is the
+    number of answers to the same question.
     """
 
     id: int

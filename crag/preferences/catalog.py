@@ -15,10 +15,10 @@ _LONGEST_NAME = 200
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One option by its name in `crag.options`. `kind` model: a name as in the settings, or empty for the default one.
+    """One option, by its name in `RunOptions`. For kind `model`, an empty value means the default model.
 
-    Numbers lie between `lowest` and `highest`, in `unit`; whole ones where `step` is an int. `variable` is what sets
-    it from the environment.
+    Numbers range from `lowest` to `highest`, in `unit`; they are whole numbers if `step` is an int. `variable` is the
+    environment variable that sets the option.
     """
 
     name: str
@@ -34,12 +34,12 @@ class Setting:
     variable: str = ""
 
     def check(self, value: Any) -> None:
-        """Raises `BadRequest` for a value that this setting cannot have."""
+        """Raise `BadRequest` for an invalid value."""
         if not self._fits(value):
             raise BadRequest(f"{self.title} cannot be “{value}”.", self._allowed())
 
     def read(self, written: str) -> Any:
-        """The value that a person wrote, such as `on` or `0.5`. Raises `BadRequest` for what it cannot be."""
+        """Parse a value written as text, such as `on` or `0.5`. Raises `BadRequest` if it is invalid."""
         value: Any = written
         with suppress(ValueError):
             if self.kind == "switch":
@@ -130,7 +130,7 @@ _TUNED = (
 
 
 def _tuning(role: str, title: str) -> tuple[Setting, ...]:
-    """How a model plays one role."""
+    """Return the model parameters of one role."""
     return tuple(replace(tuned, name=f"{role}.{tuned.name}", title=f"{title}: {tuned.title}") for tuned in _TUNED)
 
 
