@@ -1,1 +1,1 @@
-"""The page that lays runs open, and its parts."""
+"""Inspect page: list runs and show one in detail."""

@@ -1,4 +1,4 @@
-"""What was sent to models, word for word, and what came back."""
+"""Model calls of a node: prompts as sent and replies as received."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LONG = 1_400  # characters
 
 
 def draw(run_id: str, calls: Sequence[ModelCall]) -> None:
-    """Each call, folded where there are several; a closed one is drawn when it is opened."""
+    """Draw each call, collapsed if there are several; a collapsed one is drawn once expanded."""
     for number, call in enumerate(calls, start=1):
         key = f"call-{run_id}-{call.node}-{number}"
         label = f"Call {number} {words.small(_facts(call))}"
@@ -35,7 +35,7 @@ def _draw(call: ModelCall) -> None:
 
 
 def _text(name: str, text: str) -> None:
-    """A text whole and as it is, to be read and copied."""
+    """Draw a complete text verbatim, to read and to copy."""
     st.caption(f"**{markdown.label(name)}** {words.count(len(text), 'character')}")
     st.code(text, language=None, wrap_lines=True, height=_HEIGHT if len(text) > _LONG else "content")
 

@@ -1,4 +1,4 @@
-"""Which run is laid open: the address says it, and it is found again when one comes back to the page."""
+"""Selected run: read from the page address, and remembered in the session when the user returns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _ADDRESS = "run"
 
 
 def run_id() -> str:
-    """The run of the address, else the one that was open last; empty for the overview."""
+    """Return the run in the address, else the last one opened; empty for the overview."""
     found: str = st.query_params.get(_ADDRESS, "") or st.session_state.get(_KEPT, "")
     if found:
         choose(found)
@@ -19,18 +19,18 @@ def run_id() -> str:
 
 
 def choose(found: str) -> None:
-    """Lay this run open with the next drawing."""
+    """Select a run for the next rerun."""
     st.session_state[_KEPT] = st.query_params[_ADDRESS] = found
 
 
 def open_run(found: str) -> None:
-    """For a button of a list: as `choose`; what lies over the page is closed."""
+    """Select a run for the next rerun and close any open dialog."""
     dialogs.close()
     choose(found)
 
 
 def leave() -> None:
-    """Back to the overview."""
+    """Clear the selection and return to the overview."""
     dialogs.close()
     st.session_state.pop(_KEPT, None)
     st.query_params.pop(_ADDRESS, None)

@@ -1,4 +1,4 @@
-"""The drawer in which the run is chosen that a run is laid beside."""
+"""Drawer that chooses the run to compare with."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _LATEST = 20
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A run that can be chosen, as it is named."""
+    """A run to choose, with its label."""
 
     run_id: str
     name: str
 
 
 def draw(run_id: str) -> None:
-    """The drawer over the page of a run."""
+    """Draw the drawer."""
     dialog = st.dialog(
         "Compare with", icon=":material/compare_arrows:", position="right", width=_WIDTH, on_dismiss=dialogs.close
     )
@@ -67,12 +67,12 @@ def _buttons(run_id: str, choices: Sequence[Choice]) -> None:
 
 
 def _begun(run_id: str) -> float:
-    """The earlier run stands on the left."""
+    """Return the start time; the earlier run is shown on the left."""
     return application().runs.trace(run_id).started_at
 
 
 def _of_archive(search: str, without: set[str], same: Trace | None = None) -> list[Choice]:
-    """The latest runs of this person; with `same` only those of the very same question."""
+    """Return the latest runs of the current user; with `same`, only those of exactly its question."""
     rows = application().archive.list(RunFilter(search=search), person(), _LATEST + len(without), 0)
     kept = [row for row in rows if row.run_id not in without and (same is None or row.question == same.question)]
     return [Choice(row.run_id, _named(row)) for row in kept[:_LATEST]]

@@ -1,4 +1,4 @@
-"""What the list of runs is narrowed by; kept while one looks at other pages."""
+"""Filters of the list of runs, kept while other pages are open."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _WEB_WORDS = {True: ":material/travel_explore: Searched", False: "Not searched"}
 
 
 def draw(found: Facets, run_id: str) -> RunFilter:
-    """Draw them for the kinds of runs that were found, with the ways back; what is to be listed beside this run."""
+    """Draw the filters for the kinds of runs that exist, and return the chosen filter."""
     if not found.states:
         return RunFilter()
     search_field("Find a run", _SEARCH, keep=True)
@@ -45,20 +45,20 @@ def draw(found: Facets, run_id: str) -> RunFilter:
 
 
 def clear() -> None:
-    """Lets every run through again."""
+    """Clear all filters."""
     for key in _MANY:
         st.session_state[key] = []
     st.session_state[_SEARCH], st.session_state[_WEB], st.session_state[_WHEN] = "", None, _ALWAYS
 
 
 def show_only(outcome: str) -> None:
-    """Narrows the list to the runs of one outcome, and to nothing else."""
+    """Filter by one outcome and clear every other filter."""
     clear()
     st.session_state[_OUTCOMES] = [outcome]
 
 
 def _draw_number(number: int, run_id: str) -> None:
-    """How many are listed; the ways back to all of them, and from the run that is open to the overview."""
+    """Draw the number of matching runs and the buttons to the overview and to clear the filters."""
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
         st.caption(words.count(number, "run") if number else "Nothing matches", width="content", wrap=False)
         with st.container(horizontal=True, horizontal_alignment="right", gap="small", wrap=False):
@@ -84,9 +84,9 @@ def _draw_folded(found: Facets) -> None:
 
 
 def _pills(name: str, key: str, choices: Sequence[Any], drawn: Callable[[Any], str], **given: Any) -> None:
-    """A choice of several, where there is one."""
+    """Draw a multiple choice, unless there is only one value and none is chosen."""
     chosen = st.session_state.get(key) or []
-    shown = list(dict.fromkeys([*choices, *chosen]))  # what is chosen stays to be seen, also when no run has it now
+    shown = list(dict.fromkeys([*choices, *chosen]))  # a chosen value stays visible, even if no run has it now
     if len(shown) > 1 or chosen:
         st.pills(name, shown, selection_mode="multi", format_func=drawn, key=key, persist_state="session", **given)
 
@@ -109,7 +109,7 @@ def _wanted() -> RunFilter:
 
 
 def _bounds(kept: Mapping[str, Any]) -> tuple[float | None, float | None]:
-    """The first moment that counts, and the first that does not any more; of a span with one end, its day."""
+    """Return the start (inclusive) and end (exclusive) of the period; a span with one end is that day."""
     when = kept.get(_WHEN, _ALWAYS)
     if when in _BACK:
         return _begin(today() - timedelta(days=_BACK[when])), None
@@ -118,5 +118,5 @@ def _bounds(kept: Mapping[str, Any]) -> tuple[float | None, float | None]:
 
 
 def _begin(day: date) -> float:
-    """When a day begins in the time of this machine, in seconds since the epoch."""
+    """Return the start of a day in the local time zone, in seconds since the epoch."""
     return datetime(day.year, day.month, day.day).astimezone().timestamp()

@@ -1,4 +1,4 @@
-"""The head of a run: its question, what it came to, under which settings, and the ways on from it."""
+"""Head of a run: question, outcome, settings, versions and actions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pages.parts.resources import application
 
 
 def draw(run_id: str, trace: Trace, calls: Sequence[ModelCall]) -> None:
-    """The title with its buttons, a row of badges, and which version of the answer this is."""
+    """Draw the title with its buttons, the badges, the version and the answer."""
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.title(markdown.label(trace.question, 160) or "Getting ready", anchor=False, width="content")
         with st.container(horizontal=True, width="content"):
@@ -31,7 +31,7 @@ def draw(run_id: str, trace: Trace, calls: Sequence[ModelCall]) -> None:
 
 def _buttons(run_id: str) -> None:
     evaluation_id = application().runs.evaluation(run_id)
-    if evaluation_id:  # asked in no conversation
+    if evaluation_id:  # such a run has no conversation
         if st.button("Evaluation", icon=":material/analytics:", type="tertiary", key=f"evaluation-of-{run_id}"):
             moves.open_evaluation(evaluation_id)
     elif st.button("Open in chat", icon=":material/forum:", type="tertiary", key=f"chat-{run_id}"):
@@ -41,12 +41,12 @@ def _buttons(run_id: str) -> None:
 
 
 def _dialog_button(word: str, icon: str, dialog: str, run_id: str) -> None:
-    """A button of a fragment, which is drawn anew while a run is under way."""
+    """Draw a button that opens a dialog; it works in the fragment that refreshes while the run is running."""
     st.button(word, icon=icon, key=f"{dialog}-{run_id}", on_click=dialogs.ask_at_once, args=(dialog, run_id))
 
 
 def _badges(trace: Trace) -> list[str]:
-    """What came of it first, then what it ran under."""
+    """Return badges for state, action and outcome, then for the options."""
     came = [] if trace.state in ("running", "done") else [words.badge(signs.STATES[trace.state])]
     if trace.action_reason:
         came.append(words.action_badge(trace.action))
@@ -66,7 +66,7 @@ def _badges(trace: Trace) -> list[str]:
 
 
 def _figures(trace: Trace, calls: Sequence[ModelCall]) -> list[str]:
-    """When, how long, and how many tokens of all calls; of old runs those of the answer alone."""
+    """Return start, duration and tokens of all calls; old runs know the tokens of the answer only."""
     figures = [day_and_minute(trace.started_at)] if trace.started_at else []
     if trace.seconds is not None:
         figures.append(words.duration(trace.seconds))
@@ -78,10 +78,10 @@ def _figures(trace: Trace, calls: Sequence[ModelCall]) -> list[str]:
 
 
 def _versions(run_id: str) -> None:
-    """Which version this is, in what it differs, and the way to the others."""
+    """Draw the number of this version, what it changed, and a menu of the other versions."""
     try:
         versions = application().runs.versions(run_id)
-    except NotFound:  # deleted while it was looked at
+    except NotFound:  # deleted while it was shown
         return
     if len(versions) < 2:
         return

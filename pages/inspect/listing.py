@@ -1,4 +1,4 @@
-"""The runs as a list, the latest first, by day: what became of each, and the one that is laid open."""
+"""List of runs by day, newest first, with outcome and selection."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from pages.parts import markdown, words
 from pages.parts.person import person
 from pages.parts.resources import application
 
-_FIRST, _STEP = 20, 50  # few at first: each row costs the browser some milliseconds
+_FIRST, _STEP = 20, 50  # few at first, since each row costs the browser a few milliseconds
 _SHOWN = "inspect_shown"
 _LOOK_AGAIN_SECONDS = 2.0
 _CHAT = "pages/chat/page.py"
 
 
 def draw(wanted: RunFilter, run_id: str) -> None:
-    """Draw it; looked at again every two seconds while a run in it is under way, or old ones are still summed up."""
+    """Draw the list; refresh it every two seconds while a run is running or old runs are still being summarized."""
     shown: tuple[RunFilter, int] = st.session_state.get(_SHOWN, (wanted, _FIRST))
     limit = shown[1] if shown[0] == wanted else _FIRST
     moving = _is_moving()
@@ -36,7 +36,7 @@ def _is_moving() -> bool:
 
 def _draw(wanted: RunFilter, run_id: str, limit: int, *, moving: bool) -> None:
     if moving and not _is_moving():
-        st.rerun()  # all of the page once more, and then no longer
+        st.rerun()  # redraw the whole page once, then stop refreshing
     archive = application().archive
     found = archive.list(wanted, person(), limit + 1)
     if not found:
@@ -59,7 +59,7 @@ def _draw_rows(rows: Iterable[RunRow], run_id: str) -> None:
 
 
 def draw_row(row: RunRow, prefix: str, *, is_chosen: bool = False, fact: str = "") -> None:
-    """One run: its question, which opens it, and below what became of it; `fact`, safe Markdown, in place of that."""
+    """Draw a run: its question as a button, and below it `fact` (safe Markdown), by default its outcome."""
     title = markdown.label(row.question, 120)
     with st.container(gap=None):
         opened = st.button(

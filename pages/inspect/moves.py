@@ -1,4 +1,4 @@
-"""Where one goes from a run: to its chat, to another version or run, to a passage, to a version with changes."""
+"""Navigation from a run: to its chat, evaluation, passages and new versions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _EVALUATE = "pages/evaluate/page.py"
 
 
 def begin(begins: Callable[[], Run]) -> bool:
-    """Begin a version and lay it open; whether it began. Why not is told with the next drawing."""
+    """Start a version and select it; return whether it started. A refusal is shown on the next rerun."""
     try:
         run = begins()
     except CragError as error:
@@ -33,12 +33,12 @@ def begin(begins: Callable[[], Run]) -> bool:
 
 
 def overrule(run_id: str, passage_id: int, ruling: Ruling) -> None:
-    """Make a version with a person's word on a passage above the grader's, and lay it open."""
+    """Start a version in which the user's ruling on a passage replaces the grader's verdict."""
     begin(lambda: application().runs.overrule(run_id, {passage_id: ruling}))
 
 
 def open_chat(run_id: str) -> None:
-    """Go to the conversation of a run, with its trace beside it."""
+    """Open the conversation of a run, with the trace shown."""
     conversation = application().conversations.of_run(run_id, person())
     if conversation is None:
         st.toast("This question was asked outside of any conversation.", icon=":material/info:")
@@ -49,12 +49,12 @@ def open_chat(run_id: str) -> None:
 
 
 def open_evaluation(evaluation_id: str) -> None:
-    """Go to the evaluation that a run is one of."""
+    """Open the evaluation that a run belongs to."""
     st.switch_page(_EVALUATE, query_params={"evaluation": evaluation_id})
 
 
 def open_source(about: tuple[str, int]) -> None:
-    """The drawer of a passage of a run."""
+    """Open the source drawer for a (run id, passage id) pair."""
     run_id, passage_id = about
     quote = application().runs.trace(run_id).quote(passage_id)
     actions = source.Actions(dialogs.close, _ask_only, overrule)

@@ -1,4 +1,4 @@
-"""Each node of a run: what it gave, what it was given, and every prompt as it was sent."""
+"""Nodes of a run: outputs, inputs and every prompt as it was sent."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ASK_NO_MODEL = ("retrieve", "decide", "check_answer")
 
 
 def draw(run_id: str, trace: Trace, sent: Sequence[ModelCall]) -> None:
-    """The nodes that ran, in order; closed ones are drawn when they are opened."""
+    """Draw the nodes that ran, in order; a collapsed one is drawn once expanded."""
     st.header("Nodes", anchor=False)
     if not trace.steps:
         st.caption("No node has run.")
@@ -38,7 +38,7 @@ def draw(run_id: str, trace: Trace, sent: Sequence[ModelCall]) -> None:
 
 
 def _label(step: Step, trace: Trace) -> str:
-    """Its name, where there is room its name in the graph, what it came to and how long it took."""
+    """Return title, graph name (except on a phone), outcome and duration of a step."""
     time = "kept from the version before" if step.kept else state_word(step)
     if not time and step.seconds is not None:
         time = words.duration(step.seconds)
@@ -77,7 +77,7 @@ def _values(held: Sequence[Value], trace: Trace, none: str) -> None:
 
 
 def _no_prompts(step: Step, trace: Trace, any_calls: bool) -> str:
-    """Why there is no prompt to be seen."""
+    """Say why no prompt is shown."""
     if step.node in _ASK_NO_MODEL:
         return "This node asks no model."
     if step.kept:
@@ -88,7 +88,7 @@ def _no_prompts(step: Step, trace: Trace, any_calls: bool) -> str:
 
 
 def _history(run_id: str) -> tuple[Turn, ...]:
-    """What had been said before the question, as far as the branch that is shown has it."""
+    """Return the turns before the question, in the branch that is shown; empty outside a conversation."""
     conversation = application().conversations.of_run(run_id, person())
     if conversation is None:
         return ()

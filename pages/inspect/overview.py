@@ -1,4 +1,4 @@
-"""What can be learned of all runs together: how retrieval was judged over time, what was slow, what did not help."""
+"""Overview of all runs: actions per day, outcomes, slowest runs and unhelpful answers."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _DAYS = 30
 _FEW = 5
 _UNDECIDED = "no decision"
 _ACTIONS = ["correct", "ambiguous", "incorrect", _UNDECIDED]
-# The theme's colours come in the order blue, green, orange, red, violet, gray: the names take their places in it.
+# Charts assign the theme's colours in order (blue, green, orange, red, violet, gray); the gaps skip a colour.
 _PLACES = ["", "correct", "ambiguous", "incorrect", " ", _UNDECIDED]
 
 
 def draw(found: Facets) -> None:
-    """Draw it for the kinds of runs that were found; where there is no run yet, what will be here."""
+    """Draw the overview; without any run, say what it will show."""
     st.title("Inspect", anchor=False)
     if not found.states:
         st.caption(
@@ -54,7 +54,7 @@ def _draw_days(days: Sequence[DayCount]) -> None:
 
 
 def _chart(days: Sequence[DayCount]) -> dict[str, Any]:
-    """Bars by day, also for days without runs; what was correct stands at the bottom."""
+    """Return stacked bars by day, days without runs included, with `correct` at the bottom."""
     values = [
         {"day": _shown(one.day), "action": one.action or _UNDECIDED, "runs": one.runs, "rank": _rank(one.action)}
         for one in days
@@ -80,7 +80,7 @@ def _chart(days: Sequence[DayCount]) -> dict[str, Any]:
 
 
 def _every_day() -> list[str]:
-    """The names of the days that are shown, the earliest first."""
+    """Return the labels of the days shown, earliest first."""
     return [_shown((today() - timedelta(days=back)).isoformat()) for back in reversed(range(_DAYS))]
 
 
@@ -114,7 +114,7 @@ def _draw_outcomes(outcomes: Mapping[str, int]) -> None:
 
 
 def draw_way_to_gaps() -> None:
-    """To the questions that the documents did not answer."""
+    """Draw the button to the coverage gaps."""
     if st.button("What your documents do not cover", icon=":material/content_paste_search:"):
         st.switch_page(_GAPS)
 

@@ -1,4 +1,4 @@
-"""The page Inspect: every run in the sidebar, narrowed by what it came to; one of them, or an overview, beside it."""
+"""Inspect page: a filtered list of runs in the sidebar, and one run or an overview of all runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pages.parts.resources import application
 
 
 def main() -> None:
-    """Draw the page for the run of the address; on a phone, where the sidebar is closed, that run or the list."""
+    """Draw the page; on a phone, which has no open sidebar, draw either the run or the list."""
     application().archive.begin()
     run_id, found = chosen.run_id(), application().archive.facets(person())
     if is_phone():
@@ -27,7 +27,7 @@ def main() -> None:
 
 
 def _draw_on_phone(found: Facets, run_id: str) -> None:
-    laid_open, runs = st.empty(), st.empty()  # each at its own place: what is left is gone at once
+    laid_open, runs = st.empty(), st.empty()  # separate placeholders, so that the old view disappears at once
     if run_id:
         with laid_open.container():
             st.button("All runs", icon=":material/arrow_back:", type="tertiary", on_click=chosen.leave)

@@ -1,4 +1,4 @@
-"""The graph of a run with the path taken."""
+"""Graph diagram with the path of a run."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from crag.runs import Trace
 
 
 def draw(trace: Trace) -> None:
-    """The diagram; strong where the run went, dotted where it could have gone."""
+    """Draw the diagram: strong edges were taken, dotted ones were not."""
     st.header("Path", anchor=False)
     st.mermaid_chart(path.mermaid(trace), width="content", alt=path.described(trace))

@@ -1,4 +1,4 @@
-"""The drawer in which a run is gone on with from one of its nodes: other verdicts, another query, other settings."""
+"""Revision drawer: continue a run from one of its nodes with other verdicts, query or settings."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NOT_ASKED = "A query leaves this machine without asking, for the web is on."
 
 
 def draw(about: tuple[str, Node]) -> None:
-    """The drawer over the page of a run."""
+    """Draw the drawer for a (run id, node) pair."""
     run_id, node = about
     title = f"Go on from: {words.NODES[node]}"
     dialog = st.dialog(title, icon=":material/alt_route:", position="right", width=_WIDTH, on_dismiss=_close)
@@ -62,7 +62,7 @@ def _draw(run_id: str, node: Node) -> None:
 
 
 def _draw_verdicts(run_id: str, trace: Trace) -> dict[int, Ruling]:
-    """A row for each passage that was graded; gives what is decided otherwise than it stands."""
+    """Draw a row for each graded passage; return the changed rulings by passage id."""
     if not trace.verdicts:
         return {}
     st.header("Verdicts", anchor=False)
@@ -76,7 +76,7 @@ def _draw_verdicts(run_id: str, trace: Trace) -> dict[int, Ruling]:
 
 
 def _draw_ruling(run_id: str, trace: Trace, verdict: Verdict) -> str:
-    """What a person can say of one passage; one that was ruled on before stays so."""
+    """Draw the choice for one passage and return it; an earlier ruling cannot return to the grader's verdict."""
     where = steps.where(trace.passages[verdict.passage_id])
     choices = [_USE, _DROP] if verdict.ruling else [_AS_GRADED, _USE, _DROP]
     stands = {"use": _USE, "drop": _DROP}.get(verdict.ruling or "", _AS_GRADED)
@@ -94,7 +94,7 @@ def _draw_ruling(run_id: str, trace: Trace, verdict: Verdict) -> str:
 
 
 def _draw_query(run_id: str, trace: Trace) -> str:
-    """The query for the web; empty where it is left as it was written."""
+    """Draw the web query and return it; empty if unchanged."""
     st.header("Query for the web", anchor=False)
     before = trace.query_sent or trace.query or trace.condensed or trace.question
     query: str = st.text_area(
@@ -109,13 +109,13 @@ def _draw_query(run_id: str, trace: Trace) -> str:
 
 
 def _say_web(options: RunOptions) -> None:
-    """What may leave the machine; going on changes nothing about it."""
+    """Say whether a query may leave the machine; a revision follows the same rules."""
     if options.web != "off":
         st.caption(f":material/arrow_circle_up: {_ASKED if options.web == 'ask' else _NOT_ASKED}")
 
 
 def _options(run_id: str, trace: Trace) -> RunOptions:
-    """The settings as they were changed so far, of this run and no other."""
+    """Return the options as changed so far, ignoring changes made for another run."""
     of_run, options = st.session_state.get(_OPTIONS, ("", trace.options))
     return options if of_run == run_id else trace.options
 

@@ -1,4 +1,4 @@
-"""One run, laid open: where it went, where its time went, what was judged how, and what each node was given."""
+"""One run in detail: head, state, path, timeline, verdicts and nodes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DIALOGS: dict[str, Callable[[Any], None]] = {
 
 
 def draw(run_id: str) -> None:
-    """The page of a run, which is drawn anew each second until it has ended; one of other people is not there."""
+    """Draw a run, every second until it ends; report one that was deleted or belongs to another user as missing."""
     try:
         application().conversations.of_run(run_id, person())
         trace = application().runs.trace(run_id)
@@ -53,7 +53,7 @@ def _draw_live(run_id: str) -> None:
 
 
 def _draw(run_id: str, trace: Trace, calls: Sequence[ModelCall]) -> None:
-    """Everything above the nodes."""
+    """Draw everything above the nodes."""
     head.draw(run_id, trace, calls)
     _tell_state(run_id, trace)
     left, right = st.columns([2, 3], gap="large")
@@ -65,7 +65,7 @@ def _draw(run_id: str, trace: Trace, calls: Sequence[ModelCall]) -> None:
 
 
 def _tell_state(run_id: str, trace: Trace) -> None:
-    """What is to be known of a run that is not done, and what to do about it."""
+    """Draw the state of a run that is not done, and what to do about it."""
     match trace.state:
         case "running":
             st.markdown(steps.under_way(trace))

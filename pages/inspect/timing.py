@@ -1,4 +1,4 @@
-"""The time of a run as a waterfall."""
+"""Timeline of a run as a waterfall chart."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from crag.runs import Trace
 from pages.parts import words
 
 _KINDS: tuple[SpanKind, ...] = ("model", "web", "own")
-_COLOURS = ["blue", "green", "orange", "red", "violet", "gray"]  # as the theme has them, for charts, in this order
+_COLOURS = ["blue", "green", "orange", "red", "violet", "gray"]  # chart colours of the theme, in its order
 _GREY = "gray"
-_STEP = 26  # pixels a row
-_FEW_CALLS = 6  # of one node; more stand in one row
+_STEP = 26  # pixels per row
+_FEW_CALLS = 6  # per node; more calls share one row
 
 
 def draw(trace: Trace, calls: Sequence[ModelCall]) -> None:
-    """A bar for each node and, where there are several, for each call below it; what a version took over is named."""
+    """Draw a bar for each node and, if there are several, for each of its calls; name the nodes that were reused."""
     st.header("Time", anchor=False)
     found = _telling(spans(trace, calls, now=max((call.at + call.seconds for call in calls), default=0.0)))
     if found:
@@ -35,13 +35,13 @@ def draw(trace: Trace, calls: Sequence[ModelCall]) -> None:
 
 
 def _telling(found: Sequence[Span]) -> list[Span]:
-    """Without the bars that would say the same as the one above them: those of nodes with a single part."""
+    """Drop the inner bar of nodes with a single part, since it equals the bar of the node."""
     parts = Counter(span.node for span in found if span.inner)
     return [span for span in found if not span.inner or parts[span.node] > 1]
 
 
 def _chart(found: Sequence[Span]) -> dict[str, Any]:
-    """Bars from start to end, with the duration behind each; colours are those of the theme, in its order."""
+    """Return the chart: bars from start to end, each followed by its duration, in the theme's colours."""
     rows = _rows(found)
     longest = max(span.end for span in found) or 0.001
     labels = json.dumps([name for name, _ in rows])
@@ -72,7 +72,7 @@ def _bars() -> dict[str, Any]:
 
 
 def _durations(longest: float) -> dict[str, Any]:
-    """The words behind the bars, with room for that of the `longest`, in seconds."""
+    """Return the layer of durations, with room after a bar that ends at `longest` seconds."""
     scale = {"domain": [0, longest * 1.12], "nice": False}
     return {
         "mark": {"type": "text", "align": "left", "dx": 6},
@@ -85,7 +85,7 @@ def _durations(longest: float) -> dict[str, Any]:
 
 
 def _rows(found: Sequence[Span]) -> list[tuple[str, list[Span]]]:
-    """The rows from top to bottom, each under its name: nodes, their calls one by one, or together where many."""
+    """Group spans into named rows, top to bottom; the calls of a node share a row if there are many."""
     rows: list[tuple[str, list[Span]]] = []
     many: dict[Node, list[Span]] = {}
     for span in found:
@@ -99,7 +99,7 @@ def _rows(found: Sequence[Span]) -> list[tuple[str, list[Span]]]:
 
 
 def _values(number: int, held: Sequence[Span]) -> list[dict[str, Any]]:
-    """The bars of a row, its first with what it took in all."""
+    """Return the bars of a row; the first carries the label with the total duration."""
     edge = max(span.end for span in held)
     whole = words.duration(edge - min(span.start for span in held))
     return [

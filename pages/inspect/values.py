@@ -1,4 +1,4 @@
-"""A named value of a node, drawn as what it is: text, passages by rank, verdicts, strips, sentences, a prompt."""
+"""Named values of a node, drawn by type: text, passages, verdicts, strips, sentences or a prompt."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _NAMED = {
     "Style": lambda text: words.REWRITES[text][0],
     "Grader": words.grader_label,
 }
-_SHORT = 120  # characters; what is longer stands below its name
+_SHORT = 120  # characters; longer text is shown below its name
 
 
 def draw(value: Value, trace: Trace) -> None:
-    """The name, and beside or below it what it stands for."""
+    """Draw the name of a value and its content."""
     name, content = value.name, value.content
     if isinstance(content, str):
         _text(name, content)

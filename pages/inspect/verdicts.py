@@ -1,4 +1,4 @@
-"""The verdicts of a run as a table, each passage to be opened and overruled."""
+"""Verdict table of a run, with actions to open, overrule and pin each passage."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_ROWS = 12
 
 
 def draw(run_id: str, trace: Trace) -> None:
-    """What was found, the web's results first, then as it was ranked."""
+    """Draw the passages, web results first, each group by rank."""
     st.header("Verdicts", anchor=False)
     passages = [trace.passages[found] for origin in ("web", "library") for found in trace.found.get(origin, ())]
     if not passages:
@@ -49,9 +49,9 @@ def _rows(run_id: str, passages: list[Passage], trace: Trace) -> dict[str, list[
         "Score": [verdict.score if verdict else None for verdict in verdicts],
         "Passage": [_place(passage, right=passage.id in right) for passage in passages],
     }
-    if not is_phone():  # no room: it is read where the passage is opened
+    if not is_phone():  # no room; the reason is shown when the passage is opened
         columns["Reason"] = [markdown.visible(verdict.reason) if verdict else "" for verdict in verdicts]
-    if trace.state == "running":  # drawn anew each second, and a click could get lost
+    if trace.state == "running":  # redrawn every second, so a click could get lost
         return columns
     may_rule = trace.state != "waiting"
     rulings = [tuple(_RULINGS) if verdict and may_rule else () for verdict in verdicts]
@@ -60,7 +60,7 @@ def _rows(run_id: str, passages: list[Passage], trace: Trace) -> dict[str, list[
 
 
 def _pinning(passage: Passage, *, right: bool) -> list[str]:
-    """What can be done about a passage as a right one; a page of the web may be another soon."""
+    """Return the pin or unpin action of a passage; none for a web page, whose content may change."""
     return [] if passage.origin == "web" else [word for word, pins_it in _RIGHT.items() if pins_it != right]
 
 
