@@ -1,4 +1,4 @@
-"""Puts the nodes together: which follows which, and on what condition."""
+"""Graph assembly: nodes, edges and conditions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Graph = CompiledStateGraph[State, Deps, State, State]
 
 
 def build_graph(checkpointer: BaseCheckpointSaver[str] | None) -> Graph:
-    """The compiled graph, whose state `checkpointer` keeps, so that it may wait for a person; None keeps nothing.
+    """Compile the graph. `checkpointer` stores its state so that runs can wait for the user; None stores nothing.
 
     At most one rewrite and one web round: no cycle, so no recursion limit to run into.
     """

@@ -1,4 +1,4 @@
-"""What a person is told who does not let a query go; apart from the graph, since LangGraph is slow to import."""
+"""Messages shown when the user declines a web search; separate from the graph because LangGraph is slow to import."""
 
 from __future__ import annotations
 

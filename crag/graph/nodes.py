@@ -1,4 +1,4 @@
-"""The nodes of the graph: each reads the state, does one thing, says what happened as events, returns what changed."""
+"""Graph nodes: each reads the state, does one thing, reports it as events and returns the changed keys."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from crag.graph.state import Deps, State, asked, standalone
 from crag.questions import what_is_asked
 from crag.types import Knowledge, Passage, Strip, Verdict
 
-MOST_STRIPS = 5  # the paper's; they hold the answer as often as all that are above the floor (docs/measurements.md)
+MOST_STRIPS = 5  # from the paper; they contain the answer as often as all strips above the floor (docs/measurements.md)
 NodeFunction = Callable[[State, Runtime[Deps]], State]
 
 
 def node(name: Node) -> Callable[[NodeFunction], NodeFunction]:
-    """Marks the start and the end of a node in the trace, and stops before it when the run was stopped."""
+    """Record the start and end of a node in the trace; do not start it when the run was cancelled."""
 
     def decorate(function: NodeFunction) -> NodeFunction:
         @wraps(function)
@@ -50,7 +50,7 @@ def node(name: Node) -> Callable[[NodeFunction], NodeFunction]:
 
 @node("condense_question")
 def condense_question(state: State, runtime: Runtime[Deps]) -> State:
-    """Makes a question stand without the conversation before it, and what it asks without the text around it."""
+    """Rewrite the question so that it stands without the conversation, and extract what it asks from its text."""
     deps = runtime.context
     question = what_is_asked(asked(state))
     if history := state.get("history"):
@@ -61,11 +61,11 @@ def condense_question(state: State, runtime: Runtime[Deps]) -> State:
 
 @node("retrieve")
 def retrieve(state: State, runtime: Runtime[Deps]) -> State:
-    """Finds the nearest passages of the library."""
+    """Find the nearest passages of the library."""
     deps = runtime.context
     question, options = standalone(state), deps.options
     with closing(follow(lambda: [deps.retriever.retrieve(question, options)], deps.stop)) as found:
-        passages = tuple(next(found))  # a stop is heard also while the question is embedded elsewhere
+        passages = tuple(next(found))  # cancellable even while the question is embedded on another host
     runtime.stream_writer(PassagesFound("library", passages, deps.retriever.size(deps.options)))
     if notice := deps.retriever.notice():
         runtime.stream_writer(Noted(notice))
@@ -74,13 +74,13 @@ def retrieve(state: State, runtime: Runtime[Deps]) -> State:
 
 @node("grade_documents")
 def grade_documents(state: State, runtime: Runtime[Deps]) -> State:
-    """Judges each passage; every verdict is told as soon as it is known."""
+    """Grade each passage and emit every verdict as soon as it is known."""
     return {"verdicts": grade(state, state["passages"], runtime)}
 
 
 @node("decide")
 def decide(state: State, runtime: Runtime[Deps]) -> State:
-    """Adds the verdicts up to an action, and says when the web would be needed but cannot be had."""
+    """Combine the verdicts into an action; report when the web is needed but not available."""
     deps = runtime.context
     verdicts = state.get("verdicts", {})
     own = [verdicts[passage.id] for passage in state["passages"] if passage.id in verdicts]
@@ -97,7 +97,7 @@ def decide(state: State, runtime: Runtime[Deps]) -> State:
 
 @node("refine_knowledge")
 def refine_knowledge(state: State, runtime: Runtime[Deps]) -> State:
-    """Cuts the usable passages into strips and keeps those that help (arXiv 2401.15884, section 4.4)."""
+    """Cut the usable passages into strips and keep those that help (arXiv 2401.15884, section 4.4)."""
     deps = runtime.context
     strips: dict[int, tuple[Strip, ...]] = {}
     for question, passages in _by_question(state).items():
@@ -113,7 +113,7 @@ def refine_knowledge(state: State, runtime: Runtime[Deps]) -> State:
 
 
 def best_strips(strips: dict[int, tuple[Strip, ...]]) -> dict[int, tuple[Strip, ...]]:
-    """Of what was kept for its score, the best `MOST_STRIPS`, as in the paper; what has no score stays as it is."""
+    """Keep the best `MAX_KEPT_STRIPS` scored strips, as in the paper; strips without a score stay as they are."""
     scores = {
         (passage_id, at): strip.score
         for passage_id, cut in strips.items()
@@ -130,7 +130,7 @@ def best_strips(strips: dict[int, tuple[Strip, ...]]) -> dict[int, tuple[Strip, 
 
 
 def _by_question(state: State) -> dict[str, list[Passage]]:
-    """The usable passages by what they are to answer: the question, or what was sought beside it."""
+    """Group the usable passages by what they should answer: the question, or the extra query that found them."""
     groups: dict[str, list[Passage]] = {}
     for passage in usable_passages(state):
         groups.setdefault(state.get("sought", {}).get(passage.id, standalone(state)), []).append(passage)
@@ -138,15 +138,15 @@ def _by_question(state: State) -> dict[str, list[Passage]]:
 
 
 def _wants_of_web(state: State) -> bool:
-    """Whether a person wants a passage used that the web held."""
+    """Return whether the user chose to use a passage from the web."""
     rulings = state.get("rulings", {})
     return any(rulings.get(passage.id) == "use" for passage in state.get("web_passages", ()))
 
 
 def usable_passages(state: State) -> list[Passage]:
-    """What may be used for the answer: everything not judged irrelevant, the best verdict first.
+    """Return the passages usable for the answer, best verdict first: all that were not graded irrelevant.
 
-    What the web held is used only where the action calls for the web.
+    Web passages are included only where the action calls for the web.
     """
     verdicts = state.get("verdicts", {})
     found = [*state.get("passages", ()), *(state.get("web_passages", ()) if state.get("search_web") else ())]
@@ -155,29 +155,29 @@ def usable_passages(state: State) -> list[Passage]:
 
 
 def gather_knowledge(state: State, deps: Deps) -> tuple[Knowledge, ...]:
-    """The numbered texts that the answer may rest on: kept strips, else the passage or its wider context."""
+    """Number the texts that the answer may rest on: the kept strips, else the passage or its wider context."""
     usable = usable_passages(state)
     held = [kept for kept in (_kept(passage, state, deps) for passage in usable) if kept.text]
-    if not held:  # the refiner struck out everything of passages that the grader trusts: trust the grader
+    if not held:  # the refiner dropped everything from passages that the grader trusts: trust the grader
         held = [Knowledge(0, passage, passage.text) for passage in usable]
     return tuple(replace(kept, n=n) for n, kept in enumerate(held, start=1))
 
 
 def _kept(passage: Passage, state: State, deps: Deps) -> Knowledge:
-    """What was kept of a passage, not yet numbered."""
+    """Return what was kept of a passage, not yet numbered."""
     strips = state.get("strips", {}).get(passage.id)
     if strips is None:
         return Knowledge(0, passage, passage.context if deps.options.parent_context else passage.text)
     kept = tuple(strip for strip in strips if strip.kept)
-    if not kept and state.get("rulings", {}).get(passage.id) == "use":  # a person knows better than the refiner, too
+    if not kept and state.get("rulings", {}).get(passage.id) == "use":  # the user overrules the refiner as well
         return Knowledge(0, passage, passage.text)
     return Knowledge(0, passage, "\n".join(strip.text for strip in kept), kept)
 
 
 def grade(state: State, passages: Sequence[Passage], runtime: Runtime[Deps], sought: str = "") -> dict[int, Verdict]:
-    """The verdict on each passage, told as soon as it is known; what a person decided stands above the grader.
+    """Grade the passages and emit each verdict as soon as it is known; the user's rulings override the grader.
 
-    Passages are to answer the question, or what was `sought` with them.
+    `sought` is the extra query that the passages should answer; empty means the question itself.
     """
     deps = runtime.context
     rulings = state.get("rulings", {})
@@ -191,7 +191,7 @@ def grade(state: State, passages: Sequence[Passage], runtime: Runtime[Deps], sou
 
 
 def _rank(verdict: Verdict | None) -> float:
-    """Unjudged passages stand between the ambiguous and the relevant ones, those that a person wants above all."""
+    """Rank a verdict: ungraded passages between ambiguous and relevant, those the user wants above all."""
     if verdict is not None and verdict.ruling == "use":
         return 1.0
     return 0.5 if verdict is None or verdict.score is None else verdict.score

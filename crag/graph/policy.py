@@ -1,4 +1,4 @@
-"""From verdicts to action and route: pure functions after CRAG (arXiv 2401.15884, section 4.3)."""
+"""Verdicts to action and route: pure functions after CRAG (arXiv 2401.15884, section 4.3)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from crag.types import Action, Verdict, VerdictWord
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What the verdicts add up to. `action` is None under the policy `off`; `reason` is one sentence with figures."""
+    """Combined verdicts. `action` is None under the policy `off`; `reason` is one sentence with figures."""
 
     action: Action | None
     wants_web: bool
@@ -20,11 +20,10 @@ class Decision:
 
 
 def decide(policy: PolicyName, verdicts: Sequence[Verdict], thresholds: Thresholds) -> Decision:
-    """The action and whether the web is wanted. An `unknown` verdict counts as ambiguous, never as irrelevant.
+    """Choose the action and whether to search the web. An `unknown` verdict counts as ambiguous, never as irrelevant.
 
-    `paper`: any relevant → correct, all irrelevant → incorrect, else ambiguous; the web unless correct.
-    `any`: the web as soon as one passage is not relevant. `none`: the web only when no passage is relevant.
-    `off`: no grading, no web.
+    `paper`: any relevant → correct, all irrelevant → incorrect, else ambiguous; the web unless correct. `any`: the web
+    as soon as one passage is not relevant. `none`: the web only when no passage is relevant. `off`: no grading, no web.
     """
     if policy == "off":
         return Decision(None, False, "Grading is off: every passage that was found is used.")
@@ -56,7 +55,7 @@ def _reason(policy: PolicyName, action: Action, verdicts: Sequence[Verdict], thr
 
 
 def _said(verdicts: Sequence[Verdict]) -> str:
-    """What a person decided against the grader, as the beginning of the reason."""
+    """Describe the user's overrides, as the start of the reason."""
     used, dropped = (sum(verdict.ruling == ruling for verdict in verdicts) for ruling in ("use", "drop"))
     words = [f"{verb} {number}" for verb, number in (("use", used), ("dropped", dropped)) if number]
     return f"You {' and '.join(words)}. " if words else ""
@@ -76,6 +75,6 @@ def _of_scores(policy: PolicyName, action: Action, counted: str, best: float, th
 
 
 def _beside(best: float, thresholds: Thresholds) -> str:
-    """A score with as few decimals, two at least, as leave it on its side of the thresholds."""
+    """Format a score with the fewest decimals, at least two, that keep it on its side of the thresholds."""
     rounded = (f"{best:.{decimals}f}" for decimals in (2, 3, 4))
     return next((shown for shown in rounded if thresholds.word(float(shown)) == thresholds.word(best)), f"{best:g}")

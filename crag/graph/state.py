@@ -1,4 +1,4 @@
-"""What flows through the graph, and what its nodes are given to work with."""
+"""Graph state and the dependencies that the nodes receive."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from crag.types import Knowledge, Passage, Ruling, Strip, Turn, Verdict
 
 
 class State(TypedDict, total=False):
-    """The working memory of one run; each node returns only the keys it changes.
+    """Working memory of one run; each node returns only the keys it changes.
 
-    `short_question` is there where the question does not fit a model's window. `rulings` are what a person decided of
-    passages, by id. `extra_query` is a query that a person asked for beside what the verdicts call for, `sought` what
-    was sought with it, by the ids of the passages found. `web_passages` may be there from the start: found for an
-    earlier version of the answer, as may `begun_answer`, the text that the answer is to go on from. `begin_at` is the
-    node that a run begins with whose state comes from an earlier one.
+    `short_question` is set when the question does not fit a model's window. `rulings` are the user's overrides by
+    passage id. `extra_query` is a web query that the user requested on top of what the verdicts call for; `sought`
+    holds that query for each passage it found. `web_passages` may be set from the start when an earlier version of the
+    answer found them. `begun_answer` is the text that the answer continues. `begin_at` is the first node of a run whose
+    state comes from an earlier run.
     """
 
     begin_at: Node
@@ -45,10 +45,10 @@ class State(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Deps:
-    """What the nodes work with.
+    """Dependencies of the nodes.
 
-    `thresholds` turn scores into words. `web` is None when it cannot be searched; `web_missing` then says why, in a
-    clause without its full stop. `pages` reads what the web search found, where that is wanted. `elapsed` gives the
+    `thresholds` turn scores into verdict words. `web` is None when the web cannot be searched; `web_missing` then gives
+    the reason as a clause without a full stop. `pages` reads web results in full, where wanted. `elapsed` returns the
     seconds since the run began.
     """
 
@@ -64,15 +64,15 @@ class Deps:
 
 
 def asked(state: State) -> str:
-    """The question as far as it fits into a model's window."""
+    """Return the question, shortened if it does not fit a model's window."""
     return state.get("short_question") or state["question"]
 
 
 def to_answer(state: State) -> str:
-    """The question that is answered: condensed if there was history, but never without the text that came with it."""
+    """Return the question to answer: condensed if there was history, but never without the text that came with it."""
     return asked(state) if is_long(asked(state)) else standalone(state)
 
 
 def standalone(state: State) -> str:
-    """The question that is retrieved and graded by: condensed if there was history or it is long, else as asked."""
+    """Return the question for retrieval and grading: condensed if there was history or it is long, else as asked."""
     return state.get("standalone_question") or asked(state)

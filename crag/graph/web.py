@@ -1,4 +1,4 @@
-"""The two nodes that lead to the web: the query, and the search, which stops first where a person wants to be asked."""
+"""Graph nodes for the web: writing the query and searching, which first pauses for consent where required."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _JOINED_TITLE = "Web results"
 
 @dataclass(frozen=True, slots=True)
 class Consent:
-    """What a person said to a query: the query to send, perhaps edited, or None with the reason to show."""
+    """The user's reply to a query: the query to send, perhaps edited, or None with the reason to show."""
 
     query: str | None
     reason: str = ""
@@ -30,7 +30,7 @@ class Consent:
 
 @node("transform_query")
 def transform_query(state: State, runtime: Runtime[Deps]) -> State:
-    """Writes the query for the web from the question alone."""
+    """Write the web query from the question alone."""
     deps = runtime.context
     query = deps.engine.rewriter.rewrite(standalone(state), deps.options, deps.stop)
     runtime.stream_writer(QueryWritten(query))
@@ -39,9 +39,9 @@ def transform_query(state: State, runtime: Runtime[Deps]) -> State:
 
 @node("web_search")
 def web_search(state: State, runtime: Runtime[Deps]) -> State:
-    """Searches the web when the person lets it, and grades what comes back; a failure is told and gone on without.
+    """Search the web with the user's consent and grade the results; after a failure the run continues without them.
 
-    What an earlier version of the answer found is used again, and nothing is sent for it.
+    Results of an earlier version of the answer are reused, and nothing is sent for them.
     """
     held, web = tuple(state.get("web_passages", ())), runtime.context.web
     if web is None or (held and not state.get("extra_query")):
@@ -59,7 +59,7 @@ def web_search(state: State, runtime: Runtime[Deps]) -> State:
 
 
 def _sought(query: str, found: Sequence[Passage], state: State) -> dict[int, str]:
-    """What passages of the web were sought for beside the question, those included that were found now."""
+    """Return the extra query that each web passage was found with, including those found now."""
     new = dict.fromkeys((passage.id for passage in found), query) if state.get("extra_query") else {}
     return state.get("sought", {}) | new
 
@@ -70,7 +70,7 @@ def _skip(reason: str, runtime: Runtime[Deps]) -> State:
 
 
 def _ask(state: State, deps: Deps) -> Consent:
-    """The query as it may be sent. Where a person is to be asked, the run waits here, and begins this node anew."""
+    """Return the query that may be sent. If consent is required, the run pauses here and later restarts this node."""
     extra = state.get("extra_query", "")
     query = (extra or state.get("query") or standalone(state))[:QUERY_LIMIT]
     if deps.options.web != "ask" and not extra:
@@ -80,7 +80,7 @@ def _ask(state: State, deps: Deps) -> Consent:
 
 
 def _search(web: WebSearch, query: str, state: State, runtime: Runtime[Deps]) -> tuple[Passage, ...]:
-    """What the web holds, numbered on from what is held already; nothing when the search failed, which is told."""
+    """Return the web results, numbered after those already held; empty when the search failed, which is reported."""
     held = tuple(state.get("web_passages", ()))
     deps, tell = runtime.context, runtime.stream_writer
     tell(WebQuerySent(query, web.name, web.host))
@@ -98,7 +98,7 @@ def _search(web: WebSearch, query: str, state: State, runtime: Runtime[Deps]) ->
 
 
 def _read_pages(question: str, results: list[Passage], runtime: Runtime[Deps]) -> list[Passage]:
-    """The results with the nearest parts of their pages, where a person wants them read."""
+    """Add the nearest parts of the full pages to the results, where the options ask for it."""
     deps = runtime.context
     if deps.pages is None or not results:
         return results

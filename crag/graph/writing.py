@@ -1,4 +1,4 @@
-"""The last two nodes: writing the answer, and checking it against what it rests on."""
+"""Last two nodes: writing the answer and checking it against its sources."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ _NOTHING_BECAUSE = {
 
 @node("generate")
 def generate(state: State, runtime: Runtime[Deps]) -> State:
-    """Writes the answer from the knowledge, piece by piece; without knowledge it says so instead.
+    """Stream the answer from the knowledge; without knowledge, write a refusal.
 
-    Raises `ModelFault`, also where the model writes nothing.
+    Raises `ModelFault`, also when the model writes nothing.
     """
     knowledge = gather_knowledge(state, runtime.context)
     if not knowledge:
@@ -47,7 +47,7 @@ def generate(state: State, runtime: Runtime[Deps]) -> State:
     text, usage, fit = _write(state, knowledge, runtime)
     text = drop_invalid_citations(text, knowledge).strip()
     if not text:
-        # It says nothing of the documents: they were judged to answer.
+        # A refusal would be wrong here: the documents were judged to contain the answer.
         raise ModelFault("nothing_written", *_NOTHING_BECAUSE.get(usage.finish_reason or "", _NOTHING))
     runtime.stream_writer(AnswerWritten(text, cite(text, knowledge), outcome(text, knowledge), usage))
     for note in (FINISH_NOTES.get(usage.finish_reason or "", ""), _cut_note(usage, fit)):
@@ -58,7 +58,7 @@ def generate(state: State, runtime: Runtime[Deps]) -> State:
 
 @node("check_answer")
 def check_answer(state: State, runtime: Runtime[Deps]) -> State:
-    """Says of each sentence of the answer how far its sources carry it."""
+    """Check how well the sources support each sentence of the answer."""
     if knowledge := state.get("knowledge"):
         runtime.stream_writer(AnswerChecked(check_sentences(state["answer"], knowledge)))
     return {}
@@ -84,7 +84,7 @@ def _write(state: State, knowledge: tuple[Knowledge, ...], runtime: Runtime[Deps
 
 
 def _cut_note(usage: Usage, fit: PromptFit) -> str:
-    """What the server's own count says of a prompt that it seems not to have read whole."""
+    """Return a note when the server's token count suggests that the prompt was truncated, else an empty string."""
     seen = usage.prompt_tokens
     if not usage.prompt_cut or seen is None:
         return ""
@@ -111,7 +111,7 @@ def _refuse(state: State, runtime: Runtime[Deps]) -> State:
 
 
 def _refusal(state: State) -> str:
-    """The text that says why nothing answers: what a person dropped may well have."""
+    """Choose the refusal text; passages that the user dropped may have held the answer."""
     if "drop" in state.get("rulings", {}).values():
         return "refusal_dropped"
     if state.get("web_passages"):

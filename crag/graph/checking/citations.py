@@ -1,4 +1,4 @@
-"""The citations of an answer: which are real, to which sentence they belong, what of the source they quote."""
+"""Citations of an answer: which are real, which sentence they belong to, what they quote."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ _LEADING = re.compile(rf"(?:{_CITATION.pattern})+\s*")
 
 
 def cited_numbers(text: str) -> list[int]:
-    """The numbers cited in a text, each once, in order of appearance."""
+    """Return the numbers cited in a text, without duplicates, in order of appearance."""
     found = (int(number) for group in _CITATION.findall(text) for number in group.split(","))
     return list(dict.fromkeys(found))
 
 
 def without_citations(text: str) -> str:
-    """The text alone."""
+    """Remove all citations from a text."""
     return _CITATION.sub("", text)
 
 
 def drop_invalid_citations(text: str, knowledge: Sequence[Knowledge]) -> str:
-    """The text without citations of what does not exist; `[1, 2]` becomes `[1] [2]`.
+    """Remove citations of passages that do not exist; `[1, 2]` becomes `[1] [2]`.
 
-    Numbers are not made anew, so they may skip: they were read while the answer streamed, and would jump under the
-    reader's eyes at its end; and they are the ranks under which the trace shows the same passages.
+    The numbers are not reassigned, so they may have gaps. Readers saw them while the answer streamed, and renumbering
+    would change them at the end. They are also the ranks under which the trace shows the same passages.
     """
     known = {item.n for item in knowledge}
 
@@ -40,14 +40,17 @@ def drop_invalid_citations(text: str, knowledge: Sequence[Knowledge]) -> str:
 
 
 def answer_sentences(text: str) -> list[str]:
-    """Sentences with the citations that follow their full stop, which splitting leaves at the start of the next."""
+    """Split an answer into sentences, each with the citations after its full stop.
+
+    Plain splitting would leave those at the start of the next sentence.
+    """
     joined: list[str] = []
     for sentence in sentences(text):
         leading = _LEADING.match(sentence)
         if joined and leading:
             joined[-1] += f" {leading.group().strip()}"
             sentence = sentence[leading.end() :]
-        if is_row(sentence) and not sentence.strip(" |:-"):  # dashes: the row above was the head, and claims nothing
+        if is_row(sentence) and not sentence.strip(" |:-"):  # dashes: the row above was the table header
             del joined[-1:]
         elif sentence.strip(" .。"):
             joined.append(sentence)
@@ -55,7 +58,7 @@ def answer_sentences(text: str) -> list[str]:
 
 
 def cite(text: str, knowledge: Sequence[Knowledge]) -> tuple[Citation, ...]:
-    """The sources that the answer cites, by number; quoted is the sentence nearest to what cites it."""
+    """Return the cited sources by number; the quote is the source sentence nearest to the citing one."""
     citing = _citing_sentences(text)
     return tuple(_citation(item, citing[item.n]) for item in knowledge if item.n in citing)
 
@@ -79,5 +82,5 @@ def _citation(item: Knowledge, citing: str) -> Citation:
 
 
 def _likeness(one: set[str], other: set[str]) -> float:
-    """Dice coefficient of two sets of terms."""
+    """Return the Dice coefficient of two sets of terms."""
     return 2 * len(one & other) / (len(one) + len(other)) if one and other else 0.0

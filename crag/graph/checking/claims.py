@@ -1,6 +1,6 @@
-"""What a sentence states that words shared with its source do not show: names, negations, directions.
+"""Facts of a sentence that shared words do not reveal: names, negations, directions.
 
-Rules for English, Korean and Chinese; everything here looks at the text alone.
+Rules for English, Korean and Chinese, based on the text alone.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from crag.language import CHARACTERS, HANGUL, terms
 from crag.prompts.language import Language, detect
 from crag.questions import names_in
 
-# What a sentence opens with is capitalised anyway; before these words it can only be what the sentence is about.
+# The first word of a sentence is capitalised anyway; before these words it can only be the subject.
 _SUBJECT = re.compile(
     r"([A-Z][\w-]+)(?:[’']s\b| (?=(?:is|was|has|had|will|did|does|became|won|wrote|said|made|built|led|found|born|died"
     r"|[a-z]{2,}ed|[A-Z]\w+)\b))"
@@ -21,7 +21,7 @@ _OTHER_WORDS = frozenset(
     """
     der die das den dem des und ist ein eine einen nicht mit von für auf sich wird wurde sind im zu als auch
     le la les et est une dans pour que qui sur du au el los las del por con para y se en una il che di
-    """.split()  # noqa: SIM905 — a list of so many would hide the words
+    """.split()  # noqa: SIM905 — a list literal of this length would be harder to read
 )
 _ENGLISH_WORDS = frozenset(
     """
@@ -67,7 +67,7 @@ _OPPOSITES = [(re.compile(one, re.IGNORECASE), re.compile(other, re.IGNORECASE))
 
 
 def language(text: str) -> Language | None:
-    """The language as far as words can be compared in it; None for Latin script that is not English."""
+    """Detect the language for comparing words; None for Latin script that is not English."""
     found = detect(text)
     if found != "en":
         return found
@@ -77,7 +77,7 @@ def language(text: str) -> Language | None:
 
 
 def names(text: str) -> frozenset[str]:
-    """The terms that name somebody or something; told by capitals, so only in English. Months are left out."""
+    """Return the terms that name a person, place or thing. Based on capitals, so English only. Months are left out."""
     if language(text) != "en":
         return frozenset()
     found = {term for term in names_in(text) if not term[0].isdigit()} - _MONTH_TERMS
@@ -86,18 +86,18 @@ def names(text: str) -> frozenset[str]:
 
 
 def subjects(text: str) -> frozenset[str]:
-    """The terms that may name something: names, and in Korean the nouns, which their particles tell."""
+    """Return the terms that may name something: names and, in Korean, the nouns marked by particles."""
     return names(text) | {term for noun in _KOREAN_NOUN.findall(text) for term in terms(noun)}
 
 
 def opening(text: str) -> frozenset[str]:
-    """The first pair of characters of a Chinese sentence: mostly what it is about. Empty for other languages."""
+    """Return the first pair of characters of a Chinese sentence, usually its subject. Empty for other languages."""
     first = terms(text.lstrip("-*•# 《“「")[:4])[:1] if language(text) == "zh" else []
     return frozenset(term for term in first if not term[0].isdigit())
 
 
 def contradicts(one: str, other: str) -> bool:
-    """Whether one of two sentences of like words negates what the other states, or turns its direction round."""
+    """Return whether one of two similar sentences negates the other or reverses its direction."""
     by_one, by_other = _negated(one), _negated(other)
     if _denies(by_one, by_other, other) or _denies(by_other, by_one, one):
         return True
@@ -105,7 +105,7 @@ def contradicts(one: str, other: str) -> bool:
 
 
 def _turns(one: str, other: str, way: re.Pattern[str], opposite: re.Pattern[str]) -> bool:
-    """Whether what goes one way in the first sentence goes the opposite way in the second."""
+    """Return whether something that goes one way in the first sentence goes the opposite way in the second."""
     return any(
         _shared(near, opposite, other) > _shared(near, way, other)
         for near in (_near(one, match) for match in way.finditer(one))
@@ -113,7 +113,7 @@ def _turns(one: str, other: str, way: re.Pattern[str], opposite: re.Pattern[str]
 
 
 def _shared(near: set[str], way: re.Pattern[str], text: str) -> int:
-    """How many of these terms stand near a word of this direction, at most."""
+    """Return the largest number of these terms near any one word of this direction."""
     return max((len(near & _near(text, match)) for match in way.finditer(text)), default=0)
 
 
@@ -123,13 +123,13 @@ def _near(text: str, match: re.Match[str]) -> set[str]:
 
 
 def _denies(negated: list[set[str]], also_negated: list[set[str]], text: str) -> bool:
-    """Whether something negated stands in the other text, and is not negated there."""
+    """Return whether something negated here is stated without negation in the other text."""
     stated = {*terms(text), _KOREAN_MARK}
     return any(group & stated and all(group.isdisjoint(other) for other in also_negated) for group in negated)
 
 
 def _negated(text: str) -> list[set[str]]:
-    """What each negation bears upon: the next terms; for Korean, where it follows, a mark that there is one."""
+    """Return the scope of each negation: the next terms; in Korean, where negation follows, a marker that it exists."""
     matches = [*_ENGLISH_NEGATION.finditer(text)]
     nexts = [match.start() for match in matches[1:]] + [len(text)]
     found = [

@@ -1,4 +1,4 @@
-"""The numbers of a text, so that they can be compared however they are written."""
+"""Numbers of a text, normalised so that they compare equal however they are written."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ _MONTH = re.compile(rf"\b({_OTHER_MONTHS}|(?<=\d )May|May(?= \d))\b")
 
 
 def plain_figures(text: str) -> str:
-    """The text with every number in plain digits: `1,284`, `2.5 million`, `3만`, `twelve`, `十二個`.
+    """Write every number of a text in plain digits: `1,284`, `2.5 million`, `3만`, `twelve`, `十二個`.
 
-    Not `one`, which seldom counts anything.
+    Not `one`, which is rarely a count.
     """
     text = _NUMBER_WORD.sub(lambda match: str(_NUMBER_WORDS[match[0].lower()]), text)
     text = _CHINESE_NUMBER.sub(lambda match: _chinese_value(match[0]), text)
@@ -43,17 +43,17 @@ def plain_figures(text: str) -> str:
 
 
 def figures(text: str) -> frozenset[str]:
-    """The numbers of a text in plain digits."""
+    """Return the numbers of a text in plain digits."""
     return frozenset(_PLAIN.findall(plain_figures(text)))
 
 
 def allowed_figures(text: str) -> frozenset[str]:
-    """The numbers that may be stated of a text: its figures, and 1 where it says one."""
+    """Return the numbers that an answer may state from a text: its figures, and 1 where the text says one."""
     return figures(text) | ({"1"} if _ONE.search(text) else set())
 
 
 def months(text: str) -> frozenset[str]:
-    """The numbers of the months that a text names in English; `may` only beside a number."""
+    """Return the numbers of the months that a text names in English; `may` counts only next to a number."""
     return frozenset(_MONTHS[name.lower()] for name in _MONTH.findall(text))
 
 
@@ -67,7 +67,7 @@ def _plain(match: re.Match[str]) -> str:
 
 
 def _chinese_value(digits: str) -> str:
-    """`十二` is 12, `二百三十` 230, `一九九八` 1998."""
+    """Convert a Chinese numeral to digits: `十二` is 12, `二百三十` 230, `一九九八` 1998."""
     if not re.search("[十百]", digits):
         return str(int("".join(str(_CHINESE_DIGITS[sign]) for sign in digits)))
     total = digit = 0

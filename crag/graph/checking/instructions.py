@@ -1,7 +1,8 @@
-"""Sentences of a document that tell its reader, and so a language model, what to do or to say.
+"""Sentences of a document that instruct its reader, and so a language model, what to do or say.
 
-They are text like any other and stay where they are; but what an answer repeats of them is nothing that the document
-states. Closed patterns for English, Korean and Chinese: a document can be worded so that they miss it.
+They are text like any other and are kept, but a document that gives an instruction does not thereby state a fact, so an
+answer that repeats one is not supported by it. Closed patterns for English, Korean and Chinese: a document can be
+worded to evade them.
 """
 
 from __future__ import annotations
@@ -31,5 +32,5 @@ _INSTRUCTION = re.compile(
 
 
 def instructs(sentence: str) -> bool:
-    """Whether a sentence is addressed to whoever answers from the document, rather than stating something."""
+    """Return whether a sentence addresses the answering model instead of stating something."""
     return bool(_INSTRUCTION.search(sentence[:2000]))

@@ -1,4 +1,4 @@
-"""Answer and knowledge taken apart into sentences and terms, so that they can be compared."""
+"""Answer and knowledge split into sentences and terms, so that they can be compared."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ _BEGINNING = 4
 
 @dataclass(frozen=True)
 class Unit:
-    """One sentence of the knowledge and its terms in order."""
+    """One sentence of the knowledge with its terms in order."""
 
     text: str
     terms: tuple[str, ...]
 
     @cached_property
     def held(self) -> frozenset[str]:
-        """Its terms, each once."""
+        """The distinct terms."""
         return frozenset(self.terms)
 
 
 @dataclass(frozen=True)
 class Source:
-    """One piece of knowledge, taken apart once for all sentences of the answer."""
+    """One knowledge item, parsed once for all sentences of the answer."""
 
     n: int
     text: str
@@ -41,22 +41,22 @@ class Source:
 
     @cached_property
     def held(self) -> frozenset[str]:
-        """Every term of the text and of what stands over it."""
+        """All terms of the text, its title and its heading."""
         return self.around.union(*(unit.held for unit in self.units))
 
     @cached_property
     def figures(self) -> frozenset[str]:
-        """Every number of the text and its title."""
+        """Every number in the text and its title."""
         return allowed_figures(self.text)
 
     @cached_property
     def language(self) -> Language | None:
-        """The language of the text."""
+        """The language of the text; None where its words cannot be compared."""
         return language(self.text)
 
     @cached_property
     def windows(self) -> list[frozenset[str]]:
-        """The terms of each two neighbouring sentences, with the title: a `he` or `it` names what stands before."""
+        """The terms of each two adjacent sentences, with the title: a pronoun refers to the sentence before."""
         return [
             self.around.union(*(unit.held for unit in self.units[start : start + _NEIGHBOURS]))
             for start in range(max(1, len(self.units) - _NEIGHBOURS + 1))
@@ -65,7 +65,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Statement:
-    """One sentence of the answer: its words that carry meaning, each with its terms, and what says the same as each."""
+    """One sentence of the answer: its content words, each with its terms, and the variants of each term."""
 
     text: str
     words: tuple[tuple[str, ...], ...]
@@ -73,16 +73,16 @@ class Statement:
 
     @cached_property
     def language(self) -> Language | None:
-        """The language of the sentence."""
+        """The language of the sentence; None where its words cannot be compared."""
         return language(self.text)
 
     @cached_property
     def weights(self) -> list[float]:
-        """One for each word; what is written without spaces weighs as many words as it has pairs of characters."""
+        """One weight per word; text without spaces weighs as many words as it has pairs of characters."""
         return [max(1.0, len(parts) / 2) if cjk("".join(parts)) else 1.0 for parts in self.words]
 
     def covered(self, held: frozenset[str]) -> float:
-        """The share of the sentence that these terms cover, in 0..1."""
+        """Return the share of the sentence that these terms cover, in 0..1."""
         shares = (
             weight * sum(not self.alike[term].isdisjoint(held) for term in parts) / len(parts)
             for parts, weight in zip(self.words, self.weights, strict=True)
@@ -91,7 +91,7 @@ class Statement:
 
 
 class Alike:
-    """The terms of the knowledge that say the same as another: itself, else its inflections (*invent*, *invention*)."""
+    """Variants of a term in the knowledge: the term itself, else its inflections (*invent*, *invention*)."""
 
     def __init__(self, held: frozenset[str]) -> None:
         self._held = held
@@ -100,7 +100,7 @@ class Alike:
             self._beginning.setdefault(term[:_BEGINNING], []).append(term)
 
     def to(self, term: str) -> frozenset[str]:
-        """The term, and those like it."""
+        """Return the term and its variants."""
         from rapidfuzz.distance import JaroWinkler
 
         if term in self._held or len(term) < _LONG_ENOUGH or not term.isalpha():
@@ -110,13 +110,13 @@ class Alike:
 
 
 def read_source(item: Knowledge) -> Source:
-    """A piece of knowledge with its title and heading, taken apart."""
+    """Parse a knowledge item with its title and heading."""
     over = f"{item.passage.title} {item.passage.heading}"
     units = tuple(Unit(unit, tuple(terms(plain_figures(unit)))) for unit in sentences(item.text) or [item.text])
     return Source(item.n, f"{over}\n{item.text}", frozenset(terms(over)), units)
 
 
 def read_statement(text: str, alike: Alike) -> Statement:
-    """A sentence of the answer, taken apart."""
+    """Parse a sentence of the answer."""
     parts = tuple(own for _, own in words(plain_figures(text)))
     return Statement(text, parts, {term: alike.to(term) for own in parts for term in own})

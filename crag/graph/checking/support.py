@@ -1,10 +1,10 @@
-"""How far each sentence of an answer is carried by the strips it rests on, judged in code by their words.
+"""Support of each answer sentence by the strips it rests on, judged in code by comparing words.
 
-A sentence is *supported* when most of its words, inflected or in another order, stand close together in what it cites,
-every figure and name stands there too, none stands in the place of another one, neither side negates the other, and
-what it rests on is no instruction to whoever answers. Otherwise it is *weak* (some of it is there) or *unsupported*. A
-sentence in another language than its source cannot be compared by words: it is weak where it cites something, never
-supported.
+A sentence is *supported* under four conditions. Most of its words, inflected or in another order, occur close together
+in the text it cites. Every figure and name occurs there too, and none replaces another one. Neither side negates the
+other. The cited text is not an instruction to the model. Otherwise the sentence is *weak* (part of it is there) or
+*unsupported*. A sentence in another language than its source cannot be compared by words: it is weak when it cites
+something, never supported.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _WORSE: dict[Strength, Strength] = {"supported": "weak", "weak": "unsupported", 
 
 
 def check_sentences(text: str, knowledge: Sequence[Knowledge]) -> tuple[Support, ...]:
-    """Each sentence of the answer that claims something, with how far the knowledge carries it and what of it does."""
+    """Return each sentence that makes a claim, with how well the knowledge supports it and which parts do."""
     sources = {item.n: read_source(item) for item in knowledge}
     alike = Alike(frozenset[str]().union(*(source.held for source in sources.values())))
     return tuple(_support(sentence, sources, alike) for sentence in _claims(answer_sentences(text)))
@@ -43,7 +43,7 @@ def _claims(said: Sequence[str]) -> Iterable[str]:
 
 
 def outcome(text: str, knowledge: Sequence[Knowledge]) -> Outcome:
-    """Where the answer comes from; `not_answered` when nothing in it is cited or, without citations, supported."""
+    """Return where the answer comes from; `not_answered` when nothing is cited or, without citations, supported."""
     used = set(cited_numbers(text)) or {n for one in check_sentences(text, knowledge) for n in one.citations}
     origins = {item.passage.origin for item in knowledge if item.n in used}
     if not origins:
@@ -86,7 +86,7 @@ def _foreign(stated: Statement, source: Source) -> bool:
 
 
 def _best_cover(stated: Statement, sources: Sequence[Source]) -> float:
-    """The share covered by a few places: one more than there are sources, each of two neighbouring sentences."""
+    """Return the share covered by a few places: one more than there are sources, each of two adjacent sentences."""
     windows = [window for source in sources for window in source.windows]
     held = frozenset[str]()
     for _ in range(len(sources) + 1):
@@ -95,13 +95,13 @@ def _best_cover(stated: Statement, sources: Sequence[Source]) -> float:
 
 
 def _nearest(stated: Statement, sources: Iterable[Source]) -> Unit:
-    """The one sentence that covers most of the statement; of several the shortest."""
+    """Return the sentence that covers most of the statement; the shortest one on a tie."""
     units = (unit for source in sources for unit in source.units)
     return max(units, key=lambda unit: (stated.covered(unit.held), -len(unit.terms)))
 
 
 def _invents(stated: Statement, sources: Sequence[Source]) -> bool:
-    """Whether the sentence states a figure, a month or a name that stands nowhere in what it rests on."""
+    """Return whether the sentence states a figure, month or name that its sources do not contain."""
     known = frozenset[str]().union(*(source.figures for source in sources))
     known_months = frozenset[str]().union(*(months(source.text) for source in sources)) or known
     if figures(stated.text) - known or months(stated.text) - known_months:
@@ -111,7 +111,7 @@ def _invents(stated: Statement, sources: Sequence[Source]) -> bool:
 
 
 def _named(name: str, held: frozenset[str]) -> bool:
-    """Whether a name is there, as it is or as what is derived of it (*Europe*, *European*)."""
+    """Return whether a name occurs, as it is or in a derived form (*Europe*, *European*)."""
     return name in held or any(
         min(len(name), len(other)) >= _SHORTEST_ROOT and (other.startswith(name) or name.startswith(other))
         for other in held
@@ -119,7 +119,7 @@ def _named(name: str, held: frozenset[str]) -> bool:
 
 
 def _exchanges(stated: Statement, unit: Unit) -> bool:
-    """Whether a figure or name stands where the sentence of the source has another, the rest being much the same."""
+    """Return whether a figure or name replaces another one in an otherwise similar sentence of the source."""
     from rapidfuzz.distance import Levenshtein
 
     if stated.covered(unit.held) < _NEAR_COPY:
@@ -140,7 +140,7 @@ def _exchanges(stated: Statement, unit: Unit) -> bool:
 
 
 def _misplaces(stated: Statement, unit: Unit) -> bool:
-    """Whether all but a figure of the sentence is that of the source: it may stand elsewhere, but of something else."""
+    """Return whether the sentence matches the source except for a figure, which the source uses for something else."""
     figureless = replace(stated, words=tuple(parts for parts in stated.words if not parts[0][0].isdigit()))
     return figureless.covered(unit.held) >= _COPY and bool(figures(stated.text) - allowed_figures(unit.text))
 

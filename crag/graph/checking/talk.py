@@ -1,8 +1,8 @@
-"""Sentences of an answer that claim nothing which a source could carry, and so need none.
+"""Sentences of an answer that make no claim and so need no source.
 
-Told by closed lists and by form, never by the want of a source: greetings and closings (a whole sentence of the list),
-what leads into a list (ends with a colon and says *following*, *here* or the like), questions, headings marked as such
-of at most four words that carry meaning, and saying that the documents do not say something, without a `but`.
+Recognised by closed lists and by form, never by the lack of a source: greetings and closings (the whole sentence is on
+the list); lead-ins to a list (ending with a colon and containing *following*, *here* or similar); questions; marked
+headings of at most four content words; and statements that the documents do not say something, without a `but`.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ _MARKED_HEADING = re.compile(r"\s*(?:#{1,6}\s+.*|\*\*[^*]+\*\*:?|__[^_]+__:?)\s*
 
 
 def is_yes_or_no(sentence: str) -> bool:
-    """Whether a sentence says only yes or no; it rests on what the sentence after it says."""
+    """Return whether a sentence only says yes or no; its support is that of the next sentence."""
     return bool(_YES_OR_NO.fullmatch(without_citations(sentence).strip(" *_.,!。，！")))
 
 
 def claims_something(sentence: str) -> bool:
-    """Whether a sentence states what a source must carry."""
+    """Return whether a sentence makes a claim that needs a source."""
     bare = without_citations(sentence).strip()
     plain = bare.strip(" \t*_#>-.!。！~,，")
     if not re.search(r"\w", plain) or _POLITE.fullmatch(plain):
