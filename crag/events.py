@@ -117,7 +117,10 @@ class PassageGraded:
 
 @dataclass(frozen=True, slots=True)
 class ActionDecided:
-    """What the verdicts add up to (None: policy off), in one sentence with figures, and whether the web is wanted."""
+    """The action that follows from the verdicts, and the reason in one sentence with figures.
+
+    `action` is None if the policy is off. `wants_web` asks for a web search.
+    """
 
     action: Action | None
     reason: str
@@ -198,7 +201,11 @@ class StripsScored:
 
 @dataclass(frozen=True, slots=True)
 class PromptBuilt:
-    """The writer's prompt in tokens, of a window of `window` tokens (0: no window), and how many strips did not fit."""
+    """Size of the writer's prompt in tokens.
+
+    `window` is the size of the context window in tokens (0: no window), `left_out` the number of strips that did not
+    fit.
+    """
 
     tokens: int
     window: int

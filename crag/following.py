@@ -16,23 +16,23 @@ Item = TypeVar("Item")
 
 
 class _Ended:
-    """Nothing more comes; `error` says why when it was not the regular end."""
+    """End of the items. `error` is the reason if the work failed."""
 
     def __init__(self, error: Exception | None = None) -> None:
         self.error = error
 
 
 def follow(produce: Callable[[], Iterable[Item]], stop: Stop) -> Generator[Item, None, None]:
-    """The items of `produce()`, made in a thread of their own, as they come.
+    """Run `produce()` in a thread of its own and yield its items as they arrive.
 
-    Raises `Stopped` as soon as `stop` is requested, and whatever the work raised. However the caller leaves, the
-    connections of the work are cut, so that no server goes on generating for nobody; work over connections that
-    are not known here ends with its next item.
+    Raises `Stopped` as soon as `stop` is requested, and whatever `produce` raises. When the caller leaves, for any
+    reason, the connections of the thread are cut, so that no server continues to generate unread tokens. A thread that
+    uses other connections ends with its next item.
     """
     stop.check()
     line = Line()
     inbox: SimpleQueue[Item | _Ended] = SimpleQueue()
-    work = partial(copy_context().run, _work, produce, line, inbox)  # for whom, and in which step of which run
+    work = partial(copy_context().run, _work, produce, line, inbox)  # the context holds the user, the run and its step
     threading.Thread(target=work, name="model-call", daemon=True).start()
     try:
         with stop.breaking(lambda: inbox.put(_Ended())):

@@ -13,11 +13,11 @@ _HANGUL_START = re.compile(f"[{HANGUL}]")
 _TOKEN = re.compile(rf"[{CHARACTERS}]+|[{HANGUL}]+|\d+(?:[.,]\d+)*|[^\W\d_{CHARACTERS}{HANGUL}]+")
 _ITEM = re.compile(r"\s*(?:[-*+•·‣▪–]\s+|\(?\d{1,2}[.)]\s+|\(?[a-zA-Z][)]\s+|[①-⑳])")
 _ROW = re.compile(r"\s*\|.*\||.*\S\s*\|\s+\S.*\|?\s*$")
-_LONGEST_NUMBER = 4  # characters of an item's number: `(12.`
+_LONGEST_NUMBER = 4  # characters, as in `(12.`
 _HEADING = re.compile(r"\s*#{1,6}\s+\S")
 _MARKED = re.compile(rf"{_ITEM.pattern}|{_HEADING.pattern}|```|>\s|{_ROW.pattern}")
 _ENDED = re.compile(r"[.!?:;|。！？：；…]['\"”’」』)\]）*_]*\s*$")
-_BORDER = re.compile(  # one set of signs comes first of all, for that is what can be looked for quickly
+_BORDER = re.compile(  # starts with a single character class because the engine can search for that quickly
     r"[.!?…。！？](?:(?<=[.!?…])['\"”’)\]*_]*\s+(?=[^\sa-z])|(?<=[。！？])[。！？”’」』）]*\s*(?=\S))"
 )
 _ABBREVIATED = re.compile(
@@ -39,7 +39,7 @@ _STOP_WORDS = frozenset(
     eine einem einen einer eines für gibt haben ich ihr ihre im ist kann können mein mich mir nach nicht noch nur
     oder ohne sehr sein sich sie sind über um und uns unter viel viele vom von wann warum welche welchem welchen
     welcher welches wem wen wenn wer werden wessen wie wieso wird wo wurde wurden zu zum zur zwischen
-    """.split()  # noqa: SIM905 — a list of so many would hide the words
+    """.split()  # noqa: SIM905 — a list literal would be unreadable
 )
 _KOREAN_QUESTION = re.compile(
     "^(?:무엇|무슨|누구|누가|언제|어디|어느|어떤|어떻게|얼마|얼마나|몇|왜|뭐|뭔|있는|있던|있다|있었|하는|되는|대한|위한|통해"
@@ -51,7 +51,7 @@ _KOREAN_ENDING = re.compile(
     "(?:이라는|라는|이라고|라고|에서는|에게서|으로는|에서|에게|으로|까지|부터|처럼|보다|이나|하고|인가요|인가|이었나|였나|입니까|"
     "했나요|했는가|하였는가|했나|하나요|하는가|한가|되었나|됐나|었나요|었는가|었나|았나|은|는|이|가|을|를|의|에|로|와|과|도|만)$"
 )
-# Without those that many nouns end in: 고양이, 제주도, 결과, 민주주의, 작가.
+# Excludes particles that are also endings of many nouns: 고양이, 제주도, 결과, 민주주의, 작가.
 _KOREAN_PARTICLE = re.compile(
     "(?:이라는|라는|이라고|라고|에서는|에게서|으로는|에서|에게|으로|까지|부터|처럼|보다|인가요|인가|이었나|였나|입니까|했나요|했는가|하였는가|했나"
     "|하나요|하는가|한가|되었나|됐나|었나요|었는가|었나|았나|은|는|을|를|에)$"
@@ -63,32 +63,32 @@ _CHINESE_QUESTION = re.compile(
 
 
 def cjk(text: str) -> bool:
-    """Whether most letters of `text` are Chinese, Japanese or Korean."""
+    """Return whether most letters of `text` are Chinese, Japanese or Korean."""
     letters = sum(character.isalpha() for character in text)
     return 2 * len(_CJK.findall(text)) > letters
 
 
 def is_item(line: str) -> bool:
-    """Whether a line is an item of a list or a row of a table."""
+    """Return whether the line is a list item or a table row."""
     return bool(_ITEM.match(line)) or is_row(line)
 
 
 def is_row(line: str) -> bool:
-    """Whether a line is a row of a table, cells between bars."""
+    """Return whether the line is a table row, with cells between bars."""
     return "|" in line and bool(_ROW.match(line))
 
 
 def is_heading(line: str) -> bool:
-    """Whether a line is a heading: marked as in Markdown, or short and without an end."""
+    """Return whether the line is a heading: marked as in Markdown, or short and without end punctuation."""
     if _HEADING.match(line):
         return True
     return len(line) <= 60 and not is_item(line) and not _ENDED.search(line) and not line[:1].islower()
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences, headings, list items and table rows of `text` in order, stripped, none empty.
+    """Return the sentences, headings, list items and table rows of `text` in order, stripped and non-empty.
 
-    Lines that a page's width broke are joined again.
+    Lines wrapped at the page width are joined first.
     """
     return [sentence for line in _lines(text) for sentence in _split(line)]
 
@@ -111,7 +111,7 @@ def _stands_alone(line: str) -> bool:
 
 
 def terms(text: str) -> list[str]:
-    """The terms to search and compare by, in order: stemmed words and numbers, Chinese and Korean as character pairs.
+    """Return the search terms of `text` in order: stemmed words, numbers, and character bigrams of Chinese and Korean.
 
     Stop words and question words are left out.
     """
@@ -119,19 +119,19 @@ def terms(text: str) -> list[str]:
 
 
 def tokens(text: str) -> Iterator[tuple[int, str]]:
-    """Every word, number and run of Chinese or Korean of `text` as written, with where it begins."""
+    """Yield (start offset, token) for every word, number and run of Chinese or Korean characters, as written."""
     return ((found.start(), found.group()) for found in _TOKEN.finditer(text))
 
 
 def words(text: str) -> list[tuple[str, tuple[str, ...]]]:
-    """The words of `text` that carry meaning, as written and in order, each with its terms."""
+    """Return (word, its terms) for each content word of `text`, as written and in order."""
     return [(token, found) for token in _TOKEN.findall(text) if (found := _terms_of(token))]
 
 
 def key_words(text: str) -> list[tuple[str, tuple[str, ...]]]:
-    """As `words`, but as one would type them into a search, each with its terms.
+    """Return (word, its terms) as `extract_words` does, with words in the form used in a search box.
 
-    Korean comes without its particles, Chinese in the runs between its question words and particles.
+    Korean words lose their particles. Chinese is split at question words and particles.
     """
     bare = (word for token in _TOKEN.findall(text) for word in _bare_words(token))
     return [(word, found) for word in bare if (found := _terms_of(word))]
@@ -160,7 +160,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _continues(before: str, line: str) -> bool:
-    """Whether `line` is the rest of `before`, which the width of a page broke off."""
+    """Return whether `line` continues `before`, which was wrapped at the page width."""
     if _MARKED.match(line) or _HEADING.match(before) or is_row(before) or _ENDED.search(before):
         return False
     return line[0].islower() or (len(before) > 60 and not before.isupper()) or (len(before) > 25 and cjk(before))
@@ -189,7 +189,7 @@ def _is_abbreviation(word: str) -> bool:
 
 
 def _stem(word: str) -> str:
-    """A light English stem: plurals, -ing, -ed and -ly; never shorter than three letters."""
+    """Return a light English stem without plural, -ing, -ed or -ly, at least three letters long."""
     if len(word) < 4 or not word.isalpha():
         return word.replace(",", "")
     if word.endswith("ies") and len(word) > 4:

@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class Latest(Generic[T]):
-    """The value of `look`, looked up anew when it is asked for and older than `seconds`. Safe to share."""
+    """Cache of the result of `look`, refreshed in the background when it is read after `seconds`. Thread-safe."""
 
     def __init__(self, look: Callable[[], T], seconds: float) -> None:
         self._look = look
@@ -35,12 +35,12 @@ class Latest(Generic[T]):
         return self._known
 
     def forget(self) -> None:
-        """Something has changed: who asks next is told what is looked up from now on."""
+        """Invalidate the value. The next caller gets a result computed after this call."""
         with self._lock:
             self._looking, self._good_until = None, 0.0
 
     def _begin(self) -> tuple[Future[T] | None, float]:
-        """The look that is under way, if any, and when it began."""
+        """Return the refresh in progress, if any, and its start time; start one if the value has expired."""
         with self._lock:
             if self._looking is None and time.monotonic() >= self._good_until:
                 self._looking, self._began_at = Future(), time.monotonic()
@@ -58,7 +58,7 @@ class Latest(Generic[T]):
         looking.set_result(value)
 
     def _keep(self, looking: Future[T], value: T) -> None:
-        """Keeps the value, unless something has changed since it was looked up."""
+        """Store the value, unless it was invalidated during the refresh."""
         with self._lock:
             if self._looking is looking:
                 self._known, self._good_until = value, time.monotonic() + self._seconds

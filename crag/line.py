@@ -10,7 +10,7 @@ from contextvars import ContextVar
 
 
 class Line:
-    """The connections that one call holds."""
+    """The connections of one model call, which another thread can cut."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -19,7 +19,7 @@ class Line:
 
     @contextmanager
     def holding(self) -> Iterator[None]:
-        """While the block runs, connections that this thread opens belong to this line."""
+        """Add the connections that this thread opens during the block to the group."""
         token = _current.set(self)
         try:
             yield
@@ -27,7 +27,7 @@ class Line:
             _current.reset(token)
 
     def hold(self, opened: socket.socket) -> None:
-        """Take in a connection; cut at once if the line was cut before."""
+        """Add a connection, and close it at once if the group was cut before."""
         with self._lock:
             self._sockets.append(opened)
             late = self._cut
@@ -36,11 +36,14 @@ class Line:
 
     @property
     def is_cut(self) -> bool:
-        """Whether nobody waits for this call any more."""
+        """Whether the group was cut because nobody waits for the call any more."""
         return self._cut
 
     def cut(self) -> None:
-        """End every connection, now and later; the thread that waits for one gets an error. Harmless when repeated."""
+        """Shut down all present and future connections.
+
+        A thread waiting on one gets an error. Repeated calls have no effect.
+        """
         with self._lock:
             self._cut = True
             held = list(self._sockets)
@@ -49,7 +52,7 @@ class Line:
 
 
 def current_line() -> Line | None:
-    """The line that connections opened by this thread belong to now."""
+    """Return the group that collects the connections opened by this thread, if any."""
     return _current.get()
 
 

@@ -13,11 +13,11 @@ from crag.stopping import Stop
 
 @dataclass(frozen=True, slots=True)
 class ModelCall:
-    """One request to a chat model: `prompts` as they were sent, `reply` and `thought` as far as they came.
+    """One request to a chat model: `prompts` as sent, `reply` and `thought` as far as received.
 
-    `node` is the step of the run that asked, and `at` how many seconds after the run began; as told by `tell`, `node`
-    is empty and `at` a time by `time.monotonic`. Tokens are those that the server counted, None where it did not say.
-    `fault` is empty for a reply that was read to its end. A request that is tried again is a call each time.
+    `node` is the step of the run that made the request, and `at` the seconds since the start of the run. In the call
+    passed to a listener, `node` is empty and `at` is a `time.monotonic` value. Token counts are the server's; None if
+    it did not report them. `fault` is empty if the reply was read to its end. Every retry is a call of its own.
     """
 
     node: str
@@ -36,16 +36,16 @@ Hear = Callable[[ModelCall], None]
 
 
 def listen(stop: Stop, hear: Hear) -> None:
-    """From now on each call made for the work of `stop` is told to `hear`, in the thread that made it.
+    """Call `hear` with each later model call made under `stop`, in the thread that made the call.
 
-    `hear` must return at once, and not hold `stop`: what it holds lives as long as that.
+    `hear` must return at once. It must not hold a reference to `stop`, which would keep the entry alive forever.
     """
     with _lock:
         _listeners[stop] = hear
 
 
 def tell(stop: Stop, call: ModelCall) -> None:
-    """Tells a call, when it is over, to who listens; most work has nobody who does."""
+    """Notify the listener when a model call ends. Most work has no listener."""
     with _lock:
         hear = _listeners.get(stop)
     if hear is not None:

@@ -16,51 +16,51 @@ if TYPE_CHECKING:
 
     Vectors = NDArray[np.float32]
 else:
-    Vectors = Any  # numpy is slow to import, and the first page needs none
+    Vectors = Any  # numpy is slow to import, and the first page does not need it
 
 
 class Embedder(Protocol):
-    """Turns text into unit vectors of one space."""
+    """Turns text into unit vectors of one embedding space."""
 
     @property
     def space(self) -> Space:
-        """The space all vectors of this embedder live in."""
+        """Embedding space of all vectors of this embedder."""
         ...
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """One row for each text, shape (len(texts), dimension), each row of length 1. Raises `ModelFault`."""
+        """Return one unit vector per text, shape (len(texts), dimension). Raises `ModelFault`."""
         ...
 
     def embed_query(self, text: str) -> Vectors:
-        """Shape (dimension,), length 1. Raises `ModelFault`."""
+        """Return one unit vector, shape (dimension,). Raises `ModelFault`."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class WantedEmbedder:
-    """The embedder that the settings ask for; `explicit` is False where they leave it to the application."""
+    """The embedder named in the settings. `explicit` is False if they leave the choice to the application."""
 
     name: str
     explicit: bool
 
 
 class Embedders(Protocol):
-    """What embedders there are."""
+    """Opens embedders by name."""
 
     def wanted(self) -> WantedEmbedder:
-        """What the settings ask for now."""
+        """Return the embedder that the settings name at present."""
         ...
 
     def open(self, name: str) -> Embedder:
-        """The embedder called so, with the space it has at this moment. Raises `ModelFault`."""
+        """Return the named embedder with its current embedding space. Raises `ModelFault`."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One message to a chat model. Roles as in the OpenAI and Ollama chat formats.
+    """One message to a chat model. Roles follow the OpenAI and Ollama chat formats.
 
-    `about` says what the request is for and what is asked, such as `answer: Who won?`; it is never sent.
+    `about` gives the purpose and the question, such as `answer: Who won?`. It is never sent.
     """
 
     role: Literal["system", "user", "assistant"]
@@ -70,9 +70,9 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A piece of a streamed reply; the last one carries the usage. `thought` is what the model thinks aloud.
+    """A piece of a streamed reply. The last piece carries the usage; `thought` is reasoning text.
 
-    `repeated`, of the last one, is how many characters at the end of the whole reply only repeat what stands before.
+    In the last piece, `repeated` counts the characters at the end of the whole reply that only repeat earlier text.
     """
 
     text: str
@@ -83,7 +83,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A whole reply."""
+    """A complete reply."""
 
     text: str
     usage: Usage = field(default_factory=Usage)
@@ -91,9 +91,9 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class FirstToken:
-    """The first token of a reply, and the natural log-probability of each token that could have stood there.
+    """The first token of a reply, with the natural log-probability of each candidate token at that position.
 
-    `alternatives` is empty where the server tells none; `text` may then be longer than one token.
+    `alternatives` is empty if the server reports none; `text` may then be longer than one token.
     """
 
     text: str
@@ -102,21 +102,21 @@ class FirstToken:
 
 
 class ChatModel(Protocol):
-    """A language model behind the one seam that Ollama and every other provider pass through."""
+    """A language model; the one interface to Ollama and every other provider."""
 
     @property
     def name(self) -> str:
-        """As in the settings, such as `ollama:llama3.1:8b`."""
+        """Name as in the settings, such as `ollama:llama3.1:8b`."""
         ...
 
     @property
     def fingerprint(self) -> str:
-        """Name and digest: equal exactly when the same weights answer."""
+        """Name and digest. Two fingerprints are equal only if the same weights answer."""
         ...
 
     @property
     def host(self) -> str:
-        """Where prompts go: a host, or the name of a provider; empty when the model runs on this machine."""
+        """Destination of prompts: a host, or the name of a provider. Empty if the model runs on this machine."""
         ...
 
     @property
@@ -126,102 +126,108 @@ class ChatModel(Protocol):
 
     @property
     def answer_limit(self) -> int:
-        """How many tokens an answer may have, thoughts included; the prompt may use `window - answer_limit`."""
+        """Maximum number of answer tokens, reasoning included. The prompt may use `window - answer_limit`."""
         ...
 
     @property
     def concurrency(self) -> int:
-        """How many requests are worth sending at once."""
+        """Number of requests worth sending at once."""
         ...
 
     def count_tokens(self, text: str) -> int:
-        """An upper estimate of the tokens in `text`."""
+        """Return an upper estimate of the number of tokens in `text`."""
         ...
 
     def complete(self, prompts: Sequence[Prompt], stop: Stop, *, schema: dict[str, Any] | None = None) -> Reply:
-        """A whole reply, constrained to a JSON schema when one is given. Raises `ModelFault`, `Stopped`."""
+        """Return a complete reply, constrained to a JSON schema if one is given. Raises `ModelFault`, `Stopped`."""
         ...
 
     def first_token(self, prompts: Sequence[Prompt], stop: Stop) -> FirstToken:
-        """The first token alone, at the price of the prompt. Raises `ModelFault`, `Stopped`."""
+        """Return only the first token, at the cost of processing the prompt. Raises `ModelFault`, `Stopped`."""
         ...
 
     def stream(self, prompts: Sequence[Prompt], stop: Stop) -> Iterator[Piece]:
-        """The reply as it is made. Raises `ModelFault`, `Stopped`."""
+        """Yield the reply as it is generated. Raises `ModelFault`, `Stopped`."""
         ...
 
 
 class Retriever(Protocol):
-    """Finds the nearest passages of the library."""
+    """Retrieves passages from the library."""
 
     def retrieve(self, query: str, options: RunOptions) -> list[Passage]:
-        """At most `options.k` passages, best first."""
+        """Return at most `options.k` passages, best first."""
         ...
 
     def size(self, options: RunOptions) -> int:
-        """How many passages are searched under these options."""
+        """Return the number of passages searched under these options."""
         ...
 
     def notice(self) -> str:
-        """What a person should know of the last search, in their words; empty while all is well."""
+        """Return a message to the user about the last search, or an empty string if there is nothing to report."""
         ...
 
 
 class TermStatistics(Protocol):
-    """Knows how rare terms are in the library."""
+    """Document frequencies of terms in the library."""
 
     def idf(self, terms: Sequence[str]) -> dict[str, float]:
-        """The inverse document frequency, above 0, of each term as cut by `crag.language.terms`.
+        """Return the inverse document frequency, above 0, of each term as produced by `extract_terms`.
 
-        A term that no passage holds gets the maximum, so that a question about something absent scores low.
+        A term that occurs in no passage gets the maximum, so that a question about an absent topic scores low.
         """
         ...
 
 
 class Grader(Protocol):
-    """Judges whether passages hold what answers a question."""
+    """Judges whether passages contain the answer to a question."""
 
     @property
     def name(self) -> str:
-        """Grader and exact model; part of the key under which verdicts are cached."""
+        """Grader and exact model; part of the cache key of verdicts."""
         ...
 
     @property
     def thresholds(self) -> Thresholds:
-        """Where this grader's scores turn into words."""
+        """Thresholds that turn this grader's scores into verdicts."""
         ...
 
     def grade(self, question: str, passages: Sequence[Passage], stop: Stop) -> Iterator[tuple[int, Grade]]:
-        """(index into `passages`, grade) as each is known, in any order, each once. Raises `ModelFault`, `Stopped`."""
+        """Yield (index into `passages`, grade) for each passage once, in any order. Raises `ModelFault`, `Stopped`."""
         ...
 
 
 class Refiner(Protocol):
-    """Cuts passages into strips and keeps those that help to answer (CRAG, arXiv 2401.15884, section 4.4)."""
+    """Splits passages into strips and keeps those that help to answer (CRAG, arXiv 2401.15884, section 4.4)."""
 
     def refine(self, question: str, passages: Sequence[Passage], stop: Stop) -> Iterator[tuple[int, tuple[Strip, ...]]]:
-        """(index into `passages`, its strips in document order) as each is known. Raises `ModelFault`, `Stopped`."""
+        """Yield (index into `passages`, its strips in document order) as they are scored.
+
+        Raises `ModelFault`, `Stopped`.
+        """
         ...
 
 
-QUERY_LIMIT = 400  # characters that a query for the web may have: as many as search services take
+QUERY_LIMIT = 400  # characters of a web query; the limit of search services
 
 
 class Rewriter(Protocol):
-    """Writes questions anew: follow-ups that stand alone, queries for the web. Never sees document text."""
+    """Rewrites questions: follow-ups to stand alone, and web search queries. Never sees document text."""
 
     def condense(self, question: str, history: Sequence[Turn], stop: Stop) -> str:
-        """The question, made to stand without its history. Raises `ModelFault`, `Stopped`."""
+        """Return the question rewritten to be understood without its history. Raises `ModelFault`, `Stopped`."""
         ...
 
     def rewrite(self, question: str, options: RunOptions, stop: Stop) -> str:
-        """A query for the web within `QUERY_LIMIT`, as `options.rewrite` says. Raises `ModelFault`, `Stopped`."""
+        """Return a web query within `MAX_QUERY_LENGTH`, in the style of `options.rewrite`.
+
+        Raises `ModelFault`, `Stopped`.
+        """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ShortenedQuestion:
-    """A question as models are given it; `left_out` of its `tokens` tokens are not in `text`."""
+    """A question as sent to models. `left_out` of its `tokens` tokens were dropped from `text`."""
 
     text: str
     tokens: int = 0
@@ -239,15 +245,15 @@ class PromptFit:
 
 
 class Writer(Protocol):
-    """Writes the answer from the knowledge alone, with `[n]` after what rests on knowledge n."""
+    """Writes the answer from the knowledge alone, with `[n]` after each statement based on knowledge n."""
 
     def write(
         self, question: str, knowledge: Sequence[Knowledge], history: Sequence[Turn], stop: Stop, *, begun: str = ""
     ) -> Iterator[PromptFit | Piece]:
-        """First a `PromptFit`, then the answer in pieces, the last with its usage. Raises `ModelFault`, `Stopped`.
+        """Yield a `PromptFit`, then the answer in pieces, the last with its usage. Raises `ModelFault`, `Stopped`.
 
-        `begun` is the text of an answer that broke off, under the same knowledge: the answer goes on from it and begins
-        with it, or is written anew.
+        `begun` is the text of an interrupted answer under the same knowledge. The answer either continues from it and
+        begins with it, or is written from scratch.
         """
         ...
 
@@ -257,36 +263,40 @@ class WebSearch(Protocol):
 
     @property
     def name(self) -> str:
-        """The provider's name as shown, such as `Tavily`."""
+        """Name of the provider as shown, such as `Tavily`."""
         ...
 
     @property
     def host(self) -> str:
-        """Where the query goes, such as `api.tavily.com`."""
+        """Host that receives the query, such as `api.tavily.com`."""
         ...
 
     def search(self, query: str, results: int, stop: Stop) -> list[Passage]:
-        """At most `results` passages with ids -1, -2, … and the origin `web`. Raises `WebSearchFailed`, `Stopped`."""
+        """Return at most `results` passages of origin `web`, with ids -1, -2, ….
+
+        Raises `WebSearchFailed`, `Stopped`.
+        """
         ...
 
 
 class PageReader(Protocol):
-    """Reads the pages that a web search found. Every call leaves the machine."""
+    """Reads the pages found by a web search. Every call leaves the machine."""
 
     def read(self, question: str, found: Sequence[Passage], stop: Stop) -> tuple[list[Passage], int]:
-        """`found`, with the parts of its page nearest to the question instead of each excerpt; how many were unread.
+        """Return `found` with page text in place of excerpts, and the number of pages not read. Raises `Stopped`.
 
-        What cannot be read keeps its excerpt. Raises `Stopped`.
+        Each passage gets the parts of its page that are most similar to the question. It keeps its excerpt if the page
+        cannot be read.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """What answers: the roles a run needs, whoever plays them.
+    """The models and components that a run uses, by role.
 
-    `away` are the labels of those models among them that run on another machine. `shorten` fits a question into the
-    smallest of their windows.
+    `away` holds the labels of the models that run on another machine. `shorten` fits a question into the smallest
+    window.
     """
 
     name: str

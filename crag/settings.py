@@ -27,16 +27,16 @@ DEFAULT_TAVILY_URL = "https://api.tavily.com"
 # The checksum is the one that nomic-ai/gpt4all publishes in gpt4all-chat/metadata/models3.json.
 DEFAULT_NOMIC_URL = "https://gpt4all.io/models/gguf/nomic-embed-text-v1.5.f16.gguf#md5=a5401e7f7e46ed9fcaed5b60a281d547"
 _CHECKED_ADDRESS = re.compile(r"https?://[^\s/#]+/[^\s#]+#(md5=[0-9a-f]{32}|sha256=[0-9a-f]{64})", re.IGNORECASE)
-# Settings of our own are read here; in the environment, those of LangSmith would send every prompt there.
+# Not passed on as keys: own variables are read here, and LangSmith's would send it every prompt.
 _NO_KEYS = ("CRAG_", "OLLAMA_", "TAVILY_", "LANGCHAIN_", "LANGSMITH_")
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Where things are and what answers. Model and embedder `auto` mean: the best that is present now.
+    """Locations and models. `auto` for model or embedder means the best one available at present.
 
-    `people`: whether each browser has conversations of its own, or all of them the same.
-    `keys` is what `.env` and Streamlit's secrets hold besides: keys of providers and the like, by their names.
+    `people`: whether each browser has its own conversations, or all browsers share them. `keys` holds the other entries
+    of `.env` and Streamlit's secrets by name, such as provider keys.
     """
 
     home: Path = Path("data")
@@ -55,19 +55,22 @@ class Settings:
 
     @property
     def ollama_is_here(self) -> bool:
-        """Whether the Ollama server is on this machine."""
+        """Whether the Ollama server runs on this machine."""
         return urlsplit(self.ollama_host).hostname in _THIS_MACHINE
 
     @property
     def max_upload_bytes(self) -> int:
-        """The upload limit in bytes."""
+        """Upload limit in bytes."""
         return self.max_upload_mb * 1024 * 1024
 
 
 def load_settings(
     home: Path | None = None, env_file: Path = Path(".env"), secrets_file: Path = Path(".streamlit/secrets.toml")
 ) -> Settings:
-    """Settings from Streamlit's secrets, overridden by `env_file`, the environment and `home`. Raises `BadRequest`."""
+    """Load settings.
+
+    Later sources win: Streamlit's secrets, `env_file`, the environment, `home`. Raises `BadRequest`.
+    """
     written = _secrets(secrets_file) | _variables(env_file)
     values = written | dict(os.environ)
 
@@ -99,7 +102,7 @@ def _variables(file: Path) -> dict[str, str]:
 
 
 def _secrets(file: Path) -> dict[str, str]:
-    """The texts at the root of Streamlit's secrets."""
+    """Return the string values at the root of Streamlit's secrets file."""
     try:
         with file.open("rb") as opened:
             values = tomllib.load(opened)
@@ -120,7 +123,10 @@ def _home(path: Path) -> Path:
 
 
 def _ollama_address(value: str) -> str:
-    """Ollama's own variable may hold `host`, `host:port` or a URL; 0.0.0.0 is where it listens, not where it is."""
+    """Return the base URL for a value of OLLAMA_HOST: `host`, `host:port` or a URL.
+
+    0.0.0.0 is the address on which the server listens, so it is replaced by 127.0.0.1.
+    """
     address = value if "://" in value else f"http://{value}"
     scheme, _, rest = address.partition("://")
     host, slash, path = rest.partition("/")

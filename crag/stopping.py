@@ -10,7 +10,7 @@ from crag.errors import Stopped
 
 
 class Stop:
-    """A request to stop, shared between whoever asks and whoever works. Safe to use from several threads."""
+    """A cancellation flag shared between the caller and the workers. Thread-safe."""
 
     def __init__(self) -> None:
         self._event = threading.Event()
@@ -18,7 +18,7 @@ class Stop:
         self._hooks: list[Callable[[], None]] = []
 
     def request(self) -> None:
-        """Ask to stop: sets the flag, then runs the hooks (closing streams and the like). Asking twice is harmless."""
+        """Set the flag, then run the hooks, which close streams and the like. Repeated calls have no effect."""
         with self._lock:
             self._event.set()
             hooks, self._hooks = self._hooks, []
@@ -27,17 +27,17 @@ class Stop:
                 hook()
 
     def check(self) -> None:
-        """Raise `Stopped` if somebody asked to stop."""
+        """Raise `Stopped` if cancellation was requested."""
         if self._event.is_set():
             raise Stopped
 
     def wait(self, seconds: float) -> bool:
-        """Sleep for at most `seconds`; True as soon as somebody asks to stop."""
+        """Sleep for at most `seconds`. Return True as soon as cancellation is requested."""
         return self._event.wait(seconds)
 
     @contextmanager
     def breaking(self, hook: Callable[[], None]) -> Iterator[None]:
-        """While the block runs, a request to stop also calls `hook` (at once, if it was made before)."""
+        """Call `hook` on cancellation during the block, or at once if cancellation was requested before."""
         with self._lock:
             already = self._event.is_set()
             if not already:
@@ -54,7 +54,7 @@ class Stop:
 
 @contextmanager
 def deadline(seconds: float, stop: Stop) -> Iterator[Stop]:
-    """A stop of its own, requested when time is up or when `stop` is."""
+    """Provide a separate cancellation that is triggered after `seconds`, or together with `stop`."""
     own = Stop()
     timer = threading.Timer(seconds, own.request)
     timer.daemon = True

@@ -16,10 +16,11 @@ WaitKind = Literal["queued", "answering", "retrying"]
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """One wait for the model called `model`, such as `ollama:llama3.1:8b`, since a time by `time.monotonic`.
+    """One wait for `model`, such as `ollama:llama3.1:8b`, since `since` (`time.monotonic`).
 
-    *queued*: in this application's own line for the model, at `place`, from 1, counted in runs. *answering*: it was
-    asked and nothing has come yet. *retrying*: it was busy or failed; `attempt`, from 2, is the one to come.
+    *queued*: waiting in this application's queue for the model at position `place`, from 1, counted in runs.
+    *answering*: the request was sent and no reply has arrived yet. *retrying*: the model was busy or failed; `attempt`,
+    from 2, is the next one.
     """
 
     kind: WaitKind
@@ -34,7 +35,7 @@ Tell = Callable[[], Wait | None]
 
 @contextmanager
 def telling(stop: Stop, tell: Tell) -> Iterator[None]:
-    """While the block runs, the work that `stop` belongs to waits as `tell` says whenever it is asked."""
+    """Report what the work of `stop` waits for during the block. `tell` is called whenever the state is requested."""
     with _lock:
         _told.setdefault(stop, []).append(tell)
     try:
@@ -45,7 +46,7 @@ def telling(stop: Stop, tell: Tell) -> Iterator[None]:
 
 
 def waits(stop: Stop) -> list[Wait]:
-    """Everything that the work of `stop` waits for now, the longest wait first."""
+    """Return everything that the work of `stop` waits for at present, longest wait first."""
     with _lock:
         told = list(_told.get(stop, ()))
     found = [wait for tell in told if (wait := tell()) is not None]

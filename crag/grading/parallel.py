@@ -10,16 +10,16 @@ from typing import TypeVar
 
 from crag.stopping import Stop
 
-T = TypeVar("T")
+Result = TypeVar("Result")
 
 
-def in_parallel(work: Callable[[int], T], count: int, workers: int, stop: Stop) -> Iterator[tuple[int, T]]:
-    """(index, `work(index)`) for `count` indexes in the order of completion, `workers` of them at a time.
+def in_parallel(work: Callable[[int], Result], count: int, workers: int, stop: Stop) -> Iterator[tuple[int, Result]]:
+    """Yield (index, `work(index)`) for `count` indexes in order of completion, with at most `workers` at a time.
 
-    What `work` raises is raised here. Raises `Stopped`; work already begun then ends on its own.
+    Raises whatever `work` raises. Raises `Stopped` at once; work already started then ends on its own.
     """
     stop.check()
-    finished: SimpleQueue[Future[T] | None] = SimpleQueue()
+    finished: SimpleQueue[Future[Result] | None] = SimpleQueue()
     pool = ThreadPoolExecutor(max_workers=max(1, min(workers, count)), thread_name_prefix="grading")
     try:
         with stop.breaking(lambda: finished.put(None)):

@@ -18,10 +18,10 @@ Get = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Where to, and by which key; without one nothing is ever sent.
+    """Endpoint and key of LangSmith. Nothing is ever sent without a key.
 
-    `tracing`: the variables ask for traces. `always`: `CRAG_LANGSMITH` allows them, so that no page needs to be asked.
-    `hide_inputs` and `hide_outputs` leave out of a trace what went into its steps and what came of them.
+    `tracing`: the variables ask for traces. `always`: `CRAG_LANGSMITH` allows them without asking on a page.
+    `hide_inputs` and `hide_outputs` omit the inputs and outputs of steps from traces.
     """
 
     key: str = field(default="", repr=False)
@@ -35,12 +35,12 @@ class Account:
 
     @property
     def host(self) -> str:
-        """Where requests go, as shown and written down: never a user name or a password."""
+        """Host that receives requests, as shown and logged. Never contains a user name or a password."""
         return urlsplit(self.url).netloc.rpartition("@")[2]
 
     @property
     def web_url(self) -> str | None:
-        """Where people look at it; None where the client knows: at LangSmith itself."""
+        """Base URL of the web interface; None for LangSmith's own service, whose URL the client knows."""
         if self.host.endswith(_HOSTED):
             return None
         parts = urlsplit(self.url)
@@ -48,7 +48,7 @@ class Account:
 
 
 def read_account(get: Get) -> Account:
-    """The account that the variables tell of. Raises `BadRequest` for values that cannot be."""
+    """Read the account from environment variables; their older prefix is LANGCHAIN_. Raises `BadRequest` if invalid."""
     key = _either(get, "API_KEY")
     return Account(
         key=_checked_key(key),

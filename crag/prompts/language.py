@@ -21,7 +21,7 @@ _CHARACTERS = re.compile(f"[{CHARACTERS}]")
 
 
 def detect(text: str) -> Language:
-    """Korean or Chinese when at least a fifth of the letters are of its script, else English."""
+    """Return Korean or Chinese if at least a fifth of the letters belong to its script, else English."""
     letters = sum(character.isalpha() for character in text)
     if not letters:
         return "en"
@@ -31,15 +31,15 @@ def detect(text: str) -> Language:
 
 
 def detect_written(text: str) -> Written:
-    """As `detect`, with traditional Chinese apart: for what a person is told in fixed words."""
+    """Detect the language as `detect_language` does, with traditional Chinese separate. Used for fixed messages."""
     language = detect(text)
     return "zh-Hant" if language == "zh" and not _TRADITIONAL.isdisjoint(text) else language
 
 
 def speaks_as(text: str, question: str) -> bool:
-    """Whether `text` is in the language of the question, as far as scripts tell.
+    """Return whether `text` is in the language of the question, judged by script.
 
-    Names that the question holds may stand alone: *GPT-4o, MMLU* is as good in Korean as in English.
+    Names from the question may stand alone: *GPT-4o, MMLU* is a valid answer in both Korean and English.
     """
     scripts = _scripts(text)
     if not scripts:
@@ -51,5 +51,5 @@ def speaks_as(text: str, question: str) -> bool:
 
 
 def _scripts(text: str) -> Counter[str]:
-    """How many letters there are of each script, by the first word of their Unicode names: LATIN, HANGUL, CJK."""
+    """Count letters by script: the first word of their Unicode names, such as LATIN, HANGUL or CJK."""
     return Counter(unicodedata.name(letter, "?").split()[0] for letter in text if letter.isalpha())

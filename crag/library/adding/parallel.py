@@ -9,18 +9,18 @@ from typing import TypeVar
 
 from crag.stopping import Stop
 
-T = TypeVar("T")
-R = TypeVar("R")
-_AT_ONCE = 2
+Item = TypeVar("Item")
+Output = TypeVar("Output")
+_AT_ONCE = 2  # while one document waits for its parser or the disk, the other is split and embedded
 
 
-def map_in_order(work: Callable[[T, Stop], R], items: Iterable[T], stop: Stop) -> Iterator[R]:
-    """`work(item, stop)` for each item, in order of the items; what is under way is stopped when nobody waits for it.
+def map_in_order(work: Callable[[Item, Stop], Output], items: Iterable[Item], stop: Stop) -> Iterator[Output]:
+    """Yield `work(item, stop)` for each item, in order. Work in progress is cancelled when the caller stops iterating.
 
-    Raises what the first item raises that fails.
+    Raises the error of the first item that fails.
     """
     own = Stop()
-    waiting: deque[Future[R]] = deque()
+    waiting: deque[Future[Output]] = deque()
     with ThreadPoolExecutor(_AT_ONCE) as pool, stop.breaking(own.request):
         try:
             for item in items:
