@@ -1,4 +1,4 @@
-"""A model's Markdown as HTML: formatting stays, but no image, link or HTML; citations lead to their sources."""
+"""Rendering of a model's Markdown as HTML: no images, links or raw HTML; citations link to their sources."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ _BADGE = ' <span class="badge {}"><svg class="icon" aria-hidden="true"><use href
 
 
 def render_answer(text: str, links: Mapping[int, tuple[str, str]], sentences: Sequence[Support] = ()) -> Markup:
-    """The answer; `links` are the anchor and the hover text of each source by its number.
+    """Render the answer. `links` maps the number of a source to its anchor and hover text.
 
-    `sentences` that nothing carries, or only weakly, are marked.
+    `sentences` that have no support, or weak support, are marked.
     """
     reader = _reader()
     tokens = reader.parse(mark_sentences(text, sentences))
     for token in tokens:
-        token.info = ""  # the language of a block of code, which nothing here reads
+        token.info = ""  # drop the language of code blocks; the page does not use it
         if token.children:
             token.children = [part for child in token.children for part in _with_links(child, links)]
     html = reader.renderer.render(tokens, reader.options, {})
     for strength, mark in MARKS.items():
         sign = STRENGTHS[strength]
         html = html.replace(mark, _BADGE.format(sign.colour, sign.icon, sign.word))
-    return Markup(html)  # noqa: S704 — all of it comes from the renderer, which escapes, and from here
+    return Markup(html)  # noqa: S704 — all markup comes from the escaping renderer or this module
 
 
 @cache
@@ -48,7 +48,7 @@ def _reader() -> MarkdownIt:
 
 
 def _with_links(token: Token, links: Mapping[int, tuple[str, str]]) -> list[Token]:
-    """The token, of text cut where it cites a source that is there."""
+    """Split a text token at citations of known sources."""
     if token.type != "text":
         return [token]
     return [_cited(part, links) for part in _CITATION.split(token.content) if part]

@@ -1,4 +1,4 @@
-"""The bounds of what events may hold: pages draw and models are asked by these numbers."""
+"""Bounds of the numbers in imported events. Pages draw them, and models are called with them."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ from crag.sharing.document import LATEST
 Bounded = tuple[float, float, float]  # lowest, value, highest
 
 _LONGEST_RUN = 1e9  # seconds
-_MOST_FOUND = 100  # what the command line lets one ask for
+_MOST_FOUND = 100  # the maximum on the command line
 _MOST_TOKENS = 10**9
 _MOST_PAGES = 10**6
 _LARGEST_ID = 2**53
 _LONGEST_PASSAGE = 100_000  # tokens
-_WIDER = {"k": _MOST_FOUND, "web_results": _MOST_FOUND}  # than what can be saved
+_WIDER = {"k": _MOST_FOUND, "web_results": _MOST_FOUND}  # wider than the bounds of saved options
 
 
 def within_bounds(event: Event) -> bool:
-    """Whether each number of an event is one that can be."""
+    """Return whether every number of an event is plausible."""
     if isinstance(event, RunStarted) and not possible(event.options):
         return False
     return all(lowest <= value <= highest for lowest, value, highest in _numbers(event))
 
 
 def possible(options: RunOptions) -> bool:
-    """Whether a question could be asked under these options."""
+    """Return whether a question could be asked under these options."""
     for name, value in changes_between(RunOptions(), options).items():
         if name in _WIDER:
             if not 1 <= value <= _WIDER[name]:
@@ -94,7 +94,7 @@ def _numbers(event: Event) -> Iterable[Bounded]:
 
 
 def _numbers_of_passages(event: PassagesFound) -> Iterable[Bounded]:
-    """Those of the library have ids above 0, those of the web below; none is there twice."""
+    """Yield the bounds of passages. Library ids are positive, web ids negative; each occurs once."""
     library = event.origin == "library"
     for passage in event.passages:
         yield (1 if library else -_LARGEST_ID), passage.id, (_LARGEST_ID if library else -1)

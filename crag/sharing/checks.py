@@ -1,4 +1,4 @@
-"""What a file must be beyond its types before any of it is kept: one tree of questions and answers, sound events."""
+"""Checks of a shared document beyond its types: one tree of questions and answers, consistent events."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _REMEDY = "Export the conversation again where it came from."
 
 
 def check(shared: SharedConversation) -> None:
-    """Raises `BadRequest`, saying what is wrong with the file."""
+    """Check the structure and the events of a document. Raises `BadRequest` with a description of the problem."""
     runs = {run.id: run for run in shared.runs}
     messages = {message.id: message for message in shared.messages}
     if len(runs) < len(shared.runs) or len(messages) < len(shared.messages):
@@ -35,7 +35,7 @@ def _broken(what: str) -> BadRequest:
 
 
 def _check_place(message: SharedMessage, parent: SharedMessage | None) -> None:
-    """Parents have smaller numbers, so that there is no way round in a circle."""
+    """Check the parent of a message. Parents must have smaller numbers, which rules out cycles."""
     if (message.parent is not None and parent is None) or (parent and parent.id >= message.id):
         raise _broken("a message follows one that is not there before it")
     if message.role == "user" and (message.run is not None or (parent and parent.role == "user")):
@@ -51,7 +51,7 @@ def _check_answers(messages: Sequence[SharedMessage]) -> None:
 
 
 def _check_families(messages: Sequence[SharedMessage], runs: dict[int, SharedRun]) -> None:
-    """Each answer belongs to one message, together with its versions."""
+    """Check that each answer, together with its versions, belongs to exactly one message."""
     for run in runs.values():
         root = runs.get(run.version_of or run.id)
         if root is None or root.version_of is not None:
@@ -80,7 +80,7 @@ def _check_run(run: SharedRun, runs: dict[int, SharedRun]) -> None:
 
 
 def _named(event: Event) -> Iterable[int]:
-    """The passages that an event is about and that were found before."""
+    """Return the ids of earlier passages that an event refers to."""
     match event:
         case PassageGraded():
             return (event.verdict.passage_id,)

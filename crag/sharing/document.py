@@ -1,6 +1,6 @@
-"""A conversation as it stands in a file: all branches, versions and events, under numbers that mean nothing elsewhere.
+"""JSON format of a shared conversation: all branches, versions and events, under file-local numbers.
 
-What belongs to one machine or one person (ids, keys of browsers, folders) is not in it.
+It holds nothing that belongs to one machine or one user: no ids, no browser keys, no folders.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ Moment = Annotated[float, Field(ge=0, le=LATEST)]  # seconds since the epoch
 
 
 class _Part(BaseModel):
-    """Nothing is guessed: a value of another type, a field too many and an infinite number are refused."""
+    """Base of all parts: strict types, no extra fields, no infinite numbers."""
 
     model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False, frozen=True)
 
 
 class SharedFeedback(_Part):
-    """What was said of an answer."""
+    """Feedback on an answer."""
 
     helpful: bool
     reason: Annotated[str, Field(max_length=_LONGEST_LINE)]
@@ -39,7 +39,10 @@ class SharedFeedback(_Part):
 
 
 class SharedRun(_Part):
-    """One version of an answer, with all that happened in it. `version_of` is the first answer to the same question."""
+    """One version of an answer with all of its events.
+
+    `version_of` is the number of the first answer to the same question.
+    """
 
     id: Number
     question: Annotated[str, Field(min_length=1, max_length=QUESTION_LIMIT)]
@@ -53,7 +56,10 @@ class SharedRun(_Part):
 
 
 class SharedMessage(_Part):
-    """A question, or the answer to it: the text of the version that is shown, `run`. `parent` is what it follows."""
+    """A question or an answer.
+
+    An answer holds the text of the displayed version, `run`. `parent` is the message it follows.
+    """
 
     id: Number
     parent: Number | None
@@ -64,7 +70,7 @@ class SharedMessage(_Part):
 
 
 class SharedConversation(_Part):
-    """The whole file. `head` is the last message of the branch that is shown; parents come before what follows them."""
+    """The whole file. `head` is the last message of the displayed branch; parents precede their children."""
 
     format: Literal["crag-conversation"] = "crag-conversation"
     version: Literal[1] = 1
@@ -78,7 +84,7 @@ class SharedConversation(_Part):
     runs: Annotated[list[SharedRun], Field(max_length=_MOST_RUNS)]
 
     def shown(self) -> list[SharedMessage]:
-        """The messages of the branch that is shown, the first first."""
+        """Return the messages of the displayed branch, oldest first."""
         by_id = {message.id: message for message in self.messages}
         branch: list[SharedMessage] = []
         at = self.head
@@ -88,6 +94,6 @@ class SharedConversation(_Part):
         return branch[::-1]
 
     def versions(self, run: SharedRun) -> list[SharedRun]:
-        """Every version of the answer that this run is one of, the first first."""
+        """Return all versions of the answer that this run belongs to, oldest first."""
         root = run.version_of or run.id
         return [one for one in self.runs if root in (one.id, one.version_of)]

@@ -1,4 +1,4 @@
-"""Takes a conversation in from a file: read and checked as a whole, then kept in one transaction under new ids."""
+"""Import of a shared conversation: read and validated as a whole, then stored in one transaction under new ids."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _NOT_OURS = "Choose a file that was exported from here as JSON."
 
 
 class _Label(BaseModel):
-    """What a file says it is."""
+    """Format name and version that a file declares."""
 
     format: str = ""
     version: int = 0
 
 
 def read_file(data: bytes) -> SharedConversation:
-    """What the file holds. Raises `BadRequest`, saying what is wrong with it."""
+    """Parse and validate a file. Raises `BadRequest` with a description of the problem."""
     try:
         label = _Label.model_validate_json(data)
     except ValidationError as error:
@@ -58,7 +58,7 @@ def read_file(data: bytes) -> SharedConversation:
 
 
 def keep(database: Database, shared: SharedConversation, person: str) -> str:
-    """Keeps it as a new conversation of a person, all or nothing; its id. Raises `HomeFault`."""
+    """Store the document as a new conversation of a user, all or nothing, and return its id. Raises `HomeFault`."""
     conversation_id = uuid.uuid4().hex
     ids = {run.id: uuid.uuid4().hex for run in shared.runs}
     traces = {run.id: _ended(run, ids) for run in shared.runs}
@@ -72,14 +72,14 @@ def keep(database: Database, shared: SharedConversation, person: str) -> str:
 
 
 def _where(error: ValidationError) -> str:
-    """The first place that is wrong, such as “runs, 3rd, events”, without a word of the file."""
+    """Return the location of the first error, such as “runs” no. 3 “events”, without any content of the file."""
     place = error.errors(include_url=False, include_context=False, include_input=False)[0]["loc"]
     return " ".join(f"no. {part + 1}" if isinstance(part, int) else f"“{part}”" for part in place[:4]) or "it"
 
 
 def _conversation_row(conversation_id: str, shared: SharedConversation, person: str) -> dict[str, Any]:
     changes = load_changes(dump_changes(shared.changes))
-    if changes.get("web") == "auto":  # nobody here has allowed it
+    if changes.get("web") == "auto":  # automatic searches need the consent of a user of this home
         changes["web"] = "ask"
     return {
         "id": conversation_id,
@@ -92,7 +92,7 @@ def _conversation_row(conversation_id: str, shared: SharedConversation, person: 
 
 
 def _ended(run: SharedRun, ids: Mapping[int, str]) -> list[Event]:
-    """The events of a run as they are kept: with an end, which it may not have come to where it was exported."""
+    """Return the events to store, with a final `RunEnded` if the exported run had none."""
     happened = [_own(event, ids) for event in run.events]
     if not happened or not isinstance(happened[-1], RunEnded):
         steps = Trace().apply_all(happened).steps
@@ -104,7 +104,7 @@ def _ended(run: SharedRun, ids: Mapping[int, str]) -> list[Event]:
 def _own(event: Event, ids: Mapping[int, str]) -> Event:
     if isinstance(event, VersionBegun):
         return replace(event, parent=ids[int(event.parent)])
-    if isinstance(event, RunStarted) and event.options.web == "auto":  # asked again as it was, it would not ask first
+    if isinstance(event, RunStarted) and event.options.web == "auto":  # asking again would skip consent
         return replace(event, options=replace(event.options, web="ask"))
     return without_folders(event)
 
@@ -157,5 +157,5 @@ def _keep_messages(
 
 
 def _text(message: SharedMessage, texts: Mapping[int, str]) -> str:
-    """What the events of the version that is shown say, for an answer: it cannot say one thing and show another."""
+    """Return the answer text as its displayed version's events give it, so that text and trace cannot differ."""
     return texts[message.run] if message.run else message.text

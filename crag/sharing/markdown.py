@@ -1,4 +1,4 @@
-"""A conversation as Markdown that reads well as plain text, and that loads and links nothing in any viewer."""
+"""Markdown export of a conversation: readable as plain text; no viewer loads or links anything from it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ENDINGS = {
 
 
 def write_markdown(shared: SharedConversation) -> str:
-    """The branch that is shown: questions, answers, their sources with quotes, their notes."""
+    """Render the displayed branch: questions, answers, sources with quotes, and notes."""
     runs = {run.id: run for run in shared.runs}
     shown = shared.shown()
     asked = sum(message.role == "user" for message in shown)
@@ -40,7 +40,7 @@ def write_markdown(shared: SharedConversation) -> str:
 
 
 def plain(text: str) -> str:
-    """Text of others on one line, without formatting."""
+    """Return untrusted text as one line without formatting."""
     line = calm(one_line(text))
     return _BLOCK.sub(r"\1\\\2", _FORMATTING.sub(r"\\\g<0>", line))
 
@@ -69,7 +69,7 @@ def _answer(run: SharedRun, shared: SharedConversation) -> Iterable[str]:
 
 
 def _facts(run: SharedRun, trace: Trace, shared: SharedConversation) -> str:
-    """Where the answer comes from, what made it, when, and which version it is."""
+    """Return the origin of the answer, its model, date and version."""
     facts = [f"**{badges.of_answer(trace).word}**", *badges.facts(trace)]
     if trace.model:
         facts.append(plain(model_label(trace.model)))
@@ -81,7 +81,7 @@ def _facts(run: SharedRun, trace: Trace, shared: SharedConversation) -> str:
 
 
 def _source(cited: Citation) -> str:
-    """One source as an item of a list that has its number, with the quote below."""
+    """Render one source as a list item with its own number and the quote below."""
     place = plain(cited.title) + (f", p. {cited.page}" if cited.page is not None else "")
     if is_web_address(cited.location):
         place += f"  \n   {_code(cited.location)}"
@@ -90,14 +90,14 @@ def _source(cited: Citation) -> str:
 
 
 def _code(text: str) -> str:
-    """Text as it is, which no viewer makes a link of."""
+    """Render text as a code span, which no viewer turns into a link."""
     line = one_line(text)
     fence = "`" * (max(map(len, re.findall("`+", line)), default=0) + 1)
     return f"{fence} {line} {fence}" if "`" in line else f"`{line}`"
 
 
 def _closed(text: str) -> str:
-    """The answer with the end of a block of code that it began and did not end, lest that swallow what follows."""
+    """Close a code block that the answer left open; otherwise it would swallow the text that follows."""
     from markdown_it import MarkdownIt
 
     last = MarkdownIt("commonmark").parse(f"{text}\n\nWhat follows")[-1]

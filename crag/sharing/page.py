@@ -1,4 +1,4 @@
-"""Conversations and runs as one HTML page that needs nothing else: no script, no request, no font."""
+"""Conversations and runs as one self-contained HTML page: no scripts, requests or fonts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """What stands at its head, and its answers."""
+    """Title, facts and answers of a page."""
 
     title: str
     facts: str
@@ -29,7 +29,7 @@ class _Page:
 
 
 def conversation_page(shared: SharedConversation, may_link: MayLink) -> str:
-    """The branch that is shown."""
+    """Render the displayed branch."""
     runs = {run.id: run for run in shared.runs}
     shown = [runs[message.run] for message in shared.shown() if message.run in runs]
     answers = [view_answer(number, run, shared.versions(run), may_link) for number, run in enumerate(shown, start=1)]
@@ -38,13 +38,16 @@ def conversation_page(shared: SharedConversation, may_link: MayLink) -> str:
 
 
 def run_page(run: SharedRun, versions: Sequence[SharedRun], calls: Sequence[ModelCall], may_link: MayLink) -> str:
-    """One answer, with the prompts that were sent for it."""
+    """Render one answer with the prompts that were sent for it."""
     view = view_answer(1, run, versions, may_link, calls)
     return _template().render(page=_Page(visible(run.question)[:200], day_and_minute(run.started_at), [view]))
 
 
 def page_template(name: str, *folders: Path) -> Template:
-    """A template that escapes all it is given; it finds `frame.html.jinja` here and others in these folders."""
+    """Load a template that escapes all its values.
+
+    Templates are looked up in this package, which holds `frame.html.jinja`, and in the given folders.
+    """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     loader = FileSystemLoader([Path(__file__).parent, *folders])

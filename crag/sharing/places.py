@@ -1,4 +1,4 @@
-"""Where a source lies, as others may know it: the address of a web page, of a file its name alone."""
+"""Shareable form of a source location: the address of a web page, or the file name without its folders."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _IN_ARCHIVE = "!/"
 
 
 def shareable(location: str) -> str:
-    """The address, or the name of the file without the folders it lies in; within an archive its place there."""
+    """Return a web address unchanged, or a file name without its folders; keep the path inside an archive."""
     if is_web_address(location):
         return location
     outer, found, inner = location.partition(_IN_ARCHIVE)
@@ -20,7 +20,7 @@ def shareable(location: str) -> str:
 
 
 def without_folders(event: Event) -> Event:
-    """The event with places that may be shared."""
+    """Return the event with shareable locations only."""
     match event:
         case PassagesFound():
             found = (replace(passage, location=shareable(passage.location)) for passage in event.passages)

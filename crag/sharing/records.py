@@ -1,4 +1,4 @@
-"""Reads a conversation, or one run, from the tables as the document that is shared."""
+"""Construction of the shared document from the database, for a conversation or a single run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from crag.sharing.places import without_folders
 
 
 def read_conversation(database: Database, conversation_id: str) -> SharedConversation:
-    """The whole conversation as it is now. Raises `NotFound`, also for one that was deleted."""
+    """Read the whole conversation in its current state. Raises `NotFound`, also for a deleted one."""
     there = (conversations.c.id == conversation_id) & conversations.c.deleted_at.is_(None)
     with database.snapshot() as connection:
         row = connection.execute(select(conversations).where(there)).first()
@@ -43,7 +43,7 @@ def read_conversation(database: Database, conversation_id: str) -> SharedConvers
 
 
 def read_run(database: Database, run_id: str) -> tuple[SharedRun, list[SharedRun]]:
-    """One run, and all versions of the answer that it is one of. Raises `NotFound`."""
+    """Return one run and all versions of its answer. Raises `NotFound`."""
     with database.snapshot() as connection:
         row = connection.execute(select(runs).where(runs.c.id == run_id)).first()
         if row is None:
@@ -54,7 +54,7 @@ def read_run(database: Database, run_id: str) -> tuple[SharedRun, list[SharedRun
 
 
 def _runs(connection: Connection, which: ColumnElement[bool]) -> dict[str, SharedRun]:
-    """These runs by id, numbered in the order they began."""
+    """Load the matching runs by id, numbered by start time."""
     rows = connection.execute(select(runs).where(which).order_by(runs.c.started_at, runs.c.id)).all()
     numbers = {row.id: number for number, row in enumerate(rows, start=1)}
     happened = _events(connection, which)
@@ -85,7 +85,7 @@ def _events(connection: Connection, which: ColumnElement[bool]) -> dict[str, lis
 
 
 def _shared(event: Event, numbers: Mapping[str, int]) -> Event:
-    """The event without what means something on this machine alone."""
+    """Return the event without values that have a meaning on this machine only."""
     if isinstance(event, VersionBegun):
         return replace(event, parent=str(numbers.get(event.parent, "")))
     return without_folders(event)
@@ -108,6 +108,6 @@ def _feedback(row: Row[Any]) -> SharedFeedback:
 
 
 def _plain(options: str) -> dict[str, Any]:
-    """The changes of a conversation in values that JSON knows."""
+    """Return the changed options of a conversation as JSON values."""
     plain: dict[str, Any] = json.loads(dump_changes(load_changes(options)))
     return plain

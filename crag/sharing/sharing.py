@@ -1,4 +1,4 @@
-"""What others get of conversations and runs: Markdown, JSON and a page; and a conversation that comes back as JSON."""
+"""Export of conversations and runs as Markdown, JSON and HTML, and import of conversations from JSON."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from crag.model_calls import ModelCall
 
 _MOST_BYTES = 100_000_000
-_UNSEEN = re.compile(r"[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")  # they steer terminals and hide text
+_UNSEEN = re.compile(r"[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")  # they control terminals and hide text
 
 
 class Sharing:
-    """Exports and imports of one home. Whose a conversation is must be checked by whoever asks for it.
+    """Exports and imports of one home. Callers must check who owns a conversation.
 
-    What it needs is imported when first used: it is slow to.
+    The modules it needs are imported on first use because they load slowly.
     """
 
     def __init__(
@@ -32,35 +32,35 @@ class Sharing:
         calls: Callable[[str], list[ModelCall]],
         may_link: Callable[[str], bool],
     ) -> None:
-        """`calls` gives the prompts of a run as sent; `may_link` says which addresses of strangers may be links."""
+        """`calls` returns the prompts of a run as sent; `may_link` decides which untrusted addresses become links."""
         self._database = database
         self._conversations = conversations
         self._calls = calls
         self._may_link = may_link
 
     def markdown(self, conversation_id: str) -> str:
-        """The branch that is shown as Markdown, harmless in any viewer. Raises `NotFound`."""
+        """Export the displayed branch as Markdown that is harmless in any viewer. Raises `NotFound`."""
         from crag.sharing.markdown import write_markdown
         from crag.sharing.records import read_conversation
 
         return write_markdown(read_conversation(self._database, conversation_id))
 
     def json(self, conversation_id: str) -> bytes:
-        """The whole conversation with all branches, versions and events, to be imported again. Raises `NotFound`."""
+        """Export the conversation with all branches, versions and events, for import. Raises `NotFound`."""
         from crag.sharing.records import read_conversation
 
         written = read_conversation(self._database, conversation_id).model_dump_json(indent=1)
         return _UNSEEN.sub(lambda found: f"\\u{ord(found.group()):04x}", written).encode()
 
     def html(self, conversation_id: str) -> str:
-        """The branch that is shown as one page that needs nothing else. Raises `NotFound`."""
+        """Export the displayed branch as one self-contained page. Raises `NotFound`."""
         from crag.sharing.page import conversation_page
         from crag.sharing.records import read_conversation
 
         return conversation_page(read_conversation(self._database, conversation_id), self._may_link)
 
     def run_html(self, run_id: str) -> str:
-        """One run as such a page, with its prompts as they were sent. Raises `NotFound`."""
+        """Export one run as a self-contained page, with its prompts as sent. Raises `NotFound`."""
         from crag.sharing.page import run_page
         from crag.sharing.records import read_run
 
@@ -68,9 +68,9 @@ class Sharing:
         return run_page(run, versions, self._calls(run_id), self._may_link)
 
     def import_json(self, data: bytes, person: str = "") -> Conversation:
-        """A conversation that was exported as JSON, as a new one of this person, under new ids.
+        """Store an exported JSON conversation as a new one of this user, under new ids.
 
-        Raises `BadRequest`, saying what is wrong with the file; then nothing of it is kept.
+        Raises `BadRequest` with a description of the problem; nothing is stored in that case.
         """
         from crag.sharing.importing import keep, read_file
 

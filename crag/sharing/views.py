@@ -1,4 +1,4 @@
-"""What the page draws of one answer: plain values, cleaned; the template escapes them."""
+"""View values of one answer on the HTML page: plain and cleaned; the template escapes them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MayLink = Callable[[str], bool]
 
 @dataclass(frozen=True, slots=True)
 class Quoted:
-    """A text in three parts, of which the middle one is what matters; it may be empty."""
+    """Text in three parts; the middle one is emphasized and may be empty."""
 
     before: str
     strong: str
@@ -35,7 +35,7 @@ class Quoted:
 
 @dataclass(frozen=True, slots=True)
 class SourceView:
-    """One source under an answer. `address` is empty for a file, `link` where it may not be a link."""
+    """One source under an answer. `address` is empty for a file; `link` is empty if a link is not allowed."""
 
     n: int
     anchor: str
@@ -50,7 +50,7 @@ class SourceView:
 
 @dataclass(frozen=True, slots=True)
 class AnswerView:
-    """One answer with all that is shown of it."""
+    """One answer with everything the page shows about it."""
 
     number: int
     question: str
@@ -72,7 +72,7 @@ class AnswerView:
 def view_answer(
     number: int, run: SharedRun, versions: Sequence[SharedRun], may_link: MayLink, calls: Iterable[ModelCall] = ()
 ) -> AnswerView:
-    """The answer of a run, the `number`th of its page."""
+    """Build the view of a run's answer, which is number `number` on its page."""
     trace = Trace().apply_all(run.events)
     sources = [_source(number, cited, trace, run, may_link) for cited in trace.citations]
     links = {one.n: (one.anchor, one.place) for one in sources}
@@ -141,7 +141,7 @@ def _place(title: str, page: int | None) -> str:
 
 
 def _quoted(text: str, quote: str) -> Quoted:
-    """The passage with the quote apart, however it is spaced; the quote alone where the passage does not hold it."""
+    """Split the passage around the quote, ignoring whitespace; return the quote alone if the passage lacks it."""
     text, quote = one_line(text), one_line(quote)
     if not quote or quote not in text:
         return Quoted("", quote, "") if quote else Quoted(text, "", "")

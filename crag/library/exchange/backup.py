@@ -1,7 +1,8 @@
-"""Writes a whole home into one file while it is in use.
+"""Backup of a whole home into one file while it is in use.
 
-The database is copied first, in one state, then the files that this state names. A document that was removed meanwhile
-is removed from the copy as well. The index is left out, since it is a cache; settings and keys are not in the home.
+The database is copied first as one snapshot, then the files that this snapshot names. A document removed in the
+meantime is removed from the copy as well. The index is left out because it is a cache. Settings and keys are not stored
+in the home.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from crag.types import Progress
 
 
 def write_backup(database: Database, destination: Path, report: Report, stop: Stop) -> Manifest:
-    """Writes a new file; what stands in it. Raises `BadRequest` when it exists, `HomeFault`, `Stopped`."""
+    """Write a new backup file and return its manifest. Raises `BadRequest` if it exists, `HomeFault`, `Stopped`."""
     check_new(destination)
     with staging_folder(destination) as work:
         report(Progress("Copying the database"))
@@ -52,13 +53,13 @@ def write_backup(database: Database, destination: Path, report: Report, stop: St
                 manifest = _Filling(database, copy, archive, report, stop).fill()
         finally:
             copy.close()
-        (work / "backup").chmod(0o600)  # it holds everything that was ever added and asked
+        (work / "backup").chmod(0o600)  # it holds all documents and questions
         put_in_place(work / "backup", destination)
     return manifest
 
 
 def _copy_database(source: Path, target: Path, stop: Stop) -> None:
-    """One state of the database, without what was deleted from it; writers go on meanwhile (it is in WAL mode)."""
+    """Copy one snapshot of the database without deleted rows; writers continue meanwhile (WAL mode)."""
     connection = sqlite3.connect(f"{source.absolute().as_uri()}?mode=rw", uri=True, isolation_level=None)
     try:
         with stop.breaking(connection.interrupt):
@@ -74,7 +75,7 @@ def _copy_database(source: Path, target: Path, stop: Stop) -> None:
 
 
 def _disown(copy: Database) -> None:
-    """What processes here are at work on belongs to nobody where it is restored: it waits, or was interrupted."""
+    """Clear the owners of work in progress: once restored, jobs wait again and runs count as interrupted."""
     with copy.write() as connection:
         connection.execute(update(jobs).where(jobs.c.state == "working").values(state="waiting", owner=""))
         connection.execute(update(runs).where(runs.c.state == "running").values(owner=""))
@@ -86,10 +87,10 @@ def _waits_for_upload() -> ColumnElement[bool]:
 
 
 def _keep_uploads(home: Path, kept: Path) -> None:
-    """Uploads as they are now: their jobs may end, and remove them, once the database was copied."""
+    """Link the current uploads: their jobs may end and remove them after the database was copied."""
     kept.mkdir()
     for path in (home / "incoming").glob("*"):
-        with suppress(OSError):  # its job has just ended, or it is not written yet
+        with suppress(OSError):  # its job has just ended, or the upload is not complete yet
             _link(path, kept / path.name)
 
 
@@ -98,13 +99,13 @@ def _link(path: Path, target: Path) -> None:
         target.hardlink_to(path)
     except FileNotFoundError:
         raise
-    except OSError:  # another disk, or one that knows no links
+    except OSError:  # another disk, or no support for hard links
         shutil.copyfile(path, target)
 
 
 @dataclass
 class _Filling:
-    """One backup on its way into its archive, from the home and from the staging folder, where the copy is."""
+    """One backup being written to its archive, from the home and from the staging folder with the database copy."""
 
     database: Database
     copy: Database
@@ -115,7 +116,7 @@ class _Filling:
     missing: list[str] = field(default_factory=list)
 
     def fill(self) -> Manifest:
-        """Originals, uploads, then the database that knows which of them are there, then the list of all."""
+        """Add originals, uploads, the database (which records which of them exist), and last the manifest."""
         with self.copy.read() as connection:
             digests = sorted(set(connection.scalars(select(sources.c.sha256))))
             uploads = list(connection.scalars(select(jobs.c.id).where(_waits_for_upload())))
@@ -125,7 +126,7 @@ class _Filling:
         for job_id in uploads:
             self._add_upload(job_id)
         number = Store(self.copy).counts()[0]
-        self.copy.close()  # which also puts what was written last into the file itself
+        self.copy.close()  # also writes the WAL back to the database file
         self._add(FILE_NAME, self.copy.home)
         if (self.copy.home / CHECKPOINTS_NAME).exists():
             self._add(CHECKPOINTS_NAME, self.copy.home)
@@ -134,7 +135,7 @@ class _Filling:
         return manifest
 
     def _add_original(self, digest: str) -> None:
-        """Adds it, or removes its source from the copy where the home has no such source any more."""
+        """Add an original, or remove its source from the copy if the home no longer has that source."""
         name = original_name(digest)
         try:
             if hash_file(self.database.home / name, self.stop).sha256 == digest:
@@ -143,7 +144,7 @@ class _Filling:
             pass
         with self.database.read() as connection:
             needed = connection.scalar(select(sources.c.id).where(sources.c.sha256 == digest).limit(1))
-        if needed:  # lost or damaged before; its passages are still there
+        if needed:  # the original was lost or damaged earlier; its passages still exist
             self.missing.append(digest)
             return None
         store = Store(self.copy)
@@ -151,7 +152,7 @@ class _Filling:
         return None
 
     def _add_upload(self, job_id: str) -> None:
-        """Adds it, or forgets its job, which was submitted and has ended since this backup began."""
+        """Add an upload, or delete its job, which was submitted and ended since this backup began."""
         name = upload_name(job_id)
         for folder in (self.copy.home, self.database.home):
             with suppress(FileNotFoundError):

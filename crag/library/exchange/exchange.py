@@ -1,4 +1,4 @@
-"""Export and import of collections, as the rest of the application sees them."""
+"""Export and import of collections, as the application uses them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ExportFormat = Literal["langchain", "jsonl"]
 
 
 class Exchange:
-    """Takes collections out and in. Safe to share between threads; several processes may work on one home."""
+    """Exports and imports collections. Thread-safe; several processes may use one home."""
 
     def __init__(self, database: Database, library: Library, count_tokens: Callable[[str], int]) -> None:
         self._database = database
@@ -45,10 +45,10 @@ class Exchange:
         progress: Report | None = None,
         stop: Stop | None = None,
     ) -> int:
-        """Writes a collection, or all, to a new folder (`langchain`) or file (`jsonl`); how many passages.
+        """Write a collection, or all, to a new folder (`langchain`) or file (`jsonl`), and return the passage count.
 
-        Passages that the present model has not embedded are embedded first where vectors are wanted. Raises
-        `BadRequest` when something is there already or nothing is to be exported, `HomeFault`, `ModelFault`, `Stopped`.
+        If vectors are needed, passages without a vector of the active space are embedded first.
+        Raises `BadRequest` if the destination exists or nothing can be exported, `HomeFault`, `ModelFault`, `Stopped`.
         """
         report, stop = progress or silent, stop or Stop()
         if format_ == "langchain" or vectors:
@@ -59,7 +59,7 @@ class Exchange:
         return export_lines(export, destination, vectors, report, stop)
 
     def export_bytes(self, format_: ExportFormat, collection: str = "") -> bytes:
-        """What `export` writes, as one file to hand over; a folder is zipped. Raises as `export` does."""
+        """Return the export as one download; a folder is zipped. Raises as `export` does."""
         with TemporaryDirectory(prefix="crag-export-") as work:
             made = Path(work) / "export"
             self.export(made, format_, collection=collection)
@@ -68,7 +68,7 @@ class Exchange:
             return made.read_bytes()
 
     def backup_bytes(self) -> bytes:
-        """A backup of the whole home to hand over. Raises as `write_backup` does."""
+        """Return a backup of the whole home as one download. Raises as `write_backup` does."""
         with TemporaryDirectory(prefix="crag-backup-") as work:
             made = Path(work) / "backup"
             write_backup(self._database, made, silent, Stop())
@@ -83,11 +83,11 @@ class Exchange:
         progress: Report | None = None,
         stop: Stop | None = None,
     ) -> Iterator[AddResult]:
-        """Adds the passages of a LangChain folder, a zip of one, or JSON Lines, each of their sources in one commit.
+        """Import the passages of a LangChain folder, a zip of one, or JSON Lines; each source in one commit.
 
-        A folder or file that cannot be read is refused as a whole, before its first source, as one failed result.
-        `name` is what an upload is called; else the path tells it.
-        Raises `BadRequest` for a collection name that cannot be, `HomeFault`, `Stopped`.
+        A folder or file that cannot be read is refused as a whole before its first source, as one failed result.
+        `name` is the name of an upload; it defaults to the file name of the path.
+        Raises `BadRequest` for an invalid collection name, `HomeFault`, `Stopped`.
         """
         report, stop = progress or silent, stop or Stop()
         collection, name = collection_name(collection), display_name(name or path.name)
@@ -105,7 +105,7 @@ class Exchange:
                 yield self._add(imported, collection, present, stop)
 
     def _read(self, path: Path, name: str, lines: Path, space: Space, stop: Stop) -> LinesBySource:
-        """What `path` holds; `lines` is where those of a folder may be put. Raises `SourceRefused`, `Stopped`."""
+        """Read `path`; the passages of a folder go to the file `lines` first. Raises `SourceRefused`, `Stopped`."""
         try:
             folder = path
             if not path.is_dir():
@@ -115,11 +115,11 @@ class Exchange:
                 unpack_folder(path, folder, stop)
             read_folder(folder, lines, space, stop)
             return LinesBySource(lines, name, stop)
-        except (OSError, ValueError) as error:  # ValueError: a path with NUL in it
+        except (OSError, ValueError) as error:  # ValueError: a path that contains NUL
             raise SourceRefused("unreachable", f"“{name}” cannot be read.", "Check the path.") from error
 
     def _add(self, imported: ImportedSource, collection: str, present: Mapping[str, Source], stop: Stop) -> AddResult:
-        """Where the file is present that the passages were exported from, they are there already."""
+        """Add one source, unless the file it was exported from is already present."""
         incoming = imported.incoming(collection)
         if twin := present.get(imported.sha256):
             return AddResult(incoming.asked, twin.id, twin.title, "unchanged", twin.passages, twin.pages)

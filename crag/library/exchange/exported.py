@@ -1,4 +1,4 @@
-"""The passages of a collection on their way out, read in one state of the library and a few hundred at a time."""
+"""Passages of a collection for export, read from one snapshot of the library in batches."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SPACE_FILE = "space.json"
 
 @dataclass(frozen=True, slots=True)
 class ExportedPassage:
-    """One passage with its metadata, and its vector where the space has one."""
+    """One passage with its metadata, and its vector if the space has one."""
 
     id: int
     text: str
@@ -38,7 +38,7 @@ class ExportedPassage:
 
 @dataclass(frozen=True, slots=True)
 class PassageExport:
-    """Which passages leave, with the vectors of which space."""
+    """Selects the passages to export and the embedding space of their vectors."""
 
     database: Database
     space: Space
@@ -46,7 +46,7 @@ class PassageExport:
 
     @contextmanager
     def open(self, report: Report, stop: Stop) -> Iterator[Iterator[ExportedPassage]]:
-        """All passages, source by source in their order. Raises `BadRequest` when there is none, `Stopped`."""
+        """Yield all passages, source by source. Raises `BadRequest` if there are none, `Stopped`."""
         limits = within(self.collection, ())
         with self.database.snapshot() as connection:
             total = connection.scalar(select(func.count()).select_from(passages.join(sources)).where(*limits)) or 0
@@ -67,12 +67,12 @@ class PassageExport:
 
 
 def export_lines(export: PassageExport, destination: Path, with_vectors: bool, report: Report, stop: Stop) -> int:
-    """Writes JSON Lines; how many. Raises `BadRequest`, `HomeFault`, `Stopped`."""
+    """Write JSON Lines and return the number of passages. Raises `BadRequest`, `HomeFault`, `Stopped`."""
     check_new(destination)
     count = 0
     with staging_folder(destination) as work, export.open(report, stop) as exported:
         with (work / "lines").open("xb") as file:
-            for count, passage in enumerate(exported, start=1):  # noqa: B007 — the last one is the number written
+            for count, passage in enumerate(exported, start=1):  # noqa: B007 — the last value is the number written
                 row = passage.vector if with_vectors else None
                 vector = None if row is None else _shortest(row)
                 file.write(encode(passage.text, passage.metadata, vector, export.space.id))
@@ -81,12 +81,12 @@ def export_lines(export: PassageExport, destination: Path, with_vectors: bool, r
 
 
 def write_space(path: Path, space: Space) -> None:
-    """Names the space of the vectors beside them."""
+    """Write the file that describes the embedding space of the exported vectors."""
     path.write_text(json.dumps({"id": space.id} | asdict(space), indent=2) + "\n", encoding="utf-8")
 
 
 def _shortest(vector: Vectors) -> list[float]:
-    """The shortest decimals from which the same 32-bit numbers are read back."""
+    """Return the shortest decimals that parse back to the same 32-bit floats."""
     return [float(str(number)) for number in vector]
 
 
@@ -101,7 +101,7 @@ def _query(space: Space) -> Any:
 
 
 def _metadata(row: Row[Any]) -> Json:
-    """As LangChain's users expect it: plain values, what is not known left out."""
+    """Return plain values as LangChain users expect them; unknown values are omitted."""
     held: Json = {"source": row.location, "title": row.title, "page": row.page, "heading": row.heading}
     held |= {"author": row.author, "published": row.published, "found_by": row.found_by}
     held |= {"kind": row.kind, "sha256": row.sha256}

@@ -1,4 +1,4 @@
-"""Brings together the lines of one source, wherever they stand in a file, holding one source in memory at a time."""
+"""Grouping of passage lines by source, in any order of the file, with one source in memory at a time."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from crag.stopping import Stop
 
 
 class LinesBySource:
-    """A file of lines, every one of them checked before the first source is given out."""
+    """A file of passage lines. All lines are checked before the first source is returned."""
 
     def __init__(self, path: Path, nameless: str, stop: Stop) -> None:
-        """`nameless`: the location of passages that name no source. Raises `SourceRefused`, `Stopped`, `OSError`."""
+        """`nameless`: the location for passages without a source. Raises `SourceRefused`, `Stopped`, `OSError`."""
         self._path = path
         self._nameless = nameless
         self._places: dict[tuple[str, str], array[int]] = {}
@@ -29,11 +29,11 @@ class LinesBySource:
             raise SourceRefused("empty", "There is no passage in it.")
 
     def __len__(self) -> int:
-        """How many sources there are."""
+        """Return the number of sources."""
         return len(self._places)
 
     def __iter__(self) -> Iterator[Sequence[Line]]:
-        """The lines of each source, in the order of the file."""
+        """Yield the lines of each source, in file order."""
         with self._path.open("rb") as file:
             for places in self._places.values():
                 yield [self._line(file, place) for place in places]
@@ -44,7 +44,7 @@ class LinesBySource:
 
 
 def _lines(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
-    """(offset, line) of every line that is not blank. Raises `SourceRefused` for an endless one."""
+    """Yield (offset, line) for every non-blank line. Raises `SourceRefused` for a line without an end."""
     offset = 0
     while line := file.readline(LONGEST_LINE):
         if len(line) == LONGEST_LINE and not line.endswith(b"\n"):

@@ -1,4 +1,4 @@
-"""Turns the lines of one source into what ingest takes: its bytes, its chunks, and vectors if they came along."""
+"""Conversion of one source's passage lines to ingest input: its bytes, chunks, and vectors if given."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from crag.stopping import Stop
 from crag.types import Progress, Space
 
 _CHUNKER = "imported"
-_LONGEST_PASSAGE = 8_000  # characters; longer ones are whole documents rather than passages of one
-_WIDEST_CONTEXT = 50  # passages; what a stranger's lines may call the wider text around one
+_LONGEST_PASSAGE = 8_000  # characters; longer texts are whole documents rather than passages
+_WIDEST_CONTEXT = 50  # passages; untrusted lines may not claim a wider context
 _NEARLY_ONE = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
 class ImportedSource:
-    """One imported source. Its original are its own lines, since that is all that came of it.
+    """One imported source. Its lines serve as the original, because the file itself was not exported.
 
-    `space` is the one whose vectors can be used.
+    `space` is the embedding space whose vectors can be used.
     """
 
     lines: Sequence[Line]
@@ -35,17 +35,20 @@ class ImportedSource:
 
     @property
     def sha256(self) -> str:
-        """Of the file that the passages were cut from, as they say themselves; empty where they do not."""
+        """SHA-256 of the file the passages were cut from, as the lines state it; empty if they do not."""
         return self.lines[0].sha256
 
     def incoming(self, collection: str) -> Incoming:
-        """As ingest takes it. Its place names it not for good: it never replaces what was added from there."""
+        """Return the ingest input.
+
+        The location does not identify the source, so it never replaces a source added from there.
+        """
         first = self.lines[0]
         location = without_password(first.location)
         return Incoming(location, location, False, collection, Bytes(first.title, self._original()), first.found_by)
 
     def read(self, document: Bytes, report: Report, stop: Stop) -> Reading:
-        """See `Read`: the passages as they came, but for those too long to be one."""
+        """Return the passages unchanged, except that overlong ones are split (see `DocumentReader`)."""
         report(Progress("Splitting"))
         first = self.lines[0]
         pages = [line.page for line in self.lines if line.page]
@@ -66,7 +69,7 @@ class ImportedSource:
         )
 
     def _vectors(self) -> Vectors | None:
-        """One row for each line; None unless all are there, of the space, and sound."""
+        """Return one row per line, or None unless every line has a unit vector of this space."""
         import numpy as np
 
         given = [line.vector for line in self.lines if line.vector and line.space == self.space.id]
@@ -93,7 +96,10 @@ class ImportedSource:
 
 
 def pages_from_one(lines: Sequence[Line]) -> Sequence[Line]:
-    """The lines with pages counted from 1; LangChain's PDF loaders count from 0, which a page 0 or a label shows."""
+    """Return the lines with pages numbered from 1.
+
+    LangChain's PDF loaders number from 0. A page 0 or a page label reveals this.
+    """
     if not any(line.from_zero for line in lines):
         return lines
     return [line if line.page is None else replace(line, page=line.page + 1) for line in lines]

@@ -1,6 +1,6 @@
-"""The process that reads one LangChain folder, its pickle from standard input, and writes the lines of exchange.
+"""Child process that reads one LangChain folder, with its pickle on standard input, and writes passage lines.
 
-After them comes `{"end": true}` or `{"refused": [code, message, remedy]}`.
+After the passages comes `{"end": true}` or `{"refused": [code, message, remedy]}`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LARGEST_NUMBER = 1 << 63
 
 
 def main() -> None:
-    """Read the folder and answer."""
+    """Read the folder and write the answer."""
     run_confined(_read)
 
 
@@ -42,7 +42,7 @@ def _read(request: dict[str, Any], limits: Limits, answer: Answer) -> None:
 def _document(
     documents: dict[str, tuple[str, dict[Any, Any]]], places: dict[int, str], place: int
 ) -> tuple[str, dict[str, Any]]:
-    """Text and plain metadata of one place in the index."""
+    """Return text and plain metadata of one position in the index."""
     if place not in places or places[place] not in documents:
         raise _torn("its index names documents that are not there")
     text, metadata = documents[places[place]]
@@ -56,7 +56,7 @@ def _is_plain(value: object) -> bool:
 
 
 def _rows(request: dict[str, Any], places: dict[int, str]) -> Any:
-    """The vectors, row by row, if they are of the space that is wanted and kept as they are; the index is checked."""
+    """Check the index and return its vectors by row, or None if they are of another space or not stored exactly."""
     try:
         index = faiss.read_index(request["index"])
     except RuntimeError as error:

@@ -1,4 +1,4 @@
-"""LangChain's FAISS folder, written by LangChain itself, and read in a process of its own that can be killed."""
+"""LangChain FAISS folders: written by LangChain itself, read in a child process that can be killed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LONGEST_SPACE = 10_000
 
 
 def export_folder(export: PassageExport, destination: Path, report: Report, stop: Stop) -> int:
-    """Writes the folder that `FAISS.load_local` reads; how many passages. Raises as `export_lines` does."""
+    """Write the folder that `FAISS.load_local` reads, and return the passage count. Raises as `export_lines` does."""
     check_new(destination)
     with staging_folder(destination) as work, export.open(report, stop) as exported:
         count = _save(exported, export.space.dimension, work / "folder")
@@ -43,12 +43,12 @@ def export_folder(export: PassageExport, destination: Path, report: Report, stop
 
 
 def _save(exported: Iterator[ExportedPassage], dimension: int, folder: Path) -> int:
-    """Vectors are of length 1: by Euclidean distance, which `load_local` assumes, they rank as by cosine."""
+    """Write index and docstore. Vectors have length 1, so the Euclidean distance of `load_local` ranks like cosine."""
     import faiss
     import numpy as np
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it is archived; its folder format is all that is used of it
+        warnings.simplefilter("ignore")  # the package is archived; only its folder format is used
         from langchain_community.docstore.in_memory import InMemoryDocstore
         from langchain_community.vectorstores import FAISS
         from langchain_core.documents import Document
@@ -66,7 +66,7 @@ def _save(exported: Iterator[ExportedPassage], dimension: int, folder: Path) -> 
 
 
 def _never_embeds() -> Embeddings:
-    """What a store is made with that is only saved, and never asked."""
+    """Return embeddings for a store that is only saved and never queried."""
     from langchain_core.embeddings import Embeddings
 
     class NeverEmbeds(Embeddings):
@@ -80,13 +80,13 @@ def _never_embeds() -> Embeddings:
 
 
 def _vector(passage: ExportedPassage) -> Any:
-    if passage.vector is None:  # added by another process, with another model, since the gaps were filled
+    if passage.vector is None:  # added by another process with another model since the vectors were filled in
         raise ModelFault("embedding_failed", "A document without vectors was just added.", "Try again.", "passing")
     return passage.vector
 
 
 def read_folder(folder: Path, lines: Path, space: Space, stop: Stop) -> None:
-    """Writes the passages of a folder into the file `lines`, with vectors if they are of this space.
+    """Write the passages of a folder to the file `lines`, with vectors if they belong to this space.
 
     Raises `SourceRefused` (`corrupt`, `unsupported`, `too_large`, `too_slow`), `Stopped`, `OSError`.
     """
@@ -109,7 +109,7 @@ def read_folder(folder: Path, lines: Path, space: Space, stop: Stop) -> None:
 
 
 def unpack_folder(archive: Path, folder: Path, stop: Stop) -> None:
-    """Takes the three files of a folder out of a zip of it, and nothing else. Raises `SourceRefused`, `Stopped`."""
+    """Extract the three files of a folder from a zip and ignore all others. Raises `SourceRefused`, `Stopped`."""
     folder.mkdir()
     try:
         with zipfile.ZipFile(archive) as packed:
@@ -117,7 +117,7 @@ def unpack_folder(archive: Path, folder: Path, stop: Stop) -> None:
                 name = PurePosixPath(info.filename).name
                 if name not in (INDEX, PICKLE, SPACE_FILE) or (folder / name).exists():
                     continue
-                if info.file_size > LIMITS.size:  # no more than this is ever read of it
+                if info.file_size > LIMITS.size:  # reading stops at this declared size
                     raise too_large(f"holds more than {LIMITS.size / 1_048_576:,.0f} MB")
                 with packed.open(info) as file, (folder / name).open("xb") as target:
                     copy_and_hash(file.read, target.write, stop)
@@ -126,7 +126,7 @@ def unpack_folder(archive: Path, folder: Path, stop: Stop) -> None:
 
 
 def names_space(path: Path, space: Space) -> bool:
-    """Whether the file names this very space, every field of it."""
+    """Return whether the file describes exactly this space, in every field."""
     try:
         with path.open("rb") as file:
             held = json.loads(file.read(_LONGEST_SPACE))
@@ -136,7 +136,7 @@ def names_space(path: Path, space: Space) -> bool:
 
 
 def _copy(child: Child, lines: Path) -> dict[str, Any]:
-    """Copies what the child writes; its last line, which says how it ended, or nothing when it died before."""
+    """Copy the child's output and return its last line, the result; empty if the child died before."""
     assert child.stdout  # noqa: S101 — opened as a pipe
     last: bytes = b""
     with lines.open("xb") as file:

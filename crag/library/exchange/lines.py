@@ -1,4 +1,4 @@
-"""The line format of exchange: one JSON object a passage, which LangChain's users and this application both read."""
+"""Passage exchange format: one JSON object per line, readable by LangChain users and this application."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One passage with what is known of its source, cleaned.
+    """One passage with the cleaned metadata of its source.
 
-    `sha256` is that of the source's file where it came from. `context` are the places of the first and the last
-    passage of its wider text, `vector` is of the space with this id; each is None where nobody said it.
+    `sha256` is the digest of the source file on the exporting machine. `context` holds the ordinals of the first and
+    last passage of the wider text; `vector` belongs to the embedding space with the id `space`.
+    Both are None if not given.
     """
 
     text: str
@@ -39,12 +40,12 @@ class Line:
 
     @property
     def source_key(self) -> tuple[str, str]:
-        """Equal for the passages of one source: places alone may be shared, as by two uploads of one name."""
+        """Equal for all passages of one source. Locations alone can coincide, as for two uploads of the same name."""
         return self.sha256, self.location
 
 
 def encode(text: str, metadata: Json, vector: list[float] | None = None, space: str = "") -> bytes:
-    """One line, with its end."""
+    """Return one line, with its newline."""
     held: Json = {"text": text, "metadata": metadata}
     if vector is not None:
         held |= {"vector": vector, "space": space}
@@ -52,9 +53,9 @@ def encode(text: str, metadata: Json, vector: list[float] | None = None, space: 
 
 
 def decode(line: bytes, number: int, nameless: str) -> Line:
-    """The line back, or one that others wrote as `page_content` and `metadata`; only text is needed.
+    """Parse a line, or one that other tools wrote as `page_content` and `metadata`. Only the text is required.
 
-    `nameless` is the location of passages that name no source. Raises `SourceRefused`, naming the line by `number`.
+    `nameless` is the location for passages without a source. Raises `SourceRefused`, which gives the line `number`.
     """
     try:
         held = json.loads(line)

@@ -1,4 +1,4 @@
-"""What stands in a backup, and by which names: a zip file whose manifest holds size and SHA-256 of every member."""
+"""Contents of a backup: a zip file whose manifest lists the size and SHA-256 of every member."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MANIFEST = "manifest.json"
 _FORMAT = "crag-backup"
 _VERSION = 1
 _LARGEST_MANIFEST = 256 * 1024 * 1024
-# The only names there are: what a hostile file calls its members can lead nowhere else.
+# The only valid member names, so that a hostile file cannot write anywhere else.
 _NAME = re.compile(
     rf"{re.escape(FILE_NAME)}|{re.escape(CHECKPOINTS_NAME)}"
     r"|originals/([0-9a-f]{2})/\1[0-9a-f]{62}|incoming/[0-9a-f]{1,64}"
@@ -52,26 +52,26 @@ class Manifest:
 
     @property
     def size(self) -> int:
-        """Bytes of all files, unpacked."""
+        """Total size of all files, unpacked, in bytes."""
         return sum(member.size for member in self.members.values())
 
     def encode(self) -> str:
-        """As it is written."""
+        """Return the manifest as JSON."""
         return json.dumps(asdict(self), indent=1)
 
 
 def original_name(sha256: str) -> str:
-    """Where an original lies, in the home and in a backup of it."""
+    """Return the path of an original, relative to the home and within a backup."""
     return f"originals/{sha256[:2]}/{sha256}"
 
 
 def upload_name(job_id: str) -> str:
-    """Where an upload lies whose job has not ended."""
+    """Return the relative path of the upload of an unfinished job."""
     return f"incoming/{job_id}"
 
 
 def copy_and_hash(read: Callable[[int], bytes], write: Callable[[bytes], object], stop: Stop) -> Member:
-    """Hands all bytes from one to the other, piece by piece; how many there were. Raises `Stopped`."""
+    """Copy all bytes from `read` to `write` in blocks; return their size and digest. Raises `Stopped`."""
     digest, size = hashlib.sha256(), 0
     while piece := read(_PIECE):
         stop.check()
@@ -82,13 +82,13 @@ def copy_and_hash(read: Callable[[int], bytes], write: Callable[[bytes], object]
 
 
 def hash_file(path: Path, stop: Stop) -> Member:
-    """A file as it is now. Raises `OSError`, `Stopped`."""
+    """Return size and digest of a file. Raises `OSError`, `Stopped`."""
     with path.open("rb") as file:
         return copy_and_hash(file.read, lambda _: None, stop)
 
 
 def read_manifest(archive: zipfile.ZipFile) -> Manifest:
-    """The manifest, once the names in it and those in the archive are the same and can be. Raises `BadRequest`."""
+    """Return the manifest after checking its names against the archive's. Raises `BadRequest`."""
     infos = {info.filename: info for info in archive.infolist()}
     if MANIFEST not in infos or infos[MANIFEST].file_size > _LARGEST_MANIFEST:
         raise not_a_backup()
@@ -123,10 +123,10 @@ def _decode(written: bytes) -> Manifest:
 
 
 def not_a_backup() -> BadRequest:
-    """The refusal of a file of another kind."""
+    """Return the error for a file of another kind."""
     return BadRequest("This file is not a backup of this application; nothing was changed.", "Choose another file.")
 
 
 def damaged_backup(what: str) -> BadRequest:
-    """The refusal of a backup that is damaged; `what` completes the sentence."""
+    """Return the error for a damaged backup; `what` completes the sentence."""
     return BadRequest(f"This backup is damaged: {what}. Nothing was changed.", "Choose another backup.")

@@ -1,4 +1,4 @@
-"""Puts a backup in the place of a home: unpacked and proved beside it first, then moved there by one rename."""
+"""Restore of a backup: unpacked and verified in a staging folder, then moved into place by one rename."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ _VIRTUAL = {statement.split()[3] for statement in FULL_TEXT_INDEX}  # CREATE VIR
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What was put in place, and where the home lies that was there before (None: there was none)."""
+    """Manifest of the restored backup, and the new path of the previous home (None if there was none)."""
 
     manifest: Manifest
     moved_aside: Path | None
 
 
 def restore_backup(file: Path, home: Path, report: Report, stop: Stop, *, replace: bool = False) -> Restored:
-    """Makes `home` what it was when the backup was made; with `replace`, one that is there is moved aside.
+    """Restore `home` from a backup; with `replace`, an existing home is moved aside first.
 
-    Raises `BadRequest` for a backup or a home that cannot be used, `HomeFault`, `Stopped`; nothing is changed then.
+    Raises `BadRequest` for an unusable backup or home, `HomeFault`, `Stopped`; nothing is changed in these cases.
     """
     _check_home(home, replace)
     with staging_folder(home) as work:
@@ -76,7 +76,7 @@ def _check_home(home: Path, replace: bool) -> None:
 
 
 def _is_in_use(path: Path) -> bool:
-    """Whether any process has the database open: each holds a lock, so nobody else can have it alone."""
+    """Return whether a process has the database open. Each one holds a lock, which prevents exclusive access."""
     if not path.is_file():
         return False
     connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True, isolation_level=None, timeout=0)
@@ -86,7 +86,7 @@ def _is_in_use(path: Path) -> bool:
         connection.execute("ROLLBACK")
     except sqlite3.OperationalError as error:
         return "locked" in str(error) or "busy" in str(error)
-    except sqlite3.DatabaseError:  # damaged, which is why it is to be replaced
+    except sqlite3.DatabaseError:  # a damaged database may be replaced
         return False
     finally:
         connection.close()
@@ -94,7 +94,7 @@ def _is_in_use(path: Path) -> bool:
 
 
 def _unpack(file: Path, folder: Path, report: Report, stop: Stop) -> Manifest:
-    """Writes every file of the backup and proves it by its checksum."""
+    """Extract every file of the backup and verify its checksum."""
     with _opened(file) as archive:
         try:
             manifest = read_manifest(archive)
@@ -106,7 +106,7 @@ def _unpack(file: Path, folder: Path, report: Report, stop: Stop) -> Manifest:
         except DAMAGED_ZIP as error:
             raise damaged_backup("it cannot be unpacked") from error
         except OSError as error:
-            if error.errno != errno.EINVAL:  # which is what a place before the beginning of the file is
+            if error.errno != errno.EINVAL:  # EINVAL: an offset before the start of the file
                 raise
             raise damaged_backup("it cannot be unpacked") from error
     for parent in {(folder / name).parent for name in manifest.members}:
@@ -124,7 +124,7 @@ def _opened(file: Path) -> zipfile.ZipFile:
 
 
 def _extract(archive: zipfile.ZipFile, name: str, member: Member, path: Path, stop: Stop) -> None:
-    """No more is written than the list says, whatever the archive holds."""
+    """Extract one file. Never writes more bytes than the manifest states, whatever the archive holds."""
     if archive.getinfo(name).file_size != member.size:
         raise damaged_backup("a file in it has another size than its list says")
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -137,7 +137,7 @@ def _extract(archive: zipfile.ZipFile, name: str, member: Member, path: Path, st
 
 
 def _check_database(home: Path, manifest: Manifest) -> None:
-    """Whole, of a version that can be used, without programs of a stranger's in it, and with its documents."""
+    """Check that the database is intact, has a supported version, no foreign triggers or views, and its documents."""
     try:
         with closing(sqlite3.connect(home / FILE_NAME)) as connection:
             connection.execute("PRAGMA trusted_schema = OFF")
@@ -155,7 +155,7 @@ def _check_database(home: Path, manifest: Manifest) -> None:
 
 
 def _check_checkpoints(path: Path) -> None:
-    """Whole, with the tables of the graph's state and nothing else."""
+    """Check that the checkpoint database is intact and has only the tables of the graph state."""
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA trusted_schema = OFF")
         objects = set(connection.execute("SELECT type, tbl_name FROM sqlite_master"))
@@ -172,7 +172,7 @@ def _is_ours(kind: str, name: str, statement: str | None) -> bool:
 
 
 def _check_contents(home: Path, manifest: Manifest) -> None:
-    """Opens it as the application does, which brings an older one up to date, and looks for what it names."""
+    """Open the database as the application does, which migrates it, and look for the documents it names."""
     database = Database(home)
     try:
         with database.read() as connection:
@@ -188,7 +188,7 @@ def _check_contents(home: Path, manifest: Manifest) -> None:
 
 
 def _move(made: Path, home: Path, replace: bool) -> Path | None:
-    """Puts the new home in its place; where the old one lies now."""
+    """Move the new home into place and return the new path of the old one."""
     if not home.exists():
         put_in_place(made, home)
         return None
@@ -196,7 +196,7 @@ def _move(made: Path, home: Path, replace: bool) -> Path | None:
         home.rmdir()
         put_in_place(made, home)
         return None
-    _check_home(home, replace)  # much may have happened while it was unpacked
+    _check_home(home, replace)  # the home may have changed during unpacking
     aside = home.with_name(f"{home.name}-before-{time.strftime('%Y%m%d-%H%M%S')}")
     home.rename(aside)
     try:

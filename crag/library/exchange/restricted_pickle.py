@@ -1,7 +1,8 @@
-"""Reads the pickle of a LangChain docstore without running any of it: two classes stand for data, nothing is called.
+"""Reader for the pickle of a LangChain docstore that never executes any of it.
 
-Python's documentation, “Restricting Globals”. On top of that only those opcodes are let in that Python writes for
-such a docstore, so REDUCE, which calls things, is refused before the first byte is unpickled.
+Two stand-in classes hold the data; nothing is called (see “Restricting Globals” in Python's documentation). Only the
+opcodes that Python writes for such a docstore are admitted. REDUCE, which calls functions, is refused before the first
+byte is unpickled.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _OPCODES = frozenset(
     PROTO FRAME MARK STOP MEMOIZE BINGET LONG_BINGET NONE NEWTRUE NEWFALSE BININT BININT1 BININT2 LONG1 BINFLOAT
     SHORT_BINUNICODE BINUNICODE BINUNICODE8 SHORT_BINBYTES BINBYTES EMPTY_LIST APPEND APPENDS EMPTY_TUPLE TUPLE TUPLE1
     TUPLE2 TUPLE3 EMPTY_DICT SETITEM SETITEMS EMPTY_SET ADDITEMS STACK_GLOBAL NEWOBJ BUILD
-    """.split()  # noqa: SIM905 — a list of so many would hide the words
+    """.split()  # noqa: SIM905 — a list literal this long would hide the words
 )
 _DAMAGED = (
     pickle.UnpicklingError,
@@ -32,7 +33,7 @@ _DAMAGED = (
 
 
 class _Held:
-    """What stands for an object of the pickle: the state it was saved with, and no method but to take that."""
+    """Stand-in for a pickled object: holds its saved state, and has no method except the one that sets it."""
 
     __slots__ = ("state",)
 
@@ -41,18 +42,18 @@ class _Held:
 
 
 class Document(_Held):
-    """Stands for LangChain's `Document`."""
+    """Stand-in for LangChain's `Document`."""
 
     __slots__ = ()
 
 
 class Docstore(_Held):
-    """Stands for LangChain's `InMemoryDocstore`."""
+    """Stand-in for LangChain's `InMemoryDocstore`."""
 
     __slots__ = ()
 
 
-# Where LangChain has had them over the years.
+# Module paths that LangChain has used over the years.
 _CLASSES: dict[tuple[str, str], type[_Held]] = {
     ("langchain_core.documents.base", "Document"): Document,
     ("langchain.schema.document", "Document"): Document,
@@ -65,20 +66,21 @@ _CLASSES: dict[tuple[str, str], type[_Held]] = {
 
 class _DocumentsOnly(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> type[_Held]:
-        """The stand-in of an admitted class. Raises `SourceRefused` for everything else."""
+        """Return the stand-in of an admitted class. Raises `SourceRefused` for any other class."""
         if found := _CLASSES.get((module, name)):
             return found
         raise _refused(f"“{module[:60]}.{name[:60]}”")
 
     def persistent_load(self, pid: Any) -> Any:
-        """Nothing is fetched from elsewhere."""
+        """Refuse references to external objects."""
         raise _refused(f"a reference to “{str(pid)[:60]}”")
 
 
 def read_docstore(file: IO[bytes]) -> tuple[dict[str, tuple[str, dict[Any, Any]]], dict[int, str]]:
-    """Text and metadata by id, and the ids by place in the index; texts and ids are checked, metadata are foreign data.
+    """Return text and metadata by id, and ids by position in the index.
 
-    Raises `SourceRefused`, and `MemoryError` where memory is bounded.
+    Texts and ids are type-checked; metadata is untrusted.
+    Raises `SourceRefused`, and `MemoryError` under a memory limit.
     """
     try:
         _check_opcodes(file)
@@ -102,7 +104,7 @@ def _check_opcodes(file: IO[bytes]) -> None:
 
 
 def _document(value: object) -> tuple[str, dict[Any, Any]]:
-    """Pydantic keeps the fields of a document under `__dict__`."""
+    """Return text and metadata. Pydantic stores the fields of a document under `__dict__`."""
     if type(value) is not Document:
         raise _damaged()
     fields = _get(value, "__dict__")
