@@ -27,7 +27,7 @@ from crag.graph.state import Deps, State, asked, standalone
 from crag.questions import what_is_asked
 from crag.types import Knowledge, Passage, Strip, Verdict
 
-MOST_STRIPS = 5  # from the paper; they contain the answer as often as all strips above the floor (docs/measurements.md)
+MOST_STRIPS = 5  # from the paper; as good as keeping all strips above the floor (docs/measurements.md)
 NodeFunction = Callable[[State, Runtime[Deps]], State]
 
 
