@@ -1,4 +1,4 @@
-"""The router: page configuration, navigation, and one place that turns a failure into words."""
+"""Streamlit router: page configuration, navigation, and the last handler of errors."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _log = logging.getLogger(__name__)
 
 
 def main() -> None:
-    """Draw the page that the address names."""
-    # Before the navigation: else the browser fetches the page's sign as an icon from outside.
+    """Draw the page named by the address."""
+    # Before the navigation: otherwise the browser fetches the page icon from an external host.
     st.set_page_config(
         page_icon=str(ICON),
         initial_sidebar_state=380,
@@ -36,7 +36,7 @@ def main() -> None:
         page.run()
     except CragError as error:
         _show(error.message, error.remedy)
-    except Exception:  # noqa: BLE001 — the last line of defence of a page; logged, and said in words
+    except Exception:  # noqa: BLE001 — last handler of a page: logged, and shown as a message
         _log.exception("A page failed in a way nobody foresaw")
         _show("Something went wrong while this page was drawn.", "Nothing is lost. Reload the page; the log has more.")
     warm_up()

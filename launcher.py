@@ -1,4 +1,4 @@
-"""Starts the application: one process, one loopback address, and only under names that belong to it."""
+"""Launcher: one process on one loopback address, reachable only under its own host names."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ from pages.parts.resources import close, open_early
 ADDRESS = "127.0.0.1"
 ALLOWED_HOSTS = ("127.0.0.1", "localhost")
 SCRIPT = Path(__file__).with_name("app.py")
-_OPEN_FILES = 4096  # Streamlit keeps three for each of 128 sessions for a while; on macOS 256 are allowed at first
-_COOKIE_SECONDS = 400 * 24 * 3600  # the longest that browsers keep one; counted anew at each page
+_OPEN_FILES = 4096  # Streamlit keeps three for each of 128 sessions for a while; the default on macOS is 256
+_COOKIE_SECONDS = 400 * 24 * 3600  # the longest lifetime that browsers accept; renewed with each page
 
 
 @asynccontextmanager
 async def lifespan(_app: st.App) -> AsyncIterator[None]:
-    """Opens the services while the browser still loads the page, and closes them at the end."""
+    """Open the services while the browser loads the page, and close them on shutdown."""
     threading.Thread(target=open_early, name="open-early", daemon=True).start()
     yield
     close()
 
 
 class PersonCookie:
-    """Gives each browser, with the first page it loads, the key by which it finds its conversations again."""
+    """Middleware that gives each browser a key with its first page, so that it finds its conversations again."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Any request goes on; what answers a person who opens a page gets the cookie."""
+        """Pass every request on, and set the cookie on responses to HTML page requests."""
         if scope["type"] != "http" or "text/html" not in HTTPConnection(scope).headers.get("accept", ""):
             await self._app(scope, receive, send)
             return
@@ -61,19 +61,22 @@ class PersonCookie:
 
 
 def _cookie(key: str) -> list[tuple[bytes, bytes]]:
-    """Not `secure`: it must hold over plain HTTP on this machine."""
+    """Return the cookie headers.
+
+    The cookie is not `secure`, since it must work over plain HTTP on this machine.
+    """
     response = Response()
     response.set_cookie(person.COOKIE, key, max_age=_COOKIE_SECONDS, httponly=True, samesite="lax")
     return [header for header in response.raw_headers if header[0] == b"set-cookie"]
 
 
-# A web page elsewhere can point its own name at 127.0.0.1 (DNS rebinding); the Host header then still names it.
+# Against DNS rebinding: a foreign site can resolve its name to 127.0.0.1, but the Host header still shows that name.
 hosts = Middleware(TrustedHostMiddleware, allowed_hosts=[*ALLOWED_HOSTS])
 app = st.App(SCRIPT, lifespan=lifespan, middleware=[hosts, Middleware(PersonCookie)])
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Serve until interrupted; returns the exit status."""
+    """Serve until interrupted, and return the exit status."""
     parser = argparse.ArgumentParser(prog="launcher.py", description="Starts CRAG Chat in the browser.")
     parser.add_argument("--port", type=int, default=8501, help="the port on 127.0.0.1 (default: 8501)")
     port: int = parser.parse_args(arguments).port
@@ -85,19 +88,19 @@ def main(arguments: list[str] | None = None) -> int:
     if not _is_free(port):
         print(f"Port {port} is in use. Stop what uses it, or start with another: make run PORT=8502", file=sys.stderr)
         return 1
-    # With a folder named pages, Streamlit would lay "Page not found" over the first deep link after each start.
+    # With a folder named pages, Streamlit would show "Page not found" over the first deep link after each start.
     PagesManager.uses_pages_directory = False
     print(f"CRAG Chat is at http://{ADDRESS}:{port}", flush=True)
     allow_open_files()
     config = {"server.address": ADDRESS, "server.port": port, "server.maxUploadSize": settings.max_upload_mb}
-    with suppress(KeyboardInterrupt):  # Ctrl-C is how people end it; everything is closed by then
+    with suppress(KeyboardInterrupt):  # Ctrl-C is the usual way to stop; everything is closed by then
         app.run(config=config)
     return 0
 
 
 def allow_open_files() -> None:
-    """Lets this process open as many files and connections as it may need, as far as the system allows."""
-    with suppress(ImportError, ValueError, OSError):  # Windows knows no such limit
+    """Raise the limit of open files to what the server may need, as far as the system allows."""
+    with suppress(ImportError, ValueError, OSError):  # Windows has no such limit
         import resource
 
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

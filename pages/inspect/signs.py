@@ -1,4 +1,4 @@
-"""The signs of runs in lists: a coloured icon with its word, without the tint that badges have."""
+"""Icons and words of runs in lists: a coloured icon without the tinted background of a badge."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ THUMBS: dict[Thumb, str] = {
 
 
 def of(badge: Badge) -> str:
-    """Icon and word."""
+    """Return icon and word."""
     return f"{icon(badge)} {badge.word}"
 
 
 def icon(badge: Badge) -> str:
-    """The icon alone, where its word stands near."""
+    """Return the icon alone, for places where the word is close by."""
     return f":{badge.colour}[:material/{badge.icon}:]"
 
 
 def of_run(row: RunRow) -> Badge:
-    """What became of a run, in one sign: how it ended where it was not done, else its action."""
+    """Return the badge for how a run ended: its action when it completed, else its state."""
     return badges.ACTIONS[row.action] if row.state == "done" else STATES[row.state]
 
 
 def words_of_run(row: RunRow) -> list[str]:
-    """The same in words, and where its answer came from."""
+    """Return how a run ended and where its answer came from, in words."""
     told = [of_run(row).word] if row.state != "done" or row.action else []
     return [*told, badges.OUTCOMES[row.outcome].word] if row.outcome else told

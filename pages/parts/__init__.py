@@ -1,1 +1,1 @@
-"""Drawing that pages share."""
+"""Parts shared by several pages."""

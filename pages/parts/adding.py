@@ -1,4 +1,4 @@
-"""Adding files and web pages, from whichever page."""
+"""Upload of files and web addresses, shared by several pages."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from pages.parts.resources import application
 
 UPLOAD_TYPES = ["pdf", "docx", "pptx", "xlsx", "odt", "epub", "eml", "html", "htm", "csv", "tsv", "json", "jsonl"]
 UPLOAD_TYPES += ["md", "markdown", "txt", "zip", "png", "jpg", "jpeg", "tif", "tiff"]
-# Plain words: the label is read out as it is written.
+# Plain words: screen readers read the label literally.
 _KINDS = "PDF, Office, EPUB, e-mail, HTML, CSV, text, pictures, ZIP"
 
 
 def uploader(label: str, collection: str = "") -> None:
-    """A place to drop files; they are handed to the library at once.
+    """Draw the file uploader; dropped files are submitted to the library at once.
 
-    Any kind may be dropped: a kind that the uploader kept back would vanish without a word with the next key.
+    Any file type can be dropped: files rejected by the uploader itself would vanish silently with the next widget
+    key.
     """
     generation = st.session_state.setdefault("upload_generation", 0)
     key = f"upload-{generation}"
@@ -37,9 +38,10 @@ def uploader(label: str, collection: str = "") -> None:
 
 
 def _hand_over(key: str, collection: str) -> None:
-    """A new key afterwards: else the uploader would list the same files again.
+    """Submit the uploaded files, and change the uploader's key so that it does not list them again.
 
-    Streamlit calls this once more when another click interrupts it, so each file is remembered before it is taken.
+    Streamlit repeats this callback when another click interrupts it, so each file id is recorded before it is
+    submitted.
     """
     files: list[Any] = st.session_state[key] or []
     taken: set[str] = st.session_state.setdefault("uploads_taken", set())
@@ -51,7 +53,10 @@ def _hand_over(key: str, collection: str) -> None:
 
 
 def add_addresses(text: str, collection: str = "", limits: SiteLimits | None = None) -> int:
-    """Hand the addresses, one a line, to the library, each with its site within `limits`; how many there were."""
+    """Submit the addresses, one per line, and return their number.
+
+    With `limits`, each address is crawled as a site.
+    """
     addresses = [line.strip() for line in text.splitlines() if line.strip()]
     for address in addresses:
         if limits:

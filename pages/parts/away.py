@@ -1,4 +1,4 @@
-"""Where questions and passages would go on other machines: said wherever that can happen."""
+"""Hosts outside this machine that questions and passages would go to."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ICON = ":material/cloud_upload:"
 
 
 def of_model(name: str) -> str:
-    """The host or provider that what this model is given goes to; empty on this machine."""
+    """Return the host or provider that receives this model's prompts; empty on this machine."""
     if name in ("", "auto"):
         return ""
     known = named(name, models())
@@ -23,18 +23,18 @@ def of_model(name: str) -> str:
 
 
 def marked(name: str) -> str:
-    """A model as people call it, with a sign and a word where it runs elsewhere; safe Markdown."""
+    """Return a model's name, with icon and host if it runs elsewhere; safe Markdown."""
     host = of_model(name)
     mark = words.grey(f"{ICON} runs at {markdown.label(host, 60)}") if host else ""
     return f"{markdown.label(model_label(name), 60)} {mark}".strip()
 
 
 def destinations(options: RunOptions) -> dict[str, bool]:
-    """The hosts and providers of the models that play a role under these options, and whether they may be sent to."""
+    """Return the external hosts of all model roles under these options, each with its permission to send."""
     app = application()
     try:
         cast = app.engines.cast(answering(options), options)
-    except CragError:  # such settings answer nothing
+    except CragError:  # no model can answer under these options
         return {}
     hosts: dict[str, bool] = {}
     for role in (cast.answering, cast.grading, cast.rewriting):
@@ -44,7 +44,7 @@ def destinations(options: RunOptions) -> dict[str, bool]:
 
 
 def draw(options: RunOptions) -> None:
-    """The standing sign; nothing where all stays on this machine."""
+    """Draw a permanent notice of external hosts; nothing if everything stays on this machine."""
     hosts = destinations(options)
     if application().traces.on:
         hosts[application().settings.langsmith.host] = True

@@ -1,4 +1,4 @@
-"""The two things Streamlit lacks: hearing clicks on citations (and speaking to screen readers), and copying."""
+"""Browser components that Streamlit lacks: citation clicks, screen-reader status, scrolling, copy button."""
 
 from __future__ import annotations
 
@@ -105,23 +105,23 @@ _copy = st.components.v2.component("copy_button", html=_COPY_HTML, css=_COPY_CSS
 def page_glue(
     status: str, run_id: str, on_cited: Callable[[], None], *, stays: bool = False, focus: str = "", left: int = 0
 ) -> None:
-    """Speaks `status` to screen readers and shows the end of the page when another run is the last one.
+    """Announce `status` to screen readers and scroll to the end when the last run changes.
 
-    It does not where the page `stays` as it is. `focus` is the key of a text area that gets the focus when it is there.
-    The sidebar is closed when `left`, how often it was left, has grown.
-    `on_cited` is called after a click on a citation, see `cited`.
+    `stays` suppresses the scrolling. `focus` is the key of a text area that receives the focus once it is drawn.
+    The sidebar closes when the counter `left` grows. `on_cited` is called after a click on a citation; read it with
+    `clicked_citation`.
     """
     data = {"status": status, "run": run_id, "stays": stays, "focus": focus, "left": left}
     _glue(data=data, key="page_glue", height="content", on_cited_change=on_cited)
 
 
 def cited() -> tuple[str, str]:
-    """The run and the number of the citation that was clicked, as the browser names them; only inside `on_cited`."""
+    """Return run id and citation number of the clicked citation, unvalidated; call only inside `on_cited`."""
     state: Any = st.session_state.get("page_glue")
     run_id, _, number = str(state.cited if state else "").rpartition("-")
     return run_id, number
 
 
 def copy_button(text: str, key: str, label: str = "Copy") -> None:
-    """A button that puts `text` on the clipboard."""
+    """Draw a button that copies `text` to the clipboard."""
     _copy(data={"text": text, "label": label}, key=key, width="content", height="content")

@@ -1,4 +1,4 @@
-"""What the page must know of the device it is shown on."""
+"""Properties of the device that shows the page."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import streamlit as st
 
 
 def is_phone() -> bool:
-    """Whether the browser calls itself mobile: there the sidebar is closed and whole pages are unreadable."""
+    """Return whether the browser reports itself as mobile: the sidebar starts closed and full pages are unreadable."""
     return "Mobi" in (st.context.headers.get("User-Agent") or "")

@@ -1,4 +1,4 @@
-"""At most one thing lies over a page: what it is, and what it is about."""
+"""Dialog that is open over a page: its name and argument; at most one at a time."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ _KEY = "dialog"
 
 
 def ask(name: str, about: Any = None) -> None:
-    """Open a dialog with the next drawing of the page."""
+    """Open a dialog with the next draw of the page."""
     st.session_state[_KEY] = (name, about)
 
 
 def ask_at_once(name: str, about: Any = None) -> None:
-    """The same from a fragment: the callback of a button there, since the whole page alone can draw a dialog.
+    """Open a dialog from a button inside a fragment; use it as the button's callback.
 
-    A callback comes before anything is drawn. What stands behind `if st.button(…)` never comes to be when the fragment
-    has the page drawn anew before it gets there.
+    Only the whole page can draw a dialog. Callbacks run before anything is drawn, whereas code behind `if
+    st.button(…)` is never reached when the fragment reruns the page first.
     """
     ask(name, about)
     st.rerun()
 
 
 def close() -> None:
-    """Nothing lies over the page any more."""
+    """Close the open dialog."""
     st.session_state.pop(_KEY, None)
 
 
 def close_and_redraw() -> None:
-    """For a button within the dialog."""
+    """Close the dialog from a button inside it, and rerun the page."""
     close()
     st.rerun()
 
 
 def draw(dialogs: dict[str, Callable[[Any], None]]) -> None:
-    """Draw the one that was asked for."""
+    """Draw the open dialog, if it is among `dialogs`."""
     name, about = st.session_state.get(_KEY, ("", None))
     if name in dialogs:
         dialogs[name](about)

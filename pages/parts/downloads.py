@@ -1,4 +1,4 @@
-"""Downloads on screen, wherever one is begun: a button, then its progress with Cancel, then what became of it."""
+"""Model downloads on screen: a button, then progress with Cancel, then the outcome."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from pages.parts.resources import application
 if TYPE_CHECKING:
     from crag.models.downloads import Download
 
-AGAIN_SECONDS = 1.0  # how often a page looks while something is fetched
+AGAIN_SECONDS = 1.0  # refresh interval during a download
 _GETTABLE = ("ollama:", "nomic")
 
 
 def can_get(name: str) -> bool:
-    """Whether this can be fetched at the press of a button: a model of Ollama, or Nomic's weights."""
+    """Return whether this can be downloaded with a button: an Ollama model or Nomic's weights."""
     return name.startswith(_GETTABLE)
 
 
 def is_running() -> bool:
-    """Whether anything is being fetched, so that a page has to look every second."""
+    """Return whether any download is running, so that the page must refresh every second."""
     return any(download.state == "running" for download in application().downloads.all())
 
 
 def unfinished(name: str) -> Download | None:
-    """The download of this that is running, or that was broken off and can be gone on with."""
+    """Return the running or interrupted download of this name, if any."""
     download = application().downloads.get(name)
     return download if download is not None and download.state != "done" else None
 
 
 def begin(name: str) -> None:
-    """Fetch it, or go on with it; what keeps that from beginning is told."""
+    """Start or resume a download; show a toast if it cannot start."""
     try:
         application().downloads.start(name)
     except CragError as error:
@@ -42,10 +42,13 @@ def begin(name: str) -> None:
 
 
 def draw_button(name: str, label: str, key: str = "") -> None:
-    """Fetches it; as long as it is on its way, *Cancel* or *Resume* in place of that. `label` is safe Markdown."""
+    """Draw the download button; while a download is unfinished, *Cancel* or *Resume* instead.
+
+    `label` must be safe Markdown.
+    """
     service, download = application().downloads, unfinished(name)
     if download is not None and download.state == "running":
-        # Another key than the others have: a late click on one of those must not cancel, nor the other way round.
+        # A key of its own: a late click on another button must not cancel the download, and vice versa.
         st.button("Cancel", type="tertiary", key=f"cancel-{name}{key}", on_click=service.cancel, args=(name,))
         return
     word = label if download is None else "Resume" if download.done else "Try again"
@@ -53,9 +56,9 @@ def draw_button(name: str, label: str, key: str = "") -> None:
 
 
 def draw_progress(download: Download) -> None:
-    """How far it is: a bar with bytes, rate and time left, or why it stands still.
+    """Draw a progress bar with bytes, rate and time left, or why the download stopped.
 
-    It is as high when it was stopped as while it runs: nothing moves away from under the mouse.
+    A stopped download keeps the height of a running one, so that nothing moves under the mouse.
     """
     if download.state == "failed":
         st.caption(f":orange[:material/warning:] {markdown.label(download.fault)}")
@@ -65,7 +68,7 @@ def draw_progress(download: Download) -> None:
 
 
 def draw_one(name: str) -> bool:
-    """The download of this with its button, followed while it runs; whether there is one that is not finished."""
+    """Draw the download of this name with its button, refreshed while it runs; return whether one is unfinished."""
     if unfinished(name) is None:
         return False
     st.fragment(_followed, run_every=AGAIN_SECONDS if is_running() else None)(name, is_running())
@@ -83,7 +86,7 @@ def _followed(name: str, was_running: bool) -> None:
 
 
 def facts(download: Download) -> str:
-    """What is told of a running download, such as “1.2 GB of 4.9 GB · 38 MB/s · 2 min left”; safe Markdown."""
+    """Return the facts on a running download, such as “1.2 GB of 4.9 GB · 38 MB/s · 2 min left”; safe Markdown."""
     if not download.total:
         return markdown.label(download.stage) or "Starting"
     rate = f"{words.size(round(download.rate))}/s" if download.rate else ""

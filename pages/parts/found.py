@@ -1,4 +1,4 @@
-"""What is said of pages that a web search found before a person added them."""
+"""Origin of documents that a web search found before the user added them."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ SIGN = "found by a web search"
 
 
 def questions(sources: Sequence[Source]) -> set[str]:
-    """The questions whose web search found any of these and that this person may read, being their own."""
+    """Return the questions whose web search found any of these sources, limited to the user's own."""
     found_by = {source.found_by for source in sources if source.found_by}
     return application().gaps.may_see(found_by, person()) if found_by else set()
 
 
 def line(source: Source) -> str:
-    """That it came by a web search, and for which question if this person asked it; safe Markdown, or empty."""
+    """Return that a web search found the source, with the question if it is the user's own; safe Markdown or empty."""
     if not source.found_by:
         return ""
     told = f" for “{markdown.label(source.found_by, 160)}”" if questions([source]) else ""

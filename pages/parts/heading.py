@@ -1,4 +1,4 @@
-"""The head and the sidebar of pages that are reached from Documents."""
+"""Heading and sidebar legend of the pages reached from Documents."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _DOCUMENTS = "pages/documents/page.py"
 
 
 def draw(title: str, meaning: str) -> None:
-    """The title with the way back, and what the page is for."""
+    """Draw the title, a link back to Documents, and what the page is for."""
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.title(title, anchor=False, width="content")
         if st.button("Documents", icon=":material/folder_open:", type="tertiary"):
@@ -21,7 +21,7 @@ def draw(title: str, meaning: str) -> None:
 
 
 def legend(title: str, meanings: Mapping[str, str]) -> None:
-    """How what the page shows is read, in the sidebar."""
+    """Draw in the sidebar how to read the page."""
     with st.sidebar, st.container(gap="xsmall"):
         st.markdown(f"**{title}**")
         for name, meaning in meanings.items():

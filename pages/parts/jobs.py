@@ -1,4 +1,4 @@
-"""Documents on their way into the library: one row each, with its progress, its refusal or what became of it."""
+"""Ingest jobs: one row each with progress, refusal or result."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 _NAME_WIDTH = 260
 _ROWS = 30
 _ROWS_IN_VIEW = 8
-_TALL = 340  # pixels: eight rows, and the top of one more
+_TALL = 340  # pixels: eight rows, and the top of the ninth
 _WAITING = ("waiting", "working")
-# What moves and what asks for a look first: a long list is cut at its end.
+# Running and failed jobs first: a long list is cut at its end.
 _ORDER: dict[JobState, int] = {"working": 0, "failed": 1, "waiting": 2, "cancelled": 3, "done": 3}
 
 
 def draw() -> None:
-    """The block of running and finished jobs, if there are any; drawn anew every second while one is active."""
+    """Draw running and finished jobs, refreshed every second while one is active."""
     jobs = application().jobs
-    with st.container():  # there even when empty: what follows keeps its place, and does not flicker
+    with st.container():  # kept even when empty, so that the elements below do not move or flicker
         if jobs.jobs():
             st.fragment(_block, run_every=1.0 if jobs.active else None)(jobs.active)
 
@@ -52,7 +52,7 @@ def _block(was_active: bool) -> None:
 
 
 def _rank(job: Job) -> int:
-    """Where a job stands in the list; one that was refused a file counts as refused."""
+    """Return the sort rank of a job; a job with a refused file counts as failed."""
     refused = any(result.status == "failed" for result in job.results)
     return _ORDER["failed" if refused and job.finished else job.state]
 

@@ -1,7 +1,7 @@
-"""Foreign text on screen: titles, names, questions and model output, made harmless before Streamlit's Markdown.
+"""Untrusted text, escaped for Streamlit's Markdown: titles, names, questions, model output.
 
-Escaping alone is not enough: addresses become links, `:name:` a picture and `->` an arrow even when escaped, so such
-sequences are broken with a word joiner (U+2060), which has no width.
+Escaping with backslashes is not enough: addresses become links, `:name:` an emoji and `->` an arrow even when escaped.
+Such sequences are broken with a word joiner (U+2060), which has no width.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _DIRECTIVE = re.compile(rf"(\\*):(?={JOINER})")
 
 @lru_cache(4096)
 def label(text: str, length: int = _LABEL_LENGTH) -> str:
-    """One line of foreign text for any place that reads Markdown: a label, caption, title, badge or toast."""
+    """Escape one line of untrusted text for a label, caption, title, badge or toast; cut at `length` characters."""
     line = " ".join(visible(text[: 4 * length]).split())
     if len(line) > length:
         line = f"{line[: length - 1].rstrip()}…"
@@ -39,13 +39,13 @@ def label(text: str, length: int = _LABEL_LENGTH) -> str:
 
 
 def paragraphs(text: str) -> str:
-    """Foreign text of several lines, such as a person's question, shown as it was written."""
+    """Escape untrusted text of several lines, such as a question, keeping its line breaks."""
     lines = visible(text).strip().split("\n")
     return "  \n".join(_escape(line.strip()) for line in lines)
 
 
 def verbatim(text: str) -> str:
-    """A piece of foreign text with its blanks and lines as they are, to be put beside other pieces."""
+    """Escape a piece of untrusted text with its spaces and line breaks, to be joined with other pieces."""
     return "  \n".join(map(_escape, visible(text).split("\n")))
 
 
@@ -55,10 +55,10 @@ def answer(
     anchor: str = "",
     sentences: Sequence[Support] = (),
 ) -> str:
-    """A model's Markdown: formatting stays, but no image, HTML, directive or formula, and no link but its citations.
+    """Sanitize a model's Markdown: keep formatting, remove images, HTML, directives, formulas and foreign links.
 
-    `[n]` becomes a link to `#cite-<anchor>-<n>` for each n in `citations`. `sentences` that nothing carries, or only
-    weakly, get a badge.
+    `[n]` becomes a link to `#cite-<anchor>-<n>` for each n in `citations`. Weakly supported and unsupported
+    `sentences` get a badge.
     """
     known = citations or {}
 
@@ -76,19 +76,19 @@ def answer(
 
 
 def sentence(text: str, length: int = _LABEL_LENGTH) -> str:
-    """A sentence of an answer by itself: without the sign of a list before it and the citations in it."""
+    """Escape a single sentence of an answer, without its list marker and citations."""
     return label(_CITED.sub("", _LIST_SIGN.sub("", text)), length)
 
 
 def place(title: str, page: int | None) -> str:
-    """Where a passage stands: its document and, where there are pages, the page."""
+    """Return title and page number of a passage; the page is omitted where the document has none."""
     return title if page is None else f"{title} · p. {page}"
 
 
 def place_label(title: str, page: int | None, length: int = _LABEL_LENGTH) -> str:
-    """Where a passage stands, on one line for any place that reads Markdown; shortened in the middle.
+    """Escape title and page number of a passage as one line, shortened in the middle.
 
-    Long titles often differ at their end only, and the page stands there.
+    Long titles often differ only at the end, where the page number is.
     """
     line = " ".join(visible(place(title, page)).split())
     kept = (length - 1) // 2
@@ -96,7 +96,7 @@ def place_label(title: str, page: int | None, length: int = _LABEL_LENGTH) -> st
 
 
 def citation_link(cited: Citation, anchor: str, text: str) -> str:
-    """Opens the source; hovering over it shows where that is and what the answer rests on. `text` is safe Markdown."""
+    """Return a link that opens the source; its tooltip shows title, page and quote. `text` must be safe Markdown."""
     shown = label(place(cited.title, cited.page), 120)
     if cited.quote:
         shown = f"{shown}: “{label(cited.quote, _HOVERED)}”"
@@ -113,6 +113,6 @@ def _prose(text: str, link: Callable[[re.Match[str]], str]) -> str:
 
 
 def _escape_colon(match: re.Match[str]) -> str:
-    """A colon that begins no directive: those swallow the `[label]` behind names they do not know."""
+    """Escape a colon that starts no directive: Streamlit drops the `[label]` behind unknown directive names."""
     slashes = match.group(1)
     return f"{slashes}:" if len(slashes) % 2 else f"{slashes}\\:"

@@ -1,4 +1,4 @@
-"""The one thing that mends a check: a button that does it, its progress, or a dialog with what to type."""
+"""Fix for a failed check: a button that applies it, its progress, or a dialog with instructions."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _SYSTEMS = {"darwin": "macOS", "win32": "Windows", "linux": "Linux"}
 
 
 def find(name: str) -> Check | None:
-    """The check of this name, as it stands."""
+    """Return the current check of this name."""
     return next((check for check in checks() if check.name == name), None)
 
 
 def is_moving() -> bool:
-    """Whether the library is on its way to another embedder."""
+    """Return whether the library is switching to another embedder."""
     return application().library.space_work.progress is not None
 
 
 def is_under_way(check: Check) -> bool:
-    """Whether what mends it was begun, and has not come to its end."""
+    """Return whether the fix of this check was started and has not finished."""
     action = check.action
     if action is None:
         return False
@@ -37,7 +37,7 @@ def is_under_way(check: Check) -> bool:
 
 
 def draw_progress(check: Check) -> None:
-    """How far that is."""
+    """Draw the progress of the running fix."""
     action = check.action
     if action is None:
         return
@@ -50,7 +50,7 @@ def draw_progress(check: Check) -> None:
 
 
 def draw_button(check: Check, key: str) -> None:
-    """Does it, or says how; where it is under way, what stops it."""
+    """Draw the button that applies the fix or opens its instructions, or cancels a running fix."""
     action, key = check.action, f"{key}-{check.name}"
     if action is None:
         if check.status != "ok" and check.fix:
@@ -90,7 +90,7 @@ def _move(embedder: str) -> None:
 
 
 def draw_dialog() -> None:
-    """How to mend what was asked about, where that is what lies over the page."""
+    """Draw the dialog with instructions if it is the open one."""
     dialogs.draw({_DIALOG: _draw_dialog})
 
 
@@ -125,7 +125,7 @@ def _notice(explained: Check) -> None:
 
 
 def _is_done(explained: Check) -> bool:
-    """Whether there is nothing left of what the dialog explains: all is well, or something else is to be done next."""
+    """Return whether the explained problem is gone or a different action is needed now."""
     now = find(explained.name)
     return now is None or now.action != explained.action
 

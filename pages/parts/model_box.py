@@ -1,4 +1,4 @@
-"""A list of models in which any other name can be typed."""
+"""Select box of models that also accepts any typed name."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _SHOWN = "models_shown"
 
 
 def draw(title: str, labels: Mapping[str, str], common: dict[str, Any]) -> None:
-    """The list; `labels` are names with the words for them, without Markdown. `common` goes to the widget."""
-    # What a model is called changes with its state, and a browser may still send the words of the last drawing.
+    """Draw the select box; `labels` maps names to plain text, `common` holds the widget's arguments."""
+    # A model's label changes with its state, and the browser may still send the label of an earlier draw.
     st.session_state.setdefault(_SHOWN, {}).update({label: name for name, label in labels.items()})
     st.selectbox(
         title, list(labels), format_func=lambda name: labels.get(name, name), accept_new_options=True, **common
@@ -20,6 +20,6 @@ def draw(title: str, labels: Mapping[str, str], common: dict[str, Any]) -> None:
 
 
 def taken(key: str) -> str:
-    """The name that was chosen or typed in the list under `key`."""
+    """Return the name chosen or typed in the box under `key`."""
     typed = (st.session_state[key] or "").strip()
     return str(st.session_state.get(_SHOWN, {}).get(typed, typed))

@@ -1,4 +1,4 @@
-"""What the Ollama server said when it was last asked: in the background, so that no page waits for a dead host."""
+"""Cached state of the Ollama server, read in the background so that no page waits for an unreachable host."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from crag.models.ollama import ModelReport
 
 _FRESH_SECONDS = 2.0
-_PATIENCE_SECONDS = 0.15  # a server on this machine has answered by then; no other is waited for
+_PATIENCE_SECONDS = 0.15  # long enough for a server on this machine; remote servers are not waited for
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What was seen. `known` is False before the server has answered, or was found not to.
+    """State of the server; `known` is False until it has answered or been found unreachable.
 
-    `fault` and `remedy` say why there are no models; `silent` that nothing is there at all.
+    `fault` and `remedy` explain why no models are listed; `silent` means that nothing answers at that address.
     """
 
     known: bool = False
@@ -41,7 +41,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What is done with a model now, since a time by `time.monotonic`; with a `fault`, what became of it."""
+    """Running or failed operation on a model; `since` is in `time.monotonic` seconds, `fault` is set once it failed."""
 
     word: str
     since: float
@@ -49,7 +49,7 @@ class Work:
 
 
 class Watch:
-    """Looks at the server and has it load, unload and delete, in threads of its own. Safe to share between threads."""
+    """Monitor of the server that also loads, unloads and deletes models in its own threads. Thread-safe."""
 
     def __init__(self, app: Application) -> None:
         self._app = app
@@ -58,20 +58,20 @@ class Watch:
         self._work: dict[str, Work] = {}
 
     def seen(self, patience: float = _PATIENCE_SECONDS) -> Seen:
-        """What is known; what is older is asked for again, and waited for so many seconds at most."""
+        """Return the latest state; refresh a stale one, waiting `patience` seconds at most."""
         return self._latest.now(patience) or Seen()
 
     def work(self, name: str) -> Work | None:
-        """What is done, or could not be done, with a model."""
+        """Return the running or failed operation on a model, if any."""
         return self._work.get(name)
 
     @property
     def is_working(self) -> bool:
-        """Whether anything is done now."""
+        """Whether an operation is running."""
         return any(not work.fault for work in self._work.copy().values())
 
     def begin(self, name: str, word: str, act: Callable[[str], object]) -> None:
-        """Do something with a model; harmless while something is done with it already."""
+        """Start an operation on a model in a new thread; do nothing while another one runs on it."""
         with self._lock:
             held = self._work.get(name)
             if held is not None and not held.fault:
@@ -80,7 +80,7 @@ class Watch:
         threading.Thread(target=self._do, args=(name, act), name="ollama-work", daemon=True).start()
 
     def look_again(self) -> None:
-        """Something has changed: what was seen before is not shown any more."""
+        """Discard the cached state after a change."""
         self._latest.forget()
 
     def _do(self, name: str, act: Callable[[str], object]) -> None:
@@ -88,7 +88,7 @@ class Watch:
             act(name)
         except CragError as error:
             self._work[name] = Work(self._work[name].word, 0.0, str(error))
-        except Stopped:  # the application closes
+        except Stopped:  # the application is closing
             self._work.pop(name)
         else:
             self.look_again()
@@ -105,5 +105,5 @@ class Watch:
 
 @st.cache_resource(show_spinner=False)
 def watch() -> Watch:
-    """The one watch of this process."""
+    """Return the monitor of this process."""
     return Watch(application())

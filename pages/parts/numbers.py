@@ -1,4 +1,4 @@
-"""Controls for the numbers of settings: sliders that stop where a choice makes a difference, times in words."""
+"""Controls for numeric options: sliders with useful steps, durations in words."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TIMES = (300, 1800, 7200, _FOREVER)
 
 
 def draw(setting: Setting, value: float, title: str, common: dict[str, Any], highest: float | None = None) -> None:
-    """The control of a number, up to `highest` where that is less than it may be. `common` goes to the widget."""
+    """Draw the control of a number, limited to `highest` if given; `common` holds the widget's arguments."""
     highest = setting.highest if highest is None else min(highest, setting.highest)
     if setting.unit == "tokens":
         st.select_slider(title, _sizes(setting, value, highest), format_func=lambda size: f"{size:,}", **common)
@@ -30,7 +30,10 @@ def draw(setting: Setting, value: float, title: str, common: dict[str, Any], hig
 
 
 def chosen(setting: Setting, value: Any) -> Any:
-    """What a control returned as the setting takes it: a time that was typed is text. What is none stays as it is."""
+    """Convert a control's value for the option: a typed duration arrives as text.
+
+    Text that is no number is returned unchanged.
+    """
     if setting.unit != "seconds" or not isinstance(value, str):
         return value
     typed = value.strip().removesuffix("s").strip()
@@ -38,7 +41,7 @@ def chosen(setting: Setting, value: Any) -> Any:
 
 
 def duration_word(seconds: Any) -> str:
-    """How long a model stays: 30 minutes (1,800 s). What is no number stays as it was typed."""
+    """Return how long a model stays loaded, such as "30 minutes (1,800 s)"; other input as typed."""
     if not isinstance(seconds, int):
         return str(seconds)
     if seconds == _FOREVER:
@@ -50,7 +53,7 @@ def duration_word(seconds: Any) -> str:
 
 
 def _sizes(setting: Setting, value: float, highest: float) -> list[int]:
-    """Powers of two, and the present value whatever it is."""
+    """Return the powers of two within the bounds, plus the current value."""
     powers = (2**exponent for exponent in range(32))
     sizes = {size for size in powers if setting.lowest <= size <= highest}
     return sorted(sizes | {int(value)})

@@ -1,4 +1,4 @@
-"""Whose conversations this browser sees: several people may use one server, each their own."""
+"""Owner key of this browser: several users can share one server, each with their own conversations."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _KNOWN = "person"
 
 
 def person() -> str | None:
-    """The key of this browser; None where whoever uses the application is one and the same.
+    """Return the key of this browser, or None in single-user mode.
 
-    A browser that sent no cookie has a key for as long as its tab is open. The first one with a cookie takes what was
-    there before anybody had a key.
+    Without a cookie the key lasts as long as the browser tab. The first browser with a cookie takes over the
+    conversations from before keys existed.
     """
     if application().settings.people == "one":
         return None
@@ -28,17 +28,17 @@ def person() -> str | None:
 
 
 def is_remembered() -> bool:
-    """Whether this browser is known again when it comes back."""
+    """Return whether this browser will be recognized when it comes back."""
     return person() is None or key_in(st.context.cookies) == person()
 
 
 def is_one_of_several() -> bool:
-    """Whether other people have conversations on this server, too."""
+    """Return whether other users have conversations on this server."""
     return person() is not None and application().people.count() > 1
 
 
 def key_in(cookies: Mapping[str, str]) -> str:
-    """The key among the cookies of a browser, empty where there is none that could be one."""
+    """Return the key among a browser's cookies; empty when missing or malformed."""
     key = cookies.get(COOKIE, "")
     return key if is_key(key) else ""
 

@@ -1,4 +1,4 @@
-"""What is pinned of a run for the test questions of whoever looks, and the switch for one of its passages."""
+"""Pinned passages and answers of a run for the current user, and the switch for one passage."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pages.parts.resources import application
 
 
 def of_run(run_id: str) -> Pins:
-    """What is pinned of it; nothing of one that is gone."""
+    """Return what is pinned for a run; empty if the run is gone."""
     try:
         return application().datasets.pins(run_id, person())
     except NotFound:
@@ -21,7 +21,7 @@ def of_run(run_id: str) -> Pins:
 
 
 def has_answer(run_id: str) -> bool:
-    """Whether its answer is pinned."""
+    """Return whether the answer of a run is pinned."""
     try:
         return application().datasets.is_pinned(run_id, person())
     except NotFound:
@@ -29,7 +29,10 @@ def has_answer(run_id: str) -> bool:
 
 
 def draw_switch(run_id: str, passage: Passage) -> None:
-    """Whether this passage is a right one for the question; a page of the web is none, since it may be another soon."""
+    """Draw the switch that pins a passage as relevant to the question.
+
+    Web passages have none, since the page may change at any time.
+    """
     if passage.origin == "web" or not run_id:
         return
     key = f"right-{run_id}-{passage.id}"
@@ -44,7 +47,7 @@ def draw_switch(run_id: str, passage: Passage) -> None:
 
 
 def set_right(run_id: str, passage_id: int, *, right: bool) -> None:
-    """Pin a passage of a run as a right one, or no longer."""
+    """Pin or unpin a passage as a right one for the question of a run."""
     datasets = application().datasets
     with refusals.kept():
         (datasets.pin_passage if right else datasets.unpin_passage)(run_id, passage_id, person())

@@ -1,4 +1,4 @@
-"""What was refused just now, kept until the page is drawn: what a callback draws would not be seen."""
+"""Refusals kept until the next draw: anything drawn in a callback would not be seen."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _KEY = "refused"
 
 
 def keep(reason: object) -> None:
-    """Remember why, as an error or as text, to be told with the next drawing."""
+    """Keep an error or message to be shown with the next draw."""
     st.session_state[_KEY] = str(reason)
 
 
 @contextmanager
 def kept() -> Iterator[None]:
-    """What is refused inside is kept to be told: nothing else catches what a callback or a dialog raises."""
+    """Catch `CragError` and keep it as a refusal, since nothing else catches errors of callbacks and dialogs."""
     try:
         yield
     except CragError as error:
@@ -28,6 +28,6 @@ def kept() -> Iterator[None]:
 
 
 def tell() -> None:
-    """Tell it once."""
+    """Show the kept refusal once, as a toast."""
     if reason := st.session_state.pop(_KEY, None):
         st.toast(markdown.label(reason), icon=":material/error:", duration="long")

@@ -1,4 +1,4 @@
-"""The services behind the pages: opened once for all sessions, with the slow imports left for after the first paint."""
+"""Services of the pages: opened once for all sessions, with slow imports deferred until after the first paint."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from crag.models.choice import ModelChoice
     from crag.options import RunOptions
 
-_LOOK_AGAIN_SECONDS = 2.0  # less than what pages wait between two drawings
+_LOOK_AGAIN_SECONDS = 2.0  # less than the shortest interval at which a page reruns
 _PATIENCE_SECONDS = 0.25
-_FIRST_PAGE = ("PIL.PngImagePlugin", "numpy", "pages.chat.start", "pages.chat.live")  # Streamlit's icon needs two
+_FIRST_PAGE = ("PIL.PngImagePlugin", "numpy", "pages.chat.start", "pages.chat.live")  # page icon: the first two
 
 
 @st.cache_resource(show_spinner=False)
 def application() -> Application:
-    """The one application of this process; it goes on with what was left unfinished.
+    """Return the application of this process, opened on the first call, and resume unfinished jobs.
 
-    Raises `CragError` when its home cannot be used.
+    Raises `CragError` when the home directory cannot be used.
     """
     from crag.assembly import open_application
 
@@ -38,7 +38,10 @@ def application() -> Application:
 
 
 def open_early() -> None:
-    """Open the application before a page asks for it; a home that cannot be used is told by the page."""
+    """Open the application and import slow modules before a page needs them.
+
+    An unusable home directory is ignored here; the page reports it.
+    """
     with suppress(CragError):
         _seen()
     for module in _FIRST_PAGE:
@@ -46,7 +49,7 @@ def open_early() -> None:
 
 
 def close() -> None:
-    """Stop what runs and close what is open; the next page would open it anew."""
+    """Stop running work and close the application; the next page opens it again."""
     with suppress(CragError):
         application().close()
     application.clear()
@@ -54,7 +57,7 @@ def close() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What was seen when it was last looked: what answers on auto, what can be chosen, and the set-up checklist."""
+    """Snapshot of the set-up: the model chosen under `auto`, the available models, and the checklist."""
 
     choice: ModelChoice
     models: list[ModelChoice]
@@ -62,24 +65,24 @@ class Seen:
 
 
 def model_choice() -> ModelChoice:
-    """What answers when nothing is named; the built-in engine before it is known."""
+    """Return the model that answers under `auto`; the built-in engine until the status is known."""
     seen = _seen()
     return seen.choice if seen else _builtin()
 
 
 def answering(options: RunOptions) -> str:
-    """The name of what answers under these options."""
+    """Return the name of the model that answers under these options."""
     return model_choice().name if options.model == "auto" else options.model
 
 
 def models() -> list[ModelChoice]:
-    """Every model that can be chosen now."""
+    """Return all models that can be chosen now."""
     seen = _seen()
     return seen.models if seen else [_builtin()]
 
 
 def checks() -> list[Check]:
-    """The set-up checklist."""
+    """Return the set-up checklist; every check is `unknown` until the status is known."""
     from crag.checks import unknown_checks
 
     seen = _seen()
@@ -87,17 +90,17 @@ def checks() -> list[Check]:
 
 
 def is_known() -> bool:
-    """Whether it has been looked yet."""
+    """Return whether the status has been read at least once."""
     return _seen() is not None
 
 
 def look_again() -> None:
-    """Something has changed: it is looked before anything is drawn again."""
+    """Discard the cached status, so that it is read again before the next draw."""
     _latest().forget()
 
 
 def _seen() -> Seen | None:
-    """As it was a few seconds ago; a model server that does not answer soon is not waited for."""
+    """Return the cached status, a few seconds old at most; do not wait long for a slow model server."""
     return _latest().now(_PATIENCE_SECONDS)
 
 
@@ -119,7 +122,7 @@ def _builtin() -> ModelChoice:
 
 @st.cache_resource(show_spinner=False)
 def warm_up() -> threading.Thread:
-    """Opens, once and in the background, what the first question needs."""
+    """Prepare what the first question needs, once and in a background thread."""
     thread = threading.Thread(target=application().warm_up, name="warm-up", daemon=True)
     thread.start()
     return thread

@@ -1,4 +1,4 @@
-"""What became of what was to be added: a line for a file alone, a list that opens for many, and a count."""
+"""Results of ingest: one line for a single file, a folded list for many, and counts."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ _ORDER: dict[AddStatus, str] = {
 
 
 def counted(results: Sequence[AddResult], status: AddStatus) -> str:
-    """How many of these there are, with their word; empty for none."""
+    """Return the number of results with this status and its word; empty for none."""
     number = sum(result.status == status for result in results)
     return f"{number:,} {_ORDER[status]}" if number else ""
 
 
 def summarize(results: Sequence[AddResult]) -> str:
-    """How many became what: *1 refused, 3 added*."""
+    """Return the counts by status, such as *1 refused, 3 added*."""
     return ", ".join(fact for status in _ORDER if (fact := counted(results, status)))
 
 
 def draw_refusals(results: Sequence[AddResult]) -> None:
-    """Why the first few were refused, and how many more were."""
+    """Draw why the first few files were refused, and how many more were."""
     refused = [(result.title, result.error.message) for result in results if result.error is not None]
     for title, message in refused[:_NAMED]:
         st.caption(f":red[:material/error:] {markdown.label(title, 80)}: {markdown.label(message)}")
@@ -45,7 +45,7 @@ def draw_refusals(results: Sequence[AddResult]) -> None:
 
 
 def draw_results(job: Job) -> None:
-    """The results of a job that has any."""
+    """Draw the results of a job."""
     if len(job.results) == 1 and job.kind not in ("path", "site"):
         st.markdown(f":small[{became(job.results[0])}]")
     else:
@@ -64,7 +64,7 @@ def _draw_list(job: Job) -> None:
 
 
 def became(result: AddResult) -> str:
-    """What became of one file, in a few words; safe Markdown."""
+    """Return the result of one file in a few words; safe Markdown."""
     if result.error is not None:
         first, stop, rest = result.error.message.partition(". ")
         return f":red[{markdown.label(first + stop.strip())}] {markdown.label(rest)}"
@@ -78,7 +78,10 @@ def became(result: AddResult) -> str:
 
 
 def _draw_older(job: Job) -> None:
-    """An upload of the same name with other content may be a new version, or something else: the person decides."""
+    """Draw the button that removes older documents of the same name.
+
+    An upload with the same name and other content may be a new version or something else, so the user decides.
+    """
     named = {older for result in job.results for older in result.older}
     older = [source.id for source in application().library.sources() if source.id in named] if named else []
     if older:

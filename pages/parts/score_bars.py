@@ -1,4 +1,4 @@
-"""Two distributions of scores in one picture: what should score high above the line, what should score low below it."""
+"""Chart of two score distributions: high scores expected above the axis, low ones below it."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ import streamlit as st
 from crag.options import Thresholds
 from pages.parts import words
 
-HIGH, LOW = "#1d9a63", "#cf3f52"  # 3:1 at least on either theme's background
-RULE = "#717d8d"  # seen on either background
-INK = "currentColor"  # that of the text around the picture
+HIGH, LOW = "#1d9a63", "#cf3f52"  # contrast of at least 3:1 in both themes
+RULE = "#717d8d"  # visible in both themes
+INK = "currentColor"  # colour of the surrounding text
 BINS = 20
-LEGEND = {"title": None, "orient": "top", "offset": 34}  # with room below for the words of the rules
+LEGEND = {"title": None, "orient": "top", "offset": 34}  # leaves room below for the labels of the rules
 _HEIGHT = 340
-_LINE = 16  # pixels, of those words
+_LINE = 16  # pixels per line of rule labels
 _SHARE = {"field": "share", "type": "quantitative", "title": "share of its kind"}
 
 
 def draw(
     names: Sequence[str], counts: Sequence[Sequence[int]], thresholds: Thresholds | None, *, score: str, alt: str
 ) -> None:
-    """Draw how many of either kind lie in each of equal parts of 0..1, with both thresholds as rules where given.
+    """Draw the histograms of both kinds over scores from 0 to 1, with the thresholds as rules if given.
 
-    `score` is whose score it is, `alt` the picture in words.
+    `score` names the score on the axis, `alt` describes the chart in words.
     """
     st.vega_lite_chart(_spec(names, counts, thresholds, score), alt=alt, width="stretch", height=_HEIGHT)
 
 
 def rules(thresholds: Thresholds) -> list[dict[str, Any]]:
-    """Both thresholds as layers of a chart over scores, each with its words on the side that it decides on."""
+    """Return both thresholds as chart layers, each with its label on the side that it decides."""
     marked = [
         {"at": thresholds.lower, "words": f"irrelevant below {words.score(thresholds.lower)}"},
         {"at": thresholds.upper, "words": f"relevant from {words.score(thresholds.upper)}"},
@@ -69,7 +69,7 @@ def _spec(
 
 
 def _bars(names: Sequence[str], counts: Sequence[Sequence[int]]) -> list[dict[str, Any]]:
-    """The share of either kind within each part of the scores; below 0 for the second kind."""
+    """Return the share of each kind per bin; negative for the second kind, which is drawn below the axis."""
     bars = []
     for name, sign, own in zip(names, (1, -1), counts, strict=True):
         total = max(1, sum(own))
@@ -80,7 +80,7 @@ def _bars(names: Sequence[str], counts: Sequence[Sequence[int]]) -> list[dict[st
 
 
 def _words_of(rule: dict[str, Any], line: int) -> dict[str, Any]:
-    """The words of a rule, so many lines above the picture, on the side of it where there is room."""
+    """Return the label of a rule, `line` lines above the chart, on the side with more room."""
     left = rule["at"] > 0.5
     align = {"align": "right", "dx": -6} if left else {"align": "left", "dx": 6}
     return {

@@ -1,4 +1,4 @@
-"""The field that narrows a list as one types."""
+"""Search field that filters a list while typing."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import streamlit as st
 
 
 def search_field(label: str, key: str | None = None, width: int | None = None, *, keep: bool = False) -> str:
-    """Draw it, as wide as its place or so many pixels; what is sought, without spaces around it.
+    """Draw a search field and return its text without surrounding spaces.
 
-    With `keep`, which needs a `key`, it is still there after one was on another page.
+    `width` is in pixels; by default the field fills its container. With `keep`, which needs a `key`, the text
+    survives a visit to another page.
     """
     typed = st.text_input(
         label,
@@ -16,7 +17,7 @@ def search_field(label: str, key: str | None = None, width: int | None = None, *
         icon=":material/search:",
         placeholder=label,
         label_visibility="collapsed",
-        live=True,  # a time in words would load pandas
+        live=True,  # a debounce time given as text would import pandas
         key=key,
         width=width or "stretch",
         persist_state="session" if keep else None,

@@ -1,4 +1,4 @@
-"""One setting on screen, wherever it can be changed: its control, its value in words, and where that comes from."""
+"""One option on screen: its control, its value in words, and the origin of the value."""
 
 from __future__ import annotations
 
@@ -39,14 +39,15 @@ def control(
     locked: bool = False,
     highest: float | None = None,
 ) -> None:
-    """What changes a setting; `value` is what holds, `titled` shows the setting's name with it.
+    """Draw the control of an option with its current `value`; `titled` shows the title with it.
 
-    A number goes up to `highest` where the setting allows more than makes sense. When `on_change` is called, `taken`
-    gives the new value.
+    A number is limited to `highest` where the option allows more than makes sense. Inside `on_change`,
+    `read_control` returns the new value.
     """
     shown = "visible" if titled else "collapsed"
     common: dict[str, Any] = {"key": key, "on_change": on_change, "disabled": locked, "label_visibility": shown}
-    st.session_state[key] = type(setting.step)(value) if setting.kind == "number" else value  # may be another by now
+    # Set at each draw, since the value may have changed elsewhere.
+    st.session_state[key] = type(setting.step)(value) if setting.kind == "number" else value
     match setting.kind:
         case "switch":
             st.toggle(setting.title, **common)
@@ -61,25 +62,25 @@ def control(
 
 
 def taken(setting: Setting, key: str) -> Any:
-    """The value that the control under `key` has now, as the setting takes it."""
+    """Return the current value of the control under `key`, converted for the option."""
     if setting.kind == "model":
         return model_box.taken(key)
     return numbers.chosen(setting, st.session_state[key]) if setting.kind == "number" else st.session_state[key]
 
 
 def tuning_of(role: str) -> list[str]:
-    """The settings of how a model plays a role, by name."""
+    """Return the names of the tuning options of a role."""
     return [name for name in CATALOG if name.startswith(f"{role}.")]
 
 
 def short_title(setting: Setting) -> str:
-    """Its name, without that of the role whose group it is in."""
+    """Return the option's title without the name of its role."""
     title = setting.title.rpartition(": ")[2]
     return title[:1].upper() + title[1:]
 
 
 def value_word(name: str, options: RunOptions) -> str:
-    """The value of an option as people say it; safe Markdown."""
+    """Return the value of an option in words; safe Markdown."""
     value = value_of(options, name)
     if name in CHOICES:
         return CHOICES[name][value][0]
@@ -98,7 +99,7 @@ def value_word(name: str, options: RunOptions) -> str:
 
 
 def model_word(name: str, model: str) -> str:
-    """A model as people call it, as the option `name` holds it; plain text."""
+    """Return the screen name of a model for the option `name`; plain text."""
     if model in ("", "auto"):
         return _AUTOMATIC if name == "model" else _SAME_MODEL
     known = {choice.name: choice for choice in models()}
@@ -108,7 +109,7 @@ def model_word(name: str, model: str) -> str:
 
 
 def _choice(setting: Setting, common: dict[str, Any]) -> None:
-    """A few words side by side, more of them in a list."""
+    """Draw a few choices side by side, more in a select box."""
 
     def shown(chosen: Any) -> str:
         return CHOICES[setting.name][chosen][0]
@@ -124,5 +125,8 @@ def _no_model(setting: Setting) -> str:
 
 
 def _known_models(setting: Setting) -> list[str]:
-    """Those that can play the role: the built-in engine grades and rewrites by being the one that answers."""
+    """Return the models that can play the role.
+
+    The built-in engine is offered for answering only; it grades and rewrites whenever it answers.
+    """
     return [model.name for model in models() if setting.name == "model" or not model.builtin]

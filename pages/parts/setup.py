@@ -1,4 +1,4 @@
-"""What is set up and what is not: one row each, with the one thing that mends it, looked at again all the time."""
+"""Set-up checklist: one row per check, with the action that fixes it, refreshed continuously."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _SIGNS = {
 }
 _AGAIN_SECONDS = 5.0
 _NAME_WIDTH = 170
-_OTHERS_IN_VIEW = 2  # all of the start page is to fit a screen of 900 pixels
+_OTHERS_IN_VIEW = 2  # the start page must fit a screen of 900 pixels
 _BUILTIN = "Built-in engine"
 
 
 def draw(*, folded: bool = False) -> None:
-    """The rows, looked at again every few seconds; `folded` to one line for those who have begun already."""
+    """Draw the checks, refreshed every few seconds; `folded` puts them into an expander."""
     if folded:
         missing = [check.name for check in checks() if check.status != "ok"]
         facts = f"not set up: {', '.join(missing)}" if missing else "everything is in place"
@@ -36,7 +36,7 @@ def draw(*, folded: bool = False) -> None:
 
 
 def draw_action(name: str, key: str) -> None:
-    """What mends this check, away from the list: its button, its progress while it is done, nothing once it is."""
+    """Draw the fix of one check outside the list: button or progress; nothing once it is done."""
     check = mending.find(name)
     if check is not None and check.action is not None:
         st.fragment(_action_followed, run_every=_seconds())(name, key, _drawn())
@@ -47,7 +47,7 @@ def _followed() -> None:
 
 
 def _drawn() -> tuple[bool, str]:
-    """What else on the page depends on: when either changes, the whole page is drawn again."""
+    """Return the state that the rest of the page depends on; a change reruns the whole page."""
     return _is_busy(), model_choice().name
 
 
@@ -86,7 +86,7 @@ def _action_followed(name: str, key: str, drawn: tuple[bool, str]) -> None:
 
 
 def _draw_page() -> NoReturn:
-    """Draws the whole page, as things are now."""
+    """Refresh the status and rerun the whole page."""
     look_again()
     st.rerun()
 
@@ -113,7 +113,7 @@ def _progress(check: Check) -> None:
 
 
 def _facts(check: Check) -> None:
-    # The built-in engine is always there: what counts is whether it is in use.
+    # The built-in engine is always available; its row shows whether it is in use.
     state, detail = check.detail.split(": ", 1) if check.name == _BUILTIN else ("", check.detail)
     name = markdown.label(check.name, 60)
     st.markdown(f"{_SIGNS[check.status]} {name} {words.grey(markdown.label(detail, 140))}")

@@ -1,4 +1,4 @@
-"""Handing conversations and answers over as files, and taking a conversation in: what pages draw of it."""
+"""Dialogs that export conversations and answers as files, and import a conversation."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from pages.parts.resources import application
 
 
 def draw_export(conversation_id: str) -> None:
-    """A dialog that hands a conversation over in each format."""
+    """Draw the dialog that exports a conversation in each format."""
     st.dialog("Export the conversation", icon=":material/download:", on_dismiss=dialogs.close)(export_choices)(
         conversation_id
     )
 
 
 def draw_share(run_id: str) -> None:
-    """A dialog that hands one answer over as a page, or the conversation that it is in."""
+    """Draw the dialog that exports one answer as a web page, or its whole conversation."""
     st.dialog("Share this answer", icon=":material/share:", on_dismiss=dialogs.close)(share_choices)(run_id)
 
 
 def draw_import(on_done: Callable[[Conversation], None]) -> None:
-    """A dialog that takes a conversation in; `on_done` is called with it, to open it, before the page is drawn anew."""
+    """Draw the import dialog; `on_done` receives the conversation before the page reruns."""
     st.dialog("Import a conversation", icon=":material/upload:", on_dismiss=dialogs.close)(_import)(on_done)
 
 
 def export_choices(conversation_id: str) -> None:
-    """The formats of a conversation, each a download that is made only when it is asked for."""
+    """Draw one download per format; each file is made only on demand."""
     sharing = application().sharing
     try:
         title = application().conversations.get(conversation_id, person()).title
@@ -47,7 +47,7 @@ def export_choices(conversation_id: str) -> None:
 
 
 def share_choices(run_id: str) -> None:
-    """One answer as a page, then the conversation that it is in; neither where it is another person's."""
+    """Draw the download of one answer, then those of its conversation; neither for another user's run."""
     try:
         conversation = application().conversations.of_run(run_id, person())
         question = application().runs.attach(run_id).question

@@ -1,4 +1,4 @@
-"""The source drawer: the one place where a passage is read and judged, from wherever it is opened."""
+"""Source drawer: one passage in its document, with its verdict and the actions on it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _RULINGS: dict[Ruling, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class SourceView:
-    """What the drawer shows: a passage of a run, and the sentence that the answer rests on."""
+    """Passage of a run to show, with the sentence that supports the answer."""
 
     run_id: str
     passage_id: int
@@ -35,10 +35,10 @@ class SourceView:
 
 @dataclass(frozen=True, slots=True)
 class Actions:
-    """What a person can do from the drawer.
+    """Callbacks of the drawer.
 
-    `only` gets the source's id when the next questions shall stay within it; `overrule` the run, the passage and what
-    was decided of it.
+    `only` receives the source id when the next questions are limited to that source; `overrule` receives run,
+    passage and ruling.
     """
 
     close: Callable[[], None]
@@ -59,7 +59,7 @@ def open_drawer(view: SourceView, actions: Actions) -> None:
 
 
 def open_passage(passage_id: int, on_close: Callable[[], None]) -> None:
-    """Draw the drawer over the page for a passage of the library that belongs to no run."""
+    """Draw the drawer for a passage of the library that belongs to no run."""
     passage = application().library.passage(passage_id)
     title = markdown.label(passage.title, 120) if passage else "This document is no longer in the library"
     dialog = st.dialog(title, width=720, position="right", icon=":material/description:", on_dismiss=on_close)
@@ -92,7 +92,7 @@ def _draw(view: SourceView, trace: Trace, passage: Passage, actions: Actions) ->
 
 
 def _resting(passage: Passage, trace: Trace) -> None:
-    """The sentences of the answer that rest on this passage."""
+    """Draw the sentences of the answer that this passage supports."""
     numbers = {cited.n for cited in trace.citations if cited.passage_id == passage.id}
     resting = [sentence for sentence in trace.sentences if numbers & set(sentence.citations)]
     if not resting:
@@ -107,7 +107,7 @@ def _resting(passage: Passage, trace: Trace) -> None:
 
 
 def _why(verdict: Verdict | None, trace: Trace) -> str:
-    """The grader's reason; where a person overruled it, what the grader had said."""
+    """Return the grader's reason; for an overruled verdict, prefixed with the grader's own word."""
     if verdict is None:
         return ""
     reason = markdown.label(verdict.reason)
@@ -117,7 +117,7 @@ def _why(verdict: Verdict | None, trace: Trace) -> str:
 
 
 def _rulings(view: SourceView, trace: Trace, actions: Actions) -> None:
-    """What a person can decide against the grader; each answers again, beside the answer that is there."""
+    """Draw the buttons that overrule the grader; each creates another version of the answer."""
     verdict = trace.verdicts.get(view.passage_id)
     if verdict is None or trace.state in ("running", "waiting"):
         return
@@ -134,7 +134,7 @@ def _rulings(view: SourceView, trace: Trace, actions: Actions) -> None:
 
 
 def _draw_original(view: SourceView, passage: Passage, cut: Sequence[Strip]) -> None:
-    """How it came here, where a web search found it; the page, where there is a picture of it; and the text."""
+    """Draw which web search found the document, the page image where there is one, and the text."""
     _draw_found(passage)
     path = _picture_file(passage)
     if path is None or passage.page is None:
@@ -163,16 +163,16 @@ def _draw_found(passage: Passage) -> None:
 
 
 def _picture_file(passage: Passage) -> Path | None:
-    """The kept original, when its pages can be drawn."""
+    """Return the stored original if its pages can be rendered."""
     library = application().library
     try:
         return library.original(passage.source_id) if library.source(passage.source_id).kind == "pdf" else None
-    except CragError:  # removed since the answer was written: its text is still in the trace
+    except CragError:  # removed since the answer was written; the trace still has its text
         return None
 
 
 def _page(view: SourceView, passage: Passage, path: Path, pages: int) -> None:
-    """The part of the page where the passage stands, or the whole; other pages are whole."""
+    """Draw the part of the page around the passage, or the whole page; other pages are always whole."""
     key = f"page-{view.run_id}-{view.passage_id}"
     own = passage.page or 1
     number = min(max(1, st.session_state.get(key, own)), pages)
@@ -199,7 +199,7 @@ def _turning(key: str, number: int, pages: int) -> None:
                 icon=icon,
                 icon_position=side,
                 type="tertiary",
-                disabled=pages == 1,  # else never: a focused button that is disabled keeps Esc from the drawer
+                disabled=pages == 1,  # never otherwise: Esc does not reach the drawer from a disabled button with focus
                 key=f"{key}-{word}",
                 on_click=_turn,
                 args=(key, to),
@@ -244,6 +244,6 @@ def _text(view: SourceView, passage: Passage, cut: Sequence[Strip]) -> None:
 
 
 def _context(text: str) -> None:
-    """The text around the passage, paragraph by paragraph: a colour ends where a paragraph does."""
+    """Draw the surrounding text paragraph by paragraph, since a colour directive ends with its paragraph."""
     for paragraph in re.split(r"\n\s*\n", text.strip()):
         st.markdown(f":gray[{markdown.paragraphs(paragraph)}]")

@@ -1,4 +1,4 @@
-"""What each step of a trace is called, counts and holds, in words; the passages with their verdicts are the trace's."""
+"""Steps of a trace: label, count and content. Passages with verdicts are drawn by the trace."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _STRIP_LENGTH = 240
 
 
 def label(step: Step, trace: Trace) -> str:
-    """The name of a step, with its count and its time."""
+    """Return the title of a step, with its count and duration."""
     if step.node == "decide":
         return f"{words.NODES['decide']} {words.action_badge(trace.action) if trace.action_reason else ''}"
     if step.state == "waiting":
@@ -26,18 +26,18 @@ def label(step: Step, trace: Trace) -> str:
 
 
 def under_way(trace: Trace, waits: str = "") -> str:
-    """What a run does at this moment, and how far it is, or what it `waits` for; safe Markdown."""
+    """Return the current activity of a run, and its progress or what it `waits` for; safe Markdown."""
     doing = words.DOING[trace.steps[-1].node] if trace.steps else "Getting ready"
     return shimmering(doing, waits or _progress(trace))
 
 
 def shimmering(doing: str, fact: str) -> str:
-    """What goes on at this moment with a fact beside it; both are safe Markdown."""
+    """Return animated text for a running activity with a fact beside it; both must be safe Markdown."""
     return f":small[:shimmer[{doing}]] {words.grey(fact)}"
 
 
 def _progress(trace: Trace) -> str:
-    """How far the step that runs is, in a few words."""
+    """Return how far the running step is."""
     step = trace.steps[-1] if trace.steps else None
     if step is None:
         return ""
@@ -54,7 +54,7 @@ def _progress(trace: Trace) -> str:
 
 
 def draw(step: Step, trace: Trace) -> None:
-    """What an open step holds."""
+    """Draw the content of a step."""
     match step.node:
         case "decide":
             _decision(trace)
@@ -73,7 +73,7 @@ def draw(step: Step, trace: Trace) -> None:
 
 
 def draw_sent(trace: Trace) -> None:
-    """What left the machine for the web search, or why nothing did."""
+    """Draw the query sent to the web search, or why none was sent."""
     if trace.waiting:
         st.caption(f"“{markdown.label(trace.waiting.query)}” has not been sent.")
     elif trace.query_sent:
@@ -85,7 +85,7 @@ def draw_sent(trace: Trace) -> None:
 
 
 def strip_line(strip: Strip, quote: str = "", length: int = 2_000) -> str:
-    """A strip that was kept or struck out, told apart by sign, word and line; the deciding sentence on yellow."""
+    """Return a kept or discarded strip, marked by badge, word and strikethrough; `quote` is highlighted."""
     if not strip.kept:
         return f":gray-badge[:material/content_cut: struck out] :gray[~~{markdown.label(strip.text, length)}~~]"
     text = marked(strip.text, quote) if quote else markdown.label(strip.text, length)
@@ -93,20 +93,20 @@ def strip_line(strip: Strip, quote: str = "", length: int = 2_000) -> str:
 
 
 def marked(text: str, quote: str) -> str:
-    """The text with the deciding sentence on yellow."""
+    """Return the text with `quote`, the deciding sentence, highlighted in yellow."""
     before, found, after = text.partition(quote) if quote else (text, "", "")
     strong = f":yellow-background[{markdown.label(found, 2_000)}]" if found.strip() else ""
     return " ".join(part for part in (markdown.paragraphs(before), strong, markdown.paragraphs(after)) if part)
 
 
 def where(passage: Passage) -> str:
-    """Page and title of a passage; the page first, since the end is what gets cut."""
+    """Return page and title of a passage; the page comes first, since long lines are cut at the end."""
     page = "" if passage.page is None else f"p. {passage.page} · "
     return f"{page}{markdown.label(passage.title, 120)}"
 
 
 def total(trace: Trace) -> str:
-    """How long a run took, and how it ended."""
+    """Return how long a run took and how it ended."""
     taken = words.duration(trace.seconds or 0.0)
     return {"stopped": f"Stopped after {taken}", "failed": f"Failed after {taken}", "interrupted": "Interrupted"}.get(
         trace.state, f"{taken} in all"
@@ -114,7 +114,7 @@ def total(trace: Trace) -> str:
 
 
 def graded_by(trace: Trace) -> str:
-    """Who judged, and where its scores turn into words; empty where nothing was graded."""
+    """Return the grader, its thresholds and their origin; empty if nothing was graded."""
     held = trace.thresholds
     if held is None or not trace.grader or not trace.verdicts:
         return ""
@@ -138,7 +138,7 @@ def _decision(trace: Trace) -> None:
 
 
 def draw_prompt(trace: Trace) -> None:
-    """How much of the model's window the prompt takes, and what did not fit."""
+    """Draw how much of the model's context window the prompt takes, and what did not fit."""
     prompt = trace.prompt
     if prompt is None:
         st.caption(
@@ -155,7 +155,7 @@ def draw_prompt(trace: Trace) -> None:
 
 
 def _left_out(trace: Trace, prompt: PromptBuilt) -> str:
-    """What of the question and of the knowledge the prompt does not hold."""
+    """Return which parts of the question and the strips were left out of the prompt."""
     question = trace.shortened and f"{words.count(trace.shortened.left_out, 'token')} of your question left out"
     strips = prompt.left_out and f"{words.count(prompt.left_out, 'strip')} left out"
     return " · ".join(part for part in (question, strips) if part) or "nothing left out"

@@ -1,4 +1,4 @@
-"""The trace of a run, drawn from its fold: live while it runs, and the same way ever after."""
+"""Trace of a run, drawn from its fold: the same way while it runs and afterwards."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _INSPECT = "pages/inspect/page.py"
 
 @dataclass(slots=True)
 class VerdictRows:
-    """Where verdicts of a step that still runs are appended, and which are drawn already."""
+    """Container for new verdicts of the running step, and the ids of the passages already drawn."""
 
     place: DeltaGenerator
     shown: set[int] = field(default_factory=set)
@@ -37,9 +37,9 @@ class VerdictRows:
 
 @dataclass(slots=True)
 class TraceDrawing:
-    """Draws one run's trace; `prefix` keeps the keys of two drawings of the same run apart.
+    """Trace of one run; `prefix` separates the widget keys of two traces of the same run.
 
-    `waiting` is what the step that runs waits for, as safe Markdown.
+    `waiting` says what the running step waits for, as safe Markdown.
     """
 
     trace: Trace
@@ -50,7 +50,7 @@ class TraceDrawing:
     live: VerdictRows | None = None
 
     def draw(self) -> None:
-        """Every step that ran, in order, then how long it took."""
+        """Draw the steps in order, then the total duration."""
         trace = self.trace
         unknown = "Getting ready" if trace.state == "running" else "This run ended before its first step."
         st.caption(markdown.label(trace.question) or unknown, wrap=False)
@@ -64,7 +64,7 @@ class TraceDrawing:
         self._last_line()
 
     def _last_line(self) -> None:
-        """What went wrong, how long it took, and the way to where the run is laid open whole."""
+        """Draw the error, the total duration and the link to Inspect."""
         if self.trace.state == "failed":
             st.caption(f":red[:material/error:] {markdown.label(self.trace.error)}")
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
@@ -81,7 +81,7 @@ class TraceDrawing:
             )
 
     def append_verdicts(self) -> None:
-        """Add the verdicts that arrived since the drawing, below those of the step that runs."""
+        """Append the verdicts that arrived since the last draw to the running step."""
         if self.live is None:
             return
         for passage_id in self._graded():
@@ -96,7 +96,7 @@ class TraceDrawing:
             icon = ":material/remove_circle_outline:"
         else:
             icon = ICONS[step.state]
-        # A step that is open only while it runs gets another key when it ends: a key keeps what was open.
+        # A step that is open only while it runs gets a new key when it ends: the old key would keep it open.
         ended = "" if step.node in _OPEN or step.state == "running" else f"-{step.state}"
         key = f"{self.prefix}-{self.run_id}-{index}-{step.node}{ended}"
         with st.expander(steps.label(step, self.trace), expanded=opened, type="step", key=key, icon=icon):
@@ -111,7 +111,7 @@ class TraceDrawing:
             st.caption(f":material/hourglass_empty: {self.waiting}")
 
     def _graded(self) -> list[int]:
-        """The passages of the origin that is graded now, as far as they have verdicts."""
+        """Return the passages with verdicts, of the origin that is being graded."""
         origin = "web" if "web" in self.trace.found else "library"
         return [found for found in self.trace.found.get(origin, ()) if found in self.trace.verdicts]
 
@@ -163,7 +163,7 @@ class TraceDrawing:
 
 
 def legend() -> None:
-    """The steps before there is a run: what will be seen here."""
+    """Draw the list of steps before the first run."""
     st.caption("How an answer is made. Each step shows up here, live.")
     with st.container(gap="xxsmall"):
         for node, meaning in words.LEGEND.items():

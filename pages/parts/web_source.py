@@ -1,4 +1,4 @@
-"""A page of the web in the source drawer: its address, when it was fetched, and the way into a collection."""
+"""Web page in the source drawer: address, fetch date, and the menu that adds it to a collection."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pages.parts.resources import application
 
 
 def draw(run_id: str, passage: Passage) -> None:
-    """The address as it is, to be read and copied, the day, and a menu of collections."""
+    """Draw the address as plain text, the fetch date, and a menu of collections."""
     st.text(passage.location)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         if moment := fetched_at(run_id):
@@ -30,16 +30,16 @@ def draw(run_id: str, passage: Passage) -> None:
 
 
 def fetched_at(run_id: str) -> float | None:
-    """When the web was searched for a run, in seconds since the epoch; None where nothing was sent.
+    """Return when the web was searched for a run, in epoch seconds; None if no query was sent.
 
-    Of a version that used results again it is when they had been found.
+    For a version that reused earlier results, return the time of the original search.
     """
     runs = application().runs
     trace = runs.trace(run_id)
     try:
         while not trace.query_sent and trace.parent:
             trace = runs.trace(trace.parent)
-    except CragError:  # the version before is gone
+    except CragError:  # the parent version was deleted
         return None
     step = trace.step("web_search")
     return trace.started_at + step.started + (step.seconds or 0.0) if step and trace.query_sent else None

@@ -1,4 +1,4 @@
-"""The words and signs of the screen: badges, names of nodes, counts and durations. A colour never stands alone."""
+"""Badges, icons and words of the screen: verdicts, nodes, counts, durations. Colour is never the only signal."""
 
 from __future__ import annotations
 
@@ -73,13 +73,16 @@ KINDS = {
 
 
 def badge(sign: badges.Badge) -> str:
-    """A sign as it is drawn."""
+    """Return a badge as Markdown."""
     number = f" {sign.number}" if sign.number else ""
     return f":{sign.colour}-badge[:material/{sign.icon}: {sign.word}{number}]"
 
 
 def verdict_badge(verdict: Verdict | None) -> str:
-    """Sign, word and number of a verdict; where a person overruled it their word, with the grader's number beside."""
+    """Return the badge of a verdict with its score.
+
+    An overruled verdict shows the user's word, with the grader's score in grey after it.
+    """
     sign = badges.of_verdict(verdict)
     if verdict is None or verdict.ruling is None:
         return badge(sign)
@@ -87,49 +90,49 @@ def verdict_badge(verdict: Verdict | None) -> str:
 
 
 def strength_badge(strength: Strength) -> str:
-    """Sign and word of how far a sentence of an answer is carried by its sources."""
+    """Return the badge for how well a sentence of an answer is supported by its sources."""
     return badge(badges.STRENGTHS[strength])
 
 
 def action_badge(action: Action | None) -> str:
-    """Sign and word of an action, for the trace."""
+    """Return the badge of an action, for the trace."""
     return badge(badges.ACTIONS[action])
 
 
 def outcome_badge(outcome: Outcome) -> str:
-    """Where an answer comes from, for its message."""
+    """Return the badge for the origin of an answer."""
     return badge(badges.OUTCOMES[outcome])
 
 
 def outcome_word(outcome: Outcome) -> str:
-    """Where an answer comes from, in words alone."""
+    """Return the origin of an answer in words, without a badge."""
     return badges.OUTCOMES[outcome].word
 
 
 def version_change(change: str) -> str:
-    """In what a version differs, with the names that policies and graders have on screen; safe Markdown."""
+    """Return how a version differs, with policies and graders as named on screen; safe Markdown."""
     return markdown.label(change_in_words(change), 80)
 
 
 def version_name(version: Version) -> str:
-    """A version to choose: its number, and in what it differs."""
+    """Return a version as a menu entry: its number and how it differs."""
     return f"Version {version.number} {grey(version_change(version.change))}"
 
 
 def version_caption(version: Version, total: int) -> str:
-    """Which version of how many, and in what it differs."""
+    """Return "Version 2 of 3" and how the version differs."""
     return f"Version {version.number} of {total} · {version_change(version.change)}"
 
 
 def grader_label(name: str) -> str:
-    """A grader as people call it, with its model: *One-token score, llama3.1:8b*; safe Markdown."""
+    """Return a grader's screen name with its model, such as *One-token score, llama3.1:8b*; safe Markdown."""
     kind, model = grader_in_words(name)
     shown = markdown.label(name, 60) if kind == name else kind
     return f"{shown}, {markdown.label(model, 60)}" if model else shown
 
 
 def threshold_origin(options: RunOptions, *, calibrated: bool) -> str:
-    """Where the thresholds come from that turn scores into words; safe Markdown."""
+    """Return where the thresholds come from; safe Markdown."""
     if options.thresholds is not None:
         return "set by you"
     if calibrated:
@@ -138,15 +141,18 @@ def threshold_origin(options: RunOptions, *, calibrated: bool) -> str:
 
 
 def grey(text: str) -> str:
-    """A secondary fact beside a name; `text` is safe Markdown already."""
+    """Return secondary text in small grey type; `text` must be safe Markdown."""
     return f":small[:gray[{text}]]" if text else ""
 
 
 def small(text: str) -> str:
-    """The same where all is drawn pale already, in captions and on what is folded: grey there cannot be read."""
+    """Return secondary text in small type, for captions and folded rows that are pale already.
+
+    Grey on pale text would be unreadable.
+    """
     return f":small[{text}]" if text else ""
 
 
 def unbroken(text: str) -> str:
-    """On one line of a table: no line ends at a blank or at a dash."""
+    """Return text that never wraps at a space or dash, for table cells."""
     return text.replace(" ", "\u00a0").replace("–", f"{JOINER}–{JOINER}")

@@ -1,1 +1,1 @@
-"""The settings page."""
+"""Settings page."""
