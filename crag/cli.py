@@ -1,4 +1,4 @@
-"""The command line: the contract's commands over the same services that the pages use."""
+"""Command line: argument parser and registry of the commands in CONTRACT.md."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _COMMANDS = (
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs one command; returns its exit code: 0 all done, 1 something was refused or failed, 2 usage."""
+    """Run one command and return its exit code: 0 success, 1 refused or failed, 2 usage error."""
     as_json = "--json" in arguments
     prepare_output(as_json)
     try:
@@ -69,10 +69,10 @@ def main(arguments: Sequence[str]) -> int:
     except CragError as error:
         report_failure(error.code, str(error), as_json)
         return FAILED
-    except BrokenPipeError:  # whoever read our output has left; what is still held back must not be written either
+    except BrokenPipeError:  # the reader closed the pipe; buffered output must not be written either
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
-    except Exception:  # the last line of defence: logged, and shown as a fault
+    except Exception:  # last resort: log it and report a fault
         logging.getLogger(__name__).exception("A command failed in a way nobody foresaw")
         report_failure("bug", "Something went wrong inside the application. Try again.", as_json)
         return FAILED
@@ -111,7 +111,10 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _common_arguments(within: bool) -> argparse.ArgumentParser:
-    """What every command takes; `within` a group, what was not given must not undo what the group was given."""
+    """Return the arguments of every command.
+
+    Within a group, missing arguments are suppressed so that they do not reset the values given to the group.
+    """
     common = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS if within else None)
     common.add_argument(
         "--home", type=folder, help="the folder that holds everything (default: CRAG_HOME, else ./data)"

@@ -1,4 +1,4 @@
-"""What the command line prints: the JSON of the contract, and the same for people."""
+"""JSON of the contract that the commands print, and the same content as text."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ MOVED = {
 
 
 def printable(text: str) -> str:
-    """Text without what would steer a terminal: escape codes, control and direction characters."""
+    """Remove characters that control a terminal: escape codes, control and direction characters."""
     return _UNPRINTABLE.sub("", text)
 
 
 def added(result: AddResult) -> Json:
-    """One entry of `add` and `refresh`."""
+    """Return one entry of `add` and `refresh`."""
     return asdict(result)
 
 
 def source(item: Source) -> Json:
-    """One entry of `list`."""
+    """Return one entry of `list`."""
     return {
         "id": item.id,
         "title": item.title,
@@ -58,12 +58,12 @@ def source(item: Source) -> Json:
 
 
 def collection(item: Collection) -> Json:
-    """One entry of `collections`."""
+    """Return one entry of `collections`."""
     return asdict(item)
 
 
 def conversation(item: Conversation) -> Json:
-    """One entry of `conversations`; whose it is stays with the home."""
+    """Return one entry of `conversations`, without its owner, which stays private to the home."""
     return {
         "id": item.id,
         "title": item.title,
@@ -74,12 +74,12 @@ def conversation(item: Conversation) -> Json:
 
 
 def moved(result: MoveResult) -> Json:
-    """One entry of `collections move`."""
+    """Return one entry of `collections move`."""
     return asdict(result)
 
 
 def space(report: SpaceReport) -> Json:
-    """One entry of `spaces`."""
+    """Return one entry of `spaces`."""
     held = report.space
     return {
         "id": held.id,
@@ -95,7 +95,7 @@ def space(report: SpaceReport) -> Json:
 
 
 def hit(passage: Passage) -> Json:
-    """One entry of `search`."""
+    """Return one entry of `search`."""
     return {
         "passage_id": passage.id,
         "source_id": passage.source_id,
@@ -109,12 +109,12 @@ def hit(passage: Passage) -> Json:
 
 
 def grade(given: Grade, thresholds: Thresholds) -> Json:
-    """One entry of `grade`."""
+    """Return one entry of `grade`."""
     return {"score": given.score, "verdict": thresholds.word(given.score), "reason": given.reason}
 
 
 def answer(run_id: str, trace: Trace) -> Json:
-    """The whole of `ask`. `complete` is false when the answer was stopped or broke off."""
+    """Return the document of `ask`. `complete` is false if the answer was stopped or cut off."""
     document = {
         "run_id": run_id,
         "question": trace.question,
@@ -141,7 +141,7 @@ def answer(run_id: str, trace: Trace) -> Json:
 
 
 def sources_text(trace: Trace) -> str:
-    """The sources of an answer and its sentences in doubt, or the nearest passages below a refusal; then its notes."""
+    """Return the sources and doubtful sentences of an answer, or the nearest passages if declined; then its notes."""
     lines = [
         f"[{cited.n}] {_place(cited.title, cited.page)}" + (f"  {cited.location}" if cited.origin == "web" else "")
         for cited in trace.citations
@@ -154,7 +154,7 @@ def sources_text(trace: Trace) -> str:
 
 
 def added_text(result: AddResult) -> str:
-    """One line about one source that was to be added."""
+    """Return one line about one added or refused source."""
     if result.error:
         return printable(f"✗ {result.source}: {result.error.message}")
     pages = f"{count(result.pages, 'page')}, " if result.pages else ""
@@ -166,7 +166,7 @@ def added_text(result: AddResult) -> str:
 
 
 def check_text(check: Check) -> str:
-    """One line of the set-up checklist, and under it what mends it, with the commands to copy."""
+    """Return one line of the set-up checklist, with the remedy and its commands below."""
     sign = {"ok": "✓", "warn": "○", "fail": "✗"}[check.status]
     commands = [line for line in check.action.commands.splitlines() if line not in check.fix] if check.action else []
     lines = [f"{sign} {check.name}: {check.detail}", f"  {check.fix}" if check.fix else ""]

@@ -1,4 +1,4 @@
-"""What the command line writes and asks: one JSON document or lines for people, on whatever terminal there is."""
+"""Terminal output and input: one JSON document or text lines, and the consent prompt."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from crag import reports
 
 
 def prepare_output(as_json: bool) -> None:
-    """JSON is UTF-8 (RFC 8259, section 8.1) whatever the terminal's encoding; what that cannot show is escaped."""
+    """Set encodings: UTF-8 for JSON (RFC 8259, section 8.1); characters the terminal lacks are escaped."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(encoding="utf-8" if as_json else None, errors="backslashreplace")
@@ -24,7 +24,7 @@ def prepare_output(as_json: bool) -> None:
 
 
 class _Briefly(logging.Formatter):
-    """Names the kind and the place of a fault; its words and its traceback may hold paths or keys."""
+    """Logs the kind and location of an exception only: its message and traceback may contain paths or keys."""
 
     def formatException(self, ei: Any) -> str:  # noqa: N802 — the name of the base class
         kind, _, trace = ei
@@ -33,22 +33,22 @@ class _Briefly(logging.Formatter):
 
 
 def say(text: str) -> None:
-    """Writes lines for people."""
+    """Print text to standard output."""
     print(reports.printable(text))
 
 
 def remark(text: str) -> None:
-    """Says something beside the result."""
+    """Print a note to standard error."""
     print(reports.printable(text), file=sys.stderr)
 
 
 def print_json(document: reports.Json) -> None:
-    """Writes the one document."""
+    """Print the JSON document of a command."""
     print(json.dumps(document, ensure_ascii=False))
 
 
 def finish(as_json: bool, document: reports.Json, text: str) -> None:
-    """Writes the result of a command."""
+    """Print the result of a command."""
     if as_json:
         print_json(document)
     elif text:
@@ -56,7 +56,7 @@ def finish(as_json: bool, document: reports.Json, text: str) -> None:
 
 
 def report_failure(code: str, message: str, as_json: bool) -> None:
-    """Says why a command did not do its work."""
+    """Report why a command failed."""
     if as_json:
         print_json({"error": {"code": code, "message": message}})
     else:
@@ -64,6 +64,6 @@ def report_failure(code: str, message: str, as_json: bool) -> None:
 
 
 def ask_consent(query: str) -> str | None:
-    """The query if the person lets it go to the web, else None."""
+    """Return the query if the user allows the web search, else None."""
     print(reports.printable(f"\nSearch the web for “{query}”? [y/N] "), end="", file=sys.stderr, flush=True)
     return query if sys.stdin.readline().strip().lower() in ("y", "yes") else None

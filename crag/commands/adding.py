@@ -1,4 +1,4 @@
-"""The commands that read documents: add, refresh."""
+"""Commands that ingest documents: add, refresh."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SITE = SiteLimits()
 
 
 def register(command: AddCommand) -> None:
-    """Adds the parsers of these commands."""
+    """Add the parsers of these commands."""
     given = command("add", add)
     given.add_argument("sources", nargs="+", metavar="SOURCE", help="a file, a folder or a web address")
     given.add_argument("--collection", type=text, default=DEFAULT_COLLECTION)
@@ -52,7 +52,7 @@ def refresh(application: Application, options: argparse.Namespace) -> int:
 
 
 def _run(tasks: Sequence[Task], options: argparse.Namespace) -> int:
-    """Runs all; for people each result is said as soon as it is its turn."""
+    """Run all tasks; print each text result as soon as its turn comes."""
     results: list[AddResult] = []
     done = 0
     with stopped_by_signals() as stop, progress_lines(len(tasks), wanted=not options.json) as lines:
@@ -77,12 +77,12 @@ def _refreshing(application: Application, source_id: str, title: str) -> Task:
 
 
 def _spread(spec: str) -> list[str]:
-    """The files in and below a folder, so that they can be added two at a time; anything else as it is."""
+    """Return the files in and below a folder, for parallel ingestion; return anything else unchanged."""
     if is_address(spec):
         return [spec]
     try:
         files = named_files(spec)
-    except SourceRefused:  # whoever adds it says so
+    except SourceRefused:  # ingestion reports the error
         return [spec]
-    # A file in the present folder may be called like an address.
+    # A file in the working directory may have a name that looks like an address.
     return [f"./{file}" if is_address(str(file)) else str(file) for file in files]

@@ -1,4 +1,4 @@
-"""The commands that answer and judge: ask, grade."""
+"""Commands that answer and grade: ask, grade."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from crag.terminal import ask_consent, finish, print_json, say
 
 
 def register(command: AddCommand) -> None:
-    """Adds the parsers of these commands."""
+    """Add the parsers of these commands."""
     asking = command("ask", ask)
     asking.add_argument("question", type=text)
     add_run_arguments(asking)
@@ -52,7 +52,7 @@ def ask(application: Application, options: argparse.Namespace) -> int:
 
 
 def _follow(application: Application, run: Run, as_json: bool) -> Trace:
-    """The trace of a run at its end; whoever sits at the terminal is asked when it waits for consent."""
+    """Return the trace of a finished run; prompt the user if it waits for consent."""
     trace, seen = Trace(), 0
     while not run.ended:
         for number, event in run.follow(after=seen):

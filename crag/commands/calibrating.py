@@ -1,4 +1,4 @@
-"""The command that fits thresholds to a collection: calibrate."""
+"""Command that fits grading thresholds to a collection: calibrate."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from crag.terminal import finish, report_failure
 
 
 def register(command: AddCommand) -> None:
-    """Adds the parser of this command."""
+    """Add the parser of this command."""
     parser = command("calibrate", calibrate)
     parser.add_argument("--collection", type=text, default="", help="default: the whole library")
     parser.add_argument("--grader", choices=get_args(GraderKind), default="auto")

@@ -1,4 +1,4 @@
-"""What `calibrate` prints: both distributions, the proposal with its precision, and how past questions would go."""
+"""Report of `calibrate`: both score distributions, the proposal with its precision, and past questions replayed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PAST_SHOWN = 10
 
 
 def as_json(measured: Calibration, past: Sequence[Past], applied: bool) -> Json:
-    """The document of `calibrate`."""
+    """Return the document of `calibrate`."""
     proposed = measured.proposal.thresholds
     return {
         "collection": measured.collection,
@@ -49,7 +49,7 @@ def as_json(measured: Calibration, past: Sequence[Past], applied: bool) -> Json:
 
 
 def as_text(measured: Calibration, past: Sequence[Past], applied: bool) -> str:
-    """The same for people."""
+    """Return the report as text."""
     lines = [*_head(measured), "", *_distributions(measured), ""]
     if proposed := measured.proposal.thresholds:
         lines += [*_proposal(proposed, measured), "", *_actions(proposed, measured), "", *_past(past)]
@@ -66,7 +66,7 @@ def _head(measured: Calibration) -> list[str]:
 
 
 def _distributions(measured: Calibration) -> list[str]:
-    """Ten lines: how many questions of either kind scored within each tenth."""
+    """Return ten lines: the number of questions of each kind whose best score falls in each tenth."""
     answered, unanswered = histograms(measured.scored, _TENTHS)
     most = max(1, *answered, *unanswered)
     rows = enumerate(zip(answered, unanswered, strict=True))
@@ -96,7 +96,7 @@ def _share(share: Share) -> str:
 
 
 def _actions(proposed: Thresholds, measured: Calibration) -> list[str]:
-    """What becomes of either kind of question, by the grader's own thresholds and by those proposed."""
+    """Return the resulting actions for each kind of question, under the grader's own and the proposed thresholds."""
     lines = [f"{'':26}{'correct':>10}{'ambiguous':>12}{'refused':>10}"]
     for name, thresholds in (("own", measured.own), ("proposed", proposed)):
         figures: Figures = measure(measured.scored, thresholds)

@@ -1,4 +1,4 @@
-"""The commands of collections: list, rename, move documents, delete."""
+"""Commands for collections: list, rename, move documents, delete."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from crag.terminal import finish
 
 
 def register(command: AddCommand) -> None:
-    """Adds the parsers of these commands."""
+    """Add the parsers of these commands."""
     command("collections", list_collections)
     renaming = command("collections rename", rename)
     renaming.add_argument("name", type=text, help="the collection, as `collections` shows it")

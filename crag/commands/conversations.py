@@ -1,4 +1,4 @@
-"""The commands of conversations: list, export, import, delete, restore, give."""
+"""Commands for conversations: list, export, import, delete, restore, give."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ConversationFormat = Literal["markdown", "json", "html"]
 
 
 def register(command: AddCommand) -> None:
-    """Adds the parsers of these commands."""
+    """Add the parsers of these commands."""
     for name in ("conversations", "conversations list"):
         command(name, list_conversations).add_argument(
             "--search", type=text, default="", help="only those whose title or text holds it"
@@ -102,7 +102,7 @@ def give(application: Application, options: argparse.Namespace) -> int:
     if bool(options.ids) == options.all:
         raise BadRequest("It is not clear what is to be handed over.", "Name conversations, or say --all.")
     for conversation_id in options.ids:
-        application.conversations.get(conversation_id)  # all of them or none
+        application.conversations.get(conversation_id)  # raises before any is transferred
     people = application.people
     given = people.give_all(options.to) if options.all else people.give(options.to, options.ids)
     finish(options.json, {"given": given}, f"Handed over {count(given, 'conversation')}.")

@@ -1,4 +1,4 @@
-"""The commands of datasets: list, add, export, delete."""
+"""Commands for datasets: list, add, export, delete."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from crag.terminal import finish
 
 
 def register(command: AddCommand) -> None:
-    """Adds the parsers of these commands."""
+    """Add the parsers of these commands."""
     command("datasets", list_datasets)
     command("datasets list", list_datasets)
     adding = command("datasets add", add)

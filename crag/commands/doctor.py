@@ -1,4 +1,4 @@
-"""The commands that look after the application: doctor."""
+"""Command that checks the set-up: doctor."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from crag.terminal import finish
 
 
 def register(command: AddCommand) -> None:
-    """Adds the parsers of these commands."""
+    """Add the parser of this command."""
     command("doctor", doctor)
 
 

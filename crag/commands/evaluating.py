@@ -1,4 +1,4 @@
-"""The command that asks all questions of a dataset and measures the answers: evaluate."""
+"""Command that runs a dataset and measures the answers: evaluate."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NOBODY = "Nobody can be asked in an evaluation: where leave would be needed to 
 
 
 def register(command: AddCommand) -> None:
-    """Adds the parser of this command."""
+    """Add the parser of this command."""
     add_arguments(command("evaluate", evaluate))
 
 
@@ -51,7 +51,7 @@ def evaluate(application: Application, options: argparse.Namespace) -> int:
 
 
 def _variants(application: Application, options: argparse.Namespace) -> list[Variant]:
-    """What was given, or each combination of the grid over it. Models that are named may be sent to."""
+    """Return the given options, or one variant per combination of the grid. Sending to named models is allowed."""
     base, axes = run_options(application, options), read_axes(options.grid)
     named = [options.judge, *(model for name in MODEL_OPTIONS for model in axes.values.get(name, ()))]
     for model in filter(None, named):

@@ -1,4 +1,4 @@
-"""What `evaluate` is given: questions, documents, settings, and what is to become of the evaluation."""
+"""Arguments of `evaluate`: questions, documents, settings, and outputs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FORMATS = ("csv", "json", "html")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `evaluate` takes."""
+    """Add the arguments of `evaluate`."""
     parser.add_argument("dataset", type=text, help="a JSON Lines file, seed, pinned, or the name of a dataset")
     parser.add_argument("--repetitions", type=count, default=1, metavar="N", help="ask each question so often")
     some = parser.add_mutually_exclusive_group()
@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def check(application: Application, options: argparse.Namespace) -> None:
-    """What would only be found out at the end is found out before. Raises `BadRequest`."""
+    """Check early what would otherwise fail at the end of an evaluation. Raises `BadRequest`."""
     if options.output:
         output_format(options.output)
         check_new(options.output)
@@ -58,7 +58,7 @@ def check(application: Application, options: argparse.Namespace) -> None:
 
 
 def output_format(path: Path) -> str:
-    """What a file is to hold, by its ending. Raises `BadRequest`."""
+    """Return the format of an output file by its suffix. Raises `BadRequest`."""
     ending = path.suffix.lower().removeprefix(".")
     if ending not in FORMATS:
         raise BadRequest(f"{path.name} could hold anything.", "End its name in .csv, .json or .html.")
@@ -66,7 +66,7 @@ def output_format(path: Path) -> str:
 
 
 def chosen_dataset(application: Application, options: argparse.Namespace) -> Dataset:
-    """The questions that are meant, or some of them. Raises `BadRequest`."""
+    """Return the dataset, reduced by `--limit` or `--sample`. Raises `BadRequest`."""
     dataset = named_dataset(application, options.dataset)
     if options.limit:
         return first(dataset, options.limit)
@@ -74,7 +74,7 @@ def chosen_dataset(application: Application, options: argparse.Namespace) -> Dat
 
 
 def named_dataset(application: Application, given: str) -> Dataset:
-    """A dataset by its name or id, or one in a file. Raises `BadRequest`."""
+    """Find a dataset by name or id, or read one from a file. Raises `BadRequest`."""
     if given == SEED.id:
         return SEED
     if given == "pinned":

@@ -1,4 +1,4 @@
-"""Documents that an evaluation brings along, added to a collection of their own before it asks."""
+"""Documents given to an evaluation, added to their own collection before the first question."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from crag.terminal import remark
 
 
 def add_documents(application: Application, options: argparse.Namespace) -> str:
-    """Adds what `--corpus` or `--documents` names; the collection to be asked.
+    """Add the documents of `--corpus` or `--documents` and return the collection to ask.
 
-    What is there already costs next to nothing. Raises `CragError`, `Stopped`; what was added until then stays.
+    Documents that are already present cost almost nothing. Raises `CragError`, `Stopped`; documents added by then stay.
     """
     given: Path | None = options.corpus or options.documents
     if given is None:
@@ -37,12 +37,12 @@ def add_documents(application: Application, options: argparse.Namespace) -> str:
 
 
 def _own_name(given: Path) -> str:
-    """A corpus is often just called so, and two of them must not be mixed: its folder tells them apart."""
+    """Return the default collection name. Many corpora have the same file name, so it includes the folder."""
     return given.name if given.is_dir() else f"{given.parent.name} {given.stem}".strip()
 
 
 def _add_folder(application: Application, folder: Path, collection: str, stop: Stop) -> int:
-    """How many of the files in and below it are there now; what was refused is said."""
+    """Add the files in and below a folder and return how many are present; report refused ones."""
     tasks = [adding_task(application, str(file), collection) for file in named_files(str(folder))]
     added = 0
     with progress_lines(len(tasks)) as lines:

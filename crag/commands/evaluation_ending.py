@@ -1,4 +1,4 @@
-"""What is done with an evaluation that is worked on no longer: printed, written, sent, its best settings kept."""
+"""Final steps of an evaluation: print, export, upload, save the best settings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from crag.terminal import finish, remark
 
 
 def show(evaluation: Evaluation, results: Sequence[Result], cutoffs: Cutoffs, as_json: bool) -> None:
-    """Prints an evaluation: the one document, or tables for people."""
+    """Print an evaluation as the JSON document or as text tables."""
     from crag.evaluate.exports.document import as_document
 
     if as_json:
@@ -29,14 +29,14 @@ def show(evaluation: Evaluation, results: Sequence[Result], cutoffs: Cutoffs, as
 
 
 def exported(form: str, evaluation: Evaluation, results: Sequence[Result], cutoffs: Cutoffs) -> str:
-    """The content of a file in one of the formats."""
+    """Return an evaluation in one of the export formats."""
     from crag.evaluate.exports import as_csv, as_html, as_json
 
     return {"csv": as_csv, "json": as_json, "html": as_html}[form](evaluation, results, cutoffs)
 
 
 def conclude(application: Application, evaluation: Evaluation, options: argparse.Namespace) -> int:
-    """Shows what it came to, and does with it what was asked for; the exit code."""
+    """Print the results, perform the requested outputs, and return the exit code."""
     results, cutoffs = application.evaluations.results(evaluation.id), application.evaluations.cutoffs()
     show(evaluation, results, cutoffs, options.json)
     if options.output:

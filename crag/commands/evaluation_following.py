@@ -1,4 +1,4 @@
-"""Follows an evaluation to its end on a terminal; Ctrl-C stops it, and what is answered stays."""
+"""Progress of a running evaluation on a terminal; Ctrl-C stops it and keeps its answers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from crag.types import Progress
 
 
 def follow(application: Application, evaluation_id: str) -> Evaluation:
-    """The evaluation as it is when it is worked on no longer; how to go on is said where it is not done."""
+    """Wait until an evaluation ends or stops and return it; if it is not done, print how to resume it."""
     evaluations = application.evaluations
 
     def tell(progress: Progress) -> str:

@@ -1,4 +1,4 @@
-"""What the commands of evaluation print for people: figures with their intervals and n, and what went wrong."""
+"""Text reports of evaluations: figures with intervals and n, and the questions that went wrong."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from crag.moments import local
 from crag.options import value_of
 from crag.runs.changes import option
 
-_FEW = 20  # so many questions are listed one by one
+_FEW = 20  # up to this many questions are listed one by one
 _SHOWN = 20
 _LONGEST = 90
 _TOLD = ("policy", "k", "refine", "grader")
@@ -37,7 +37,7 @@ _INTERVALS = "Intervals: 95% of bootstrap resamples of the questions; n: how man
 
 
 def as_text(evaluation: Evaluation, results: Sequence[Result], cutoffs: Cutoffs) -> str:
-    """The whole of an evaluation: one variant in full, or all of a grid ranked; then what was not right."""
+    """Return the full report: one variant in detail, or all variants of a grid ranked; then the wrong answers."""
     ranked = rank(evaluation, results, cutoffs)
     parts = [_head(evaluation)]
     if len(ranked) > 1:
@@ -50,14 +50,14 @@ def as_text(evaluation: Evaluation, results: Sequence[Result], cutoffs: Cutoffs)
 
 
 def listed(evaluation: Evaluation) -> str:
-    """One line of the list."""
+    """Return the line of an evaluation in the list."""
     made = f"{local(evaluation.started_at):%Y-%m-%d %H:%M}"
     state = STATES[evaluation.state].word
     return f"{evaluation.id}  {made}  {state}, {progress_in_words(evaluation)}  {evaluation.name}"
 
 
 def comparison_text(before: str, after: str, compared: Comparison) -> str:
-    """In what two variants differ, over the questions that both have."""
+    """Return the differences between two variants over the questions they share."""
     head = f"{count(compared.examples, 'question')} that both have\nbefore: {before}\nafter:  {after}"
     head += f"\n{UNJUDGED}" if compared.unjudged else ""
     if not compared.differences:
@@ -90,14 +90,14 @@ def _head(evaluation: Evaluation) -> str:
 
 
 def _settings(evaluation: Evaluation) -> list[str]:
-    """Those that matter most, as far as all variants share them."""
+    """Return the main settings that all variants share."""
     differing, options = settings_that_differ(evaluation.variants), evaluation.variants[0].options
     shared = [option(name, value_of(options, name)) for name in _TOLD if name not in differing]
     return [f"settings     {names.change_in_words(', '.join(shared))}"] if shared else []
 
 
 def _environments(evaluation: Evaluation) -> list[str]:
-    """What answered; of several variants each once."""
+    """Return the environment of each variant, without duplicates."""
     lines = (line for one in evaluation.variants if one.environment.model for line in _environment(one.environment))
     return list(dict.fromkeys(lines))
 
@@ -120,7 +120,7 @@ def _figures(summary: Summary) -> str:
 
 
 def _ranking(ranked: Sequence[Ranked]) -> str:
-    """One row a variant, the best first, with the number that it is compared by."""
+    """Return one row per variant, best first, with the number that `evaluations compare` takes."""
     names = [name for name in HEADLINE if any(name in one.summary.figures for one in ranked)]
     rows = [("no", "variant", *(METRICS[name].title for name in names))]
     for one in ranked:
@@ -146,7 +146,7 @@ def _best(evaluation: Evaluation, results: Sequence[Result], cutoffs: Cutoffs) -
 
 
 def _questions(results: Sequence[Result], cutoffs: Cutoffs) -> str:
-    """Of each question, in how many of its answers the answer and the steps were right, and the run of the first."""
+    """Return one row per question: how often the answer and the steps were right, and the run of its first answer."""
     rows = [("right answers", "right steps", "run", "question")]
     for answers in _by_question(results):
         answered = [right(one, cutoffs) for one in answers]
@@ -162,7 +162,7 @@ def _of(known: Sequence[bool | None]) -> str:
 
 
 def _not_right(evaluation: Evaluation, results: Sequence[Result], cutoffs: Cutoffs) -> str:
-    """The questions with an answer that failed, was wrong, or was wrongly refused; each with the run of the first."""
+    """Return the questions with a failed, wrong or wrongly declined answer, each with its first such run."""
     rows = []
     for answers in _by_question(results):
         told = [(one, verdict(one, cutoffs)) for one in answers]
@@ -178,7 +178,7 @@ def _not_right(evaluation: Evaluation, results: Sequence[Result], cutoffs: Cutof
 
 
 def _asked(result: Result) -> str:
-    """The question, and why it was not answered."""
+    """Return the question and the reason why it was not answered."""
     return _short(result.example.question) + (f"  ({_short(result.error)})" if result.error else "")
 
 
@@ -210,7 +210,7 @@ def _short(text: str) -> str:
 
 
 def _table(rows: Sequence[tuple[str, ...]], left: int = 1) -> str:
-    """Columns as wide as they need be, the first `left` of them flush left."""
+    """Align columns to their widest cell, the first `left` columns to the left."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = (
         "  ".join(

@@ -1,4 +1,4 @@
-"""The commands of evaluations that are kept: list, show, compare, resume, stop, judge, export, delete."""
+"""Commands for stored evaluations: list, show, compare, resume, stop, judge, export, delete."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST = 1_000
 
 
 def register(command: AddCommand) -> None:
-    """Adds the parsers of these commands."""
+    """Add the parsers of these commands."""
     command("evaluations", list_evaluations)
     command("evaluations list", list_evaluations)
     _add_id(command("evaluations show", show_one))
@@ -118,7 +118,7 @@ def export(application: Application, options: argparse.Namespace) -> int:
 
 
 class _Side(NamedTuple):
-    """One variant of an evaluation."""
+    """One variant of an evaluation, with its results."""
 
     evaluation: Evaluation
     number: int
@@ -126,7 +126,7 @@ class _Side(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What it is called beside another."""
+        """Name that distinguishes it from the other variant."""
         named = f", {self.evaluation.variants[self.number].name}" if len(self.evaluation.variants) > 1 else ""
         return f"{self.evaluation.name}{named} ({self.evaluation.id})"
 
@@ -157,7 +157,7 @@ def _side(application: Application, id_: str, number: int) -> _Side:
 
 
 def _find(application: Application, id_: str) -> Evaluation:
-    """By its id, or the beginning of it. Raises `BadRequest`, `NotFound`."""
+    """Find an evaluation by its id or a prefix of it. Raises `BadRequest`, `NotFound`."""
     found = [one for one in application.evaluations.list(limit=_MOST) if one.id.startswith(id_)] if id_ else []
     if len(found) > 1:
         raise BadRequest(f"Several evaluations begin with “{id_}”.", "Write more of the id.")

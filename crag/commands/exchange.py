@@ -1,4 +1,4 @@
-"""The commands that take things out and in: export and import collections, backup and restore a home."""
+"""Commands that export and import collections, and back up and restore a home."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from crag.types import DEFAULT_COLLECTION
 
 
 def register(command: AddCommand) -> None:
-    """Adds the parsers of these commands."""
+    """Add the parsers of these commands."""
     exporting = command("export", export)
     exporting.add_argument("destination", type=place, metavar="DEST", help="a new folder (langchain) or file (jsonl)")
     exporting.add_argument("--format", choices=get_args(ExportFormat), required=True, help="what DEST becomes")

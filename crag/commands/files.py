@@ -1,4 +1,4 @@
-"""Files that commands write: new ones, never over what is there."""
+"""Output files of commands, which never overwrite an existing file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from crag.errors import BadRequest
 
 
 def check_new(path: Path) -> None:
-    """Raises `BadRequest` where nothing new can be written: to be known before long work is done for it."""
+    """Check that a new file can be created, before long work is done for it. Raises `BadRequest`."""
     if path.exists():
         raise _is_there(path)
     if not path.parent.is_dir():
@@ -16,7 +16,7 @@ def check_new(path: Path) -> None:
 
 
 def write_new(path: Path, content: str) -> None:
-    """Writes a new file. Raises `BadRequest` where one is there already, or none can be written."""
+    """Write a new file. Raises `BadRequest` if it exists or cannot be written."""
     try:
         with path.open("x", encoding="utf-8", newline="\n") as file:
             file.write(content)

@@ -1,4 +1,4 @@
-"""The command that lists what the documents do not cover: gaps."""
+"""Command that lists coverage gaps: gaps."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NONE = "Your documents covered every question that was asked of them."
 
 
 def register(command: AddCommand) -> None:
-    """Adds the parser of this command."""
+    """Add the parser of this command."""
     command("gaps", gaps)
 
 

@@ -1,4 +1,4 @@
-"""The command that tells what left the machine: ledger."""
+"""Command that lists what left the machine: ledger."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LAST = 20
 
 
 def register(command: AddCommand) -> None:
-    """Adds the parser of this command."""
+    """Add the parser of this command."""
     parser = command("ledger", ledger)
     parser.add_argument("--last", type=_number, default=_LAST, metavar="N", help=f"how many (default: {_LAST})")
 

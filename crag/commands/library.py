@@ -1,4 +1,4 @@
-"""The commands of the library: list, remove, search."""
+"""Commands for documents: list, remove, search."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WITHIN = "only what is in this collection (default: all)"
 
 
 def register(command: AddCommand) -> None:
-    """Adds the parsers of these commands."""
+    """Add the parsers of these commands."""
     command("list", list_sources).add_argument("--collection", type=text, default="", help=_WITHIN)
     command("remove", remove).add_argument(
         "ids", type=text, nargs="+", metavar="ID", help="the id of a document, as `list` shows it"

@@ -1,4 +1,4 @@
-"""The commands of models: what Ollama has, and getting, removing, loading and unloading it."""
+"""Commands for Ollama models: list, pull, remove, load, unload."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from crag.terminal import finish
 from crag.types import Progress
 
 _LOOK_SECONDS = 0.2
-_HEARD_SECONDS = 5.0  # till a process that fetches hears that it is to stop
+_HEARD_SECONDS = 5.0  # until the downloading process notices the cancellation
 _NAME = "as Ollama names it, such as llama3.2:3b"
 
 
 def register(command: AddCommand) -> None:
-    """Adds the parsers of these commands."""
+    """Add the parsers of these commands."""
     command("models", list_models)
     command("models list", list_models)
     command("models pull", pull).add_argument(
@@ -56,8 +56,8 @@ def pull(application: Application, options: argparse.Namespace) -> int:
     with stopped_by_signals() as stop, progress_line(options.name, lambda _: _pace(downloads.get(name))) as report:
         while (seen := downloads.get(name)) and seen.state == "running" and not stop.wait(_LOOK_SECONDS):
             report(Progress(seen.stage, seen.done, seen.total))
-        downloads.cancel(name)  # harmless where it has ended
-    ended = downloads.wait(name, _HEARD_SECONDS) or Download(name, "cancelled")  # dismissed, by somebody else
+        downloads.cancel(name)  # no effect if it has ended
+    ended = downloads.wait(name, _HEARD_SECONDS) or Download(name, "cancelled")  # dismissed by another process
     finish(options.json, {"download": _entry(ended)}, _told(ended))
     return OK if ended.state == "done" else FAILED
 
@@ -87,12 +87,12 @@ def unload(application: Application, options: argparse.Namespace) -> int:
 
 
 def _name(given: str) -> str:
-    """As Ollama names it, also where it is written as in the settings."""
+    """Return Ollama's name of a model, also if given with the prefix used in settings."""
     return text(given).removeprefix("ollama:")
 
 
 def _full(name: str) -> str:
-    """As downloads are named."""
+    """Return the name of the download."""
     return name if name == "nomic" else f"ollama:{name}"
 
 
@@ -109,14 +109,14 @@ def _entry(download: Download) -> reports.Json:
 
 
 def _told(download: Download) -> str:
-    """One download in a line."""
+    """Return one line about a download."""
     words = {"done": "is here", "failed": download.fault, "running": _pace(download)}
     more = f"not finished ({_amount(download)}); `models pull {download.name}` goes on from there"
     return reports.printable(f"{download.name}  {words.get(download.state, more)}")
 
 
 def _pace(download: Download | None) -> str:
-    """What is happening: “Receiving 1.2 GB of 4.9 GB, 24 MB/s, 2:34 left”."""
+    """Return stage and progress: “Receiving 1.2 GB of 4.9 GB, 24 MB/s, 2:34 left”."""
     if download is None:
         return ""
     parts = [" ".join(filter(None, [download.stage, _amount(download)]))]

@@ -1,4 +1,4 @@
-"""How far several pieces of work are, in lines that change in place: for people at a terminal, silence for all else."""
+"""Progress bars for parallel tasks, drawn in place; shown on a terminal only."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ Lines = Callable[[str], AbstractContextManager[Report]]
 
 
 def stage_and_count(progress: Progress) -> str:
-    """What is done, and how far: “Embedding 128 of 1,024”."""
+    """Return stage and progress: “Embedding 128 of 1,024”."""
     return f"{progress.stage} {progress.done:,} of {progress.total:,}" if progress.total else progress.stage
 
 
 @contextmanager
 def progress_lines(total: int, *, wanted: bool = True, tell: Tell = stage_and_count) -> Iterator[Lines]:
-    """What gives each piece of work a line while it lasts; above them one for all, where `total` is more than one."""
+    """Yield a function that opens a progress row for a task, with a total row above if `total` exceeds one."""
     if not (wanted and sys.stderr and sys.stderr.isatty()):
         yield lambda _: nullcontext(silent)
         return
@@ -36,7 +36,7 @@ def progress_lines(total: int, *, wanted: bool = True, tell: Tell = stage_and_co
 
 @contextmanager
 def progress_line(name: str, tell: Tell = stage_and_count) -> Iterator[Report]:
-    """The line of a single piece of work, which `tell` puts into words."""
+    """Yield the reporter of a single progress row; `tell` formats its text."""
     with progress_lines(1, tell=tell) as lines, lines(name) as report:
         yield report
 
@@ -67,10 +67,10 @@ def _bars() -> rich.progress.Progress:
 
     return Progress(
         column("{task.description}"),
-        BarColumn(bar_width=20),  # what happens has to fit beside it in 80 columns
+        BarColumn(bar_width=20),  # the stage must fit next to it in 80 columns
         column("{task.fields[stage]}"),
         console=Console(stderr=True, highlight=False),
         expand=True,
         transient=True,
-        redirect_stdout=sys.stdout.isatty(),  # into a file or a pipe lines go as they are
+        redirect_stdout=sys.stdout.isatty(),  # leave output to a file or a pipe unchanged
     )

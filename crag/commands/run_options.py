@@ -1,4 +1,4 @@
-"""The options that questions run under, as commands take them: those of `ask`, and of whatever else asks."""
+"""Run options as command arguments, for `ask` and every other command that asks questions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NONE: Changes = MappingProxyType({})
 
 
 def add_run_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `run_options` reads."""
+    """Add the arguments that `build_run_options` reads."""
     parser.add_argument("-k", type=count, help="how many passages to retrieve (default: what is saved, else 4)")
     parser.add_argument("--model", type=text, help="auto, builtin, ollama:NAME or PROVIDER:NAME")
     parser.add_argument("--grader", choices=get_args(GraderKind), help="how passages are judged (default: auto)")
@@ -31,7 +31,11 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_options(application: Application, options: argparse.Namespace, kept: Changes = _NONE) -> RunOptions:
-    """What was given, over the preset, what a conversation has `kept` and what was saved; the web only where named."""
+    """Build the options of a run.
+
+    The arguments override the preset, which overrides the options `kept` by a conversation, which override saved ones.
+    The web is off unless an argument or a preset enables it.
+    """
     names = (*MODEL_OPTIONS, "k", "policy", "web", "grader")
     given = {name: getattr(options, name) for name in names}
     changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}

@@ -1,4 +1,4 @@
-"""The commands of what is settled for a home: settings, and presets of them."""
+"""Commands for the settings of a home and for presets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from crag.terminal import finish
 
 
 def register(command: AddCommand) -> None:
-    """Adds the parsers of these commands."""
+    """Add the parsers of these commands."""
     command("settings", list_settings)
     setting = command("settings set", set_value)
     setting.add_argument("name", type=text, help="a name of the list, such as k or answering.window")

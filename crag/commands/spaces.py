@@ -1,4 +1,4 @@
-"""The commands of embedding spaces: list, use, rollback, drop."""
+"""Commands for embedding spaces: list, use, rollback, drop."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _STATES = {"answering": "answers", "building": "is to answer", "kept": "kept"}
 
 
 def register(command: AddCommand) -> None:
-    """Adds the parsers of these commands."""
+    """Add the parsers of these commands."""
     command("spaces", list_spaces)
     using = command("spaces use", use)
     using.add_argument("name", type=text, help="builtin, nomic, ollama:NAME or PROVIDER:NAME")

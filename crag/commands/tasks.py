@@ -1,4 +1,4 @@
-"""Several pieces of work at once, their results in the order given, ended in a moment by Ctrl-C."""
+"""Parallel ingest tasks with results in the given order, cancelled at once by Ctrl-C."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from crag.stopping import Stop
 from crag.types import AddResult
 
 _AT_ONCE = 2
-_LOOK_SECONDS = 0.5  # waiting without an end cannot be interrupted on Windows
+_LOOK_SECONDS = 0.5  # Windows cannot interrupt a wait without a timeout
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Something to add or to refresh, under a short name. Those of one `place` are done one after the other."""
+    """A document or address to add or refresh, with a short name. Tasks of one `place` run one after the other."""
 
     place: str
     name: str
@@ -35,14 +35,14 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a task; `complete` is false where it was stopped before its end."""
+    """Results of a task; `complete` is false if it was cancelled."""
 
     results: tuple[AddResult, ...]
     complete: bool
 
 
 def adding_task(application: Application, spec: str, collection: str, site: SiteLimits | None = None) -> Task:
-    """Adds a file, the files of a folder or an archive, or an address, with its site within the limits given."""
+    """Create the task that adds a file, a folder, an archive or an address, with its site if limits are given."""
 
     def do(report: Report, stop: Stop) -> Iterator[AddResult]:
         if site and is_address(spec):
@@ -53,7 +53,7 @@ def adding_task(application: Application, spec: str, collection: str, site: Site
 
 
 def run_tasks(tasks: Sequence[Task], lines: Lines, stop: Stop) -> Iterator[Outcome]:
-    """The outcomes of all, in the order given. Raises `CragError`."""
+    """Yield the outcome of every task, in the given order. Raises `CragError`."""
     running: dict[str, Future[Outcome]] = {}
     futures = []
     with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="task") as pool:
@@ -65,14 +65,14 @@ def run_tasks(tasks: Sequence[Task], lines: Lines, stop: Stop) -> Iterator[Outco
                 while not future.done():
                     wait([future], _LOOK_SECONDS)
                 yield future.result()
-        except BaseException:  # whoever leaves early, by an error or because nobody reads on, ends the rest
+        except BaseException:  # cancel the other tasks on an error or when the caller stops reading
             stop.request()
             raise
 
 
 @contextmanager
 def stopped_by_signals() -> Iterator[Stop]:
-    """A `Stop` that Ctrl-C and SIGTERM request; who sends one a second time ends the process as always."""
+    """Yield a cancellation that Ctrl-C and SIGTERM request; a second signal ends the process as usual."""
     stop = Stop()
     if threading.current_thread() is not threading.main_thread():
         yield stop
@@ -81,7 +81,7 @@ def stopped_by_signals() -> Iterator[Stop]:
 
     def request(number: int, _frame: FrameType | None) -> None:
         signal.signal(number, before[signal.Signals(number)])
-        # Not here: this may have interrupted the main thread while it holds a lock of the stop.
+        # Not in the handler: the interrupted main thread may hold a lock of the cancellation.
         threading.Thread(target=stop.request, name="stop").start()
 
     for number in before:
@@ -101,7 +101,7 @@ def _run(task: Task, earlier: Future[Outcome] | None, lines: Lines, stop: Stop) 
         stop.check()
         with lines(task.name) as report:
             for result in task.do(report, stop):
-                results.append(result)  # noqa: PERF402 — what came before a stop is kept
+                results.append(result)  # noqa: PERF402 — results before a cancellation are kept
     except Stopped:
         return Outcome(tuple(results), complete=False)
     return Outcome(tuple(results), complete=True)

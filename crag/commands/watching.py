@@ -1,4 +1,4 @@
-"""`add --watch`: adds what folders hold, then what becomes new or changes in them, until Ctrl-C."""
+"""`add --watch`: add the files of folders, then new and changed ones, until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from crag.stopping import Stop
 from crag.terminal import print_json, say
 from crag.types import AddResult
 
-_LOOK_SECONDS = 1.0  # how long a file must lie still before it is read
-_LOOKING_SHARE = 0.1  # of the time at most, however many files there are
+_LOOK_SECONDS = 1.0  # a file must be unchanged this long before it is read
+_LOOKING_SHARE = 0.1  # maximum share of time spent polling, for any number of files
 
 
 def watch(application: Application, options: argparse.Namespace) -> int:
-    """Adds and goes on adding. A file that is deleted stays in the library, and is said to be gone."""
+    """Watch and add. A deleted file is reported and stays in the library."""
     watched = Watched([_place(spec) for spec in options.sources])
     watching = _Watching(application, options.collection, silent=options.json)
     watching.say(f"Watching {', '.join(options.sources)}. Ctrl-C ends it.")
@@ -43,7 +43,7 @@ def watch(application: Application, options: argparse.Namespace) -> int:
 
 
 class _Watching:
-    """What has been said and done so far."""
+    """Adds and reports files, and collects the results."""
 
     def __init__(self, application: Application, collection: str, *, silent: bool) -> None:
         self.results: list[AddResult] = []
@@ -54,12 +54,12 @@ class _Watching:
         self._unreadable: Sequence[Path] = ()
 
     def say(self, line: str) -> None:
-        """One line for people."""
+        """Print one line, unless the output is JSON."""
         if not self._silent:
             say(line)
 
     def add(self, files: Sequence[Path], stop: Stop) -> None:
-        """Adds files that are new or changed."""
+        """Add new or changed files."""
         tasks = [adding_task(self._application, str(file), self._collection) for file in files]
         with progress_lines(len(tasks), wanted=bool(tasks) and not self._silent) as lines:
             for outcome in run_tasks(tasks, lines, stop):
@@ -68,7 +68,7 @@ class _Watching:
                     self.say(reports.added_text(result))
 
     def tell_gone(self, files: Sequence[Path]) -> None:
-        """Says how to remove what was deleted: a mount that is lost for a while must not empty the library."""
+        """Report deleted files and how to remove them: an unmounted drive must not empty the library."""
         ids = {source.location: source.id for source in self._application.library.sources()} if files else {}
         for file in files:
             self.gone.append(str(file))
@@ -76,7 +76,7 @@ class _Watching:
             self.say(f"− {file}: deleted; it stays in the library" + (f" until you `remove {id_}`" if id_ else ""))
 
     def tell_unreadable(self, places: Sequence[Path]) -> None:
-        """Says once that a place is away."""
+        """Report once that a path cannot be read."""
         for place in places:
             if place not in self._unreadable:
                 self.say(f"✗ {place}: cannot be read now; it is tried again")
@@ -84,7 +84,7 @@ class _Watching:
 
 
 def _place(spec: str) -> Path:
-    """What is to be watched. Raises `BadRequest`."""
+    """Return the path to watch. Raises `BadRequest`."""
     try:
         place = Path(spec).expanduser().resolve()
         if spec.strip() and not is_address(spec) and place.exists():

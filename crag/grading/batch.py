@@ -1,4 +1,4 @@
-"""Reads pairs of question and passage from a file, for measuring a grader without a library."""
+"""Reader for pairs of question and passage, used to measure a grader without a library."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ Row = tuple[int, Passage]
 
 
 def read_pairs(file: Path) -> dict[str, list[Row]]:
-    """The lines `{"question", "passage"}` of a JSON Lines file by question, each with its place among them from 0.
+    """Read the lines `{"question", "passage"}` of a JSON Lines file by question, each with its index from 0.
 
-    Raises `BadRequest`, naming the line, when one cannot be read.
+    Raises `BadRequest`, which names the line, if one cannot be read.
     """
     questions: dict[str, list[Row]] = {}
     for index, (number, row) in enumerate(read_rows(file)):
