@@ -1,4 +1,4 @@
-"""The two answers of a comparison, beside each other; below each other where there is no room."""
+"""Both answers of a comparison in two columns, stacked on narrow screens."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pages.parts import markdown, steps, words
 
 
 def draw(one: Side, other: Side) -> None:
-    """Each with its name, where it comes from, its text with the words marked that only it has, sources and notes."""
+    """Draw each answer with its name, outcome, text, sources and notes; words unique to it are marked."""
     marked = _marked(one, other)
     for column, side, pieces in zip(st.columns(2, gap="large"), (one, other), marked, strict=True):
         with column:
@@ -28,7 +28,7 @@ def draw(one: Side, other: Side) -> None:
 
 
 def _marked(one: Side, other: Side) -> tuple[list[Piece], list[Piece]]:
-    """Both texts in pieces, where they are whole, differ, and have enough in common."""
+    """Split both texts into pieces if both are complete, differ, and have enough in common."""
     texts = one.trace.text, other.trace.text
     if one.on_its_way or other.on_its_way or not all(texts) or texts[0] == texts[1]:
         return [], []
@@ -52,7 +52,7 @@ def _draw(run_id: str, trace: Trace, pieces: Sequence[Piece]) -> None:
 
 
 def _piece(piece: Piece) -> str:
-    """Plain text, on yellow line by line where only this answer has it: a colour ends where a line does."""
+    """Return plain text, highlighted line by line if unique to this answer: a highlight cannot span lines."""
     if not piece.own:
         return markdown.verbatim(piece.text)
     lines = (_yellow(line) for line in piece.text.split("\n"))

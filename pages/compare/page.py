@@ -1,4 +1,4 @@
-"""Two runs side by side, and all in which they differ: two versions of one answer, or any two answers."""
+"""Compare page: two runs side by side, as versions of one answer or as any two answers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LOOK_AGAIN_SECONDS = 1.0
 
 
 def main() -> None:
-    """Draw the page for the runs that the address names."""
+    """Draw the page for the runs in the query parameters."""
     run_ids = st.query_params.get("a", ""), st.query_params.get("b", "")
     try:
         sides = both(run_ids)
@@ -40,10 +40,10 @@ def _head(title: str) -> None:
 
 
 def _draw(run_ids: tuple[str, str], unfinished: bool) -> None:
-    """Both runs as they stand; drawn again while one of them is not done, and then once more for good."""
+    """Draw both runs; repeat while one of them is unfinished, then once more in full."""
     try:
         sides = both(run_ids)
-    except NotFound:  # deleted while it was looked at
+    except NotFound:  # deleted while the page was open
         _tell_gone()
         return
     if unfinished and not any(side.on_its_way for side in sides):

@@ -1,4 +1,4 @@
-"""One of the two runs of a comparison, and what it is called there."""
+"""One of the two runs of a comparison, with its display name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ON_ITS_WAY = ("running", "waiting")
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A run with its name, such as *Version 2*, and what sets it apart; both safe Markdown."""
+    """A run with its name, such as *Version 2*, and a distinguishing detail; both are safe Markdown."""
 
     run_id: str
     trace: Trace
@@ -26,14 +26,14 @@ class Side:
 
     @property
     def on_its_way(self) -> bool:
-        """Whether it has not ended yet."""
+        """Whether the run has not ended yet."""
         return self.trace.state in _ON_ITS_WAY
 
 
 def both(run_ids: tuple[str, str]) -> tuple[Side, Side]:
-    """Two runs of this person: versions of one answer, or any others.
+    """Load two runs of this user: versions of one answer, or any two.
 
-    Raises `NotFound`, also for one named twice: its card cannot be there twice.
+    Raises `NotFound`, also if both ids are equal: the keys of a run's widgets must be unique on the page.
     """
     if run_ids[0] == run_ids[1]:
         raise NotFound("There is one answer only.")

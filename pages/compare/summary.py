@@ -1,4 +1,4 @@
-"""What two runs differ in, in a few lines above everything else."""
+"""Summary of the differences between two runs, in a few lines at the top of the page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pages.parts import words
 
 
 def draw(one: Side, other: Side) -> None:
-    """A line for each thing that differs; what is the same in both is not said."""
+    """Draw one line per difference; equal facts are omitted."""
     if one.on_its_way or other.on_its_way:
         return
     lines = [*_came(one, other), *_settings(one, other), *_verdicts(one, other), *_path(one, other), *_cost(one, other)]
@@ -20,7 +20,7 @@ def draw(one: Side, other: Side) -> None:
 
 
 def _came(one: Side, other: Side) -> list[str]:
-    """What was decided and where the answers come from."""
+    """Return the differences in action and outcome."""
     badges = [
         ("Action", *(words.action_badge(side.trace.action) for side in (one, other))),
         ("Outcome", *(words.outcome_badge(side.trace.outcome or "not_answered") for side in (one, other))),
@@ -41,7 +41,7 @@ def _verdicts(one: Side, other: Side) -> list[str]:
 
 
 def _path(one: Side, other: Side) -> list[str]:
-    """The nodes that only one of them took."""
+    """Return the nodes that only one of the runs visited."""
     told = []
     for side, beside in ((one, other), (other, one)):
         if nodes := only_in(side.trace, beside.trace):

@@ -1,4 +1,4 @@
-"""What two runs differ in, as tables: their settings, their verdicts, and what they took. Differences stand out."""
+"""Tables of the differences between two runs: settings, verdicts, time and tokens."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _DIFFERS = ":small[:blue[differs]]"
 
 
 def _name(setting: Setting) -> str:
-    """What a setting is called beside all others."""
+    """Return the title that identifies a setting among all settings."""
     return f"{setting.title} model" if setting.kind == "model" else setting.title
 
 
 def _chosen(setting: Setting, trace: Trace) -> str:
-    """What was asked for."""
+    """Return the requested value."""
     return settings.value_word(setting.name, trace.options)
 
 
-# Told by what they came to in the run, and not by what was asked for.
+# Shown with the value resolved in the run instead of the requested one.
 _CAME_TO = ("model", "grader")
 _SETTINGS: dict[str, Callable[[Trace], str]] = {
     "Model": lambda trace: markdown.label(trace.model, 60),
@@ -48,12 +48,12 @@ _COSTS: dict[str, Callable[[Trace], str]] = {
 
 
 def different_settings(one: Trace, other: Trace) -> list[Row]:
-    """The settings that differ, with the value of each."""
+    """Return the settings that differ, with both values."""
     return [row for row in _settings(one, other) if row[1] != row[2]]
 
 
 def draw_settings(names: Names, one: Trace, other: Trace) -> None:
-    """Those that differ; the others folded."""
+    """Draw the settings that differ; the others are folded."""
     different = [(f"**{name}**", left, right) for name, left, right in different_settings(one, other)]
     if different:
         _table(("Setting", *names), different)
@@ -65,14 +65,14 @@ def draw_settings(names: Names, one: Trace, other: Trace) -> None:
 
 
 def verdict_rows(one: Trace, other: Trace) -> tuple[list[Row], list[Row]]:
-    """Every passage that either of them found with both verdicts: those that differ, and those that are the same."""
+    """Return both verdicts on every passage that either run found: the differing ones, then the equal ones."""
     found = {_identity(passage): passage for trace in (other, one) for passage in trace.passages.values()}
     rows = [_compared(steps.where(passage), _verdict(one, key), _verdict(other, key)) for key, passage in found.items()]
     return [row for row in rows if row[1] != row[2]], [row for row in rows if row[1] == row[2]]
 
 
 def draw_verdicts(names: Names, one: Trace, other: Trace) -> None:
-    """The verdicts that differ and what they add up to; those that are the same folded."""
+    """Draw the verdicts that differ and the resulting actions; equal verdicts are folded."""
     different, same = verdict_rows(one, other)
     if different or one.action != other.action:
         action = _compared("**Action**", words.action_badge(one.action), words.action_badge(other.action))
@@ -88,7 +88,7 @@ def draw_verdicts(names: Names, one: Trace, other: Trace) -> None:
 
 
 def draw_costs(names: Names, one: Trace, other: Trace) -> None:
-    """Seconds for each step and in all, tokens, and what went to the web."""
+    """Draw the seconds of each step and in total, tokens, and web searches."""
     nodes = [node for node in words.NODES if one.step(node) or other.step(node)]
     steps_taken = [(words.NODES[node], _seconds(one, node), _seconds(other, node)) for node in nodes]
     facts = [(name, value(one), value(other)) for name, value in _COSTS.items()]
@@ -115,7 +115,7 @@ def _compared(name: str, left: str, right: str) -> Row:
 
 
 def _identity(passage: Passage) -> tuple[str, ...]:
-    """The same for a passage of both runs; those of the web are numbered anew in each."""
+    """Return a key that is equal for the same passage in both runs; each run numbers web passages itself."""
     return ("web", passage.location, passage.text) if passage.origin == "web" else ("library", str(passage.id))
 
 

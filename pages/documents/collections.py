@@ -1,4 +1,4 @@
-"""The sidebar of the documents: the collections with their counts, a new one, and how large the library is."""
+"""Sidebar of the documents page: collections with their counts, a button for a new one, and the library size."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ACTIONS = {RENAME: ":material/edit: Rename", DELETE: ":material/delete: Delete"
 
 
 def draw() -> str:
-    """Draw them; returns the chosen collection, empty for all."""
+    """Draw the sidebar and return the selected collection, empty for all."""
     library = application().library
     found = library.collections()
     chosen = st.session_state.get("collection", "")
@@ -44,7 +44,7 @@ def draw() -> str:
 
 
 def choose(name: str) -> None:
-    """Show this collection, or all documents for an empty name."""
+    """Select this collection, or all documents for an empty name."""
     st.session_state.collection = name
 
 
@@ -74,7 +74,7 @@ def _row(name: str, sources: int, chosen: str) -> None:
 
 
 def draw_new(_about: None) -> None:
-    """The dialog for a new collection."""
+    """Draw the dialog for a new collection."""
 
     def make(name: str) -> None:
         choose(application().library.create_collection(name))
@@ -83,7 +83,7 @@ def draw_new(_about: None) -> None:
 
 
 def draw_rename(name: str) -> None:
-    """The dialog that gives a collection another name."""
+    """Draw the dialog that renames a collection."""
 
     def rename(new_name: str) -> None:
         choose(application().rename_collection(name, new_name))
@@ -92,7 +92,7 @@ def draw_rename(name: str) -> None:
 
 
 def draw_delete(name: str) -> None:
-    """Ask before a collection goes, and say what goes with it."""
+    """Ask for confirmation, with what is deleted along with the collection."""
     _dialog("Delete the collection?", ":material/delete:", lambda: _delete(name))
 
 
@@ -101,7 +101,7 @@ def _dialog(title: str, icon: str, content: Callable[[], None]) -> None:
 
 
 def _name_form(name: str, label: str, act: Callable[[str], None]) -> None:
-    with st.form("collection-name", border=False):  # Enter in the field sends, too
+    with st.form("collection-name", border=False):  # in a form, Enter submits as well
         typed = st.text_input("Name", value=name, max_chars=_LONGEST_NAME, placeholder="Papers")
         sent = st.form_submit_button(label, icon=":material/check:")
     if not sent:

@@ -1,4 +1,4 @@
-"""Taking a collection out as a file to download, and taking one in that somebody made."""
+"""Dialogs that export a collection as a download and import one from an upload."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from pages.parts.resources import application
 from pages.parts.results import draw_refusals, summarize
 
 EXPORT, IMPORT = "export", "import"
-# A download is held in memory as a whole; passages with their vectors take about this much each.
+# A download is held in memory as a whole.
 MOST_BYTES = 300_000_000
-_BYTES_EACH = 6_000
+_BYTES_EACH = 6_000  # estimate for a passage with its vector
 _FORMATS = {
     "langchain": "LangChain: a zipped folder for FAISS.load_local",
     "jsonl": "JSON Lines: one passage a line",
@@ -25,7 +25,7 @@ _ENDINGS = {"langchain": "zip", "jsonl": "jsonl"}
 
 
 def draw_menu(collection: str) -> None:
-    """The two ways, below the collections."""
+    """Draw the buttons that open the dialogs."""
     with st.container(horizontal=True):
         if application().library.size(collection):
             st.button(
@@ -37,12 +37,12 @@ def draw_menu(collection: str) -> None:
 
 
 def draw_export(collection: str) -> None:
-    """The dialog that hands a collection over."""
+    """Draw the dialog that exports a collection."""
     st.dialog("Export", icon=":material/upload:", on_dismiss=dialogs.close)(_export)(collection)
 
 
 def draw_import(collection: str) -> None:
-    """The dialog that takes one in."""
+    """Draw the dialog that imports into a collection."""
     st.dialog("Import", icon=":material/download:", on_dismiss=_forget)(_import)(collection or DEFAULT_COLLECTION)
 
 
@@ -76,7 +76,7 @@ def _import(collection: str) -> None:
         st.caption(f"Its documents go to *{markdown.label(collection, 60)}*. Nothing in a pickle is ever run.")
     if file is not None:
         st.session_state.imported = _take_in(file, collection)
-        st.rerun()  # the whole page, whose counts have changed
+        st.rerun()  # rerun the whole page because its counts have changed
     if results := st.session_state.get("imported"):
         _tell(results)
         if st.button("Close"):

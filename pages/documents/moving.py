@@ -1,4 +1,4 @@
-"""Moving documents to another collection, and saying what became of each."""
+"""Dialog that moves documents to another collection and reports the result for each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BECAME = {
 
 
 def draw_dialog(source_ids: list[str]) -> None:
-    """Ask where to, then move."""
+    """Ask for the target collection, then move."""
     title = f"Move {words.count(len(source_ids), 'document')}"
     st.dialog(title, icon=":material/drive_file_move:", on_dismiss=_close)(_move)(source_ids)
 

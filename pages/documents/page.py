@@ -1,4 +1,4 @@
-"""The documents: add, watch them being read, look at what is there, remove."""
+"""Documents page: add documents, follow ingestion, browse and remove."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading documents again: pages are fetched and files read anew, and replaced where they changed."""
+"""Dialog that refreshes documents: pages are fetched and files read again, and replaced if changed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ REFRESH = "refresh documents"
 
 
 def draw_dialog(source_ids: list[str] | None) -> None:
-    """Read these documents again, or all, showing how far it is; closing the dialog stops it between two documents."""
+    """Refresh these documents, or all, with progress; closing the dialog stops between two documents."""
     st.dialog("Refresh", icon=":material/sync:", on_dismiss=_close)(_refresh)(source_ids)
 
 

@@ -1,4 +1,4 @@
-"""The table of documents: found by name and kind, removed after a question."""
+"""Document table with filters, and the dialog that removes documents."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MOST_ROWS = 400
 
 
 def draw(collection: str) -> None:
-    """The documents of a collection, or of all."""
+    """Draw the documents of a collection, or all if it is empty."""
     sources = application().library.sources(collection)
     if not sources:
         st.caption("Nothing here yet: add files or addresses above.")
@@ -37,7 +37,7 @@ def draw(collection: str) -> None:
     if not shown:
         st.caption("No document matches.")
         return
-    # A selection is kept by row number: with other documents in the rows it would mean others than were chosen.
+    # Streamlit keeps a selection by row number, so another set of rows needs another key.
     key = f"documents-{hash(tuple(source.id for source in shown))}"
     state: Any = st.dataframe(
         _rows(shown),
@@ -56,7 +56,7 @@ def draw(collection: str) -> None:
 
 
 def _draw_actions(ids: list[str]) -> None:
-    """What can be done with the chosen documents."""
+    """Draw the actions on the selected documents."""
     named = words.count(len(ids), "document")
     with st.container(horizontal=True):
         if st.button(f"Ask only {named}", icon=":material/filter_alt:"):
@@ -86,10 +86,10 @@ def _kind(source: Source) -> str:
 
 
 def _rows(sources: list[Source]) -> dict[str, list[Any]]:
-    """The columns, on a phone few of them; for which question a page was found only where there is such a page."""
+    """Return the table columns: few on a phone; “Found for” only if a page was added for a question."""
     name = {"Document": [markdown.visible(source.title) for source in sources]}
     actions = {"Actions": [[*_ROW_ACTIONS] for _ in sources]}
-    if is_phone():  # what does not fit beside the name would have to be pushed sideways
+    if is_phone():  # further columns would need horizontal scrolling
         return name | {"Pages": [source.pages for source in sources]} | actions
     told = found.questions(sources)
     asked = {"Found for": [markdown.visible(source.found_by) if source.found_by in told else "" for source in sources]}
@@ -125,7 +125,7 @@ def _columns(sources: list[Source]) -> dict[str, Any]:
 
 
 def draw_dialog(ids: list[str]) -> None:
-    """Ask before anything goes, and name what goes."""
+    """Ask for confirmation, with the names of the documents to remove."""
     sources = [source for source in application().library.sources() if source.id in set(ids)]
     if not sources:
         return

@@ -1,4 +1,4 @@
-"""Saying that nothing is missing, and taking it back."""
+"""Closing of a coverage gap, with undo."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def close(topic: str, run_ids: Sequence[str]) -> None:
 
 
 def draw_undo() -> None:
-    """The gap that was closed last, until the page is left."""
+    """Offer to reopen the last closed gap, as long as this page is open."""
     if _CLOSED not in st.session_state:
         return
     topic, run_ids = st.session_state[_CLOSED]

@@ -1,4 +1,4 @@
-"""The web pages that answered: into a collection with one click, with what becomes of each beside it."""
+"""Web pages that answered, added to a collection with one click, with the progress of each."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ _COLLECTION = "gaps_collection"
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """The last job for each address, unless it was dismissed, and the collections of sources by address and by id."""
+    """Ingestion state of pages: the last undismissed job per address, and collections by address and source id."""
 
     jobs: Mapping[str, Job]
     collections: Mapping[str, str]
 
     def holder(self, location: str, job: Job | None) -> str:
-        """The collection that holds a page, empty where none does; it may be known by another address."""
+        """Return the collection of a page, or "" if there is none; the page may be stored under another address."""
         known = job.result.id if job and job.result else None
         return self.collections.get(location) or self.collections.get(known or "", "")
 
 
 def choose_collection() -> None:
-    """Where pages are added to, chosen once for all of them."""
+    """Draw the choice of the collection that pages are added to."""
     names = [collection.name for collection in application().library.collections()]
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown("Add pages to", width="content")
@@ -45,7 +45,7 @@ def choose_collection() -> None:
 
 
 def look() -> Shelf:
-    """What is there now."""
+    """Load the current jobs and sources."""
     application_ = application()
     held = application_.library.sources()
     return Shelf(
@@ -55,7 +55,7 @@ def look() -> Shelf:
 
 
 def draw_page(page: GapPage, run_id: str, shelf: Shelf) -> None:
-    """One page with the host that it is really on; drawn anew every second while it is added."""
+    """Draw one page with its real host; redrawn every second during ingestion."""
     job = shelf.jobs.get(page.location)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=is_phone()):
         title = markdown.label(page.title, 120) or "Untitled"
@@ -98,5 +98,5 @@ def _add(location: str, collection: str, run_id: str) -> None:
 
 
 def _host(location: str) -> str:
-    """The host as it will be asked, without a user name that could name another."""
+    """Return the host that will be contacted, without a user name that could look like another host."""
     return urlsplit(location).hostname or location

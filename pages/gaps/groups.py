@@ -1,4 +1,4 @@
-"""One gap on the page: its topic, its questions with what became of each, the pages that answered, what can be done."""
+"""One coverage gap: its topic, its questions with their outcomes, the web pages that answered, and its actions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WANTED = "gaps_ask_again"
 
 
 def draw(gap: Gap, shelf: filling.Shelf) -> None:
-    """Draw it."""
+    """Draw the gap."""
     key = gap.run_ids[0]
     with st.container(border=True, key=f"gap-{key}"):
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
@@ -46,7 +46,7 @@ def draw(gap: Gap, shelf: filling.Shelf) -> None:
 
 
 def go_where_wanted() -> None:
-    """Ask again what was chosen, in its conversation: a callback cannot leave the page."""
+    """Ask the requested question again in its conversation; a callback cannot switch pages itself."""
     run_id = st.session_state.pop(_WANTED, None)
     if run_id is None:
         return
@@ -76,7 +76,7 @@ def _draw_question(question: GapQuestion) -> None:
 
 
 def _draw_rest(rest: tuple[GapQuestion, ...], key: str) -> None:
-    """The other questions, drawn when they are wanted."""
+    """Draw the other questions once their section is opened."""
     if not rest:
         return
     folded = st.expander(f"{len(rest)} more", type="compact", key=f"rest-{key}", on_change="rerun")

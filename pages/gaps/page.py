@@ -1,4 +1,4 @@
-"""What the documents do not cover: questions without an answer from them, by topic, with what would fill each gap."""
+"""Coverage gaps page: questions without an answer from the documents, by topic, and how to fill each gap."""
 
 from __future__ import annotations
 

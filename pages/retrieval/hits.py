@@ -1,4 +1,4 @@
-"""One hit: where it stands, what its score is made of, and its text with the words of the question in bold."""
+"""One hit: its rank, its score components, and its text with matching words in bold."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LONGEST_TEXT = 1_500
 
 
 def draw(number: int, hit: Hit, on_open: Callable[[int], None]) -> None:
-    """Draw it; `on_open` gets the id of the passage when it shall be read in its document."""
+    """Draw a hit; `on_open` receives the passage id when the user opens the document."""
     passage = hit.passage
     with st.container(border=True, gap="xsmall", key=f"hit-{number}"):
         st.button(
@@ -34,7 +34,7 @@ def draw(number: int, hit: Hit, on_open: Callable[[int], None]) -> None:
 
 
 def _scores(hit: Hit) -> str:
-    """The fused score, and the rank and score by words and by meaning."""
+    """Return the fused score, and rank and score by words and by vectors."""
     by_words = f"{_nth(hit.words_rank)}, {hit.words:.1f}" if hit.words_rank else "none shared"
     if hit.cosine is None:
         by_meaning = "no vector yet"
@@ -44,14 +44,14 @@ def _scores(hit: Hit) -> str:
 
 
 def _nth(rank: int | None) -> str:
-    """A rank as people say it: 1st, 22nd, 13th."""
+    """Return an English ordinal: 1st, 22nd, 13th."""
     number = rank or 0
     ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number}{ending}"
 
 
 def _text(hit: Hit) -> str:
-    """The text of the passage, cut where it is endless, with what it shares with the question in bold."""
+    """Return the text of the passage, truncated if very long, with words of the question in bold."""
     from crag.library.search.marking import find_terms
 
     text = hit.passage.text[:_LONGEST_TEXT]
@@ -64,7 +64,7 @@ def _text(hit: Hit) -> str:
 
 
 def _folded(titles: tuple[str, ...]) -> str:
-    """Which documents say the same."""
+    """Return the other documents that contain the same text."""
     named = ", ".join(markdown.label(title, 80) for title in titles[:4])
     more = f" and {words.count(len(titles) - 4, 'other document')}" if len(titles) > 4 else ""
     return f"The same text is also in {named}{more}."

@@ -1,4 +1,4 @@
-"""Try retrieval: what a question finds, and why, without asking a model for an answer."""
+"""Retrieval page: the passages that a query finds and their scores, without a model answer."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def main() -> None:
 
 
 def _ask() -> tuple[str, int, str]:
-    """The query, how many hits, and the collection, empty for all."""
+    """Draw the inputs; return the query, the number of hits, and the collection, empty for all."""
     query = st.text_input(
         "Question or words",
         icon=":material/search:",
@@ -68,7 +68,7 @@ def _search(query: str, k: int, collection: str) -> None:
 
 
 def _facts(found: list[Hit], size: int, seconds: float) -> str:
-    """How many were found of how many, how fast, by which vectors."""
+    """Return the number of hits, the searched passages, the duration and the embedding space."""
     space = markdown.label(application().embedders.answering(), 60)
     if not found:
         return f"Nothing found among {words.count(size, 'passage')}. Other words, or all documents, may find more."
