@@ -1,4 +1,4 @@
-"""Looks into a zip file before a parser does: what it says of its sizes is not believed."""
+"""Safety checks of a zip file before it is parsed; its declared sizes are not trusted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from crag.errors import SourceRefused
 from crag.library.parse.limits import too_large
 from crag.library.parse.request import Request
 
-# What `zipfile` raises at what is damaged or of a kind that it does not know; RuntimeError: it has a password.
+# Raised by `zipfile` for damaged or unknown archives; RuntimeError means that a password is needed.
 DAMAGED_ZIP = (
     zipfile.BadZipFile,
     zlib.error,
@@ -23,12 +23,12 @@ DAMAGED_ZIP = (
 )
 _PIECE = 1024 * 1024
 _MAX_MEMBERS = 10_000
-# Chapters of e-books name their type, which declares nothing.
+# `<!DOCTYPE html>` is allowed: e-book chapters carry it, and it declares no entities.
 _DECLARATIONS = re.compile(rb"<!DOCTYPE(?!\s+html\b[^\[>]*>)")
 
 
 def member_names(request: Request) -> set[str]:
-    """The names in the archive, after every member was inflated once and counted. Nothing is written anywhere.
+    """Return the member names after decompressing and counting every member, without writing anything.
 
     Raises `SourceRefused` (`too_large`, `corrupt`, `encrypted`).
     """
@@ -48,7 +48,10 @@ def member_names(request: Request) -> set[str]:
 
 
 def _inflate(archive: zipfile.ZipFile, member: zipfile.ZipInfo, left: int, request: Request) -> int:
-    """What is left of the allowance. Raises `SourceRefused` for bombs, passwords and document type declarations."""
+    """Decompress one member and return the remaining byte budget.
+
+    Raises `SourceRefused` for zip bombs, passwords and document type declarations.
+    """
     if member.flag_bits & 1:
         raise SourceRefused("encrypted", "Needs a password.", "Save it without one, then add it again.")
     with archive.open(member) as file:

@@ -1,4 +1,4 @@
-"""E-books (EPUB 2 and 3) to blocks: the chapters in reading order."""
+"""Parser for e-books (EPUB 2 and 3): the chapters in reading order."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CHAPTERS = ("application/xhtml+xml", "text/html", "application/xml", "text/x-oe
 
 
 def read_epub(request: Request) -> Document:
-    """All chapters of the spine. Raises `SourceRefused` (`encrypted` under copy protection, `corrupt`)."""
+    """Parse all chapters of the spine. Raises `SourceRefused` (`encrypted` for copy protection, `corrupt`)."""
     with zipfile.ZipFile(io.BytesIO(request.data)) as archive:
         rootfile = read_xml(archive, _CONTAINER).find(".//{*}rootfile")
         path = "" if rootfile is None else rootfile.get("full-path", "")
@@ -42,7 +42,7 @@ def read_epub(request: Request) -> Document:
 
 
 def _chapters(package: Any, folder: str) -> dict[str, None]:
-    """The members of the spine, each once, without the table of contents (EPUB 3.3, section 5.7)."""
+    """Return the distinct members of the spine without the table of contents (EPUB 3.3, section 5.7)."""
     items = {item.get("id"): item for item in package.iterfind(".//{*}manifest/{*}item")}
     spine = [items.get(reference.get("idref")) for reference in package.iterfind(".//{*}spine/{*}itemref")]
     return {
@@ -59,7 +59,7 @@ def _place(folder: str, address: str) -> str:
 
 
 def _check_open(archive: zipfile.ZipFile, present: set[str], names: list[str]) -> None:
-    """Raises `SourceRefused` when chapters are encrypted; fonts alone often are, which does not matter."""
+    """Raise `SourceRefused` when chapters are encrypted. Encrypted fonts are common and do not matter."""
     if _ENCRYPTION not in present:
         return
     references = read_xml(archive, _ENCRYPTION).iterfind(".//{*}CipherReference")
@@ -69,7 +69,7 @@ def _check_open(archive: zipfile.ZipFile, present: set[str], names: list[str]) -
 
 
 def _chapter(data: bytes, book: str) -> Iterator[Block]:
-    """Its blocks, under its title if it has no heading of its own."""
+    """Yield the blocks of a chapter, below its title if it has no heading."""
     tree = parse_html(decode(data, None, html=True)) if data.strip() else None
     if tree is None:
         return

@@ -1,4 +1,4 @@
-"""The process that reads one foreign file from standard input, under limits, and writes JSON lines to standard output.
+"""Child process that parses one untrusted file from standard input, under limits, and replies in JSON lines.
 
 The lines are `{"progress": […]}` and `{"ocr": pages}`, then `{"document": …}` or `{"refused": […]}`.
 """
@@ -22,7 +22,7 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 def main() -> None:
-    """Read the file and answer."""
+    """Parse the file and send the replies."""
     run_confined(_read)
 
 
@@ -40,7 +40,7 @@ def _read(values: dict[str, Any], limits: Limits, answer: Answer) -> None:
 
 
 def _finished(document: Document, request: Request) -> Document:
-    """Cleaned, without empty blocks, within the limit, and with a title. Raises `SourceRefused`."""
+    """Clean the text, drop empty blocks, check the size limit and set a title. Raises `SourceRefused`."""
     blocks = tuple(block for block in map(_cleaned, document.blocks) if block.text)
     if not blocks:
         raise SourceRefused("no_text", "The file holds no text.")

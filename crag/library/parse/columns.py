@@ -1,4 +1,4 @@
-"""The order in which the lines of a page are read: column after column, and the rows of tables as rows."""
+"""Reading order of the lines of a page: column after column, table rows kept as rows."""
 
 from __future__ import annotations
 
@@ -11,22 +11,25 @@ from crag.library.parse.paragraphs import Line
 
 Row = list[Line]
 
-WIDE_GAP = 1.5  # heights of a line: what parts the cells of a table
-_BLANK = 0.15  # heights of a line
-_GUTTER = 4.0  # points between two columns at least
-_FEWEST_ROWS = 3  # of what is taken for columns
-_FARTHEST_ROW = 3.0  # heights of a line from the row above
+WIDE_GAP = 1.5  # in line heights: the smallest gap between table cells
+_BLANK = 0.15  # in line heights
+_GUTTER = 4.0  # smallest distance between two columns, in points
+_FEWEST_ROWS = 3  # fewer rows are not treated as columns
+_FARTHEST_ROW = 3.0  # in line heights, from the row above
 _NUMBER = re.compile(r"[\[(]?(?:\d{1,3}|[a-zA-Z])[\]).:]{0,2}|[^\w\s]")
-_NARROWEST = 12.0  # heights of a line: what is narrower is the cell of a table
+_NARROWEST = 12.0  # in line heights: anything narrower is a table cell
 
 
 def in_order(lines: Sequence[Line]) -> list[Line]:
-    """The same lines in reading order; cells side by side in several lines become rows, others one line."""
+    """Return the lines in reading order.
+
+    Side-by-side cells in several consecutive lines become table rows; others become one line.
+    """
     return list(_in_order(list(_rows(lines))))
 
 
 def _rows(lines: Sequence[Line]) -> Iterator[Row]:
-    """Neighbouring lines that stand side by side, together; what is parted by a small sign alone is one line."""
+    """Group consecutive lines that are side by side. Parts with a small gap are merged into one line."""
     row: Row = []
     for line in lines:
         if row and _goes_on(row[-1], line):
@@ -69,7 +72,10 @@ def _in_order(rows: list[Row]) -> Iterator[Line]:
 
 
 def _columns(rows: list[Row], start: int) -> tuple[int, float]:
-    """Where the columns end that begin at `start`, which is there if there are none, and where they part."""
+    """Return where the columns that begin at `start` end, and the x position that separates them.
+
+    The end equals `start` if there are no columns.
+    """
     if len(rows[start]) < 2:
         return start, 0.0
     first, second = sorted(rows[start][:2], key=_centre)
@@ -90,7 +96,7 @@ def _columns(rows: list[Row], start: int) -> tuple[int, float]:
 
 
 def _with_rest(rows: list[Row], end: int) -> int:
-    """The end of the longer column: lines that follow closely, as wide as a column at most."""
+    """Return the end of the longer column: lines that follow closely and are at most as wide as a column."""
     last = rows[end - 1]
     widest = max(line.right - line.left for line in last)
     while end < len(rows) and len(rows[end]) == 1:
@@ -102,12 +108,12 @@ def _with_rest(rows: list[Row], end: int) -> int:
 
 
 def _is_next(above: Row, row: Row) -> bool:
-    """Whether this is the next row of a table."""
+    """Return whether `row` is the next row of the table."""
     return len(row) > 1 and abs(above[0].bottom - row[0].bottom) < _FARTHEST_ROW * row[0].height
 
 
 def _one(row: Row, is_row: bool) -> Line:
-    """The cells of a row between bars; cells that have no row above or below are the words of one line."""
+    """Merge a row into one line: table cells with bars, other cells as words of one line."""
     if len(row) == 1:
         return row[0]
     is_row = is_row and not (len(row) == 2 and _NUMBER.fullmatch(row[0].text))  # else a list, not a table

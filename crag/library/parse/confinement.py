@@ -1,6 +1,7 @@
-"""What a process that reads foreign files does to itself first: bounds its means, and keeps its answers apart.
+"""Confinement of a process that reads untrusted files: resource limits and a reply channel of its own.
 
-Its argument is a JSON object with `limits`; it answers in JSON lines, maybe `{"refused": [code, message, remedy]}`.
+The process argument is a JSON object with `limits`. The process replies in JSON lines, possibly `{"refused": [code,
+message, remedy]}`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ Answer = Callable[..., None]
 
 
 def run_confined(work: Callable[[dict[str, Any], Limits, Answer], None]) -> None:
-    """Calls `work` with the request, within its limits. What it refuses becomes its last answer."""
+    """Call `work` with the request, within its limits; a refusal becomes the last reply."""
     answer = _only_answers()
     request: dict[str, Any] = json.loads(sys.argv[1])
     limits = Limits(**request.pop("limits"))
@@ -33,7 +34,10 @@ def run_confined(work: Callable[[dict[str, Any], Limits, Answer], None]) -> None
 
 
 def _only_answers() -> Answer:
-    """What writes one line to the parent, and bytes behind it; anything a library prints goes elsewhere."""
+    """Return a function that sends one line, and bytes after it, to the parent.
+
+    Standard output is redirected, so that a library that prints cannot corrupt the replies.
+    """
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
 
@@ -45,7 +49,7 @@ def _only_answers() -> Answer:
 
 
 def restrict(limits: Limits) -> None:
-    """Bound memory and processor time, forbid writing files, where the system can (macOS ignores RLIMIT_AS)."""
+    """Limit memory and processor time and forbid writing files, where supported (macOS ignores RLIMIT_AS)."""
     wanted = {"RLIMIT_AS": limits.memory, "RLIMIT_DATA": limits.memory, "RLIMIT_CORE": 0, "RLIMIT_FSIZE": 0}
     for name, value in wanted.items():
         _bound(name, value)
@@ -53,19 +57,19 @@ def restrict(limits: Limits) -> None:
 
 
 def allow_seconds(seconds: float) -> None:
-    """Bound the processor time of this process, and of each that it starts from now on."""
+    """Limit the processor time of this process and of every process that it starts afterwards."""
     _bound("RLIMIT_CPU", math.ceil(seconds))
 
 
 def _bound(name: str, value: int) -> None:
     try:
         import resource
-    except ImportError:  # Windows has none of this; the parent's deadline still holds
+    except ImportError:  # not available on Windows; the parent's deadline still applies
         return
     kind = getattr(resource, name)
     hard = resource.getrlimit(kind)[1]
     soft = value if hard == resource.RLIM_INFINITY else min(value, hard)
     try:
         resource.setrlimit(kind, (soft, hard))
-    except (ValueError, OSError):  # macOS knows the name and refuses the value
+    except (ValueError, OSError):  # macOS defines the limit but rejects the value
         return

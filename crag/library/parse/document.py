@@ -1,4 +1,4 @@
-"""What parsers hand on: a document as blocks in reading order, plain and frozen, and writable as JSON."""
+"""Parsed documents: blocks in reading order, immutable and serializable as JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ DocumentKind = Literal[
 class Block:
     """A heading, paragraph, list item, table row (`a | b`) or piece of code.
 
-    `page` (or slide) counts from 1, None where there are none; `level` is 1 to 6 for headings, else 0.
+    `page` is the page or slide, counted from 1, or None where the format has no pages. `level` is 1 to 6 for headings,
+    otherwise 0.
     """
 
     text: str
@@ -27,10 +28,10 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A parsed document; `pages` None where there are none.
+    """A parsed document.
 
-    `author` and `published` (YYYY-MM-DD) are empty where the document does not say them. `note` says in the user's
-    words what is missing of it.
+    `pages` is None where the format has no pages. `author` and `published` (YYYY-MM-DD) are empty where the document
+    does not state them. `note` tells the user which parts are missing.
     """
 
     title: str
@@ -42,17 +43,17 @@ class Document:
     note: str = ""
 
     def as_json(self) -> dict[str, Any]:
-        """Lists and plain values only; the other way is `from_json`."""
+        """Return the document as plain lists and values, the inverse of `from_json`."""
         blocks = [[block.text, block.kind, block.page, block.level] for block in self.blocks]
         facts = {"title": self.title, "kind": self.kind, "pages": self.pages}
         return facts | {"blocks": blocks, "author": self.author, "published": self.published, "note": self.note}
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Document:
-        """The document that `as_json` wrote."""
+        """Rebuild a document from the output of `as_json`."""
         return cls(**(value | {"blocks": tuple(Block(*block) for block in value["blocks"])}))
 
 
 def note_unread(pages: int, reasons: Mapping[str, int]) -> str:
-    """The note on pages that could not be read, counted by the reason."""
+    """Return the user-facing note on pages that could not be read, with a count per reason."""
     return " ".join(f"{n:,} of {pages:,} pages could not be read: {why}." for why, n in reasons.items() if n)

@@ -1,4 +1,4 @@
-"""Bytes to text: the mark at the beginning, then what was declared, then what fits."""
+"""Text decoding: byte order mark first, then the declared encoding, then detection."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-# What pages mean by these names is the wider encoding (WHATWG Encoding, section 4.2).
+# Pages that declare the key are really in the wider encoding (WHATWG Encoding, section 4.2).
 _WIDER = {
     "iso8859-1": "cp1252",
     "ascii": "cp1252",
@@ -28,13 +28,13 @@ _WIDER = {
 _DECLARED = re.compile(rb"""<(?:meta[^>]*?charset|\?xml[^>]*?encoding)\s*=\s*["']?\s*([\w:.-]+)""", re.IGNORECASE)
 _GUESSES = ["cp949", "gb18030", "big5hkscs", "cp932", "euc_jp", "cp1252", "cp1250", "cp1251", "koi8_r", "cp1253"]
 _GUESSES += ["cp1254", "cp1255", "cp1256", "iso8859_15"]
-_SINGLE_LETTERS = re.compile("[\u3131-\u318e]")  # of Korean, which writes syllables: where EUC-JP has its kana
+_SINGLE_LETTERS = re.compile("[\u3131-\u318e]")  # jamo; Korean uses syllables, so many jamo mean EUC-JP kana
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _SAMPLE = 65_536
 
 
 def decode(data: bytes, charset: str | None, html: bool) -> str:
-    """`data` as text. Raises `SourceRefused` (`unsupported`) when it is no text in any encoding that fits."""
+    """Decode `data` to text. Raises `SourceRefused` (`unsupported`) when no encoding yields text."""
     text = _by_mark(data) or _by_name(data, charset)
     if text is None and html and (declared := _DECLARED.search(data[:4096])):
         text = _by_name(data, declared[1].decode("ascii"))
@@ -55,7 +55,10 @@ def _by_mark(data: bytes) -> str | None:
 
 
 def _by_name(data: bytes, name: str | None) -> str | None:
-    """None when the name is unknown or does not fit the bytes: servers and pages often state the wrong one."""
+    """Decode with the named encoding, or return None.
+
+    None means that the name is unknown or does not fit the bytes: servers and pages often declare the wrong encoding.
+    """
     if not name:
         return None
     try:
@@ -67,7 +70,7 @@ def _by_name(data: bytes, name: str | None) -> str | None:
 
 
 def _by_shape(data: bytes) -> str | None:
-    """Encodings that betray themselves: escape sequences, every other byte zero, valid UTF-8."""
+    """Decode encodings with a recognizable byte pattern: escape sequences, alternating zero bytes, valid UTF-8."""
     if b"\x1b$)C" in data[:_SAMPLE]:
         return data.decode("iso2022_kr", "replace")
     if b"\x1b$" in data[:_SAMPLE]:
@@ -80,7 +83,7 @@ def _by_shape(data: bytes) -> str | None:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        # One damaged place in a long text is no reason to read all of it wrongly.
+        # A single damaged byte late in a long text must not discard UTF-8 for the whole text.
         return data.decode("utf-8", "replace") if error.start > _SAMPLE and error.start > 0.9 * len(data) else None
 
 

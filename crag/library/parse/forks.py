@@ -1,4 +1,4 @@
-"""Processes forked by the fork server (`fork_server.py`), with what of `subprocess.Popen` is used here."""
+"""Processes forked by the fork server, with the part of the `subprocess.Popen` interface used here."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Launch = Callable[[socket.socket], "subprocess.Popen[bytes]"]
 
 
 class ForkServer:
-    """Starts the server when it is needed and asks it, one question at a time. Safe to share between threads."""
+    """Client that starts the fork server on demand and sends one request at a time. Thread-safe."""
 
     def __init__(self, launch: Launch) -> None:
-        """`launch` starts the process with the given socket as its standard input."""
+        """`launch` starts the server process with the given socket as its standard input."""
         self._launch = launch
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
@@ -28,14 +28,14 @@ class ForkServer:
         atexit.register(self._end)
 
     def fork(self, module: str, request: str, file: IO[bytes]) -> Fork:
-        """A child that runs `module` on `file`. Raises `OSError` when no process can be started."""
+        """Fork a child that runs `module` on `file`. Raises `OSError` when no process can be started."""
         reading, writing = os.pipe()
         asked = {"module": module, "request": request}
         try:
             with self._lock:
                 try:
                     connection, pid = self._ask(asked, file.fileno(), writing)
-                except OSError:  # it had ended, as it does after a while without work
+                except OSError:  # the server exits when idle
                     self._end()
                     connection, pid = self._ask(asked, file.fileno(), writing)
         except OSError:
@@ -46,7 +46,7 @@ class ForkServer:
         return Fork(self, connection, pid, os.fdopen(reading, "rb"))
 
     def wait(self, connection: socket.socket, pid: int) -> int:
-        """What a child returned, asked of the very process that forked it. Raises `OSError` when that has gone."""
+        """Return the exit code of a child. Raises `OSError` if the server that forked it has exited."""
         with self._lock:
             if connection is not self._connection:
                 raise ConnectionResetError
@@ -55,7 +55,7 @@ class ForkServer:
     def _ask(self, asked: dict[str, Any], *files: int) -> tuple[socket.socket, int]:
         if self._connection is None:
             self._begin()
-        assert self._connection  # noqa: S101 — begun just now
+        assert self._connection  # noqa: S101 — set by `_begin`
         socket.send_fds(self._connection, [json.dumps(asked).encode() + b"\n"], files)
         reply = self._connection.recv(64)
         if not reply:
@@ -77,7 +77,7 @@ class ForkServer:
 
 
 class Fork:
-    """A process that the server forked."""
+    """A process forked by the server."""
 
     def __init__(self, server: ForkServer, connection: socket.socket, pid: int, stdout: IO[bytes]) -> None:
         self.pid = pid
@@ -95,14 +95,14 @@ class Fork:
         self.wait()
 
     def kill(self) -> None:
-        """Kills it with all it started; harmless when it has ended."""
+        """Kill the process and all that it started; do nothing if it has ended."""
         with self._lock:
             if self.returncode is None:
                 with suppress(OSError):
                     os.killpg(self.pid, signal.SIGKILL)
 
     def wait(self) -> int:
-        """What it returned, as `Popen.returncode` tells it."""
+        """Wait for the process and return its exit code in the form of `Popen.returncode`."""
         with self._lock:
             if self.returncode is None:
                 try:

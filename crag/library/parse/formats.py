@@ -1,4 +1,4 @@
-"""Tells by its content what a file is, and reads it with the parser for that."""
+"""Detects the format of a file by its content and parses it."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ _HTML = re.compile(
 
 
 def read(request: Request) -> Document:
-    """The document in `request`, its text not yet cleaned.
+    """Parse the requested file; its text is not yet cleaned.
 
-    Raises `SourceRefused`, `MemoryError`, and whatever else a library raises at a damaged file: the process ends by
-    it, which its parent takes for just that.
+    Raises `SourceRefused`, `MemoryError`, and whatever a library raises for a damaged file. Such an exception ends the
+    process, which the parent reports as a damaged file.
     """
     data = request.data
     if b"%PDF-" in data[:1024]:
@@ -101,7 +101,10 @@ def _looks_like_text(data: bytes) -> bool:
 
 
 def _old_office(data: bytes) -> SourceRefused:
-    """Office files with a password, those from before 2007 and Outlook's messages are OLE2 containers ([MS-CFB])."""
+    """Build the refusal of an OLE2 container ([MS-CFB]).
+
+    These are password-protected Office files, Office files from before 2007, and Outlook messages.
+    """
     if "EncryptedPackage".encode("utf-16-le") in data:
         return SourceRefused(
             "encrypted", "Needs a password.", "Save it without one, then add it again. Nothing was stored."

@@ -1,4 +1,4 @@
-"""The lines of a PDF page as they are written in the file, cut where a wide gap parts them."""
+"""Text lines of a PDF page in file order, split at wide gaps."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ from typing import Any
 from crag.library.parse.columns import WIDE_GAP
 from crag.library.parse.paragraphs import Line
 
-_ODD = re.compile("[\ufffd\ue000-\uf8ff]")  # what fonts give that do not say which letters they draw
+_ODD = re.compile("[\ufffd\ue000-\uf8ff]")  # produced by fonts without a Unicode mapping
 _LETTERS = re.compile(r"[^\W_]")
-_FEWEST_LETTERS = 30  # of a page whose text is not doubted
+_FEWEST_LETTERS = 30  # from here on the text layer of a page is trusted
 _LARGE_PICTURE = 0.5  # share of the page
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """`garbled`: its fonts do not say which letters they draw; `unread`: what it shows is not in its lines."""
+    """Text of one page.
+
+    `garbled`: its fonts have no Unicode mapping. `unread`: the page shows text that its lines lack.
+    """
 
     lines: Sequence[Line] = ()
     garbled: bool = False
@@ -26,7 +29,7 @@ class Page:
 
 
 def read_page(sheet: Any) -> Page:
-    """Its text, and whether that is likely to be all. Raises `PdfiumError`."""
+    """Read the text of a page and judge whether it is complete. Raises `PdfiumError`."""
     lines = list(_lines(sheet.get_textpage()))
     text = "".join(line.text for line in lines)
     if len(_ODD.findall(text)) > 0.3 * len(text):
@@ -36,7 +39,7 @@ def read_page(sheet: Any) -> Page:
 
 
 def _shows_more(sheet: Any, letters: int) -> bool:
-    """Whether there may be writing in pictures or drawings."""
+    """Return whether images or drawings may contain text."""
     import pypdfium2.raw as pdfium
 
     if letters == 0:
@@ -57,7 +60,7 @@ def _lines(page: Any) -> Iterator[Line]:
     box = pdfium.FS_RECTF()
     for text in page.get_text_range().split("\r\n"):
         if text.strip():
-            letter = next((place for place, sign in enumerate(text) if sign.isalnum()), 0)  # signs may be of any size
+            letter = next((place for place, sign in enumerate(text) if sign.isalnum()), 0)  # signs vary in size
             at = pdfium.FPDFText_GetCharIndexFromTextIndex(page, position + letter)
             pdfium.FPDFText_GetLooseCharBox(page, at, box)
             bottom, height, beginning = box.bottom, box.top - box.bottom, box.left
@@ -68,7 +71,7 @@ def _lines(page: Any) -> Iterator[Line]:
 
 
 def _parts(page: Any, position: int, length: int, height: float) -> Iterator[tuple[int, int, float, float]]:
-    """(begin, end, left, right) of what stands together in one line, in its letters and in points."""
+    """Yield (begin, end, left, right) for each run of one line, as text offsets and in points."""
     import pypdfium2.raw as pdfium
 
     first = pdfium.FPDFText_GetCharIndexFromTextIndex(page, position)
@@ -88,7 +91,7 @@ def _parts(page: Any, position: int, length: int, height: float) -> Iterator[tup
 
 
 def _index(page: Any, box: tuple[float, float, float, float], height: float) -> int:
-    """Where in the text the box begins, -1 when that cannot be told."""
+    """Return the text offset at which the box begins, or -1 if unknown."""
     import pypdfium2.raw as pdfium
 
     left, bottom, right, top = box

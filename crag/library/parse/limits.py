@@ -1,4 +1,4 @@
-"""How much one file may cost."""
+"""Resource limits for parsing one file, and the refusals when they are exceeded."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from crag.errors import SourceRefused
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Sizes in bytes, but `characters` of text and `pages`; `seconds` of wall clock and of processor time alike.
+    """Limits for parsing one file.
 
-    Where OCR is needed a file may take longer: `ocr_page_seconds` for each such page, `ocr_seconds` in all.
+    Sizes are in bytes, `characters` counts text, `pages` counts pages or slides. `seconds` bounds both wall-clock and
+    processor time. With OCR a file may take longer: `ocr_page_seconds` for each OCR page, `ocr_seconds` in total.
     """
 
     size: int = 100 * 1024 * 1024
@@ -25,20 +26,20 @@ class Limits:
     ocr_seconds: float = 3600.0
 
     def with_ocr(self, pages: int) -> float:
-        """Seconds for a file of which so many pages are read by OCR."""
+        """Return the time limit in seconds for a file with this many OCR pages."""
         return min(self.seconds + pages * self.ocr_page_seconds, self.ocr_seconds)
 
 
 def too_large(what: str) -> SourceRefused:
-    """The refusal of a file over a limit; `what` completes the sentence “The file …”."""
+    """Build the refusal of a file over a limit; `what` completes the sentence “The file …”."""
     return SourceRefused("too_large", f"The file {what}.", "Split it and add the parts.")
 
 
 def out_of_memory() -> SourceRefused:
-    """The refusal of a file that cannot be read within `Limits.memory`."""
+    """Build the refusal of a file that cannot be parsed within the memory limit."""
     return too_large("needs more memory than it may use")
 
 
 def refusal(refused: SourceRefused) -> dict[str, Any]:
-    """What the child says of it to the parent."""
+    """Return the message that a child sends to its parent for a refused file."""
     return {"refused": [refused.code, refused.message, refused.remedy]}

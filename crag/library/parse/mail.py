@@ -1,4 +1,4 @@
-"""E-mails (.eml) to blocks: who wrote when about what, the text, and the names of what was attached."""
+"""Parser for e-mails (.eml): headers, text, and the names of attachments."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SHOWN = ("from", "to", "cc", "date")
 
 
 def read_mail(request: Request) -> Document:
-    """Subject as heading, then the plain text or else the main text of the HTML. Raises `SourceRefused`."""
+    """Parse the subject as heading, then the plain text or else the main text of the HTML. Raises `SourceRefused`."""
     message = message_from_bytes(request.data, policy=default)
     if not message.keys():
         raise SourceRefused("corrupt", "The file is not an e-mail.", "Save the message anew as .eml and add that.")
@@ -32,7 +32,10 @@ def read_mail(request: Request) -> Document:
 
 
 def _said(message: EmailMessage, name: str) -> str:
-    """A header on one line; empty where it is missing, or malformed in a way that the standard library stumbles at."""
+    """Return a header on one line.
+
+    Empty where it is missing, or malformed in a way that makes the standard library raise.
+    """
     try:
         return " ".join(str(message[name] or "").split())
     except (IndexError, ValueError, AttributeError):

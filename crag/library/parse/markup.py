@@ -1,4 +1,4 @@
-"""The whole text of an HTML tree as blocks, nothing left out for being beside the point: for books, not web pages."""
+"""Full text of an HTML tree as blocks, without boilerplate removal: for books, not web pages."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _BLOCKS = frozenset(
     """
     address article aside blockquote body center dd details div dl dt fieldset figcaption figure footer form h1 h2 h3
     h4 h5 h6 header hr html li main nav ol p pre section summary table tbody td tfoot th thead tr ul
-    """.split()  # noqa: SIM905 — a list of so many would hide the words
+    """.split()  # noqa: SIM905 — a list of that many quoted strings would be harder to read
 )
 
 
 def blocks_of(element: Any, in_list: bool = False) -> Iterator[Block]:
-    """Headings, paragraphs, list items, table rows and code below `element`, in order."""
+    """Yield headings, paragraphs, list items, table rows and code below `element`, in order."""
     loose = [element.text or ""]
     for child in element:
         if not isinstance(child.tag, str) or child.tag in _SKIPPED:
@@ -53,7 +53,7 @@ def _flush(loose: list[str], in_list: bool) -> Iterator[Block]:
 
 
 def _text(element: Any) -> str:
-    """All text within, but that of comments, scripts and of the small letters that say how signs are read."""
+    """Return all text inside, without comments, scripts and ruby annotations (`rt`, `rp`)."""
     if not isinstance(element.tag, str) or element.tag in _SKIPPED:
         return ""
     if element.tag == "br":

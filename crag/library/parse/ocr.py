@@ -1,4 +1,4 @@
-"""Reads pictures of text with Tesseract, a program of its own, where that is installed."""
+"""OCR by the external program Tesseract, where it is installed."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ if TYPE_CHECKING:
 
 INSTALL = "Install Tesseract to read it."
 TOO_LONG = "OCR took too long"
-_MOST_LANGUAGES = 6  # each takes its time
+_MOST_LANGUAGES = 6  # each one adds time
 _FIRST = ("eng", "kor", "chi_sim", "chi_tra", "jpn", "deu", "fra", "spa")
 _NO_LANGUAGES = ("osd", "equ")
-_WORD = "5"  # the level of a word in Tesseract's table
-_PLACE, _CONFIDENCE, _TEXT = slice(1, 5), 10, 11  # its columns
-_LEAST_CONFIDENCE = 50.0  # per cent, of a line
-_LEAST_OF_PAGE = 60.0  # what it sees in noise has about 40
+_WORD = "5"  # level of a word row in Tesseract's TSV output
+_PLACE, _CONFIDENCE, _TEXT = slice(1, 5), 10, 11  # columns of the TSV output
+_LEAST_CONFIDENCE = 50.0  # per cent
+_LEAST_OF_PAGE = 60.0  # per cent; text recognized in noise has about 40
 
 Paragraphs = list[list[str]]
 
 
 class Ocr:
-    """The reader of pictures for one file; only where `Request.tesseract` names the program."""
+    """OCR for the images of one file. Requires `tesseract` in the request."""
 
     def __init__(self, request: Request) -> None:
         self._request = request
 
     def read(self, pictures: Iterator[Image], total: int) -> Iterator[Paragraphs | None]:
-        """For each picture (grey) its paragraphs as lists of lines, none for a blank one; None if it takes too long."""
+        """Yield the paragraphs of each grayscale image as lists of lines: none for a blank image, None on timeout."""
         allow_seconds(self._request.begin_ocr(total))
         for number, picture in enumerate(pictures, 1):
             self._request.progress("Reading by OCR: page", number, total)
@@ -50,7 +50,7 @@ class Ocr:
     def _table(self, picture: Image) -> str:
         out = io.BytesIO()
         picture.save(out, "PPM")
-        layout = "1" if "osd" in self._installed else "3"  # 1 finds out by itself how a page is turned
+        layout = "1" if "osd" in self._installed else "3"  # mode 1 detects the page orientation
         return self._run(["stdin", "stdout", "-l", self._languages, "--psm", layout, "tsv"], out.getvalue())
 
     @cached_property
@@ -59,17 +59,17 @@ class Ocr:
 
     @cached_property
     def _languages(self) -> str:
-        """Some of those that are installed: English, then what has letters of its own, then others."""
+        """Installed languages to use: English first, then those with their own script, then others."""
         named = [name for name in self._installed if name.isidentifier() and name not in _NO_LANGUAGES]
         usual = [name for name in named if not name.endswith("_vert")]
         ranked = sorted(usual, key=lambda name: (_FIRST.index(name) if name in _FIRST else len(_FIRST), name))
         return "+".join(ranked[:_MOST_LANGUAGES]) or "eng"
 
     def _run(self, arguments: list[str], data: bytes) -> str:
-        """What Tesseract says. It is bounded as this process is, and ends with it. Raises `TimeoutExpired`."""
+        """Run Tesseract, bound by the limits of this process, and return its output. Raises `TimeoutExpired`."""
         environment = {"PATH": os.defpath, "OMP_THREAD_LIMIT": "1"}
         environment |= {name: os.environ[name] for name in ("TESSDATA_PREFIX", "SYSTEMROOT") if name in os.environ}
-        done = subprocess.run(  # noqa: S603 — the program that the parent found, no shell
+        done = subprocess.run(  # noqa: S603 — path found by the parent, no shell
             [self._request.tesseract, *arguments],
             input=data,
             stdout=subprocess.PIPE,
@@ -82,12 +82,12 @@ class Ocr:
 
 
 def too_slow() -> SourceRefused:
-    """The refusal of a file of which no page could be read in time."""
+    """Build the refusal of a file of which no page could be read in time."""
     return SourceRefused("too_slow", "Reading it by OCR took too long.", "Add a copy whose text can be selected.")
 
 
 def _paragraphs(table: str) -> Paragraphs:
-    """The lines that it is sure enough of (tesseract(1), output format `tsv`)."""
+    """Return the lines with sufficient confidence (tesseract(1), output format `tsv`)."""
     rows = [line.split("\t") for line in table.splitlines()]
     words = [row for row in rows if row[0] == _WORD and row[_TEXT:] and row[_TEXT].strip()]
     if _confidence(words) < _LEAST_OF_PAGE:
@@ -101,5 +101,5 @@ def _paragraphs(table: str) -> Paragraphs:
 
 
 def _confidence(words: list[list[str]]) -> float:
-    """Of all words together, in per cent."""
+    """Return the mean confidence of the words, in per cent."""
     return sum(float(row[_CONFIDENCE]) for row in words) / max(1, len(words))

@@ -1,4 +1,4 @@
-"""OpenDocument text (.odt) to blocks, in the order of the body."""
+"""Parser for OpenDocument text (.odt), in the order of the body."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from crag.library.parse.request import Request
 
 _STYLE = "{urn:oasis:names:tc:opendocument:xmlns:style:1.0}"
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
-# Deleted text, comments, lists of contents and what only the layout needs.
+# Deleted text, comments, tables of contents and layout-only elements.
 _SKIPPED = frozenset({"tracked-changes", "annotation", "table-of-content", "sequence-decls", "forms", "note-citation"})
 _BLANKS = {"s": " ", "tab": " ", "line-break": "\n"}
 
 
 def read_odt(request: Request) -> Document:
-    """Headings, paragraphs, list items and table rows. Raises `SourceRefused` (`encrypted`, `corrupt`)."""
+    """Parse headings, paragraphs, list items and table rows. Raises `SourceRefused` (`encrypted`, `corrupt`)."""
     request.progress("Reading the document", 0, 0)
     with zipfile.ZipFile(io.BytesIO(request.data)) as archive:
         names = archive.namelist()
@@ -58,7 +58,7 @@ def _blocks(element: Any, titles: set[str], in_list: bool = False) -> Iterator[B
 
 
 def _name(element: Any) -> str:
-    """Without its namespace; what is no element has none."""
+    """Return the tag without its namespace; empty for comments and processing instructions."""
     return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
 
 
@@ -67,7 +67,7 @@ def _flat(element: Any) -> str:
 
 
 def _text(element: Any) -> str:
-    """All text within, notes where they are called; paragraphs in one cell or frame keep apart."""
+    """Return all text inside, with notes at their anchor and a space after each paragraph of a cell or frame."""
     name = _name(element)
     if not name or name in _SKIPPED:
         return ""

@@ -1,7 +1,7 @@
-"""The process that reads from standard input where a page or a sitemap leads, under limits.
+"""Child process that extracts the links of a page or sitemap from standard input, under limits.
 
-It answers with one line: `{"base": …, "pages": […]}` or `{"is_sitemap": true, "pages": […], "sitemaps": […]}`, the
-addresses as they were written.
+It replies with one line: `{"base": …, "pages": […]}` or `{"is_sitemap": true, "pages": […], "sitemaps": […]}`, with the
+addresses as written.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _BREAKS = re.compile(r"[\t\r\n]")
 
 
 def main() -> None:
-    """Read the page and answer; what is no page and no sitemap leads nowhere."""
+    """Read the page and reply; anything but a page or a sitemap has no links."""
     run_confined(_read)
 
 
@@ -35,12 +35,12 @@ def _read(request: dict[str, Any], limits: Limits, answer: Answer) -> None:
 
 
 def _inflated(data: bytes, most: int) -> bytes:
-    """What is behind `most` bytes of a compressed sitemap is left out."""
+    """Decompress a gzipped sitemap, ignoring everything after `most` bytes."""
     return zlib.decompressobj(wbits=16 + zlib.MAX_WBITS).decompress(data, most) if data.startswith(_GZIP) else data
 
 
 def _sitemap(data: bytes) -> dict[str, Any]:
-    """The addresses of a sitemap, or of the sitemaps that an index names; what is damaged ends it."""
+    """Return the addresses of a sitemap, or of the sitemaps that an index names, up to the first damage."""
     from lxml import etree
 
     parser = etree.XMLParser(
@@ -63,7 +63,7 @@ def _page(text: str) -> dict[str, Any]:
 
 
 def _addresses(written: Iterable[str]) -> list[str]:
-    """Each once, in order, as browsers read them (WHATWG URL, section 4.4); at most `MOST`."""
+    """Return the distinct addresses in order, as browsers read them (WHATWG URL, section 4.4); bounded in number."""
     tidied = (_BREAKS.sub("", address.strip()).replace(" ", "%20") for address in written)
     return list(dict.fromkeys(address for address in tidied if 0 < len(address) <= _LONGEST))[:MOST]
 

@@ -1,4 +1,4 @@
-"""What the zip files called documents share: how they say what they are, and XML members read hardened."""
+"""Zipped document formats: detection by their metadata, and hardened XML parsing of members."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from crag.errors import SourceRefused
 from crag.library.parse.request import Request, unsupported
 
-# Of the part that is the document itself ([Content_Types].xml, ECMA-376-2, section 10.1.2).
+# Content type of the main document part ([Content_Types].xml, ECMA-376-2, section 10.1.2).
 _OFFICE_KINDS = {
     b"wordprocessingml.document.main+xml": "docx",
     b"presentationml.presentation.main+xml": "pptx",
@@ -21,7 +21,7 @@ _MIMETYPES = {b"application/epub+zip": "epub", b"application/vnd.oasis.opendocum
 
 
 def package_kind(request: Request, names: set[str]) -> str:
-    """One of `docx`, `pptx`, `xlsx`, `epub`, `odt`. Raises `SourceRefused` (`unsupported`)."""
+    """Return `docx`, `pptx`, `xlsx`, `epub` or `odt`. Raises `SourceRefused` (`unsupported`)."""
     with zipfile.ZipFile(io.BytesIO(request.data)) as archive:
         types = archive.read("[Content_Types].xml") if "[Content_Types].xml" in names else b""
         mimetype = archive.read("mimetype").strip() if "mimetype" in names else b""
@@ -39,7 +39,10 @@ def package_kind(request: Request, names: set[str]) -> str:
 
 
 def read_xml(archive: zipfile.ZipFile, name: str) -> Any:
-    """The root element of a member. Raises `SourceRefused` (`corrupt`) when it is missing or no XML."""
+    """Parse a member and return its root element.
+
+    Raises `SourceRefused` (`corrupt`) when it is missing or not well-formed XML.
+    """
     from lxml import etree
 
     parser = etree.XMLParser(

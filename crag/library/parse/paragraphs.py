@@ -1,4 +1,4 @@
-"""Lines of a page to paragraphs and headings, words that were broken at line ends mended."""
+"""Lines of a page to paragraphs and headings, with hyphenated words rejoined."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _ENDED = re.compile(r"[.!?:;。！？]['\"”’)\]]*$")
 _LONGEST_HEADING = 150
 _FEWEST_REPEATED = 4  # pages
 _NUMBER = re.compile(r"\d+")
-_LONGEST_NUMBER = 9  # digits; no page has a longer one
+_LONGEST_NUMBER = 9  # page numbers are never longer
 
-Levels = dict[str, int]  # of headings, by their squeezed text
+Levels = dict[str, int]  # heading levels by normalized heading text
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of a page, or one cell of it; lengths in points, `bottom` from the lower edge of the page."""
+    """One line of a page, or one cell of it. Lengths are in points, `bottom` from the lower edge of the page."""
 
     text: str
     left: float
@@ -38,14 +38,15 @@ class Line:
 
 
 def squeezed(title: str) -> str:
-    """A heading as it can be compared: its letters, without the number before it."""
+    """Return a heading in comparable form: case-folded letters only, without its number."""
     return "".join(character for character in title.casefold() if character.isalpha())
 
 
 def without_running_headers(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
-    """The pages without what stands at the top or bottom of many of them, but for its number, which counts the pages.
+    """Remove the lines that repeat at the top or bottom of many pages.
 
-    Other numbers that differ say something: invoices bound together have theirs in the place of a running header.
+    Numbers that count up with the pages are ignored in the comparison. Other differing numbers carry meaning: bound
+    invoices have their own in the place of a running header.
     """
     edges = [[(line, _patterns(line, number)) for line in _edges(page)] for number, page in enumerate(pages)]
     counts = Counter(pattern for page in edges for pattern in {one for _, patterns in page for one in patterns})
@@ -56,7 +57,7 @@ def without_running_headers(pages: Sequence[Sequence[Line]]) -> list[list[Line]]
 
 
 def _edges(page: Sequence[Line]) -> list[Line]:
-    """The highest and the lowest line."""
+    """Return the highest and the lowest line."""
     return [min(page, key=_bottom), max(page, key=_bottom)] if page else []
 
 
@@ -65,16 +66,16 @@ def _bottom(line: Line) -> float:
 
 
 def _patterns(line: Line, page: int) -> set[str]:
-    """The text as it is, and with each number in turn as its distance from that of the page."""
+    """Return the text itself, and a variant per number with that number as its offset from the page index."""
     text = line.text.casefold().strip()
     found = [number for number in _NUMBER.finditer(text) if len(number[0]) <= _LONGEST_NUMBER]
     return {text} | {f"{text[: one.start()]}#{int(one[0]) - page}#{text[one.end() :]}" for one in found}
 
 
 def paragraphs(lines: Sequence[Line], page: int, body: float, words: set[str], levels: Levels) -> Iterator[Block]:
-    """The blocks of a page.
+    """Yield the blocks of a page.
 
-    `body` is the letter size of most text in points, `words` are those of the document, `levels` its known headings.
+    `body` is the main text size in points, `words` the words of the document, `levels` its known headings.
     """
     leadings = [before.bottom - line.bottom for before, line in pairwise(lines)]
     usual = statistics.median([leading for leading in leadings if leading > 1] or [body])
@@ -86,7 +87,7 @@ def paragraphs(lines: Sequence[Line], page: int, body: float, words: set[str], l
 
 
 def _parted(before: Line, line: Line, usual: float, levels: Levels) -> bool:
-    """Whether a new paragraph begins with `line`: by its distance, letter size, bullet or indentation."""
+    """Return whether `line` begins a paragraph: by distance, letter size, bullet or indentation."""
     if (
         before.is_row
         or line.is_row
@@ -96,10 +97,10 @@ def _parted(before: Line, line: Line, usual: float, levels: Levels) -> bool:
     if _BULLET.match(line.text) or abs(line.height - before.height) > 0.2 * max(line.height, before.height):
         return True
     leading = before.bottom - line.bottom
-    if leading < 0:  # the next column; a sentence may go on there
+    if leading < 0:  # the next column, where a sentence may continue
         return bool(_ENDED.search(before.text))
-    merged = 1 + before.text.count("\ufffe")  # lines that end in a hyphen come joined to the next
-    if leading > 1.35 * max(usual, line.height) * merged:  # the lines of a heading stand farther apart
+    merged = 1 + before.text.count("\ufffe")  # hyphenated lines arrive joined to the next one
+    if leading > 1.35 * max(usual, line.height) * merged:  # headings have larger line spacing
         return True
     return line.left > before.left + 0.5 * line.height and bool(_ENDED.search(before.text))
 
@@ -117,24 +118,24 @@ def _block(lines: Sequence[Line], page: int, body: float, words: set[str], level
 
 
 def plain(text: str, page: int) -> Block:
-    """A list item by its bullet, else a paragraph."""
+    """Return a list item if the text starts with a bullet, else a paragraph."""
     return Block(text, "item" if _BULLET.match(text) else "paragraph", page)
 
 
 def joined(lines: Sequence[str], words: set[str]) -> str:
-    """Lines of one paragraph as one."""
+    """Join the lines of one paragraph."""
     text = _mend("\n".join(line.strip() for line in lines), words)
     return _close_up(text.replace("\n", "" if cjk(text) else " "))
 
 
 def _close_up(text: str) -> str:
-    """Chinese and Japanese, which some programs write with a space behind every character, without them."""
+    """Remove the spaces that some programs write after every Chinese or Japanese character."""
     spaced = len(_SPACED.findall(text))
     return _SPACED.sub("", text) if 2 * spaced > len(re.findall(f"[{CHARACTERS}]", text)) else text
 
 
 def _mend(text: str, words: set[str]) -> str:
-    """Words that a hyphen broke at a line end, whole again; one that is written with a hyphen elsewhere keeps it."""
+    """Rejoin words hyphenated at a line end; keep the hyphen if the document uses it elsewhere."""
 
     def mended(broken: re.Match[str]) -> str:
         left, right = broken.groups()

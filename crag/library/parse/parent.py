@@ -1,7 +1,7 @@
-"""Runs the parsing child: hands it one file, follows its progress, and kills it at a limit or a stop.
+"""Parses one file in a child process: sends it, follows its progress, kills it at a limit or on cancellation.
 
-Each file gets a fresh process, text files too: guessing an encoding runs foreign code over hostile bytes as well, one
-path is simpler than two, and a start costs less than embedding a page. No file can disturb the next one.
+Every file gets a new process, text files too: encoding detection also runs third-party code over untrusted bytes, one
+path is simpler than two, and a start costs less than embedding a page. No file can affect the next one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def parse(
     limits: Limits | None = None,
     progress: Report | None = None,
 ) -> Document:
-    """The document in `data`, bytes or a file; `name`, `content_type` and `charset` are hints, the content decides.
+    """Parse `data`, bytes or a file. `name`, `content_type` and `charset` are hints; the content decides.
 
     Raises `SourceRefused` (`empty`, `no_text`, `encrypted`, `unsupported`, `corrupt`, `too_large`, `too_slow`) and
     `Stopped`.
@@ -52,7 +52,7 @@ def parse(
 
 
 def _last_reply(child: Child, limits: Limits, until: Deadline, progress: Report) -> dict[str, Any]:
-    """The last line that the child wrote, or nothing when it ended before that; earlier lines are progress."""
+    """Return the last line of the child, reporting earlier ones as progress; empty if the child ended before it."""
     assert child.stdout  # noqa: S101 — opened as a pipe
     longest = 8 * limits.characters + 1_000_000
     while line := child.stdout.readline(longest):

@@ -1,4 +1,4 @@
-"""PDF files to blocks, page by page: their text, and by OCR what pages without text show."""
+"""Parser for PDF files, page by page, with OCR for pages without text."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _NO_TITLE = re.compile(r"(?i)\s*(?:untitled.*|microsoft .*|.*\.(?:docx?|pdf|tex|dvi|indd|qxd|rtf|pptx?))?\s*")
 _PASSWORD_NEEDED = 4  # FPDF_ERR_PASSWORD
-_LARGEST_PAGE = 1_000_000  # points, many times what any program makes
-_OCR_SCALE = 300 / 72  # pixels a point: what Tesseract reads best
+_LARGEST_PAGE = 1_000_000  # points, far beyond what any program creates
+_OCR_SCALE = 300 / 72  # pixels per point: Tesseract works best at 300 dpi
 _MOST_OUTLINE = 10_000
 
 
 def read_pdf(request: Request) -> Document:
-    """The text of all pages. Raises `SourceRefused` (`encrypted`, `corrupt`, `no_text`, `too_large`, `too_slow`)."""
+    """Parse all pages. Raises `SourceRefused` (`encrypted`, `corrupt`, `no_text`, `too_large`, `too_slow`)."""
     import pypdfium2
 
     try:
@@ -82,7 +82,7 @@ def _no_text(pages: Sequence[Page | None], request: Request) -> SourceRefused:
 
 
 def _pages(pdf: Any, count: int, request: Request) -> Iterator[Page | None]:
-    """Each page, None for one that is damaged. Raises `SourceRefused` over the text limit."""
+    """Yield each page, or None for a damaged one. Raises `SourceRefused` over the text limit."""
     import pypdfium2
 
     left = request.limits.characters
@@ -104,9 +104,9 @@ def _pages(pdf: Any, count: int, request: Request) -> Iterator[Page | None]:
 
 
 def _seen(pdf: Any, pages: Sequence[Page | None], request: Request) -> tuple[dict[int, Paragraphs], int]:
-    """What OCR finds on pages whose text is missing, by number, and how many took too long.
+    """Read pages with missing text by OCR; return the results by page index and the number of timeouts.
 
-    Nothing for those where it finds no more than is there.
+    A page is left out where OCR finds no more text than the page already has.
     """
     if not request.tesseract:
         return {}, 0
@@ -128,7 +128,7 @@ def _picture(sheet: Any) -> Image:
 
 
 def _outline(pdf: Any) -> dict[int, Levels]:
-    """The headings that the outline names, by page."""
+    """Return the headings that the PDF outline names, by page index."""
     found: dict[int, Levels] = {}
     for entry in islice(pdf.get_toc(max_depth=6), _MOST_OUTLINE):
         place = entry.get_dest()

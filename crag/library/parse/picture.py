@@ -1,4 +1,4 @@
-"""Pictures of text (PNG, JPEG, TIFF) to blocks, by OCR."""
+"""Parser for images of text (PNG, JPEG, TIFF), by OCR."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _MOST_TO_OPEN = 100_000_000
 
 
 def read_picture(request: Request) -> Document:
-    """The text in it; of a TIFF each picture is a page.
+    """Read the text of an image; each frame of a TIFF is a page.
 
     Raises `SourceRefused` (`corrupt`, `no_text`, `too_large`, `too_slow`).
     """
     from PIL import Image, UnidentifiedImageError
 
-    Image.MAX_IMAGE_PIXELS = None  # judged below, and in our words
+    Image.MAX_IMAGE_PIXELS = None  # checked below, with the application's own message
     try:
         with Image.open(io.BytesIO(request.data), formats=("PNG", "JPEG", "TIFF")) as image:
             count = getattr(image, "n_frames", 1)

@@ -1,4 +1,4 @@
-"""Plain text and Markdown to blocks."""
+"""Parsers for plain text and Markdown."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _BLANK = re.compile(r"\n[ \t]*\n")
 
 
 def read_plain(text: str) -> Document:
-    """Paragraphs are what blank lines part."""
+    """Parse plain text; blank lines separate paragraphs."""
     parts = _BLANK.split(text.replace("\r\n", "\n").replace("\r", "\n"))
     return Document("", "text", None, tuple(Block(part) for part in parts))
 
 
 def read_markdown(text: str) -> Document:
-    """Headings, list items, table rows, code and paragraphs (CommonMark with tables), their marks removed.
+    """Parse CommonMark with tables into headings, list items, rows, code and paragraphs, without markup.
 
     The title is the first heading.
     """
@@ -62,6 +62,6 @@ def _block(text: str, inside: list[str]) -> Block:
 
 
 def _text(token: Token) -> str:
-    """What a reader sees of an inline token: its text without marks and addresses; raw HTML is left out."""
+    """Return the visible text of an inline token, without markup, link addresses or raw HTML."""
     breaks = {"softbreak": " ", "hardbreak": "\n", "html_inline": ""}
     return "".join(breaks.get(child.type, child.content) for child in token.children or [])

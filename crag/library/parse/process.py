@@ -1,4 +1,4 @@
-"""Starts and ends the processes that read foreign files. They get the file as standard input and no setting of ours."""
+"""Starts and ends processes that read untrusted files: the file as standard input, none of the user's settings."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from crag.library.parse.limits import Limits, out_of_memory, too_large
 from crag.stopping import Stop
 
 _ROOT = Path(crag.__file__).parent.parent
-# Windows starts no process without the first, Tesseract may find no languages without the second.
+# Windows needs the first to start a process, Tesseract may need the second to find its languages.
 _PASSED_ON = ("SYSTEMROOT", "TESSDATA_PREFIX")
 Child = Fork | subprocess.Popen[bytes]  # the latter on Windows, which cannot fork
 
 
 @contextmanager
 def running(module: str, request: dict[str, Any], data: bytes | Path, limits: Limits, stop: Stop) -> Iterator[Child]:
-    """A fresh process that runs `module` on `data` as its standard input, killed at the end of the block or by a stop.
+    """Run `module` in a new process with `data` as standard input; kill it at the end of the block or on cancellation.
 
-    Its argument is `request` with the limits. Raises `SourceRefused` (`empty`, `too_large`) and, at the end, `Stopped`.
+    Its argument is `request` plus the limits. Raises `SourceRefused` (`empty`, `too_large`) and, at the end, `Stopped`.
     """
     with (
         _opened(data, limits) as file,
@@ -47,7 +47,7 @@ def running(module: str, request: dict[str, Any], data: bytes | Path, limits: Li
 
 @contextmanager
 def _opened(data: bytes | Path, limits: Limits) -> Iterator[IO[bytes]]:
-    """`data` as an open file, its size judged first. Raises `SourceRefused` (`empty`, `too_large`)."""
+    """Open `data` as a file after checking its size. Raises `SourceRefused` (`empty`, `too_large`)."""
     with data.open("rb") if isinstance(data, Path) else tempfile.TemporaryFile() as file:
         if isinstance(data, bytes):
             file.write(data)
@@ -61,7 +61,7 @@ def _opened(data: bytes | Path, limits: Limits) -> Iterator[IO[bytes]]:
 
 
 def _start(module: str, request: str, file: IO[bytes]) -> Child:
-    """In a group of its own with all that it starts."""
+    """Start the process in its own group, which includes all processes that it starts."""
     if hasattr(os, "fork"):
         return _fork_server.fork(module, request, file)
     return _launch([module, request], file, subprocess.PIPE)
@@ -84,7 +84,7 @@ _fork_server = ForkServer(lambda theirs: _launch(["crag.library.parse.fork_serve
 
 
 class Deadline(threading.Event):
-    """Set when it came and the child was ended."""
+    """Timer that kills the child; the event is set once it has fired."""
 
     def __init__(self, child: Child, seconds: float) -> None:
         super().__init__()
@@ -92,12 +92,12 @@ class Deadline(threading.Event):
         self._begin(seconds)
 
     def extend(self, seconds: float) -> None:
-        """From now on the child has so many seconds."""
+        """Restart the timer with this many seconds."""
         self.cancel()
         self._begin(seconds)
 
     def cancel(self) -> None:
-        """The child may take for ever."""
+        """Stop the timer."""
         self._timer.cancel()
 
     def _begin(self, seconds: float) -> None:
@@ -113,7 +113,7 @@ class Deadline(threading.Event):
 
 @contextmanager
 def deadline(child: Child, seconds: float) -> Iterator[Deadline]:
-    """Ends the child if the block takes longer; the event tells whether that happened."""
+    """Kill the child if the block takes longer; the event tells whether that happened."""
     until = Deadline(child, seconds)
     try:
         yield until
@@ -122,17 +122,17 @@ def deadline(child: Child, seconds: float) -> Iterator[Deadline]:
 
 
 def why_ended(child: Child, late: bool, limits: Limits) -> SourceRefused:
-    """Why it said nothing: `too_slow`, `too_large` or `corrupt`."""
+    """Return why the child ended without a reply: `too_slow`, `too_large` or `corrupt`."""
     child.kill()
     code = child.wait()
     if late or code == _by("SIGXCPU"):
         what = f"Reading the file took longer than {limits.seconds:,.0f} seconds."
         return SourceRefused("too_slow", what, "Split it and add the parts.")
-    if code in (_by("SIGABRT"), _by("SIGTRAP")):  # what native parsers do when an allocation fails
+    if code in (_by("SIGABRT"), _by("SIGTRAP")):  # native parsers abort when an allocation fails
         return out_of_memory()
     return SourceRefused("corrupt", "The file is damaged and cannot be read.", "Open it, save it anew and add that.")
 
 
 def _by(name: str) -> int:
-    """What a process returns that was ended by this signal."""
+    """Return the exit code of a process ended by this signal."""
     return -getattr(signal, name, 0)

@@ -1,4 +1,4 @@
-"""JSON and JSON lines to blocks: one for each record, a line for each value with the names that lead to it."""
+"""Parser for JSON and JSON Lines: one block per record, one line per value with its key path."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from crag.library.parse.plain import read_plain
 
 
 def read_json(text: str) -> Document:
-    """Records are the elements of the outermost list, or the lines. What only looks like JSON is read as text."""
+    """Parse the elements of the outermost list, or the lines, as records; fall back to plain text if not JSON."""
     try:
         records = list(_records(text.removeprefix("\ufeff")))
         blocks = [Block("\n".join(_lines(record, "")), "code") for record in records]
@@ -30,7 +30,7 @@ def _records(text: str) -> Iterator[Any]:
 
 
 def _lines(value: Any, path: str) -> Iterator[str]:
-    """`author.name: Ann` for values, `tags: a, b` for lists of them; null and empty ones are left out."""
+    """Yield lines such as `author.name: Ann`, and `tags: a, b` for lists of scalars; skip null and empty values."""
     if isinstance(value, dict):
         for name, inner in value.items():
             yield from _lines(inner, f"{path}.{name}" if path else name)

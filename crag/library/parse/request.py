@@ -1,4 +1,4 @@
-"""What a parser is given, and what can be read at all."""
+"""Input of a parser, and the set of supported files."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from crag.errors import SourceRefused
 from crag.library.parse.limits import Limits
 
-# Of the files that are looked for in folders and archives; what a file is, its content decides.
+# Suffixes collected from folders and archives. The format itself is detected from the content.
 SUFFIXES = frozenset(
     """
     .pdf .docx .pptx .pptm .xlsx .xlsm .odt .epub .eml .html .htm .xhtml .csv .tsv .json .jsonl .ndjson .md .markdown
     .txt .text .zip
-    """.split()  # noqa: SIM905 — a list of so many would hide the words
+    """.split()  # noqa: SIM905 — a list of that many quoted strings would be harder to read
 )
 SUPPORTED = (
     "Add a PDF, an Office file (.docx, .pptx, .xlsx), OpenDocument text (.odt), an e-book (.epub), an e-mail (.eml), "
@@ -23,7 +23,7 @@ SUPPORTED = (
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One file to read, with what was said about it."""
+    """One file to parse, with its declared name, type and encoding."""
 
     name: str
     content_type: str
@@ -31,14 +31,14 @@ class Request:
     data: bytes
     limits: Limits
     progress: Callable[[str, int, int], None]
-    tesseract: str  # where that program is; empty: nowhere
-    begin_ocr: Callable[[int], float]  # asks for more time, as so many pages need OCR; how many seconds there are
+    tesseract: str  # path of the Tesseract executable; empty if not installed
+    begin_ocr: Callable[[int], float]  # requests time for this many OCR pages; returns the total in seconds
 
     def said_to_be(self, *extensions: str, types: tuple[str, ...]) -> bool:
-        """Whether the name ends in one of `extensions`, or the server said one of `types`."""
+        """Return whether the name has one of `extensions` or the declared content type is one of `types`."""
         return self.name.lower().rpartition(".")[2] in extensions or self.content_type in types
 
 
 def unsupported(what: str, remedy: str = SUPPORTED) -> SourceRefused:
-    """The refusal of a kind of file; `what` is a sentence without its full stop."""
+    """Build the refusal of an unsupported kind of file; `what` is a sentence without its full stop."""
     return SourceRefused("unsupported", f"{what}.", remedy)

@@ -1,4 +1,4 @@
-"""Excel files to blocks: the values that were last on screen, row by row."""
+"""Parser for Excel files: the values last calculated, row by row."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from crag.library.parse.request import Request
 
 
 def read_xlsx(request: Request) -> Document:
-    """Each sheet's name as heading, then its rows that hold something. Raises `SourceRefused` (`too_large`)."""
+    """Parse each sheet: its name as heading, then its non-empty rows. Raises `SourceRefused` (`too_large`)."""
     from openpyxl import load_workbook
 
     workbook = load_workbook(io.BytesIO(request.data), read_only=True, data_only=True, keep_links=False)
@@ -32,14 +32,14 @@ def read_xlsx(request: Request) -> Document:
 
 
 def _rows(sheet: Any) -> Iterator[str]:
-    sheet.reset_dimensions()  # what a file says of its size is not believed
+    sheet.reset_dimensions()  # the declared dimensions are not trusted
     for row in sheet.iter_rows():
         if text := " | ".join(_shown(cell) for cell in row).rstrip(" |"):
             yield text
 
 
 def _shown(cell: Any) -> str:
-    """A value as a reader writes it: dates by ISO 8601, midnight and the noise of floating point left out."""
+    """Format a cell: ISO 8601 dates without midnight, numbers without floating-point noise."""
     value = cell.value
     if value is None or cell.data_type == "e":
         return ""

@@ -1,4 +1,4 @@
-"""PowerPoint files to blocks: slides are the pages."""
+"""Parser for PowerPoint files; slides are the pages."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from crag.library.parse.document import Block, Document
 from crag.library.parse.limits import too_large
 from crag.library.parse.request import Request
 
-_NO_TITLE = "PowerPoint Presentation"  # what PowerPoint writes when nobody gave one
+_NO_TITLE = "PowerPoint Presentation"  # PowerPoint's default title
 
 
 def read_pptx(request: Request) -> Document:
-    """Of each slide the title as heading, text, table rows, then the notes. Raises `SourceRefused` (`too_large`)."""
+    """Parse each slide: title as heading, text, table rows, then the notes. Raises `SourceRefused` (`too_large`)."""
     from pptx import Presentation
 
     presentation = Presentation(io.BytesIO(request.data))
@@ -42,7 +42,7 @@ def _slide(slide: Any, number: int) -> Iterator[Block]:
 
 
 def _flat(shapes: Iterable[Any]) -> Iterator[Any]:
-    """Shapes in the order of the slide, those of groups in place of the group."""
+    """Yield the shapes in slide order, with groups replaced by their members."""
     from pptx.enum.shapes import MSO_SHAPE_TYPE
 
     for shape in shapes:
@@ -53,7 +53,7 @@ def _flat(shapes: Iterable[Any]) -> Iterator[Any]:
 
 
 def _is_furniture(shape: Any) -> bool:
-    """Dates, footers and numbers stand on every slide and say nothing."""
+    """Return whether the shape is a date, footer or slide number, which every slide repeats."""
     from pptx.enum.shapes import PP_PLACEHOLDER
 
     running = (PP_PLACEHOLDER.DATE, PP_PLACEHOLDER.FOOTER, PP_PLACEHOLDER.SLIDE_NUMBER)
@@ -68,5 +68,5 @@ def _shape(shape: Any, number: int) -> Iterator[Block]:
     elif shape.has_text_frame:
         texts = [" ".join(paragraph.text.split()) for paragraph in shape.text_frame.paragraphs]
         texts = [text for text in texts if text]
-        listed = shape.is_placeholder and len(texts) > 1  # what stands in the body of a slide is a list
+        listed = shape.is_placeholder and len(texts) > 1  # several paragraphs in a placeholder are a list
         yield from (Block(f"- {text}", "item", number) if listed else Block(text, page=number) for text in texts)

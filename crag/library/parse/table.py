@@ -1,4 +1,4 @@
-"""Comma- or tab-separated values to blocks."""
+"""Parser for comma- or tab-separated values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LONGEST_HEADING = 150
 
 
 def read_table(request: Request, text: str) -> Document:
-    """Rows; the names of the columns are their heading, so that every passage of the table carries them."""
+    """Parse rows; the column names become the heading, so that every passage of the table carries them."""
     csv.field_size_limit(request.limits.characters)
     lines = io.StringIO(text.removeprefix("\ufeff"), newline="")
     rows = [row for row in csv.reader(lines, delimiter=_delimiter(text)) if any(map(str.strip, row))]
@@ -28,7 +28,7 @@ def read_table(request: Request, text: str) -> Document:
 
 
 def _delimiter(text: str) -> str:
-    """The one that cuts most of the first rows into equally many cells, and into the most of them."""
+    """Return the delimiter that splits the first rows most evenly, preferring more columns."""
 
     def evenness(delimiter: str) -> tuple[float, int]:
         rows = csv.reader(io.StringIO(text[:_SAMPLE], newline=""), delimiter=delimiter)
@@ -40,6 +40,6 @@ def _delimiter(text: str) -> str:
 
 
 def _names_columns(row: list[str]) -> bool:
-    """Whether the cells of the first row are all there, all different, and none is a value."""
+    """Return whether the first row is a header: all cells filled, distinct, and not starting with a digit."""
     cells = [cell.strip() for cell in row]
     return len(cells) > 1 and len(set(cells)) == len(cells) and all(cell and not cell[0].isdigit() for cell in cells)

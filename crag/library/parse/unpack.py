@@ -1,7 +1,7 @@
-"""The process that unpacks an archive from standard input, under limits, to standard output, and writes no file.
+"""Child process that unpacks an archive from standard input to standard output, under limits, writing no file.
 
-For each member one line `{"member": name, "size": n}` and n bytes, or `{"member": name, "refused": […]}`; then
-`{"end": true}`, or `{"refused": […]}` of the whole.
+For each member it sends one line `{"member": name, "size": n}` and n bytes, or `{"member": name, "refused": […]}`. The
+last line is `{"end": true}`, or `{"refused": […]}` for the whole archive.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _UTF8_NAME = 0x800  # general purpose bit 11 (APPNOTE.TXT 6.3.10, section 4.4.4)
 
 
 def main() -> None:
-    """Read the archive and answer."""
+    """Unpack the archive and send the replies."""
     run_confined(_unpack)
 
 
@@ -48,7 +48,7 @@ def _unpack(request: dict[str, Any], limits: Limits, answer: Answer) -> None:
 
 
 def _members(limits: Limits, only: str | None) -> Iterator[tuple[str, bytes | SourceRefused]]:
-    """What can be read, in order of name. Raises `SourceRefused` when passwords or sizes forbid to go on."""
+    """Yield the readable members by name. Raises `SourceRefused` for passwords and exceeded limits."""
     left = limits.inflated
     with zipfile.ZipFile(sys.stdin.buffer) as archive:
         chosen = [(name, member) for name, member in _readable(archive).items() if only in (None, name)]
@@ -68,7 +68,7 @@ def _members(limits: Limits, only: str | None) -> Iterator[tuple[str, bytes | So
 
 
 def _readable(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
-    """The members that look as if they could be read, by name, hidden ones left out; of two with one name the last."""
+    """Return the visible members with a supported suffix, by name; of duplicate names the last one."""
     members = {_name(member): member for member in archive.infolist() if not member.is_dir()}
     return {
         name: member
@@ -78,7 +78,7 @@ def _readable(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
 
 
 def _name(member: zipfile.ZipInfo) -> str:
-    """As text to show. Names that are not marked as Unicode are in the encoding of whoever packed them."""
+    """Return a displayable name. Names not marked as Unicode are in the encoding of the packing system."""
     name = member.filename
     if not member.flag_bits & _UTF8_NAME and not name.isascii():
         with suppress(SourceRefused, UnicodeEncodeError):
@@ -87,7 +87,7 @@ def _name(member: zipfile.ZipInfo) -> str:
 
 
 def _refused(name: str, member: zipfile.ZipInfo) -> SourceRefused | None:
-    """Why a member is not unpacked."""
+    """Return why a member is not unpacked, or None."""
     if stat.S_ISLNK(member.external_attr >> 16):
         return unsupported("This is a link to another file", "Add that file.")
     if _ELSEWHERE.match(name):
@@ -98,7 +98,7 @@ def _refused(name: str, member: zipfile.ZipInfo) -> SourceRefused | None:
 
 
 def _inflate(archive: zipfile.ZipFile, member: zipfile.ZipInfo, most: int) -> bytes | SourceRefused | None:
-    """The member, counted while it is inflated, as what it says of its size is not believed; None when over `most`."""
+    """Decompress a member, counting bytes because its declared size is not trusted; None when over `most`."""
     data = bytearray()
     try:
         with archive.open(member) as file:

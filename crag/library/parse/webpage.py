@@ -1,4 +1,4 @@
-"""Web pages to blocks: the main text without navigation, with its headings, lists and tables."""
+"""Parser for web pages: main text without navigation, with headings, lists and tables."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from crag.library.parse.request import Request
 
 _NAVIGATION = "//nav | //*[@role='navigation']"
 _CHROME = "//noscript | //aside | //footer | //body/header | //*[@aria-hidden='true']"
-_SHORTEST = 50  # characters of a main text; trafilatura's own 250 are a whole page of Chinese
+_SHORTEST = 50  # trafilatura's default of 250 characters would be a whole page in Chinese
 
 
 def read_html(request: Request, text: str) -> Document:
-    """The main text as trafilatura finds it, else all text of the page. Raises `SourceRefused`."""
+    """Parse the main text found by trafilatura, or else all text of the page. Raises `SourceRefused`."""
     request.progress("Reading the page", 0, 0)
     tree = parse_html(text)
     if tree is None:
         raise _without_text()
-    _drop(tree, _NAVIGATION)  # here already, for what is listed in it was taken for authors
+    _drop(tree, _NAVIGATION)  # before extraction: trafilatura mistook its entries for authors
     found = _extract(tree)
     blocks = list(_walk(found.body)) if found is not None else []
     title = (found and found.title) or " ".join((tree.findtext(".//title") or "").split())
     author, published = _author(found, tree), (found and found.date) or ""
-    if sum(bool(block.text.strip()) for block in blocks) < 2:  # one is what it makes of a page it cannot read
+    if sum(bool(block.text.strip()) for block in blocks) < 2:  # a single block means that trafilatura failed
         blocks = _all_text(tree) or blocks
     if not any(block.text.strip() for block in blocks):
         raise _without_text()
@@ -41,7 +41,10 @@ def _without_text() -> SourceRefused:
 
 
 def _extract(tree: Any) -> Any:
-    """Main text and facts, or None. Dates are taken where the page states one, never guessed from its text."""
+    """Return main text and metadata from trafilatura, or None.
+
+    Dates are used only where the page states them; they are never guessed from the text.
+    """
     import trafilatura
     from trafilatura.settings import set_date_params, use_config
 
@@ -61,7 +64,11 @@ def _extract(tree: Any) -> Any:
 
 
 def _author(found: Any, tree: Any) -> str:
-    """Each name once; of one word only where names are written so, as elsewhere it is most often an account."""
+    """Return the distinct author names.
+
+    A one-word name is accepted only in scripts that write names without spaces. In other scripts it is usually an
+    account name.
+    """
     stated = (found.author or "").split("; ") if found is not None else []
     if not any(stated):
         stated = [name for name in tree.xpath("//meta[@name='author']/@content") if cjk(name)]
@@ -72,7 +79,7 @@ def _author(found: Any, tree: Any) -> str:
 
 
 def _walk(element: Any) -> Iterator[Block]:
-    """Blocks of trafilatura's tree (TEI names: head, p, list, item, table, row, cell, code, quote)."""
+    """Yield the blocks of trafilatura's tree (TEI names: head, p, list, item, table, row, cell, code, quote)."""
     for child in element:
         if child.tag == "head":
             yield Block(_flat(child), "heading", level=int(child.get("rend", "h2")[-1]))
@@ -92,7 +99,7 @@ def _walk(element: Any) -> Iterator[Block]:
 
 
 def _items(element: Any) -> Iterator[Block]:
-    """Items of a list; what a deeper list holds follows its item."""
+    """Yield the items of a list; items of a nested list follow their parent item."""
     for item in element.iter("item"):
         parts = [item.text or ""]
         for child in item:
@@ -113,7 +120,7 @@ def _flat(element: Any) -> str:
 
 
 def parse_html(text: str) -> Any:
-    """The tree of a page, hardened; None when there is nothing in it."""
+    """Parse a page with a hardened parser and return its tree, or None when it is empty."""
     from lxml import etree, html
 
     parser = html.HTMLParser(encoding="utf-8", huge_tree=False, no_network=True)
@@ -130,7 +137,7 @@ def _drop(tree: Any, path: str) -> None:
 
 
 def _all_text(tree: Any) -> list[Block]:
-    """All that stands in the body but what surrounds the text on every page of a site."""
+    """Return all text of the body without the boilerplate that a site repeats on every page."""
     _drop(tree, _CHROME)
     body = tree.find("body")
     return [] if body is None else list(blocks_of(body))

@@ -1,4 +1,4 @@
-"""Word files to blocks, in the order of the body."""
+"""Parser for Word files, in the order of the body."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _HEADING = re.compile(r"heading (\d)", re.IGNORECASE)
 
 
 def read_docx(request: Request) -> Document:
-    """Paragraphs and table rows; headings by their style. Raises `SourceRefused`."""
+    """Parse paragraphs and table rows, with headings by their style. Raises `SourceRefused`."""
     import docx
     from lxml.etree import LxmlError
 
@@ -47,12 +47,12 @@ def _blocks(part: Any) -> list[Block]:
 
 
 def _is_numbered(paragraph: Any) -> bool:
-    properties = paragraph._p.pPr  # noqa: SLF001 — python-docx offers numbering nowhere else
+    properties = paragraph._p.pPr  # noqa: SLF001 — python-docx has no public API for numbering
     return properties is not None and properties.numPr is not None
 
 
 def _row(row: Any) -> str:
-    """Cells between bars; one that spans several columns stands several times in `row.cells` and is written once."""
+    """Join the cells with bars. `row.cells` repeats a cell for each column it spans; it is written once."""
     texts: list[str] = []
     cells = row.cells
     column = 0
