@@ -1,4 +1,4 @@
-"""The ways in which a new version of an answer branches off a run that has ended, and what its own run is to do."""
+"""Plans for new versions of a finished answer: how each differs and what its run has to do."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from crag.types import Ruling, Turn
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A version to be: the run that it is a version of, in what it differs from that, and what is to be done."""
+    """A planned version: the run it is a version of, how it differs from that run, and the task to execute."""
 
     parent: str
     change: str
@@ -33,9 +33,9 @@ class Branch:
 
 
 class Branches:
-    """Makes branches of runs by their ids and traces. Nothing is kept of one until it is begun.
+    """Plans versions of runs from their ids and traces. Nothing is stored until a plan is started.
 
-    They are made from the events of a run, which are there also when its process was killed.
+    Plans are made from the events of a run, which survive a killed process.
     """
 
     def __init__(self, records: RunRecords, versions: VersionRecords, log: EventLog) -> None:
@@ -44,14 +44,14 @@ class Branches:
         self._log = log
 
     def overruled(self, parent: str, trace: Trace, rulings: Mapping[int, Ruling]) -> Branch:
-        """Decides anew under these rulings; earlier ones still stand. Raises `BadRequest`, `NotFound`."""
+        """Plan a new decision under these rulings; earlier ones still apply. Raises `BadRequest`, `NotFound`."""
         _check_judged(trace)
         if not rulings:
             raise BadRequest("This passage has no verdict that could be overruled.", "Choose another one.")
         return self.revised(parent, trace, "decide", Revision(rulings))
 
     def searched(self, parent: str, trace: Trace, sentence: str) -> Branch:
-        """Searches the web for a sentence, too, after asking. Raises `BadRequest`, `NotFound`."""
+        """Plan an additional web search for a sentence, after asking for consent. Raises `BadRequest`, `NotFound`."""
         _check_judged(trace)
         query = " ".join(storable(sentence).split())[:QUERY_LIMIT]
         if not query:
@@ -61,7 +61,7 @@ class Branches:
         return self._gone_on(parent, "web search for a sentence without a source", options, "decide", state)
 
     def continued(self, parent: str, trace: Trace) -> Branch:
-        """Keeps the text so far and goes on from it. Raises `BadRequest`, `NotFound`."""
+        """Plan to keep the text so far and continue it. Raises `BadRequest`, `NotFound`."""
         if not trace.text or trace.outcome == "not_answered":
             raise BadRequest("There is no text yet that could be gone on with.", "Ask the question again.")
         if not trace.unfinished:
@@ -70,7 +70,7 @@ class Branches:
         return self._gone_on(parent, "continued", trace.options, "generate", state)
 
     def revised(self, parent: str, trace: Trace, node: Node, revision: Revision) -> Branch:
-        """Goes on from just before a node with something changed. Raises `BadRequest`, `NotFound`."""
+        """Plan a re-run from just before a node with something changed. Raises `BadRequest`, `NotFound`."""
         check_revision(trace, node, revision)
         options = revision.options or trace.options
         state = state_before(trace, self._history(parent), node, revision)
@@ -79,7 +79,7 @@ class Branches:
         return self._gone_on(parent, change, options, node, state, written)
 
     def anew(self, parent: str, trace: Trace, options: RunOptions) -> Branch:
-        """Asks the same question from the beginning, under these options. Raises `NotFound`."""
+        """Plan to ask the same question from the beginning, under these options. Raises `NotFound`."""
         run, change = self._new(parent), changed(trace.options, options)
         start = State(question=run.question, history=self._history(parent))
         begun = VersionBegun(parent, change, kept=False)
@@ -94,18 +94,18 @@ class Branches:
         state: State,
         written: tuple[Event, ...] = (),
     ) -> Branch:
-        """Goes on with the state as it was before a node, with the events that led there and what is `written` now."""
+        """Plan a re-run from the state before a node, with the events that led there and the events `written` now."""
         events = kept_events([event for _, event in self._log.read(parent)], node, state)
         before = VersionBegun(parent, change, kept=True), *events, *written
         return Branch(parent, change, Task(self._new(parent), options, start=state, before=before))
 
     def _history(self, run_id: str) -> tuple[Turn, ...]:
-        """What had been said before the question of a run."""
+        """Return the turns before the question of a run."""
         question_id = self._versions.question(run_id)
         return () if question_id is None else self._records.history_before(question_id)
 
     def _new(self, parent: str) -> LiveRun:
-        """A run for the question of another, as the database has it: the events of a killed process may be lost."""
+        """Create a run for the same question, read from the database: events of a killed process may be lost."""
         return LiveRun(uuid.uuid4().hex, self._records.question(parent), self._log)
 
 

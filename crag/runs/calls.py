@@ -1,4 +1,4 @@
-"""Keeps each prompt of a run as it was sent, and what came back. Only of the latest runs: they are large."""
+"""Log of model calls: each prompt as sent, and its reply. Kept only for the latest runs, since it is large."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from crag.runs.group_writer import GroupWriter
 from crag.runs.run import LiveRun
 
 RUNS_KEPT = 1000
-_FORGET_EVERY = 100  # runs, for looking takes some milliseconds
+_FORGET_EVERY = 100  # runs; the check takes some milliseconds
 
 
 class CallLog:
-    """The calls of runs: told by whoever sends them, written with the events, read with what was compressed."""
+    """Model calls of runs: recorded by the sender, written together with the events, stored compressed."""
 
     def __init__(self, database: Database, writer: GroupWriter) -> None:
         self._database = database
@@ -34,11 +34,11 @@ class CallLog:
         self._heard = count(1)
 
     def follow(self, run: LiveRun) -> None:
-        """Keeps every call made for a run from now on, also one that ends after it."""
+        """Record every call made for a run from now on, including those that end after it."""
         if next(self._heard) % _FORGET_EVERY == 0:
             self.forget_old()
         numbers = count(self._last_number(run.id) + 1)
-        # Not the run itself, which holds the stop that this is held by.
+        # Do not capture the run itself: it holds the cancellation that this listener is registered with.
         run_id, began, events = run.id, time.monotonic() - run.elapsed(), run.recorded
 
         def keep(call: ModelCall) -> None:
@@ -49,7 +49,7 @@ class CallLog:
         listen(run.stop, keep)
 
     def of(self, run_id: str) -> list[ModelCall]:
-        """The calls of a run in the order they were sent; none for the built-in engine, or once they are forgotten."""
+        """Return the calls of a run in sending order; none for the built-in engine or once they are deleted."""
         self._writer.flush()
         query = select(model_calls).where(model_calls.c.run_id == run_id)
         with self._database.read() as connection:
@@ -57,7 +57,7 @@ class CallLog:
         return [_call(row) for row in rows]
 
     def forget_old(self) -> None:
-        """Deletes the calls of all but the latest `RUNS_KEPT` runs, and as many of evaluations."""
+        """Delete the calls of all but the latest `MAX_RUNS_WITH_CALLS` runs; runs of evaluations count separately."""
         kept = select(model_calls.c.run_id).distinct().join(runs)
         with self._database.write() as connection:
             for kind in (runs.c.evaluation_id.is_(None), runs.c.evaluation_id.is_not(None)):
@@ -68,14 +68,14 @@ class CallLog:
                     connection.execute(delete(model_calls).where(model_calls.c.run_id.in_(old)))
 
     def _last_number(self, run_id: str) -> int:
-        """A run that waited for a person has calls from before."""
+        """Return the highest call number of a run; one that waited for the user already has calls."""
         query = select(func.max(model_calls.c.number)).where(model_calls.c.run_id == run_id)
         with self._database.read() as connection:
             return connection.execute(query).scalar() or 0
 
 
 def _node_at(events: Sequence[Event], at: float) -> str:
-    """The node that ran then; those kept from a version before come first, under the times of that one."""
+    """Return the node that ran at that time; events kept from an earlier version come first and bear its times."""
     return next((event.node for event in reversed(events) if isinstance(event, NodeStarted) and event.at <= at), "")
 
 
@@ -85,7 +85,7 @@ def _row(number: int, call: ModelCall) -> dict[str, Any]:
         "reply": call.reply,
         "thought": call.thought,
     }
-    body = json.dumps(text, ensure_ascii=False).encode("utf-8", "replace")  # a model may write half a surrogate
+    body = json.dumps(text, ensure_ascii=False).encode("utf-8", "replace")  # a model may write a lone surrogate
     return {
         "number": number,
         "node": call.node,

@@ -1,4 +1,4 @@
-"""In what a version of an answer differs from the one before, in words."""
+"""Descriptions of how a version of an answer differs from the one before."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _LEFT_OPEN = {
 
 
 def words_of_revision(trace: Trace, node: Node, revision: Revision) -> str:
-    """In what a revised version differs; where nothing was changed, from where it went on."""
+    """Describe how a revised version differs; if nothing was changed, from which node it was re-run."""
     parts = [words_of_rulings(trace, revision.rulings)]
     if revision.options and revision.options != trace.options:
         parts.append(changed(trace.options, revision.options))
@@ -72,18 +72,18 @@ def words_of_revision(trace: Trace, node: Node, revision: Revision) -> str:
 
 
 def words_of_rulings(trace: Trace, rulings: Mapping[int, Ruling]) -> str:
-    """In what a version differs, such as “you dropped p. 5”."""
+    """Describe rulings, such as “you dropped p. 5”."""
     return ", ".join(f"{_NAMES[ruling]} {_place(trace, passage_id)}" for passage_id, ruling in rulings.items())
 
 
 def changed(before: RunOptions, after: RunOptions) -> str:
-    """In what two settings differ, such as “policy any, k 6”; a preset is but a name for others."""
+    """Describe how two sets of options differ, such as “policy any, k 6”. A preset is only a name for its options."""
     words = [option(name, value) for name, value in changes_between(before, after).items() if name in _OPTION_NAMES]
     return ", ".join(words) or "same settings"
 
 
 def option(name: str, value: Any) -> str:
-    """An option by the name that it has in `crag.options`, with a value, such as “k 6”."""
+    """Describe an option, by its name in `crag.options`, with a value, such as “k 6”."""
     return f"{_OPTION_NAMES.get(name, name)} {_value(name, value)}"
 
 

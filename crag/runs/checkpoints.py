@@ -1,4 +1,4 @@
-"""The graph's state on disk, a file of its own: for runs that wait for a person."""
+"""Graph state on disk, in a file of its own: for runs that wait for the user."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _KEPT_TYPES = ("Passage", "Verdict", "Strip", "Knowledge", "Turn")
 
 
 class Checkpoints:
-    """The compiled graph over its file; one thread of checkpoints for each run, under the run's id. Safe to share.
+    """The compiled graph over its file; one LangGraph thread per run, named by the run's id. Safe to share.
 
-    A run that may wait is written when it ends or waits: a step in between is of no use, since a run whose process died
-    is not gone on with, and the event log tells what it had come to.
+    A run that may wait is written when it ends or waits. Checkpoints in between would be useless: a run whose process
+    died is not resumed, and the event log shows how far it got.
     """
 
     def __init__(self, home: Path) -> None:
@@ -40,9 +40,9 @@ class Checkpoints:
 
     @property
     def graph(self) -> Graph:
-        """The graph, opened when first asked for: LangGraph is slow to import.
+        """The graph, opened on first use because LangGraph is slow to import.
 
-        Raises `sqlite3.ProgrammingError` once it was closed.
+        Raises `sqlite3.ProgrammingError` once it is closed.
         """
         with self._lock:
             if self._closed:
@@ -53,27 +53,27 @@ class Checkpoints:
 
     @cached_property
     def plain_graph(self) -> Graph:
-        """The same graph without the file, for runs that never wait: writing their state costs milliseconds."""
+        """The same graph without the file, for runs that never wait: writing their state would cost milliseconds."""
         from crag.graph.build import build_graph
 
         return build_graph(None)
 
     def waits(self, run_id: str) -> bool:
-        """Whether a run waits for a person, and all that it needs to go on is there. Raises `NotFound`, `HomeFault`."""
+        """Return whether a run waits for the user and can be resumed. Raises `NotFound`, `HomeFault`."""
         return bool(self._kept(run_id).interrupts)
 
     def forget(self, run_ids: Iterable[str]) -> None:
-        """Deletes all that is kept of these runs."""
+        """Delete the checkpoints of these runs."""
         for run_id in run_ids:
             self._saver.delete_thread(run_id)
 
     def runs(self) -> set[str]:
-        """The runs that something is kept of."""
+        """Return the ids of all runs with checkpoints."""
         with self._saver.cursor(transaction=False) as cursor:
             return {row[0] for row in cursor.execute("SELECT DISTINCT thread_id FROM checkpoints")}
 
     def close(self) -> None:
-        """Closes the file, once nobody is in the middle of using it."""
+        """Close the file once no thread is using it."""
         with self._lock:
             if self._graph is not None and not self._closed:
                 saver = cast("SqliteSaver", self._graph.checkpointer)
@@ -82,7 +82,7 @@ class Checkpoints:
             self._closed = True
 
     def _kept(self, run_id: str) -> StateSnapshot:
-        """All that is kept of a run; whatever a damaged file may hold, it is one of two faults."""
+        """Read the state of a run; any damage to the file becomes `HomeFault` or `NotFound`."""
         try:
             return self.graph.get_state(of_run(run_id))
         except sqlite3.Error as error:
@@ -107,7 +107,7 @@ class Checkpoints:
         return build_graph(saver)
 
     def _connect(self) -> sqlite3.Connection:
-        """A connection to the file; one that is damaged is set aside, since answers do not depend on it."""
+        """Connect to the file; a damaged one is moved aside, since answers do not depend on it."""
         connection = sqlite3.connect(self._path, check_same_thread=False, timeout=_BUSY_SECONDS)
         try:
             connection.execute("PRAGMA journal_mode = WAL")
@@ -124,7 +124,7 @@ class Checkpoints:
 
 
 def of_run(run_id: str) -> RunnableConfig:
-    """The configuration under which a run's checkpoints are found."""
+    """Return the LangGraph configuration that addresses a run's checkpoints."""
     return {"configurable": {"thread_id": run_id}}
 
 

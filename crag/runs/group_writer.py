@@ -1,4 +1,4 @@
-"""Rows that runs hand over, committed in groups by one thread, so that no run waits for the disk and none is lost."""
+"""Group commits: one thread writes the rows of all runs, so that no run waits for the disk and no row is lost."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _POLL_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Handed:
-    """One row of a run to come: `make` gives its other values, in the writing thread, or raises `ValueError`."""
+    """One row waiting to be written: `make` returns its other values in the writing thread, or raises `ValueError`."""
 
     table: Table
     run_id: str
@@ -29,7 +29,7 @@ class Handed:
 
 
 class GroupWriter:
-    """Appending returns at once; `flush` waits until all that was appended is on disk."""
+    """Writes rows in groups. Appending returns at once; `flush` waits until everything appended is on disk."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -38,18 +38,18 @@ class GroupWriter:
         self._thread.start()
 
     def append(self, table: Table, run_id: str, make: Callable[[], dict[str, Any]]) -> None:
-        """Hands one row over to be written; it is dropped when its run is gone by then."""
+        """Queue one row for writing; it is dropped if its run no longer exists by then."""
         self._pending.put(Handed(table, run_id, make))
 
     def flush(self) -> None:
-        """Returns when everything appended before is committed (or was refused by the disk), or the writer closed."""
+        """Wait until everything appended before is committed or was refused by the disk, or the writer is closed."""
         done = threading.Event()
         self._pending.put(done)
         while not done.wait(_POLL_SECONDS) and self._thread.is_alive():
             pass
 
     def close(self) -> None:
-        """Writes what is pending and ends the thread."""
+        """Write what is pending and end the thread."""
         self._pending.put(None)
         self._thread.join()
 
@@ -78,17 +78,17 @@ class GroupWriter:
                         connection.execute(insert(table), kept)
         except HomeFault as fault:
             _log.error("What a run did could not be kept: %s", fault.message)
-        except Exception:  # noqa: BLE001 — the writer must outlive whatever one row does: everybody waits for it
+        except Exception:  # noqa: BLE001 — the writer must survive any single row: every run depends on it
             _log.exception("What a run did could not be kept")
 
 
 def _there(connection: Connection, named: set[str]) -> set[str]:
-    """Those of these runs that are still there: a conversation may be deleted while it is answered."""
+    """Return those of these runs that still exist: a conversation may be deleted while it is being answered."""
     return set(connection.execute(select(runs.c.id).where(runs.c.id.in_(named))).scalars())
 
 
 def _row(item: Handed) -> dict[str, Any] | None:
-    """The row as it is kept; None, and logged, for one that cannot be, which must cost no other its place."""
+    """Build the row to store; None, and logged, if it cannot be stored, so that it does not block the others."""
     try:
         return {"run_id": item.run_id, **item.make()}
     except ValueError:

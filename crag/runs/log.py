@@ -1,4 +1,4 @@
-"""The event log on disk, from which every run can be told again."""
+"""Event log on disk, from which every run can be replayed."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ Numbered = tuple[int, Event]
 
 
 class EventLog:
-    """Events by run and number. Appending returns at once; `flush` waits until all that was appended is on disk."""
+    """Events by run and number. Appending returns at once; `flush` waits until everything appended is on disk."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self.writer = GroupWriter(database)
 
     def append(self, run_id: str, number: int, event: Event) -> None:
-        """Hands one event over to be written."""
+        """Queue one event for writing."""
         self.writer.append(events, run_id, partial(_body, number, event))
 
     def flush(self) -> None:
-        """Returns when everything appended before is committed (or was refused by the disk), or the log is closed."""
+        """Wait until everything appended before is committed or was refused by the disk, or the log is closed."""
         self.writer.flush()
 
     def read(self, run_id: str, after: int = 0) -> list[Numbered]:
-        """The events of a run with numbers above `after`, in order."""
+        """Return the events of a run numbered above `after`, in order."""
         query = (
             select(events.c.number, events.c.body)
             .where(events.c.run_id == run_id, events.c.number > after)
@@ -42,15 +42,15 @@ class EventLog:
             return [(row.number, decode(row.body)) for row in connection.execute(query)]
 
     def holds_end(self, run_id: str) -> bool:
-        """Whether the last event of a run is there (or the run itself is not)."""
+        """Return whether the last event of a run is stored, or the run itself no longer exists."""
         return isinstance(self._last(run_id), RunEnded | None)
 
     def rests(self, run_id: str) -> bool:
-        """Whether a run ended, or waits for a person, so that nothing more comes before somebody acts."""
+        """Return whether a run has ended or waits for the user, so that no event comes before someone acts."""
         return isinstance(self._last(run_id), RunEnded | ConsentAsked | None)
 
     def _last(self, run_id: str) -> Event | RunStarted | None:
-        """The last event of a run; None when the run is not there."""
+        """Return the last event of a run; None when the run does not exist."""
         last = select(events.c.body).where(events.c.run_id == run_id).order_by(events.c.number.desc()).limit(1)
         with self._database.read() as connection:
             body = connection.execute(last).scalar()
@@ -60,7 +60,7 @@ class EventLog:
         return None if known is None else RunStarted(known, RunOptions(), 0.0)
 
     def close(self) -> None:
-        """Writes what is pending and ends the thread."""
+        """Write what is pending and end the thread."""
         self.writer.close()
 
 

@@ -1,4 +1,4 @@
-"""What the database keeps of runs and of the messages they belong to."""
+"""Database rows of runs and of the messages they belong to."""
 
 from __future__ import annotations
 
@@ -41,14 +41,15 @@ class RunRecords:
         edited: int | None = None,
         evaluation_id: str | None = None,
     ) -> None:
-        """Keeps the question, the run and the place of its answer, in one commit. Raises `NotFound`, `BadRequest`.
+        """Store the question, the run and a placeholder for its answer, in one commit. Raises `NotFound`, `BadRequest`.
 
-        It follows what is shown; with `edited` it begins a branch beside the question with this id.
+        The question follows the branch that is shown; with `edited` it begins a branch next to the question with this
+        id.
         """
         now = time.time()
         with self._database.write() as connection:
             if conversation_id:
-                refuse_while_answering(connection, conversation_id)  # in here, since another process may be faster
+                refuse_while_answering(connection, conversation_id)  # in here: another process may be faster
                 refuse_deleted(connection, conversation_id)
                 here = conversations.c.id == conversation_id
                 connection.execute(update(conversations).where(here).values(updated_at=now))
@@ -67,35 +68,35 @@ class RunRecords:
             _append(connection, conversation_id, after, now, question, run_id)
 
     def wait(self, run_id: str) -> None:
-        """Marks a run as waiting for a person; it then belongs to no process."""
+        """Mark a run as waiting for the user; it then belongs to no process."""
         with self._database.write() as connection:
             connection.execute(update(runs).where(runs.c.id == run_id).values(state="waiting", owner=""))
 
     def claim(self, run_id: str) -> bool:
-        """Takes a run that waits over into this process; False when it waits no longer. Only one who asks gets it."""
+        """Claim a waiting run for this process; False when it no longer waits. Only one caller succeeds."""
         waits = (runs.c.id == run_id) & (runs.c.state == "waiting")
         with self._database.write() as connection:
             taken = connection.execute(update(runs).where(waits).values(state="running", owner=self._owner, draft=""))
         return taken.rowcount == 1
 
     def keep_draft(self, run_id: str, draft: str) -> None:
-        """Keeps what a person made of the query so far."""
+        """Save the query as edited so far."""
         with self._database.write() as connection:
             connection.execute(update(runs).where(runs.c.id == run_id).values(draft=draft))
 
     def draft(self, run_id: str) -> str:
-        """What a person made of the query so far; empty when they have not touched it."""
+        """Return the query as edited so far; empty if it was not edited."""
         with self._database.read() as connection:
             return connection.execute(select(runs.c.draft).where(runs.c.id == run_id)).scalar() or ""
 
     def close(self, run_id: str, number: int, ended: RunEnded, trace: Trace) -> None:
-        """Keeps the answer, even a part, how the run ended and its summary, in one commit; one that is gone stays gone.
+        """Store the answer, even a partial one, the run's end and its summary, in one commit; ignore a deleted run.
 
-        The streamed pieces of an answer that was written as a whole are forgotten.
+        The streamed pieces of an answer that was written in full are deleted.
         """
         of_run = events.c.run_id == run_id
         with self._database.write() as connection:
-            unfinished = (runs.c.id == run_id) & (runs.c.state == "running")  # else another process marked its end
+            unfinished = (runs.c.id == run_id) & (runs.c.state == "running")  # else another process recorded its end
             known = connection.execute(update(runs).where(unfinished).values(state=ended.state))
             if known.rowcount == 0:
                 return
@@ -106,7 +107,7 @@ class RunRecords:
             keep_summary(connection, run_id, trace, ended.at)
 
     def close_orphans(self, log: EventLog, unkept: Container[str] = ()) -> None:
-        """Marks runs whose process died, or whose end was `unkept`, as interrupted, keeping what they had written."""
+        """Mark runs whose process died, or that are in `unkept`, as interrupted; keep their text so far."""
         with self._database.read() as connection:
             running = connection.execute(select(runs).where(runs.c.state == "running")).all()
         for row in running:
@@ -118,17 +119,17 @@ class RunRecords:
             self.close(row.id, kept[-1][0] + 1 if kept else 1, RunEnded("interrupted", seconds), trace)
 
     def history(self, conversation_id: str) -> tuple[Turn, ...]:
-        """The last few turns of the branch that is shown, as far as they were answered, as models are to see them."""
+        """Return the last few answered turns of the shown branch, oldest first, as models should see them."""
         with self._database.read() as connection:
             return _turns(connection, tree.head(connection, conversation_id))
 
     def history_before(self, message_id: int) -> tuple[Turn, ...]:
-        """The last few turns that led to this question, oldest first. Raises `NotFound`."""
+        """Return the last few turns that led to this question, oldest first. Raises `NotFound`."""
         with self._database.read() as connection:
             return _turns(connection, _parent(connection, message_id))
 
     def place_of_question(self, message_id: int) -> str:
-        """The conversation of a question. Raises `NotFound`."""
+        """Return the conversation of a question. Raises `NotFound`."""
         query = select(messages.c.conversation_id).where(messages.c.id == message_id, messages.c.role == "user")
         with self._database.read() as connection:
             found = connection.execute(query).scalar()
@@ -137,7 +138,7 @@ class RunRecords:
         return str(found)
 
     def question(self, run_id: str) -> str:
-        """The question of a run. Raises `NotFound`."""
+        """Return the question of a run. Raises `NotFound`."""
         with self._database.read() as connection:
             question = connection.execute(select(runs.c.question).where(runs.c.id == run_id)).scalar()
         if question is None:
@@ -145,7 +146,7 @@ class RunRecords:
         return str(question)
 
     def person(self, run_id: str) -> str:
-        """For whom a run asks: whose conversation or evaluation it is; else it was begun by a command."""
+        """Return the owner of a run: of its conversation or evaluation, else the owner of commands."""
         owner = func.coalesce(conversations.c.person, func.nullif(evaluations.c.person, ""), SERVER)
         joined = runs.outerjoin(conversations, runs.c.conversation_id == conversations.c.id)
         joined = joined.outerjoin(evaluations, runs.c.evaluation_id == evaluations.c.id)
@@ -154,20 +155,20 @@ class RunRecords:
         return SERVER if found is None else str(found)
 
     def evaluation(self, run_id: str) -> str | None:
-        """The id of the evaluation that a run is one of, if any."""
+        """Return the id of the evaluation that a run belongs to, if any."""
         with self._database.read() as connection:
             found = connection.execute(select(runs.c.evaluation_id).where(runs.c.id == run_id)).scalar()
         return None if found is None else str(found)
 
     def deleted(self, run_ids: set[str]) -> set[str]:
-        """Those of these runs that are no longer there."""
+        """Return those of these runs that no longer exist."""
         with self._database.read() as connection:
             return run_ids - set(connection.execute(select(runs.c.id)).scalars())
 
     def recent(self, limit: int, person: str | None) -> list[str]:
-        """The ids of at most `limit` runs of a person, or of all (None), that came to their end, the latest first.
+        """Return the ids of at most `limit` completed runs of a person, or of all (None), latest first.
 
-        Those of evaluations are left out.
+        Runs of evaluations are left out.
         """
         asked = (runs.c.state == "done") & runs.c.evaluation_id.is_(None) & visible(person)
         query = select(runs.c.id).outerjoin(conversations).where(asked)
@@ -176,14 +177,14 @@ class RunRecords:
             return list(connection.execute(query).scalars())
 
     def running(self, conversation_id: str) -> str | None:
-        """The id of the run that is answering in this conversation, or waits for a person, if any."""
+        """Return the id of the run that is answering in this conversation or waits for the user, if any."""
         with self._database.read() as connection:
             found = answering(connection, conversation_id)
         return str(found.id) if found else None
 
 
 def insert_run(connection: Connection, **values: Any) -> None:
-    """A new run of this process."""
+    """Insert a new run of this process."""
     own = {"state": "running", "owner": this_process(), "started_at": time.time()}
     connection.execute(insert(runs).values(**own, **values))
 
@@ -197,7 +198,7 @@ def _refuse_deleted_evaluation(connection: Connection, evaluation_id: str) -> No
 def _append(
     connection: Connection, conversation_id: str, after: int | None, now: float, question: str, run_id: str
 ) -> None:
-    """A question and the place of its answer, at the end of the branch that is shown from now on."""
+    """Insert a question and a placeholder for its answer, at the end of the branch that is shown from now on."""
     shared = {"conversation_id": conversation_id, "created_at": now}
     asked = insert(messages).values(role="user", text=question, parent_id=after, **shared)
     asked_id = connection.execute(asked.returning(messages.c.id)).scalar_one()

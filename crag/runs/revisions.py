@@ -1,4 +1,4 @@
-"""Going on from any node of an earlier run with something changed: a verdict, the query, or a setting."""
+"""Re-running an earlier run from any of its nodes with something changed: a verdict, the query, or an option."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _LEADS_TO_QUERY: tuple[Node, ...] = ("transform_query", "web_search")
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """What a person changes before a run is gone on with: words on passages, the query for the web, the settings.
+    """What the user changes before a re-run: rulings on passages, the web query, the options.
 
-    `options` None are those of the earlier run; an empty `query` is the one that is written.
+    `options` None are those of the earlier run; an empty `query` keeps the one that is written.
     """
 
     rulings: Mapping[int, Ruling] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class Revision:
 
 
 def nodes_to_go_on_from(trace: Trace) -> list[Node]:
-    """The nodes just before which an earlier run can be gone on with: those that it came to, in order."""
+    """Return the nodes from which an earlier run can be re-run: those that it reached, in order."""
     if trace.state in ("running", "waiting"):
         return []
     came_to = {step.node for step in trace.steps}
@@ -49,13 +49,13 @@ def nodes_to_go_on_from(trace: Trace) -> list[Node]:
 
 
 def settings_from(node: Node) -> list[str]:
-    """The options, by name, that this node and those after it go by: others would change nothing any more."""
+    """Return the names of the options that this node and later ones use; changing others would have no effect."""
     used = (name for later in _ORDER[_ORDER.index(node) :] for name in _SETTINGS.get(later, ()))
     return list(dict.fromkeys(used))
 
 
 def check_revision(trace: Trace, node: Node, revision: Revision) -> None:
-    """Raises `BadRequest` for what cannot be: a node that was not come to, a passage without a verdict, a query."""
+    """Raise `BadRequest` for a revision that is not possible: its node, the passages of its rulings, or its query."""
     if node not in nodes_to_go_on_from(trace):
         raise BadRequest("This answer never came to that step.", "Choose a step that it took.")
     if not trace.verdicts.keys() >= revision.rulings.keys():
@@ -65,9 +65,9 @@ def check_revision(trace: Trace, node: Node, revision: Revision) -> None:
 
 
 def state_before(trace: Trace, history: tuple[Turn, ...], node: Node, revision: Revision) -> State:
-    """The state as it was before a node ran, under a revision; from the events, which outlive a killed process.
+    """Build the state before a node, with a revision applied, from the events, which survive a killed process.
 
-    What the web held is kept where it may be used and need not be searched anew.
+    Web results are kept where they may be used and need not be searched again.
     """
     held = _held_of_web(trace, node, revision)
     earlier = {key: verdict.ruling for key, verdict in trace.verdicts.items() if verdict.ruling}
@@ -95,11 +95,11 @@ def state_before(trace: Trace, history: tuple[Turn, ...], node: Node, revision: 
 
 
 def kept_events(events: Sequence[Event], node: Node, state: State) -> list[Event]:
-    """What of a run's events holds for the version that goes on from before a node, with the verdicts of its state."""
+    """Select the events that also hold for a re-run from before a node, with the verdicts of its state."""
     nodes = [index for index, event in enumerate(events) if isinstance(event, NodeStarted)]
-    first = nodes[0] if nodes else 0  # what was told before it is told anew
+    first = nodes[0] if nodes else 0  # events before the first node are recorded again
     reached = (index for index in nodes if cast("NodeStarted", events[index]).node == node)
-    held = events[first : next(reached, len(events))]  # it may have been stopped just before it came there
+    held = events[first : next(reached, len(events))]  # the run may have been stopped just before it reached the node
     verdicts = state.get("verdicts", {})
     return [
         PassageGraded(verdicts.get(event.verdict.passage_id, event.verdict))
@@ -111,7 +111,7 @@ def kept_events(events: Sequence[Event], node: Node, state: State) -> list[Event
 
 
 def _held_of_web(trace: Trace, node: Node, revision: Revision) -> tuple[Passage, ...]:
-    """What the web search of the earlier run found, as far as the version that goes on from a node may use it."""
+    """Return the web results of the earlier run that a re-run from this node may use."""
     after_search = _ORDER.index(node) > _ORDER.index("web_search")
     before, after = trace.options, revision.options or trace.options
     as_it_was = all(value_of(before, name) == value_of(after, name) for name in _SETTINGS["web_search"])
@@ -121,13 +121,13 @@ def _held_of_web(trace: Trace, node: Node, revision: Revision) -> tuple[Passage,
 
 
 def _other_thresholds(trace: Trace, revision: Revision) -> Thresholds | None:
-    """Thresholds that were changed by hand; None where the scores keep their words."""
+    """Return thresholds that were changed by hand; None if the scores keep their words."""
     after = revision.options.thresholds if revision.options else None
     return after if after != trace.options.thresholds else None
 
 
 def _judged(verdicts: Mapping[int, Verdict], rulings: Mapping[int, Ruling], thresholds: Thresholds | None) -> State:
-    """The verdicts, their scores turned into words by these thresholds, under these rulings."""
+    """Return the verdicts with their words set by these thresholds and overridden by these rulings."""
     if not verdicts:
         return State()
     words = {key: replace(one, word=thresholds.word(one.score)) if thresholds else one for key, one in verdicts.items()}

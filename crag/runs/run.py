@@ -1,4 +1,4 @@
-"""A run as others see it: its events so far, and a way to follow those to come."""
+"""A run as others see it: its events so far, and a way to follow new ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _POLL_SECONDS = 0.2
 
 
 class Run(Protocol):
-    """One execution of the graph. Numbers of events rise from 1 and stay the same for ever; some may be missing."""
+    """One execution of the graph. Event numbers increase from 1 and never change; some may be missing."""
 
     @property
     def id(self) -> str:
@@ -33,20 +33,20 @@ class Run(Protocol):
         ...
 
     def follow(self, after: int = 0, seconds: float | None = None) -> Iterator[Numbered]:
-        """Events numbered above `after`, then new ones as they happen.
+        """Yield the events numbered above `after`, then new ones as they happen.
 
-        Until the run ends, waits for a person, or `seconds` have passed.
+        Returns when the run ends, waits for the user, or `seconds` have passed.
         """
         ...
 
 
 class LiveRun:
-    """A run of this process: recorded in memory and handed to the log."""
+    """A run of this process: recorded in memory and written to the log."""
 
     def __init__(
         self, run_id: str, question: str, log: EventLog, events: Iterable[Event] = (), elapsed: float = 0.0
     ) -> None:
-        """One that goes on after it waited has the `events` so far, and had taken `elapsed` seconds until then."""
+        """Begin a run; a resumed one passes its `events` so far and the seconds it had taken (`elapsed`)."""
         self.id = run_id
         self.question = question
         self.stop = Stop()
@@ -56,7 +56,7 @@ class LiveRun:
         self._changed = threading.Condition()
 
     def elapsed(self) -> float:
-        """Seconds since the question was sent."""
+        """Return the seconds since the question was sent."""
         return time.monotonic() - self._began
 
     @property
@@ -66,7 +66,7 @@ class LiveRun:
 
     @property
     def _rests(self) -> bool:
-        """Whether nothing more will come of this object: it ended, or waits and will go on as another."""
+        """Whether this object gets no more events: the run ended, or it waits and will resume as another object."""
         return bool(self._events) and isinstance(self._events[-1], RunEnded | ConsentAsked)
 
     @property
@@ -77,24 +77,24 @@ class LiveRun:
 
     @property
     def recorded(self) -> Sequence[Event]:
-        """The events themselves, to which those to come are added."""
+        """The live list of events, which grows as new ones are recorded."""
         return self._events
 
     def record(self, event: Event) -> None:
-        """Adds an event, keeps it, and wakes everybody who follows."""
+        """Add an event, write it to the log, and wake all followers."""
         with self._changed:
             self._events.append(event)
             self._log.append(self.id, len(self._events), event)
             self._changed.notify_all()
 
     def rest(self, event: RunEnded | ConsentAsked) -> None:
-        """Adds the last event, or what the run waits for; it is kept already. Wakes everybody who follows."""
+        """Add the final event or consent request, which is already on disk, and wake all followers."""
         with self._changed:
             self._events.append(event)
             self._changed.notify_all()
 
     def follow(self, after: int = 0, seconds: float | None = None) -> Iterator[Numbered]:
-        """As in `Run`."""
+        """Follow as described in `Run`."""
         deadline = None if seconds is None else time.monotonic() + seconds
         number = after
         while True:
@@ -113,7 +113,7 @@ class LiveRun:
 
 
 class LoggedRun:
-    """A run read from the log: ended, or alive in another process and polled."""
+    """A run read from the log: ended, or live in another process and polled."""
 
     def __init__(self, run_id: str, question: str, log: EventLog) -> None:
         self.id = run_id
@@ -126,10 +126,10 @@ class LoggedRun:
         return self._log.holds_end(self.id)
 
     def follow(self, after: int = 0, seconds: float | None = None) -> Iterator[Numbered]:
-        """As in `Run`."""
+        """Follow as described in `Run`."""
         deadline = None if seconds is None else time.monotonic() + seconds
         while True:
-            rests = self._log.rests(self.id)  # asked first: nothing is written after the end
+            rests = self._log.rests(self.id)  # checked before reading: nothing is written after the end
             for number, event in self._log.read(self.id, after):
                 after = number
                 yield number, event

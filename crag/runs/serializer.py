@@ -1,4 +1,4 @@
-"""How the state of a run is read back: as plain values alone, since a restored backup may come from a stranger."""
+"""Checkpoint serializer that restores plain values only, since a restored backup may come from an untrusted source."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ _OLD_FORM = "json"
 
 
 class PlainSerializer(JsonPlusSerializer):
-    """Reads what it writes, MessagePack with an allowlist of types, and not LangChain's old form.
+    """Reads MessagePack with an allowlist of types, as it writes, but not LangChain's legacy format.
 
-    That one makes any object of `langchain_core` that a file names, whatever the allowlist holds.
+    The legacy format instantiates any object of `langchain_core` named in a file, regardless of the allowlist.
     """
 
     def loads_typed(self, data: tuple[str, bytes]) -> Any:
-        """The value. Raises `ValueError` for what was written in the old form."""
+        """Return the value. Raises `ValueError` for data in the legacy format."""
         if data[0] == _OLD_FORM:
             raise ValueError("The state of a run is in a form that is not read.")
         return super().loads_typed(data)

@@ -1,4 +1,4 @@
-"""Starts, follows, stops and goes on with runs. A run lives in a worker thread and in the log, never in a page."""
+"""Run service: start, follow, stop and resume runs. A run belongs to a worker thread and the log, never to a page."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from crag.runs.worker import Equip, Task, Worker
 from crag.types import Ruling, Turn, Version
 from crag.waiting import Wait, waits
 
-_WORKERS = 64  # they mostly wait, for models, each of which has a line of its own
+_WORKERS = 64  # they mostly wait for models, each of which has a queue of its own
 _TRACES_KEPT = 200
 
 
@@ -41,7 +41,10 @@ class RunService:
     """All runs of one home; safe to use from several threads."""
 
     def __init__(self, database: Database, equip: Equip) -> None:
-        """`equip` opens models and indexes; it is called in the worker, where its errors become the run's."""
+        """Close runs that a dead process left open. `equip` opens the models and indexes of a run in its worker thread.
+
+        Errors of `equip` become errors of the run.
+        """
         self._records = RunRecords(database)
         self._versions = VersionRecords(database)
         self._log = EventLog(database)
@@ -58,27 +61,26 @@ class RunService:
     def start(
         self, conversation_id: str | None, question: str, options: RunOptions, *, evaluation_id: str | None = None
     ) -> Run:
-        """Keeps the question, then begins to answer it. Without a conversation only the run itself is kept.
+        """Store the question, then start to answer it. Without a conversation only the run itself is stored.
 
-        One of an evaluation is deleted with it, and not listed among the questions that people asked.
-
-        Raises `BadRequest` for a question that is empty or too long, or while the conversation is still being
-        answered; `NotFound` when the conversation is gone.
+        A run of an evaluation is deleted with it and not listed among the questions of users. Raises `BadRequest` for a
+        question that is empty or too long, or while the conversation is still being answered; `NotFound` when the
+        conversation was deleted.
         """
         return self._ask(conversation_id, storable_question(question), options, evaluation_id=evaluation_id)
 
     def edit(self, message_id: int, question: str, options: RunOptions) -> Run:
-        """Answers another wording of a question, in a branch of its conversation beside the one that is there.
+        """Answer another wording of a question, in a new branch of its conversation.
 
-        Raises as `start`, and `NotFound` when that question is gone.
+        Raises as `start`, and `NotFound` when that question was deleted.
         """
         conversation_id = self._records.place_of_question(message_id)
         return self._ask(conversation_id, storable_question(question), options, edited=message_id)
 
     def answer_consent(self, run_id: str, query: str | None, reason: str = DECLINED) -> Run:
-        """Goes on with a run that waits: with the query as it may be sent, or None and the reason to show.
+        """Resume a waiting run with the query to send, or with None and the reason to show.
 
-        Raises `BadRequest` for an empty query, or when the run waits no longer; `NotFound`.
+        Raises `BadRequest` for an empty query or when the run no longer waits; `NotFound`.
         """
         if query is not None and not (query := storable(query)[:QUERY_LIMIT]):
             raise BadRequest("The query is empty.", "Write one, or answer from your documents only.")
@@ -90,42 +92,42 @@ class RunService:
         return self._begin(Task(run, options, answer={"query": query, "reason": reason}))
 
     def keep_draft(self, run_id: str, query: str) -> None:
-        """Keeps the query of a run that waits as it was edited so far."""
+        """Save the edited query of a waiting run."""
         self._records.keep_draft(run_id, storable(query)[:QUERY_LIMIT])
 
     def draft(self, run_id: str) -> str:
-        """The query of a run that waits: as edited, else as it was written."""
+        """Return the query of a waiting run: as edited, else as it was written."""
         waiting = self.trace(run_id).waiting
         return self._records.draft(run_id) or (waiting.query if waiting else "")
 
     def overrule(self, run_id: str, rulings: Mapping[int, Ruling]) -> Run:
-        """A new version of an answer, gone on with from where its passages had been graded, with other verdicts.
+        """Start a new version of an answer that re-runs from the decision with other verdicts.
 
-        The rulings of the version before still stand. Raises `BadRequest` while the conversation is being answered or
-        for a passage that was not graded, `NotFound` when nothing is left to go on from.
+        The rulings of the previous version still apply. Raises `BadRequest` while the conversation is being answered or
+        for a passage that was not graded, `NotFound` when too little is stored to resume.
         """
         trace = self._ended(run_id)
         return self._begin_version(self._branches.overruled(run_id, trace, rulings), ruled(run_id, trace, rulings))
 
     def search_for(self, run_id: str, sentence: str) -> Run:
-        """A new version of an answer that also searches the web for a sentence; a person is asked first, always.
+        """Start a new version of an answer that also searches the web for a sentence, always after asking for consent.
 
-        Raises as `overrule`, and `BadRequest` for a sentence that says nothing.
+        Raises as `overrule`, and `BadRequest` for a sentence without content.
         """
         return self._begin_version(self._branches.searched(run_id, self._ended(run_id), sentence))
 
     def go_on(self, run_id: str) -> Run:
-        """A new version of an answer that broke off, was cut or stopped: it keeps the text so far and goes on from it.
+        """Start a new version of an incomplete answer that keeps the text so far and continues it.
 
-        Raises `BadRequest` for one that is whole or has no text, `NotFound`.
+        Raises `BadRequest` for an answer that is complete or has no text, `NotFound`.
         """
         return self._begin_version(self._branches.continued(run_id, self._ended(run_id)))
 
     def revise(self, run_id: str, node: Node, revision: Revision) -> Run:
-        """A new version of an answer, gone on with from just before a node of its run, with something changed.
+        """Start a new version of an answer that re-runs from just before a node, with something changed.
 
-        Works from the events, so also for a run whose process was killed. Raises `BadRequest` for a node that it never
-        came to or what cannot be changed there, `NotFound`.
+        It is rebuilt from the events, so it also works for a run whose process was killed. Raises `BadRequest` for a
+        node that the run never reached or a change that is not possible there, `NotFound`.
         """
         query = storable(revision.query)[:QUERY_LIMIT]
         trace = self._ended(run_id)
@@ -133,54 +135,54 @@ class RunService:
         return self._begin_version(branch, ruled(run_id, trace, revision.rulings))
 
     def ask_again(self, run_id: str, options: RunOptions) -> Run:
-        """A new version of an answer to the same question, from the beginning. Raises `BadRequest`, `NotFound`."""
+        """Start a new version of an answer to the same question from scratch. Raises `BadRequest`, `NotFound`."""
         return self._begin_version(self._branches.anew(run_id, self._ended(run_id), options))
 
     def versions(self, run_id: str) -> list[Version]:
-        """Every version of the answer that this run is one of, the first first. Raises `NotFound`."""
+        """Return all versions of the answer that this run belongs to, oldest first. Raises `NotFound`."""
         return self._versions.of(run_id)
 
     def evaluation(self, run_id: str) -> str | None:
-        """The id of the evaluation that this run is one of, if any."""
+        """Return the id of the evaluation that this run belongs to, if any."""
         return self._records.evaluation(run_id)
 
     def show_version(self, run_id: str) -> None:
-        """Shows this version in its message. Raises `BadRequest` while the conversation is answered, `NotFound`."""
+        """Show this version in its message. Raises `BadRequest` while the conversation is answered, `NotFound`."""
         self._versions.show(run_id, self.trace(run_id).text)
 
     def attach(self, run_id: str) -> Run:
-        """The run with this id, live or from the log. Raises `NotFound`."""
+        """Return the run with this id, live or from the log. Raises `NotFound`."""
         if live := self._live.get(run_id):
             return live
         return LoggedRun(run_id, self._records.question(run_id), self._log)
 
     def active(self, conversation_id: str) -> Run | None:
-        """The run that is answering in this conversation now, in this process or another, or waits for a person."""
+        """Return the run that is answering in this conversation or waits for the user, in this process or another."""
         run_id = self._records.running(conversation_id)
-        if run_id is None or run_id in self._worker.unkept:  # that ended, though its end could not be written yet
+        if run_id is None or run_id in self._worker.unkept:  # it ended, but its end could not be saved yet
             return None
         return self.attach(run_id)
 
     @property
     def busy(self) -> bool:
-        """Whether this process answers anything now."""
+        """Whether this process is answering anything now."""
         return bool(self._live)
 
     def waiting_for(self, run_id: str) -> Wait | None:
-        """What a run of this process waits for at this moment, and has for longest; None when for nothing."""
+        """Return what a run of this process has waited for longest at this moment; None when it waits for nothing."""
         live = self._live.get(run_id)
         return next(iter(waits(live.stop)), None) if live else None
 
     def stop(self, run_id: str) -> None:
-        """Asks a run of this process to stop; what it has written is kept. Asking twice, or too late, is harmless."""
+        """Stop a run of this process and keep its text so far. Calling this twice, or too late, is harmless."""
         if live := self._live.get(run_id):
             live.stop.request()
-        if run_id not in self._live and (run := self._take_over(run_id)):  # it waits, perhaps only since just now
+        if run_id not in self._live and (run := self._take_over(run_id)):  # it waits, perhaps only since a moment ago
             self._keep(run_id, self._worker.finish(run, RunEnded("stopped", run.elapsed())))
             self._live.pop(run_id, None)
 
     def trace(self, run_id: str) -> Trace:
-        """What the events of a run add up to now. Raises `NotFound`."""
+        """Return the trace of a run so far. Raises `NotFound`."""
         if kept := self._traces.get(run_id):
             return kept
         run = self.attach(run_id)
@@ -191,25 +193,25 @@ class RunService:
         return trace
 
     def calls(self, run_id: str) -> list[ModelCall]:
-        """Every prompt of a run as it was sent, and what came back, in order; kept for the latest 1,000 runs.
+        """Return every prompt of a run as sent, with its reply, in order; kept for the latest 1,000 runs.
 
-        Empty where no model was asked: the built-in engine asks none.
+        Empty where no model was called: the built-in engine calls none.
         """
         return self._calls.of(run_id)
 
     def forget_deleted(self) -> None:
-        """Deletes what was kept of runs that were deleted, their state and rulings, and the calls of old ones."""
+        """Delete the state and rulings of deleted runs, and the model calls of old ones."""
         self._versions.forget_deleted()
         self._calls.forget_old()
-        with suppress(sqlite3.Error):  # closed meanwhile, or damaged: the next start sees to it
+        with suppress(sqlite3.Error):  # closed meanwhile, or damaged: the next start handles it
             self._checkpoints.forget(self._records.deleted(self._checkpoints.runs()))
 
     def recent(self, limit: int, person: str | None = None) -> list[str]:
-        """The ids of at most `limit` runs of a person that came to their end, the latest first."""
+        """Return the ids of at most `limit` completed runs of a person, latest first."""
         return self._records.recent(limit, person)
 
     def close(self) -> None:
-        """Stops every run, waits for them, and closes the log."""
+        """Stop every run, wait for them, and close the log."""
         for run in list(self._live.values()):
             run.stop.request()
         self._workers.shutdown(wait=True)
@@ -234,7 +236,7 @@ class RunService:
         return self._begin(Task(run, options, start=State(question=question, history=history)))
 
     def _history(self, conversation_id: str | None, edited: int | None) -> tuple[Turn, ...]:
-        """What led to the place where a question is asked."""
+        """Return the turns that precede the place where a question is asked."""
         if edited is not None:
             return self._records.history_before(edited)
         return self._records.history(conversation_id) if conversation_id else ()
@@ -249,9 +251,9 @@ class RunService:
         if trace is not None:
             self._keep(run.id, trace)
         with self._lock:
-            if self._live.get(run.id) is run:  # else it waited, and goes on already as another
+            if self._live.get(run.id) is run:  # else it waited, and already continues as another object
                 del self._live[run.id]
-        if trace is None and run.stop.wait(0):  # asked while it began to wait
+        if trace is None and run.stop.wait(0):  # a stop was requested while it began to wait
             self.stop(run.id)
 
     def _begin_version(self, branch: Branch, labels: Ruled = ()) -> Run:
@@ -263,14 +265,14 @@ class RunService:
         return self._begin(branch.task)
 
     def _ended(self, run_id: str) -> Trace:
-        """The trace of a run that has ended: only such a one has versions. Raises `BadRequest`, `NotFound`."""
+        """Return the trace of a finished run: only such a run has versions. Raises `BadRequest`, `NotFound`."""
         trace = self.trace(run_id)
         if trace.state in ("running", "waiting"):
             raise BadRequest("This answer is still being written.", "Wait for it, or stop it.")
         return trace
 
     def _take_over(self, run_id: str) -> LiveRun | None:
-        """A run that waited, as one of this process; None when it waits no longer. Raises `NotFound`."""
+        """Claim a waiting run for this process; None when it no longer waits. Raises `NotFound`."""
         question = self._records.question(run_id)
         with self._lock:
             if not self._records.claim(run_id):

@@ -1,4 +1,4 @@
-"""What a run came to, in one row to be listed by: kept when it ends, and made again from its events where it is not."""
+"""Summary of a run in one row for lists: stored when the run ends, rebuilt from its events where missing."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from crag.runs.trace import Trace
 
 
 def keep_summary(connection: Connection, run_id: str, trace: Trace, seconds: float) -> None:
-    """Writes the row of a run that took so long, in place of an earlier one."""
+    """Write the summary row of a run that took `seconds`, replacing an earlier one."""
     row = summary(trace) | {"run_id": run_id, "seconds": seconds}
     row["tokens"] = max(row["tokens"], _tokens_of_calls(connection, run_id))
     connection.execute(insert(run_summaries).prefix_with("OR REPLACE").values(row))
 
 
 def summary(trace: Trace) -> dict[str, Any]:
-    """All that the events alone tell. The verdicts are those of all passages, the best score that of the library's."""
+    """Summarize what the events contain: verdicts of all passages, but the best score of library passages only."""
     verdicts = trace.verdicts.values()
     words = Counter(verdict.word for verdict in verdicts)
     scores = [one.score for one in verdicts if one.score is not None and one.passage_id > 0]
@@ -41,6 +41,6 @@ def summary(trace: Trace) -> dict[str, Any]:
 
 
 def _tokens_of_calls(connection: Connection, run_id: str) -> int:
-    """What its models read and wrote, as their servers counted it."""
+    """Return the tokens that its models read and wrote, as counted by their servers."""
     both = func.coalesce(model_calls.c.prompt_tokens, 0) + func.coalesce(model_calls.c.answer_tokens, 0)
     return connection.execute(select(func.sum(both)).where(model_calls.c.run_id == run_id)).scalar() or 0

@@ -1,4 +1,4 @@
-"""The trace: what a run's events add up to at any moment. Screen, command line and export all read this one fold."""
+"""Trace of a run: the fold of its events so far. Screen, command line and export all read it."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ _UNLISTED: frozenset[Node] = frozenset({"decide", "refine_knowledge", "check_ans
 
 @dataclass(slots=True)
 class Step:
-    """One node as it ran. `started` and `seconds` are in seconds; `seconds` is None while it runs.
+    """One execution of a node. `started` and `seconds` are in seconds; `seconds` is None while it runs.
 
-    `kept`: it ran for the version before, and its results stand.
+    `kept`: it ran for the previous version, and its results are reused.
     """
 
     node: Node
@@ -59,7 +59,7 @@ class Step:
 
 @dataclass(slots=True)
 class Trace:
-    """Everything known of a run so far. Made by applying its events in order; applying them again makes it again."""
+    """Everything known about a run so far, built by applying its events in order."""
 
     question: str = ""
     options: RunOptions = field(default_factory=RunOptions)
@@ -108,32 +108,32 @@ class Trace:
 
     @property
     def unfinished(self) -> bool:
-        """Whether there is text of an answer that broke off, was cut or stopped: it can be gone on with."""
+        """Whether there is text of an incomplete answer (interrupted, truncated or stopped) that can be continued."""
         if not self.text or self.outcome == "not_answered":
             return False
         return self.state in ("stopped", "interrupted", "failed") or self.usage.answer_cut
 
     @property
     def trajectory(self) -> list[str]:
-        """The steps taken, under the names that trajectories are compared by; steps of bookkeeping are not listed."""
+        """The steps taken, under the names by which trajectories are compared; bookkeeping steps are not listed."""
         return [TRAJECTORY_NAMES.get(step.node, step.node) for step in self.steps if step.node not in _UNLISTED]
 
     def step(self, node: Node) -> Step | None:
-        """The last time that a node ran."""
+        """Return the last execution of a node; None if it never ran."""
         return next((step for step in reversed(self.steps) if step.node == node), None)
 
     def quote(self, passage_id: int) -> str:
-        """What the answer cites a passage for; empty for one that it does not cite."""
+        """Return what the answer cites a passage for; empty if it does not cite it."""
         return next((cited.quote for cited in self.citations if cited.passage_id == passage_id), "")
 
     def apply_all(self, events: Iterable[Event]) -> Trace:
-        """Apply several events; returns itself."""
+        """Apply several events and return the trace itself."""
         for event in events:
             self.apply(event)
         return self
 
-    def apply(self, event: Event) -> None:  # noqa: C901 — one case an event, nothing nested
-        """Take one more event into account."""
+    def apply(self, event: Event) -> None:  # noqa: C901 — one case per event, nothing nested
+        """Apply one event."""
         match event:
             case RunStarted():
                 self.question, self.options, self.started_at = event.question, event.options, event.started_at
@@ -193,7 +193,7 @@ class Trace:
             self.searched = event.searched
 
     def _start_step(self, event: NodeStarted) -> None:
-        """A step that waited for a person begins anew: it is still the same one."""
+        """Start a step; a step that waited for the user and starts again stays the same one."""
         if self.steps and self.steps[-1].node == event.node and self.steps[-1].seconds is None:
             self.steps[-1].state = "running"
         else:

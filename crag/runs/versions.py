@@ -1,4 +1,4 @@
-"""The answers to one message: each version a run of its own, one of them shown; and what people ruled of passages."""
+"""Versions of an answer: each is a run of its own, one of them is shown. Also the rulings of users on passages."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from crag.runs.trace import Trace
 from crag.types import Ruling, Version
 
 FIRST = "first answer"
-Ruled = Sequence[dict[str, Any]]  # rows of rulings
+Ruled = Sequence[dict[str, Any]]  # rows of the table `rulings`
 
 
 def ruled(run_id: str, trace: Trace, given: Mapping[int, Ruling]) -> Ruled:
-    """What a person decided of passages of a run, with what another grader needs to judge them again."""
+    """Build the rows for rulings on passages of a run, with what another grader needs to judge them again."""
     return [_ruling(run_id, trace, passage_id, ruling) for passage_id, ruling in given.items()]
 
 
@@ -32,13 +32,13 @@ class VersionRecords:
         self._database = database
 
     def question(self, run_id: str) -> int | None:
-        """The message that a run is one of the answers to; None for one of no conversation. Raises `NotFound`."""
+        """Return the message that a run answers; None for a run without a conversation. Raises `NotFound`."""
         with self._database.read() as connection:
             of_answer = messages.c.run_id.in_(_family(_run(connection, run_id)))
             return connection.execute(select(messages.c.parent_id).where(of_answer)).scalar()
 
     def open(self, run_id: str, parent: str, change: str, labels: Ruled = ()) -> None:
-        """Keeps a new version of the answer that `parent` is one of, and shows it; with the rulings for it.
+        """Store and show a new version of the answer that `parent` belongs to, together with its rulings.
 
         All or nothing. Raises `BadRequest`, `NotFound`.
         """
@@ -63,7 +63,7 @@ class VersionRecords:
                 connection.execute(insert(rulings), labels)
 
     def show(self, run_id: str, text: str) -> None:
-        """Shows this version in its message. Raises `BadRequest` while another one is written, `NotFound`."""
+        """Show this version in its message. Raises `BadRequest` while another one is being written, `NotFound`."""
         with self._database.write() as connection:
             run = _run(connection, run_id)
             if run.conversation_id:
@@ -71,14 +71,14 @@ class VersionRecords:
             _show(connection, run, run_id, text)
 
     def of(self, run_id: str) -> list[Version]:
-        """Every version of the answer that this run is one of, the first first. Raises `NotFound`."""
+        """Return all versions of the answer that this run belongs to, oldest first. Raises `NotFound`."""
         with self._database.read() as connection:
             run = _run(connection, run_id)
             rows = connection.execute(select(runs).where(_in_family(run)).order_by(runs.c.started_at)).all()
         return [Version(number, row.id, row.change or FIRST, row.state) for number, row in enumerate(rows, start=1)]
 
     def forget_deleted(self) -> None:
-        """Deletes the rulings of runs that are no longer there."""
+        """Delete the rulings of runs that no longer exist."""
         with self._database.write() as connection:
             connection.execute(delete(rulings).where(rulings.c.run_id.not_in(select(runs.c.id))))
 

@@ -1,4 +1,4 @@
-"""What a thread does for one run: it opens what is needed, streams the graph, and keeps how it ended."""
+"""Run worker: opens what a run needs, streams the graph, and stores how the run ended."""
 
 from __future__ import annotations
 
@@ -29,16 +29,17 @@ _log = logging.getLogger(__name__)
 
 
 def no_callbacks(_question: str) -> list[Any]:
-    """Nobody is told."""
+    """Return no callbacks."""
     return []
 
 
 @dataclass(frozen=True, slots=True)
 class Equipment:
-    """What a run works with, opened for its options; `notes` are told with the answer.
+    """Resources of a run, opened for its options; `notes` are shown with the answer.
 
-    `web_missing` says why there is no web search, in a clause. `thresholds` None are the grader's own; `calibrated`
-    says that they were fitted to the collection. `callbacks` are what LangGraph tells of a run about a question.
+    `web_missing` says, as a clause, why there is no web search. `thresholds` are None for the grader's own;
+    `calibrated` says that they were fitted to the collection. `callbacks` returns the LangGraph callbacks for a
+    question.
     """
 
     engine: Engine
@@ -58,9 +59,9 @@ Equip = Callable[[RunOptions], Equipment]
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a run is to do: begin with `start`, which may be the state of an earlier run, or go on from `answer`.
+    """What a run does: begin with `start`, which may be the state of an earlier run, or resume with `answer`.
 
-    `before` are told first; `answer` is what a person said to what the run waited for.
+    `before` are events to record first; `answer` is the user's reply to what the run waited for.
     """
 
     run: LiveRun
@@ -71,7 +72,7 @@ class Task:
 
 
 class Worker:
-    """Carries tasks out, one a thread; safe to use from several."""
+    """Executes tasks, one per thread; safe to use from several threads."""
 
     def __init__(
         self, equip: Equip, records: RunRecords, log: EventLog, calls: CallLog, checkpoints: Checkpoints
@@ -81,10 +82,10 @@ class Worker:
         self._log = log
         self._calls = calls
         self._checkpoints = checkpoints
-        self.unkept: set[str] = set()  # runs whose end could not be written
+        self.unkept: set[str] = set()  # runs whose end could not be saved
 
     def work(self, task: Task) -> Trace | None:
-        """Runs a task to its end, which is kept and told; its trace, or None when it waits for a person now."""
+        """Execute a task to its end and store the result; return its trace, or None when it now waits for the user."""
         ended = self._answer(task)
         if ended is None:
             return None
@@ -108,7 +109,7 @@ class Worker:
         except sqlite3.Error:
             _log.exception("The state of a run could not be kept")
             return _failed(run, HomeFault("This answer could not be kept on disk.", "Free some space, then try again."))
-        except Exception:  # noqa: BLE001 — the last line of defence of a thread; logged, and shown as a fault
+        except Exception:  # noqa: BLE001 — last line of defence of a thread; logged, and shown as a fault
             _log.exception("A run failed in a way nobody foresaw")
             return RunEnded(
                 "failed",
@@ -119,7 +120,7 @@ class Worker:
             )
 
     def _stream(self, task: Task) -> ConsentAsked | None:
-        """Streams the graph to its end, or to where it asks for consent."""
+        """Stream the graph to its end, or to where it asks for consent."""
         from langgraph.types import Command  # imported late: LangGraph is slow to import
 
         run = task.run
@@ -146,7 +147,7 @@ class Worker:
 
     @staticmethod
     def _shorten(run: LiveRun, deps: Deps) -> State:
-        """What is used of a question that does not fit; what is left out of it is told."""
+        """Shorten a question that does not fit the model's window, and report what was left out."""
         shortened = deps.engine.shorten(run.question)
         if not shortened.left_out:
             return State()
@@ -160,7 +161,7 @@ class Worker:
         return State(short_question=shortened.text)
 
     def _prepare(self, task: Task) -> Equipment:
-        """What the run works with; what of it is to be known is told."""
+        """Open the resources of the run and record what the trace needs to know about them."""
         run, options = task.run, task.options
         if task.answer is None:
             run.record(RunStarted(run.question, options, time.time() - run.elapsed()))
@@ -179,14 +180,14 @@ class Worker:
             run.record(Noted(note))
 
     def _wait(self, run: LiveRun, asked: ConsentAsked) -> None:
-        """What is asked is on disk before anybody is told of it."""
+        """Write the consent request to disk before anyone is notified of it."""
         self._log.append(run.id, len(run.events) + 1, asked)
         self._log.flush()
         self._records.wait(run.id)
         run.rest(asked)
 
     def finish(self, run: LiveRun, ended: RunEnded) -> Trace:
-        """The answer is on disk before anybody is told that it is there."""
+        """Write the answer to disk before anyone is notified of it."""
         trace = Trace().apply_all(run.events)
         try:
             self._log.flush()
@@ -194,7 +195,7 @@ class Worker:
         except CragError as error:
             self.unkept.add(run.id)
             ended = _failed(run, error)
-        except Exception:  # noqa: BLE001 — who follows the run must hear of its end, whatever became of the record
+        except Exception:  # noqa: BLE001 — followers of the run must learn of its end, even if it could not be saved
             self.unkept.add(run.id)
             _log.exception("The end of a run could not be kept")
             ended = RunEnded("failed", ended.at, "The answer could not be kept.", "Ask again.", "bug")
@@ -204,7 +205,7 @@ class Worker:
 
 
 def _may_wait(deps: Deps, task: Task) -> bool:
-    """Whether a person may have to be asked: then the state must be kept."""
+    """Return whether the run may ask for consent, so that its state must be stored."""
     return deps.web is not None and (deps.options.web == "ask" or "extra_query" in (task.start or {}))
 
 
@@ -213,7 +214,7 @@ def _thresholds(equipment: Equipment) -> Thresholds:
 
 
 def _deps(task: Task, equipment: Equipment) -> Deps:
-    """What the nodes are given."""
+    """Build the dependencies of the nodes."""
     return Deps(
         retriever=equipment.retriever,
         engine=equipment.engine,
