@@ -1,4 +1,4 @@
-"""What one can do with an answer: judge it, copy it, have it made again under other settings, ask its question anew."""
+"""Actions on an answer: feedback, copy, regenerate with other options, compare, menu."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COMPARE = f"Compare with other settings {words.grey('both answers side by side')
 
 
 def draw(run_id: str, trace: Trace, question_id: int) -> None:
-    """One row of buttons, and below it what was said of the answer."""
+    """Draw a row of buttons and, below it, the user's feedback."""
     key = f"again-{run_id}"
     given = application().conversations.feedback(run_id)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -42,12 +42,12 @@ def draw(run_id: str, trace: Trace, question_id: int) -> None:
 
 
 def are_open(run_id: str) -> bool:
-    """Whether all that can be done with this earlier answer was asked for; else little is drawn of it, to be fast."""
+    """Return whether the actions of this earlier answer were opened; they are hidden otherwise, for speed."""
     return bool(st.session_state.get("acted_on") == run_id)
 
 
 def again_choices(options: RunOptions) -> dict[str, RunOptions]:
-    """What `Again` offers, by the words of its menu: the same settings, other models and policies, saved presets."""
+    """Return the choices of `Again` by menu label: same settings, other models, policies, saved presets."""
     choices = {_AGAIN: options}
     used = answering(options)
     for model in models():
@@ -57,7 +57,7 @@ def again_choices(options: RunOptions) -> dict[str, RunOptions]:
         if policy != options.policy:
             choices[f"Policy {name} {words.grey(meaning)}"] = replace(options, policy=policy, preset="")
     for preset, changes in application().preferences.presets().items():
-        if preset not in (*PRESETS, options.preset):  # known variants are many: comparing offers them
+        if preset not in (*PRESETS, options.preset):  # the many known variants are offered by the comparison
             choices[f"Preset {markdown.label(preset, 60)}"] = with_changes(options, {**changes, "preset": preset})
     return choices
 

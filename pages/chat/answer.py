@@ -1,4 +1,4 @@
-"""One answer of the application, as it stands for good: where it comes from, what it says, what one can do with it."""
+"""One finished answer: origin, text, sources, and what the user can do next."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _ALARM = "may rest on less than is shown"
 
 
 def draw(message: Message, trace: Trace, question_id: int, *, last: bool) -> None:
-    """The content of an answer's message; of one that is not the last few elements are drawn until it is opened.
+    """Draw an answer; unless it is the last one, draw few elements until the user opens its actions.
 
-    Each element costs the browser some milliseconds.
+    Each element costs the browser a few milliseconds.
     """
     run_id = message.run_id or ""
     whole = last or actions.are_open(run_id)
@@ -41,7 +41,7 @@ def draw(message: Message, trace: Trace, question_id: int, *, last: bool) -> Non
 
 
 def _whole(run_id: str, trace: Trace, question_id: int, *, last: bool) -> None:
-    """What stands below the text: sources, the ways on, the actions."""
+    """Draw what is below the text: sources, suggestions, actions."""
     if trace.citations:
         _sources(run_id, trace)
         support.draw(run_id, trace)
@@ -54,28 +54,28 @@ def _whole(run_id: str, trace: Trace, question_id: int, *, last: bool) -> None:
 
 
 def draw_waiting(run_id: str, trace: Trace) -> None:
-    """The content of the message of an answer that waits for a person to decide about the web."""
+    """Draw an answer that waits for consent to a web search."""
     _headline(run_id, trace)
     versions.draw_earlier(run_id)
     consent.draw(run_id, trace)
 
 
 def draw_text(run_id: str, trace: Trace, *, links: bool = True) -> None:
-    """The answer itself, its citations as links where there is a source to open, its bare sentences marked."""
+    """Draw the answer's text with unsupported sentences marked; `links` makes its citations clickable."""
     known = {cited.n: cited for cited in trace.citations} if links else {}
     checked = () if trace.outcome == "not_answered" else trace.sentences
     st.markdown(markdown.answer(trace.text, known, run_id, checked), anchors=False)
 
 
 def sentence_of_outcome(trace: Trace) -> str:
-    """The end of a run for those who cannot see it."""
+    """Return how a run ended, for screen readers."""
     if trace.state != "done" or trace.outcome is None:
         return {"stopped": "Stopped", "failed": failures.title(trace)}.get(trace.state, "")
     return f"Answer ready, {words.outcome_word(trace.outcome)}, {words.count(len(trace.citations), 'source')}"
 
 
 def headline(trace: Trace) -> str:
-    """Where the answer comes from, as a badge, and the facts beside it."""
+    """Return the answer's origin as a badge, with the facts beside it."""
     return f"{words.badge(badges.of_answer(trace))} {words.grey(' · '.join(badges.facts(trace)))}"
 
 
@@ -116,7 +116,7 @@ def _notes(trace: Trace) -> None:
 
 
 def _without_source(run_id: str, trace: Trace) -> None:
-    """Sentences that nothing carries can be looked up, one search each; said how, where no search is set up."""
+    """Offer one web search per unsupported sentence, or say how to set up a search."""
     bare = [one.sentence for one in trace.sentences if one.strength == "unsupported"]
     if not bare or trace.outcome == "not_answered":
         return
@@ -138,7 +138,7 @@ def _without_source(run_id: str, trace: Trace) -> None:
 
 
 def _engine_notice(run_id: str, trace: Trace) -> None:
-    """Under an answer of the built-in engine: what it is, and how to get a better one."""
+    """Draw, below an answer of the built-in engine, what it is and how to install a model."""
     if trace.prompt is None or trace.prompt.window or trace.outcome == "not_answered":
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -159,7 +159,7 @@ def _sources(run_id: str, trace: Trace) -> None:
 
 
 def _sources_in_short(run_id: str, trace: Trace) -> None:
-    """The same in one element: links that open the sources."""
+    """Draw the sources as links in a single element."""
     if trace.citations:
         links = (markdown.citation_link(cited, run_id, _source_words(cited)) for cited in trace.citations)
         st.markdown(f":small[{_GAP.join(links)}]")

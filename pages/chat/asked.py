@@ -1,4 +1,4 @@
-"""A question as it stands in the conversation: whole, or its first lines where it is long."""
+"""Text of a question in the conversation; long ones are shortened."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _HEIGHT = 420
 
 
 def message() -> DeltaGenerator:
-    """The message of a person, to be filled."""
+    """Return an empty chat message of the user, to be filled."""
     return st.chat_message("user", avatar=":material/person:")
 
 
 def draw_text(text: str, key: str) -> None:
-    """What was asked; what is long is folded, and sent to the browser when it is opened."""
+    """Draw the question; the full text of a long one is sent to the browser only when opened."""
     head = beginning(text)
     st.markdown(markdown.paragraphs(head), anchors=False)
     if head != text.strip():
@@ -26,7 +26,7 @@ def draw_text(text: str, key: str) -> None:
 
 
 def beginning(text: str) -> str:
-    """The question, or of a long one the first lines with an ellipsis."""
+    """Return the question, or the first lines of a long one with an ellipsis."""
     text = text.strip()
     head = "\n".join(text[:_CHARACTERS].split("\n")[:_LINES])
     return text if head == text else f"{head.rstrip()} …"

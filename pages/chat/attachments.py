@@ -1,4 +1,4 @@
-"""The files that came with a question: their names below it, and what became of each."""
+"""Files attached to a question: their names and ingest results below it."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ class _File:
 
 
 def keep(conversation_id: str, question: str, jobs: Mapping[str, str]) -> None:
-    """Remember in this session which jobs, by name, read the files that came with a question."""
+    """Remember in this session the ingest jobs of a question's files; `jobs` maps job ids to file names."""
     if jobs:
         _kept()[conversation_id, question.strip()] = [_File(job_id, name) for job_id, name in jobs.items()]
 
 
 def draw(question: Message) -> None:
-    """A line a file; what became of it is still told when its job was dismissed."""
+    """Draw one line per file; results stay visible after their job was dismissed."""
     draw_of(question.conversation_id, question.text)
 
 
 def draw_of(conversation_id: str, question: str) -> None:
-    """As `draw`, for a question that waits for its files."""
+    """Draw the files of a question that is not a message yet."""
     files = _kept().get((conversation_id, question.strip()), [])
     unfinished = {file.job_id: file for file in files if not file.became}
     for job in application().jobs.jobs() if unfinished else []:

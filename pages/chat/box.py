@@ -1,4 +1,4 @@
-"""Below the messages: the chips of this conversation, Stop while a run is active, and the question box."""
+"""Bottom of the page: chips, Stop during a run, and the question box."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from pages.parts.resources import application
 
 
 def draw(active: Run | None, *, waits: bool) -> DeltaGenerator:
-    """Draw it at the bottom of the page; returns the row of the chips, where what is invisible takes no room.
+    """Draw the bottom bar and return the row of chips, where invisible elements take no space.
 
-    On a phone the chips are wrapped, since a row cut off hides the last ones, and there is no Esc.
-    `waits` says that the active run waits for a person: what is asked meanwhile is asked after it.
+    On a phone the chips wrap, since a clipped row would hide the last ones, and Stop has no Esc shortcut. `waits`
+    means that the active run waits for consent: further questions are asked after it.
     """
     options = state.options()
     with st.bottom:

@@ -1,4 +1,4 @@
-"""The chips of a conversation: what answers, what is asked, whether the web is, and all else in a drawer."""
+"""Chips of a conversation: model, documents, web search, and options."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WEB_CHIP: dict[WebMode, tuple[str, str]] = {
 
 
 def draw(options: RunOptions) -> None:
-    """All of them, side by side."""
+    """Draw all chips in a row."""
     _model_chip(options)
     _collection_chip(options)
     _web_chip(options)
@@ -34,7 +34,7 @@ def _model_chip(options: RunOptions) -> None:
     known = {model.name: model for model in models()}
     chosen = automatic.name if options.model == "auto" else options.model
     leaves = bool(away.of_model(chosen))
-    allowed = application().preferences.allowed_models()  # a hosted one is in no list of what is installed
+    allowed = application().preferences.allowed_models()  # hosted models are in no list of installed ones
     st.menu_button(
         markdown.label(model_label(chosen), 40),
         list(dict.fromkeys(["auto", *known, *allowed, options.model])),
@@ -74,13 +74,13 @@ def _collection_chip(options: RunOptions) -> None:
 
 
 def _kept_to(collection: str, names: Container[str]) -> str:
-    """The collection that is asked; one deleted since finds nothing, which must be seen before one asks."""
+    """Return the name of the collection; a deleted one is marked, since questions would find nothing."""
     gone = collection and collection not in names
     return f"{markdown.label(collection, 40)} (deleted)" if gone else markdown.label(collection, 40)
 
 
 def _only(source_ids: tuple[str, ...]) -> str:
-    """What the questions are kept to: the document by its name."""
+    """Return the label for a limit to certain documents; a single one by its title."""
     if len(source_ids) != 1:
         return f"Only {words.count(len(source_ids), 'document')}" if source_ids else ""
     try:

@@ -1,4 +1,4 @@
-"""The card that asks whether a query may leave the machine: a choice between equals, with the query to be edited."""
+"""Consent card for a web query: the query can be edited, sent or declined, with equal prominence."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FROM_ANSWER = "Made of a sentence of the answer, so it may hold words of your d
 
 
 def draw(run_id: str, trace: Trace) -> None:
-    """The card of a run that waits."""
+    """Draw the card of a waiting run."""
     asked = trace.waiting
     if asked is None:
         return
@@ -58,6 +58,6 @@ def _send(run_id: str) -> None:
 
 
 def _leave_when_decided(run_id: str) -> None:
-    """It may be decided in another tab, too."""
+    """Rerun the page when consent was decided, also in another tab."""
     if application().runs.trace(run_id).waiting is None:
         st.rerun()

@@ -1,4 +1,4 @@
-"""The controls of what a question runs under: for a conversation, and for the second settings of a comparison."""
+"""Controls for run options: of a conversation, and of the second run of a comparison."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _FIRST = ("policy", "k", "refine")
 
 @dataclass(frozen=True, slots=True)
 class Controls:
-    """Draws options and hands every change on; `prefix` keeps the keys of two drawings apart.
+    """Option controls that report every change; `prefix` separates the widget keys of two instances.
 
-    With `origins`, by name, each says where its value comes from, and `forget` takes one of the conversation back.
+    `origins` gives the origin badge by option name; `forget` resets one option of the conversation.
     """
 
     options: RunOptions
@@ -34,7 +34,7 @@ class Controls:
     forget: Change | None = None
 
     def draw(self) -> None:
-        """What is often changed first; everything else folded, with what holds in a few words."""
+        """Draw frequent options first, and the rest in folded groups with their values in the headings."""
         self._rows(_FIRST)
         option = self.options
         self._group("Models", settings.value_word("model", option), _names("Models"))
@@ -47,7 +47,7 @@ class Controls:
             self._group(title, f"window {window}, replies up to {limit} tokens", settings.tuning_of(role))
 
     def draw_only(self, names: Iterable[str]) -> None:
-        """These alone, in their order, those that are tuning folded."""
+        """Draw only these options, in their order, with tuning options folded."""
         known = [name for name in names if name in CATALOG or name == THRESHOLDS]
         tuning = [name for name in known if "." in name]
         self._rows(name for name in known if name not in tuning)
@@ -69,7 +69,7 @@ class Controls:
                 self._row(CATALOG[name])
 
     def _row(self, setting: Setting) -> None:
-        """Its name, where its value comes from, what it means, and the control."""
+        """Draw one option: title, origin, meaning, control."""
         value, key = value_of(self.options, setting.name), self._key(setting.name)
         with st.container(gap="xxsmall"):
             self._head(setting.name, settings.short_title(setting), _meaning(setting, value))
@@ -92,14 +92,14 @@ class Controls:
         st.caption(markdown.label(meaning))
 
     def _thresholds(self) -> None:
-        """Where scores turn into words: what holds now and why, and other values for this conversation."""
+        """Draw the grader's current thresholds and their origin, with a slider to change them."""
         try:
             judging = application().judging(self.options)
         except CragError as error:
             st.caption(f":material/info: {markdown.label(str(error))}")
             return
         held, key = judging.thresholds, self._key(THRESHOLDS)
-        st.session_state[key] = held.lower, held.upper  # they change with the grader, too
+        st.session_state[key] = held.lower, held.upper  # also changes with the grader
         origin = words.threshold_origin(self.options, calibrated=judging.calibrated)
         with st.container(gap="xxsmall"):
             self._head(THRESHOLDS, "Thresholds", f"Irrelevant below the first, relevant from the second: {origin}.")
@@ -119,7 +119,7 @@ class Controls:
 
     def _take(self, setting: Setting) -> None:
         value = settings.taken(setting, self._key(setting.name))
-        if value == value_of(self.options, setting.name):  # told again by a browser that was quicker than the drawing
+        if value == value_of(self.options, setting.name):  # the browser may report a value again before the redraw
             return
         try:
             setting.check(value)
@@ -138,6 +138,6 @@ def _names(section: Section) -> list[str]:
 
 
 def _meaning(setting: Setting, value: object) -> str:
-    """What the setting means, or where it is one of several choices what the chosen one does."""
+    """Return the meaning of the chosen value, or of the option if it has no named choices."""
     chosen = settings.CHOICES.get(setting.name, {}).get(value)
     return f"{chosen[0]}: {chosen[1]}." if chosen else setting.meaning

@@ -1,4 +1,4 @@
-"""What is done with a conversation of the list: renamed, pinned, handed over, deleted and taken back, taken in."""
+"""Actions on a conversation: rename, pin, export, delete with undo, import."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _RENAMING, _EXPORTING, _IMPORTING = "rename a conversation", "export a conversat
 
 
 def draw(conversation: Conversation) -> None:
-    """The menu of the conversation that is open."""
+    """Draw the menu of the open conversation."""
     key = f"edit-{conversation.id}"
     choices = [_RENAME, _UNPIN if conversation.pinned else _PIN, _EXPORT, _DELETE]
     st.menu_button("Edit", choices, key=key, type="tertiary", on_click=_choose, args=(key, conversation))
 
 
 def draw_undo() -> None:
-    """The row that takes a deletion back, until something else is done or it is too late."""
+    """Draw the row that undoes a deletion, until another action or the deadline."""
     conversation_id, title, at = st.session_state.get(_DELETED, ("", "", 0.0))
     if time.time() - at >= UNDO_SECONDS:
         return
@@ -44,7 +44,7 @@ def draw_undo() -> None:
 
 
 def draw_import() -> None:
-    """The way to take a conversation in."""
+    """Draw the import button."""
     st.button("Import", icon=":material/upload:", type="tertiary", on_click=dialogs.ask, args=(_IMPORTING,))
 
 
@@ -54,7 +54,7 @@ def _choose(key: str, conversation: Conversation) -> None:
         case chosen if chosen == _DELETE:
             _delete(conversation)
         case chosen if chosen in (_PIN, _UNPIN):
-            with suppress(NotFound):  # deleted elsewhere: the list no longer shows it
+            with suppress(NotFound):  # deleted elsewhere; the next draw no longer lists it
                 application().conversations.pin(conversation.id, pinned=not conversation.pinned)
         case chosen:
             dialogs.ask(_EXPORTING if chosen == _EXPORT else _RENAMING, conversation.id)
@@ -81,7 +81,7 @@ def _draw_renaming(conversation_id: str) -> None:
 
 
 def _rename(conversation: Conversation) -> None:
-    with st.form("rename", border=False):  # Enter in the field renames, too
+    with st.form("rename", border=False):  # a form, so that Enter in the field renames
         title = st.text_input("Title", value=conversation.title, max_chars=80)
         sent = st.form_submit_button("Rename", icon=":material/check:")
     if sent and title and title.strip():

@@ -1,4 +1,4 @@
-"""The list of conversations: searched, pinned ones first, then by age; the open one with its menu."""
+"""List of conversations: searchable, pinned ones first, then newest first; the open one has a menu."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from pages.parts.search import search_field
 
 _STEP = 50
 _SHOWN = "conversations_shown"
-_MENU_WIDTH = 60  # pixels; its own is less than its button takes, and the row would scroll
-_ISOLATED = "\u2068", "\u2069"  # Arabic and Hebrew turn what stands beside them around
+_MENU_WIDTH = 60  # pixels; the automatic width is less than the button's, so the row would scroll
+_ISOLATED = "\u2068", "\u2069"  # right-to-left titles would reorder the text beside them
 
 
 def draw() -> None:
-    """What was just deleted, the search, the conversations, and the way to take one in."""
+    """Draw undo for a deletion, search field, conversations, and the import button."""
     conversation_menu.draw_undo()
     search = search_field("Search conversations", "conversation_search")
     shown = st.session_state.get(_SHOWN, _STEP)
@@ -72,7 +72,7 @@ def _groups(found: Sequence[Conversation]) -> Iterator[tuple[str, list[Conversat
 
 
 def _row(conversation: Conversation, search: str, *, dated: bool) -> None:
-    """A conversation; `dated` where another has the same title."""
+    """Draw a conversation; `dated` adds its time, for titles that occur twice."""
     current = conversation.id == st.session_state.get("conversation")
     title = _title(conversation.title, search)
     if current:

@@ -1,4 +1,4 @@
-"""One answer as Markdown with its sources, to be put into another document."""
+"""One answer as Markdown with its sources, for pasting into another document."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _HEIGHT = 360
 
 
 def with_sources(trace: Trace) -> str:
-    """Question, answer and numbered sources as Markdown; of documents the title, of web pages the address, too."""
+    """Return question, answer and numbered sources as Markdown; web sources include the address."""
     asked = "\n".join(f"> {line}".rstrip() for line in trace.question.strip().split("\n"))
     sources = "\n".join(f"[{cited.n}] {_source(cited)}  " for cited in trace.citations)
     return "\n\n".join(part for part in (asked, trace.text.strip(), sources) if part)
 
 
 def draw_dialog(run_id: str) -> None:
-    """The text in a dialog, with a button that copies it."""
+    """Draw the dialog with the text and a copy button."""
     st.dialog("Copy with sources", width="large", on_dismiss=dialogs.close)(_content)(run_id)
 
 

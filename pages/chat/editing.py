@@ -1,4 +1,4 @@
-"""Asking a question otherwise, in its place: the editor, and the branches of the conversation that come of it."""
+"""Editor of an earlier question, and the branches of the conversation that edits create."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HEIGHT = 110
 
 
 def draw(question: Message) -> None:
-    """A question of the conversation with its branches, or the editor in its place."""
+    """Draw a question with its branches, or its editor."""
     with asked.message():
         if state.edited() == question.id:
             _editor(question)
@@ -28,18 +28,18 @@ def draw(question: Message) -> None:
 
 
 def begin(message_id: int) -> None:
-    """Put the editor in the place of this question."""
+    """Open the editor of this question."""
     st.session_state.edited = message_id
 
 
 def field() -> str:
-    """The key of the editor's text area; empty while nothing is edited."""
+    """Return the widget key of the open editor; empty when nothing is edited."""
     message_id = state.edited()
     return "" if message_id is None else _key(message_id)
 
 
 def _editor(question: Message) -> None:
-    with st.form(f"edit-{question.id}", border=False, enter_to_submit=not is_phone()):  # no Ctrl+Enter there
+    with st.form(f"edit-{question.id}", border=False, enter_to_submit=not is_phone()):  # phones have no Ctrl+Enter
         st.text_area(
             "Edit the question",
             value=question.text,
@@ -67,14 +67,14 @@ def _key(message_id: int) -> str:
 
 
 def _branches(question: Message) -> None:
-    """Which of the questions asked here this one is, and the ways to those beside it."""
+    """Draw the position of this question among its variants, with buttons to the others."""
     branches = question.branches
     if len(branches) < 2:
         return
     at = branches.index(question.id)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         place = f"{at + 1} of {len(branches)}"
-        st.caption(place if is_phone() else f"Question {place}", width="content")  # there is no room for more
+        st.caption(place if is_phone() else f"Question {place}", width="content")  # a phone has no room for more
         _way("Previous question", ":material/chevron_left:", question, branches[at - 1 : at])
         _way("Next question", ":material/chevron_right:", question, branches[at + 1 : at + 2])
         if not is_phone():
@@ -82,7 +82,10 @@ def _branches(question: Message) -> None:
 
 
 def _compare(question: Message, pair: Sequence[int]) -> None:
-    """The answers to this question and to the one before it, side by side; those to the first two for the first."""
+    """Draw the button that compares the answers to this question and the previous variant.
+
+    For the first variant, compare the first two.
+    """
     if not st.button(
         "Compare", icon=":material/compare_arrows:", type="tertiary", key=f"compare-branches-{question.id}"
     ):

@@ -1,4 +1,4 @@
-"""What one can do about an answer that failed or is not whole: go on with it, allow or get a model, do without one."""
+"""Remedies for a failed or incomplete answer: continue, allow or get a model, use the built-in engine."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ _COMMAND = re.compile(r"`((?:ollama|pip) [^`\n]+)`")
 
 
 def title(trace: Trace) -> str:
-    """What went wrong, in a few words."""
+    """Return what went wrong, in a few words."""
     return _TITLES.get(trace.error_code, _FAILED)
 
 
 def what_is_kept(trace: Trace) -> str:
-    """What was not lost."""
+    """Return which text is kept: the partial answer or only the question."""
     return "The text so far is kept." if trace.text else "Your question is kept."
 
 
 def draw(run_id: str, trace: Trace, *, last: bool) -> None:
-    """What happened, and the ways on from there; nothing below an answer that is whole.
+    """Draw what happened and the remedies; nothing for a complete answer.
 
-    Below the `last` answer of a conversation there are all of them, below others one may only try again.
+    The `last` answer of a conversation offers all remedies, earlier ones only “Try again”.
     """
     if trace.state == "failed":
         _tell(trace)
@@ -65,7 +65,7 @@ def draw(run_id: str, trace: Trace, *, last: bool) -> None:
     elif last and (trace.unfinished or trace.state in ("stopped", "interrupted")):
         with st.container(horizontal=True):
             _draw_go_on(run_id, trace)
-            if trace.usage.finish_reason != "length":  # the same limit would cut it again
+            if trace.usage.finish_reason != "length":  # the same limit would cut the answer again
                 _draw_again(run_id, trace.options)
 
 
@@ -75,7 +75,7 @@ def _tell(trace: Trace) -> None:
 
 
 def _draw_ways(run_id: str, trace: Trace, *, last: bool) -> None:
-    """The buttons, that which mends it first."""
+    """Draw the remedies, the one that fixes the cause first."""
     if last:
         _draw_go_on(run_id, trace)
         _draw_mending(run_id, trace)
@@ -89,7 +89,7 @@ def _draw_ways(run_id: str, trace: Trace, *, last: bool) -> None:
 
 
 def _draw_mending(run_id: str, trace: Trace) -> None:
-    """To get the model that is not there, or to allow the one that runs elsewhere."""
+    """Draw the button that downloads a missing model or allows an external one."""
     model, name = trace.error_model, markdown.label(model_label(trace.error_model), 60)
     if trace.error_code == "consent_needed":
         st.button(
@@ -105,7 +105,10 @@ def _draw_mending(run_id: str, trace: Trace) -> None:
 
 
 def _is_there(model: str) -> bool:
-    """Whether a model that was missing was fetched since. The list of models alone may be a few seconds old."""
+    """Return whether a missing model has been downloaded since.
+
+    The list of models may be a few seconds old, so the download is checked as well.
+    """
     fetched = application().downloads.get(model)
     return named(model, models()) is not None and fetched is not None and fetched.state == "done"
 
@@ -132,5 +135,5 @@ def _draw_builtin(run_id: str, options: RunOptions) -> None:
 
 
 def without_models(options: RunOptions) -> RunOptions:
-    """The same settings with the built-in engine in every role."""
+    """Return the same options with the built-in engine in every role."""
     return replace(options, model="builtin", grader="builtin", grader_model="", rewriter_model="", preset="")

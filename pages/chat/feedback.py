@@ -1,4 +1,4 @@
-"""What a person thinks of an answer: a thumb, for a thumb down why, and both can be changed or taken back."""
+"""Feedback on an answer: a thumb and, for thumbs down, a reason; both can be changed or withdrawn."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _REASON_LENGTH = 500
 
 
 def draw_thumbs(run_id: str, given: Feedback | None) -> None:
-    """Two thumbs; the one that was given is filled, and pressing it again takes it back."""
+    """Draw both thumbs; pressing the chosen one again withdraws the feedback."""
     default = None if given is None else int(given.helpful)
     st.feedback("thumbs", key=f"thumbs-{run_id}", default=default, on_change=_thumb, args=(run_id,))
 
 
 def draw_reason(run_id: str, given: Feedback | None) -> None:
-    """What was wrong with the answer, in the words of who said so."""
+    """Draw the user's reason for a thumbs down."""
     if given is None or given.helpful:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -36,7 +36,7 @@ def draw_reason(run_id: str, given: Feedback | None) -> None:
 
 
 def ask_why(run_id: str) -> None:
-    """A small dialog: what was wrong with the answer."""
+    """Draw the dialog that asks what was wrong with the answer."""
     st.dialog("What was wrong?", on_dismiss=dialogs.close)(_reason)(run_id)
 
 

@@ -1,7 +1,7 @@
-"""A run that is being answered, drawn in slices: the page stays free for other clicks between them.
+"""Running answer, drawn in time slices so that the page stays responsive between them.
 
-A fragment draws the run as it stands, follows it for a moment while it only appends rows and rewrites handles, and
-returns. A step that begins or ends makes it draw anew, since labels and signs change only then.
+A fragment draws the run, follows it for one slice while only rows and text are appended, and returns. When a step
+begins or ends the fragment reruns, since labels and icons change only then.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from pages.chat import state, thoughts, versions, waits
 from pages.parts import markdown, steps
 from pages.parts.trace import TraceDrawing
 
-_SLICE = 0.4  # after half a second Streamlit would lay its own running sign over the header
+_SLICE = 0.4  # after half a second Streamlit shows its own running indicator in the header
 _FIRST_SLICE = 0.25
-_BETWEEN = 0.2  # clicks elsewhere on the page are served between slices
+_BETWEEN = 0.2  # clicks elsewhere on the page are handled between slices
 _BETWEEN_WITH_DRAWER = 0.4
 _FRAME = 1 / 15
 
 
 @dataclass(slots=True)
 class Followed:
-    """The trace of a run as far as this session has seen it; once it waited for a person it goes on as another."""
+    """Trace of a run as seen by this session; a run resumed after consent starts a new one."""
 
     run_id: str
     number: int = 0
     trace: Trace = field(default_factory=Trace)
 
     def take(self, run: Run, seconds: float) -> bool:
-        """Apply what happened, waiting at most `seconds` for it; whether anything did."""
+        """Apply new events, waiting `seconds` at most for the first; return whether there were any."""
         before = self.number
         for number, event in run.follow(after=self.number, seconds=seconds):
             self.number = number
@@ -43,13 +43,13 @@ class Followed:
 
     @property
     def outline(self) -> tuple[object, ...]:
-        """What cannot be rewritten in place: the steps and how they stand."""
+        """Steps and their states: what cannot be updated in place."""
         return tuple((step.node, step.state) for step in self.trace.steps)
 
 
 @dataclass(slots=True)
 class _Line:
-    """One line that is drawn already; it is written again only when it says something else."""
+    """Line already on the page; rewritten only when its text changes."""
 
     place: DeltaGenerator
     shown: str
@@ -61,7 +61,7 @@ class _Line:
 
 
 def draw(run: Run, trace_place: DeltaGenerator | None) -> None:
-    """The answer in the message that is open now and, with a place for it, the trace in the sidebar."""
+    """Draw the running answer in its message and, if a place is given, its trace in the sidebar."""
     drawer = state.drawer_is_open()
     slices = _Slices(run, trace_place, 0.0 if drawer else _SLICE)
     st.fragment(slices.draw, run_every=_BETWEEN_WITH_DRAWER if drawer else _SLICE + _BETWEEN)()
@@ -69,7 +69,7 @@ def draw(run: Run, trace_place: DeltaGenerator | None) -> None:
 
 @dataclass(slots=True)
 class _Slices:
-    """Draws a run again and again; the first time as part of a whole run of the page, which must end soon."""
+    """Repeated drawing of a run; the first slice belongs to a run of the whole page, which must end soon."""
 
     run: Run
     trace_place: DeltaGenerator | None
@@ -78,7 +78,7 @@ class _Slices:
 
     def draw(self) -> None:
         first, self.first = self.first, False
-        if self.seconds and state.drawer_is_open():  # a passage was clicked: only the whole page can open a drawer
+        if self.seconds and state.drawer_is_open():  # a passage was clicked, and only the whole page can open a drawer
             st.rerun()
         followed = _followed(self.run)
         unseen = followed.number == 0
@@ -102,7 +102,7 @@ class _Slices:
     def _follow(
         self, followed: Followed, drawing: TraceDrawing, status: _Line, text: DeltaGenerator, until: float
     ) -> bool:
-        """Append and rewrite until then; True as soon as a step began or ended."""
+        """Append and rewrite until the deadline; return True as soon as a step begins or ends."""
         outline = followed.outline
         while (began := time.monotonic()) < until:
             happened = followed.take(self.run, seconds=_FRAME)
@@ -120,7 +120,10 @@ class _Slices:
 
 
 def _first_slice(followed: Followed, unseen: bool) -> float:
-    """None for what takes the place of a decided card or an older version: that goes when the script ends."""
+    """Return the length of the first slice in seconds.
+
+    It is zero when the run replaces a consent card or an older version: those disappear only when the script ends.
+    """
     replaces = followed.trace.parent or followed.trace.steps
     return 0.0 if unseen and replaces else _FIRST_SLICE
 

@@ -1,4 +1,4 @@
-"""The messages of a conversation in their order, each in the form it has now."""
+"""Messages of a conversation in their order."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pages.parts.resources import application
 
 
 def shown(conversation: Conversation | None) -> Sequence[Message]:
-    """The newest messages of the branch that is shown; none before the first question."""
+    """Return the newest messages of the shown branch; none before the first question."""
     if conversation is None:
         return ()
     last = st.session_state.get("messages_shown", state.MESSAGES_SHOWN)
@@ -22,11 +22,11 @@ def shown(conversation: Conversation | None) -> Sequence[Message]:
 
 
 def draw(
-    conversation: Conversation | None, messages: Sequence[Message], live_run: Run | None
+    conversation: Conversation | None, messages: Sequence[Message], running: Run | None
 ) -> Mapping[str, DeltaGenerator]:
-    """Every message, or the start page; returns the places of the answers by their runs.
+    """Draw every message, or the start page; return the places of the answers by run id.
 
-    The one that is being written is left empty, to be filled when the page stands.
+    The place of the running answer stays empty, to be filled once the rest of the page is drawn.
     """
     places: dict[str, DeltaGenerator] = {}
     if conversation is None or not messages:
@@ -42,7 +42,7 @@ def draw(
             continue
         run_id = message.run_id or ""
         places[run_id] = st.chat_message("assistant", avatar=answer.AVATAR)
-        if live_run is None or run_id != live_run.id:
+        if running is None or run_id != running.id:
             with places[run_id]:
                 _draw_answer(message, question_id, last=message is messages[-1])
     return places

@@ -1,4 +1,4 @@
-"""The menu *More* under an answer: what is wanted now and then; for an earlier answer also the way to its actions."""
+"""Menu *More* below an answer: rare actions, and for an earlier answer the way to all others."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ALL = ":material/unfold_more: Everything else about this answer"
 
 
 def draw(run_id: str, trace: Trace, question_id: int, *, folded: bool = False) -> None:
-    """The menu; `folded` for an answer whose trace and other actions have no buttons."""
+    """Draw the menu; `folded` adds entries for an answer whose other actions are hidden."""
     key = f"more-{run_id}"
     choices = [
         EDIT,
@@ -54,5 +54,5 @@ def _choose(key: str, run_id: str, question_id: int) -> None:
             dialogs.ask(copying.DIALOG, run_id)
         case chosen if chosen == SHARE:
             dialogs.ask(SHARING, run_id)
-        case pinning.PIN | pinning.CHANGE:
+        case chosen if chosen in (pinning.PIN, pinning.CHANGE):
             dialogs.ask(pinning.DIALOG, run_id)

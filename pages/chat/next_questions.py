@@ -1,4 +1,4 @@
-"""Questions to ask next below the last answer, drawn from its sources when all else stands on the page."""
+"""Follow-up questions below the last answer, drawn from its sources after the rest of the page."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from pages.parts import markdown
 from pages.parts.resources import application
 
 _LENGTH = 100
-_KEPT_SECONDS = 600  # documents come and go
+_KEPT_SECONDS = 600  # documents may be added or removed
 
 
 def draw(run_id: str, trace: Trace, messages: Sequence[Message]) -> None:
-    """At most three, none of them selected; nothing below an answer that rests on no document."""
+    """Draw up to three questions, none selected; nothing for an answer not based on documents."""
     if trace.state != "done" or trace.outcome not in ("documents", "documents_and_web"):
         return
     asked = tuple(message.text for message in messages if message.role == "user")
     try:
         offered = _offered(run_id, asked)
-    except CragError:  # what cannot be looked up is not offered
+    except CragError:  # optional: an error only hides the questions
         return
     if offered:
         key = f"next-{run_id}"

@@ -1,4 +1,4 @@
-"""The drawer of a conversation's options, and that of the second settings to compare an answer with."""
+"""Drawer of a conversation's options, and the drawer with the second options of a comparison."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _CALIBRATION = "pages/calibration/page.py"
 
 
 def draw_options() -> None:
-    """The drawer behind the last chip."""
+    """Draw the drawer behind the last chip."""
     st.dialog("This conversation", icon=":material/tune:", position="right", width=_WIDTH, on_dismiss=close_options)(
         _options_drawer
     )()
 
 
 def close_options() -> None:
-    """The drawer was closed."""
+    """Close the options drawer."""
     st.session_state.pop("options_open", None)
 
 
@@ -33,13 +33,13 @@ def _options_drawer() -> None:
     Controls(state.options(), state.change_options, "option", state.origins(), state.forget_changes).draw()
     presets.draw_saving()
     if st.button("Calibrate thresholds on your documents", icon=":material/straighten:", type="tertiary"):
-        close_options()  # else the drawer would lie over the chat on the way back
+        close_options()  # otherwise the drawer would be open again after coming back
         st.switch_page(_CALIBRATION)
     st.caption("These belong to this conversation and count from the next question on.")
 
 
 def draw_comparison() -> None:
-    """The drawer in which the second settings are chosen."""
+    """Draw the drawer in which the second options are chosen."""
     st.dialog(
         "Compare with other settings",
         icon=":material/compare_arrows:",

@@ -1,4 +1,4 @@
-"""The chat: questions, answers with citations, and the trace of each run beside them."""
+"""Chat page: questions, answers with citations, and the trace of each run."""
 
 from __future__ import annotations
 
@@ -45,17 +45,20 @@ _DIALOGS: dict[str, Callable[[Any], None]] = {
 
 
 def main() -> None:
-    """Draw the page; the run that is being answered comes last, since it is followed while the page stands."""
+    """Draw the page.
+
+    The running answer is drawn last, since it is followed after everything else is on the page.
+    """
     questions.ask_waiting()
     conversation = state.current()
     active = application().runs.active(conversation.id) if conversation else None
     asks = active if active is not None and application().runs.trace(active.id).waiting else None
-    live_run = None if asks else active
+    running = None if asks else active
     messages = shown(conversation)
     last_run = messages[-1].run_id if messages else None
     if conversation:
         st.set_page_config(page_title=f"{conversation.title[:80]} · CRAG Chat")
-    trace_place = sidebar.draw(live_run, last_run)
+    trace_place = sidebar.draw(running, last_run)
     with box.draw(active, waits=asks is not None):
         page_glue(
             _status(messages, active),
@@ -67,18 +70,18 @@ def main() -> None:
         )
     refusals.tell()
     _draw_dialog()
-    places = draw_messages(conversation, messages, live_run)
+    places = draw_messages(conversation, messages, running)
     _draw_waiting(conversation, asks)
-    if live_run is not None and live_run.id in places:
-        with places[live_run.id]:
-            live.draw(live_run, trace_place)
+    if running is not None and running.id in places:
+        with places[running.id]:
+            live.draw(running, trace_place)
     elif last_run and active is None:
         with places[last_run]:
             next_questions.draw(last_run, application().runs.trace(last_run), messages)
 
 
 def _draw_waiting(conversation: Conversation | None, asks: Run | None) -> None:
-    """The question that was sent while another one is answered, waits for a person, or while its files are read."""
+    """Draw the question that waits for another answer, for the user's consent, or for its files to be read."""
     waiting = st.session_state.get("waiting")
     if waiting is None:
         return
@@ -101,7 +104,7 @@ def _look_again() -> None:
 
 
 def _draw_dialog() -> None:
-    """At most one thing lies over the page."""
+    """Draw the drawer or dialog that is open; at most one at a time."""
     remembered = st.session_state
     if "options_open" in remembered:
         options.draw_options()
@@ -122,7 +125,7 @@ def _trace_drawer(run_id: str) -> None:
 
 
 def _trace_in_drawer(run_id: str) -> None:
-    if "source" in st.session_state:  # a passage was clicked: only the whole page can open another drawer
+    if "source" in st.session_state:  # a passage was clicked, and only the whole page can open another drawer
         st.rerun()
     sidebar.draw_trace(run_id, "drawer")
 
@@ -138,7 +141,10 @@ def _overrule(run_id: str, passage_id: int, ruling: Ruling) -> None:
 
 
 def _open_cited() -> None:
-    """The browser says which run it means: one of other people, or one that is gone, opens nothing."""
+    """Open the source of the clicked citation.
+
+    The run id comes from the browser, so runs of other users and deleted runs are refused.
+    """
     run_id, number = cited()
     with refusals.kept():
         application().conversations.of_run(run_id, person())

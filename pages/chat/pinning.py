@@ -1,4 +1,4 @@
-"""Pinning an answer that is right: its question is asked again by Evaluate, and the answer held against it."""
+"""Pin for a correct answer: Evaluate asks its question again and compares the answers."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _LONGEST = 20_000  # characters
 
 
 def choice(run_id: str) -> str:
-    """What the menu under an answer says."""
+    """Return the entry of the menu below an answer."""
     return CHANGE if pins.has_answer(run_id) else PIN
 
 
 def draw(run_id: str, given: Feedback | None) -> None:
-    """Under an answer that is pinned, that it is; under one that helped, the way to pin it."""
+    """Draw that an answer is pinned, or the button that pins one with thumbs up."""
     pinned = pins.has_answer(run_id)
     if not pinned and (given is None or not given.helpful):
         return
@@ -34,7 +34,7 @@ def draw(run_id: str, given: Feedback | None) -> None:
 
 
 def draw_dialog(run_id: str) -> None:
-    """A small dialog: the question, and the right answer to be edited before it is kept."""
+    """Draw the dialog in which the reference answer is edited before it is pinned."""
     title = "Test question" if pins.has_answer(run_id) else "Pin as a test question"
     st.dialog(title, on_dismiss=dialogs.close)(_content)(run_id)
 

@@ -1,4 +1,4 @@
-"""Presets of a conversation: known variants and those that were saved, chosen or saved in its drawer."""
+"""Presets of a conversation: use a known variant or a saved preset, or save one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NAME = "new_preset"
 
 
 def draw() -> None:
-    """The menu of presets for this conversation, and the way back from all that it settles otherwise."""
+    """Draw the preset menu and the button that resets the conversation's own values."""
     with st.container(horizontal=True, vertical_alignment="center"):
         draw_menu(state.options().preset, state.use_preset, "chosen_preset")
         if own := state.overrides():
@@ -30,7 +30,7 @@ def draw() -> None:
 
 
 def draw_menu(chosen: str, choose: Callable[[str], None], key: str) -> None:
-    """All presets by name, that which is in use as the menu's own."""
+    """Draw the menu of presets, labelled with the current one."""
     st.menu_button(
         f"Preset: {markdown.label(chosen, 40)}" if chosen else "Use a preset",
         list(application().preferences.presets()),
@@ -42,7 +42,7 @@ def draw_menu(chosen: str, choose: Callable[[str], None], key: str) -> None:
 
 
 def draw_saving() -> None:
-    """A name for what holds now."""
+    """Draw the form that saves the current options as a preset."""
     with (
         st.expander("Save these as a preset…", type="compact", key="saving_preset"),
         st.form("save_preset", border=False),

@@ -1,4 +1,4 @@
-"""Asking, correcting, deciding about the web and stopping: what the question box and the buttons set in motion."""
+"""Actions of the question box and of buttons: ask, edit, overrule, consent, stop."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BOX = "question_box"
 
 
 def ask(question: str, options: RunOptions | None = None) -> None:
-    """Answer a question in the open conversation; while another one is answered, or files are read, it waits."""
+    """Answer a question in the open conversation; let it wait while another answer or its files are in progress."""
     conversation = state.ensure_conversation()
     application_ = application()
     if application_.runs.active(conversation.id) or st.session_state.get("files_first"):
@@ -30,50 +30,50 @@ def ask(question: str, options: RunOptions | None = None) -> None:
 
 
 def ask_otherwise(message_id: int, question: str) -> bool:
-    """Answer another wording of a question, in a branch of the conversation beside it; whether it was taken."""
+    """Answer an edited question in a new branch; return whether the run started."""
     return _begin(lambda: application().runs.edit(message_id, question, state.options())) is not None
 
 
 def show_branch(conversation_id: str, message_id: int) -> None:
-    """Show the branch of the conversation that goes on from this question."""
+    """Show the branch of the conversation that contains this question."""
     with refusals.kept():
         application().conversations.show_branch(conversation_id, message_id)
         state.branch_shown()
 
 
 def answer_again(run_id: str, options: RunOptions) -> str | None:
-    """Make another version of an answer, under these options; returns its run."""
+    """Create another version of an answer under these options; return its run id, None on refusal."""
     return _begin(lambda: application().runs.ask_again(run_id, options))
 
 
 def go_on(run_id: str) -> None:
-    """Make another version of an answer that is not whole: it keeps the text so far and goes on from it."""
+    """Create another version that continues an incomplete answer from its text so far."""
     _begin(lambda: application().runs.go_on(run_id))
 
 
 def allow_and_answer(run_id: str, model: str, options: RunOptions) -> None:
-    """Let questions and passages go to this model, which runs elsewhere, and answer again."""
+    """Allow questions and passages to be sent to an external model, and answer again."""
     application().preferences.allow_model(model)
     answer_again(run_id, options)
 
 
 def overrule(run_id: str, passage_id: int, ruling: Ruling) -> None:
-    """Make another version of an answer, with a person's word on a passage above the grader's."""
+    """Create another version of an answer with the user's verdict on one passage."""
     _begin(lambda: application().runs.overrule(run_id, {passage_id: ruling}))
 
 
 def search_for(run_id: str, sentence: str) -> None:
-    """Make another version of an answer, for which the web is asked about a sentence of it."""
+    """Create another version of an answer after a web search for one of its sentences."""
     _begin(lambda: application().runs.search_for(run_id, sentence))
 
 
 def decide_web(run_id: str, query: str | None) -> None:
-    """Let a run that waits send this query, or answer from the documents only."""
+    """Resume a waiting run: send this query, or with None answer from the documents only."""
     _begin(lambda: application().runs.answer_consent(run_id, query))
 
 
 def show_version(run_id: str) -> None:
-    """Make this version of an answer the one that its message shows."""
+    """Show this version of an answer in its message."""
     with refusals.kept():
         application().runs.show_version(run_id)
         state.show_trace(run_id)
@@ -90,7 +90,7 @@ def _begin(begin: Callable[[], Run]) -> str | None:
 
 
 def submitted() -> None:
-    """The question box was sent: files go to the library, the question waits for them."""
+    """Handle a submitted question box: add its files to the library, then ask, waiting for them."""
     value: Any = st.session_state[BOX]
     jobs, collection = application().jobs, state.options().collection or DEFAULT_COLLECTION
     added = {jobs.submit_bytes(file.name, file.getvalue(), collection): file.name for file in value.files}
@@ -101,7 +101,7 @@ def submitted() -> None:
 
 
 def ask_waiting() -> bool:
-    """Ask what waits, as soon as nothing is in its way; whether it was asked."""
+    """Ask the waiting question if nothing blocks it; return whether it was asked."""
     conversation = state.current()
     app = application()
     if (conversation and app.runs.active(conversation.id)) or (st.session_state.get("files_first") and app.jobs.active):
@@ -115,7 +115,7 @@ def ask_waiting() -> bool:
 
 
 def stop(run_id: str) -> None:
-    """Stop a run; what it has written is kept."""
+    """Stop a run; the text so far is kept."""
     runs = application().runs
     with refusals.kept():
         runs.stop(run_id)

@@ -1,4 +1,4 @@
-"""The sidebar of the chat: the trace of the run that is shown, or the list of conversations."""
+"""Sidebar of the chat: the trace of the shown run, or the list of conversations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pages.parts.trace import TraceDrawing, legend
 
 
 def draw(active: Run | None, last_run: str | None) -> DeltaGenerator | None:
-    """Draw what is chosen; returns the place of the trace when the run that is answering now belongs there."""
+    """Draw the chosen view; return the place of the trace if it belongs to the active run."""
     with st.sidebar:
         with st.container(horizontal=True, vertical_alignment="center", wrap=False):
             view = st.segmented_control(
@@ -41,7 +41,7 @@ def draw(active: Run | None, last_run: str | None) -> DeltaGenerator | None:
 
 
 def draw_trace(run_id: str | None, prefix: str = "trace") -> None:
-    """The trace of a run, or the legend when there is none."""
+    """Draw the trace of a run, or the legend if there is none."""
     if run_id is None:
         legend()
     else:
@@ -49,7 +49,7 @@ def draw_trace(run_id: str | None, prefix: str = "trace") -> None:
 
 
 def _first() -> str:
-    """What is shown at first; on a phone the trace has a drawer of its own."""
+    """Return the initial view; on a phone the trace has a drawer instead."""
     return state.CONVERSATIONS if is_phone() else state.TRACE
 
 

@@ -1,4 +1,4 @@
-"""The start page: what this is, how to add the first documents, and what is set up."""
+"""Start page: what the application does, adding the first documents, set-up."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LOOK_AGAIN_SECONDS = 1.0
 
 
 def draw() -> None:
-    """For an empty library the way to fill it; else three questions to begin with."""
+    """Draw the uploader and the set-up for an empty library, else three suggested questions."""
     st.title("Ask your documents", anchor=False)
     sources, passages, _ = application().library.counts()
     if sources:
@@ -32,7 +32,7 @@ def draw() -> None:
 
 
 def _notice_documents(jobs_drawn: int) -> None:
-    """Documents may come from another tab or the command line, too."""
+    """Rerun the page when documents arrive, also from another tab or the command line."""
     if application().library.counts()[0] or len(application().jobs.jobs()) != jobs_drawn:
         st.rerun()
 
@@ -41,7 +41,7 @@ def _first_documents() -> None:
     with st.container(border=True):
         adding.uploader("Add documents")
         with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-            # A form: Enter in the field adds the page, too.
+            # A form, so that Enter in the field adds the page.
             with st.form("first_page", border=False), st.container(horizontal=True):
                 st.text_input(
                     "Or the address of a web page",

@@ -1,4 +1,4 @@
-"""What the chat page remembers: the conversation in the address, the run whose trace is shown, what is open."""
+"""State of the chat page: the conversation in the address, its options, the shown trace, open drawers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pages.parts.resources import application
 from pages.parts.source import SourceView
 
 TRACE, CONVERSATIONS = "Trace", "Conversations"
-MESSAGES_SHOWN, EARLIER_SHOWN = 12, 40  # at first, which is to be fast, and more with each wish for earlier ones
+MESSAGES_SHOWN, EARLIER_SHOWN = 12, 40  # at first, for a fast page; added by each “Show earlier”
 _OF_A_CONVERSATION = (
     "conversation",
     "new_changes",
@@ -35,7 +35,7 @@ _OF_A_CONVERSATION = (
 
 
 def current() -> Conversation | None:
-    """The conversation that is open, from this session or from the address; None before its first question."""
+    """Return the open conversation, from the session or the address; None before the first question."""
     conversation_id = st.session_state.get("conversation") or st.query_params.get("c")
     if not conversation_id:
         return None
@@ -51,7 +51,7 @@ def current() -> Conversation | None:
 
 
 def open_conversation(conversation_id: str | None) -> None:
-    """Show another conversation, or an empty page for a new one, which begins with what holds for the home."""
+    """Open another conversation, or an empty page for a new one with the home's options."""
     for name in _OF_A_CONVERSATION:
         st.session_state.pop(name, None)
     st.query_params.clear()
@@ -61,65 +61,65 @@ def open_conversation(conversation_id: str | None) -> None:
 
 
 def choose_conversation(conversation_id: str | None) -> None:
-    """Show it, and on a phone close the sidebar that it was chosen in and that covers it."""
+    """Open a conversation, and on a phone close the sidebar, which covers it."""
     open_conversation(conversation_id)
     if is_phone():
         st.session_state.sidebar_left = sidebar_left() + 1
 
 
 def sidebar_left() -> int:
-    """How often the sidebar was to be closed."""
+    """Return how often the sidebar was asked to close."""
     times: int = st.session_state.get("sidebar_left", 0)
     return times
 
 
 def ask_only(source_ids: Sequence[str]) -> None:
-    """Begin a new conversation whose questions are kept to these documents."""
+    """Start a conversation whose questions are limited to these documents."""
     open_conversation(None)
     st.session_state.new_changes = {"source_ids": tuple(source_ids)}
 
 
 def changes() -> Changes:
-    """In what the next question differs from what holds for the home."""
+    """Return how the options of the next question differ from those of the home."""
     conversation = current()
     return conversation.changes if conversation else st.session_state.get("new_changes", {})
 
 
 def options() -> RunOptions:
-    """What the next question runs under."""
+    """Return the options of the next question."""
     return application().preferences.options(changes())
 
 
 def web_is_there() -> bool:
-    """Whether a web search is set up."""
+    """Return whether a web search is set up."""
     return bool(application().settings.tavily_api_key)
 
 
 def change_options(**values: Any) -> None:
-    """Keep a choice for the questions to come in this conversation."""
+    """Change options for the next questions of this conversation."""
     _keep_changes({**changes(), **values})
 
 
 def forget_changes(*names: str) -> None:
-    """Ask under what holds for the home again, in these options."""
+    """Reset these options to the home's values."""
     _keep_changes({name: value for name, value in changes().items() if name not in names})
 
 
 def use_preset(name: str) -> None:
-    """Ask under a preset from now on, in place of what this conversation had chosen; of the same documents."""
+    """Use a preset in place of this conversation's own options, except the choice of documents."""
     documents = {own: value for own, value in changes().items() if own in ("collection", "source_ids")}
     _keep_changes({**documents, **application().preferences.presets()[name], "preset": name})
 
 
 def overrides() -> dict[str, Any]:
-    """What this conversation settles otherwise than its home does, beside which documents are asked."""
+    """Return the options that differ from the home's, other than the choice of documents."""
     home, own = application().preferences.options(), options()
     between = changes_between(home, own)
     return {name: value for name, value in between.items() if name in CATALOG or name == "thresholds"}
 
 
 def origins() -> dict[str, ValueOrigin]:
-    """Where the value of each setting comes from, in this conversation."""
+    """Return the origin of each option's value in this conversation."""
     preferences, own = application().preferences, overrides()
     held: dict[str, ValueOrigin] = {name: preferences.effective(name).origin for name in CATALOG}
     return held | dict.fromkeys(own, "conversation")
@@ -133,7 +133,7 @@ def _keep_changes(changed: Changes) -> None:
 
 
 def ensure_conversation() -> Conversation:
-    """The open conversation, made now if there is none."""
+    """Return the open conversation; create it if there is none."""
     conversation = current()
     if conversation is None:
         conversation = _conversations().create(changes(), person() or "")
@@ -142,43 +142,43 @@ def ensure_conversation() -> Conversation:
 
 
 def edited() -> int | None:
-    """The question that is being edited."""
+    """Return the id of the question being edited."""
     found: int | None = st.session_state.get("edited")
     return found
 
 
 def branch_shown() -> None:
-    """Another branch of the conversation is shown: its last trace stands beside it, and the page stays where it is."""
+    """Reset the shown trace and the editor after a switch of branch, and keep the scroll position."""
     st.session_state.pop("shown_run", None)
     st.session_state.pop("edited", None)
     st.session_state.stays = True
 
 
 def page_stays() -> bool:
-    """Whether the page is drawn after a branch was chosen; said once."""
+    """Return whether to keep the scroll position, and clear the flag."""
     return bool(st.session_state.pop("stays", False))
 
 
 def show_trace(run_id: str) -> None:
-    """Show a run in the sidebar, or in a drawer where the sidebar is closed."""
+    """Show a run in the sidebar; on a phone only select it, since the trace has a drawer there."""
     st.session_state.shown_run = run_id
     if not is_phone():
         st.session_state.sidebar_view = TRACE
 
 
 def open_trace(run_id: str) -> None:
-    """Show a run in either place."""
+    """Show a run in the sidebar, or in a drawer on a phone."""
     show_trace(run_id)
     st.session_state.trace_open = run_id
 
 
 def open_source(run_id: str, passage_id: int, quote: str = "") -> None:
-    """Open the source drawer with the next drawing of the page."""
+    """Open the source drawer with the next draw."""
     st.session_state.source = SourceView(run_id, passage_id, quote)
 
 
 def passage_opener(run_id: str) -> Callable[[int], None]:
-    """A callback for the passages of a run."""
+    """Return a callback that opens a passage of the run."""
 
     def opened(passage_id: int) -> None:
         with refusals.kept():
@@ -188,18 +188,18 @@ def passage_opener(run_id: str) -> Callable[[int], None]:
 
 
 def close_source() -> None:
-    """The source drawer was closed by the person: what it was opened from is there again."""
+    """Close the source drawer; a trace drawer it was opened from shows again."""
     st.session_state.pop("source", None)
 
 
 def close_drawers() -> None:
-    """Nothing lies over the page any more."""
+    """Close all drawers."""
     st.session_state.pop("source", None)
     st.session_state.pop("trace_open", None)
 
 
 def drawer_is_open() -> bool:
-    """Whether something lies over the page."""
+    """Return whether a drawer is open."""
     return "source" in st.session_state or "trace_open" in st.session_state
 
 

@@ -1,4 +1,4 @@
-"""What each sentence of an answer rests on: folded below it, each with the way to its place in the source."""
+"""Support of each sentence of an answer by its sources, folded below the answer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SENTENCE, _QUOTE = 400, 260
 
 
 def draw(run_id: str, trace: Trace) -> None:
-    """One folded row, filled when it is opened; nothing below what cites nothing."""
+    """Draw a folded row that is filled when opened; nothing for an answer without citations."""
     if not trace.sentences or not trace.citations or trace.outcome == "not_answered":
         return
     folded = st.expander("What each sentence rests on", type="compact", key=f"rests-{run_id}", on_change="rerun")
@@ -26,7 +26,7 @@ def draw(run_id: str, trace: Trace) -> None:
 
 
 def sources_of(trace: Trace, sentence: Support) -> Iterator[tuple[Citation, str]]:
-    """The sources of a sentence, each with the text in it that carries the sentence, or what it was cited for."""
+    """Yield the sources of a sentence, each with the quote that supports it, or the citation's own quote."""
     for cited in trace.citations:
         if cited.n in sentence.citations:
             passage = trace.passages.get(cited.passage_id)
@@ -39,7 +39,7 @@ def _draw_sentence(run_id: str, trace: Trace, sentence: Support, key: str) -> No
         shown = markdown.sentence(sentence.sentence, _SENTENCE)
         st.markdown(f":small[{words.strength_badge(sentence.strength)} {shown}]")
         for cited, quote in sources_of(trace, sentence):
-            if quote and markdown.sentence(quote, _SENTENCE) != shown:  # else it says the same, word for word
+            if quote and markdown.sentence(quote, _SENTENCE) != shown:  # else it repeats the sentence
                 st.caption(f"“{markdown.label(quote, _QUOTE)}”")
             st.button(
                 f":blue[**{cited.n}**] {markdown.place_label(cited.title, cited.page, 70)}",

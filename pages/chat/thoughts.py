@@ -1,4 +1,4 @@
-"""What a model thought aloud before it answered: folded above the answer, and never a part of it."""
+"""Thinking of a model before its answer: folded above the answer and never part of it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LINE = 90
 
 
 def draw(run_id: str, trace: Trace) -> None:
-    """Folded, with the time it took; its text is sent to the browser when it is opened."""
+    """Draw the folded thinking with its duration; the text is sent to the browser only when opened."""
     if not trace.thought.strip():
         return
     seconds = trace.thought_until - trace.thought_from
@@ -28,11 +28,11 @@ def draw(run_id: str, trace: Trace) -> None:
 
 
 def is_thinking(trace: Trace) -> bool:
-    """Whether the model thinks at this moment, and has not begun to answer."""
+    """Return whether the model is thinking and has not started to answer."""
     return bool(trace.thought) and not trace.text and trace.state == "running"
 
 
 def last_sentence(trace: Trace) -> str:
-    """The last thought that is complete; safe Markdown. Empty while the first one is begun."""
+    """Return the last complete sentence of the thinking; safe Markdown, empty before the first one."""
     sentences = [part for part in _SENTENCE_ENDS.split(trace.thought[-2000:]) if part.strip()]
     return markdown.label(sentences[-2], _LINE) if len(sentences) > 1 else ""

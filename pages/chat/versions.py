@@ -1,4 +1,4 @@
-"""The versions of an answer: which one is shown, how it differs, and the way to the others."""
+"""Versions of an answer: which one is shown, how it differs, and switching between them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FEW = 2
 
 
 def draw(run_id: str) -> None:
-    """One row under the head of an answer that has more than one version."""
+    """Draw the row of versions below the head of an answer that has several."""
     versions = application().runs.versions(run_id)
     shown = next(version for version in versions if version.run_id == run_id)
     others = [version for version in versions if version is not shown]
@@ -38,7 +38,7 @@ def draw(run_id: str) -> None:
 
 
 def draw_earlier(run_id: str) -> None:
-    """While a version is written: which one it is, and folded the one that was shown before."""
+    """Draw the caption of a version being written, and folded the version shown before."""
     versions = application().runs.versions(run_id)
     if len(versions) < 2:
         return
@@ -54,12 +54,12 @@ def draw_earlier(run_id: str) -> None:
 
 
 def open_comparison(one: str, other: str) -> None:
-    """Go to the page where two runs stand side by side."""
+    """Go to the page that compares two runs."""
     st.switch_page(COMPARE, query_params={"a": one, "b": other})
 
 
 def _menu(run_id: str, others: Sequence[Version]) -> None:
-    """A version to show, where there are several others."""
+    """Draw a menu of versions, for more than one other version."""
     key = f"version-{run_id}"
     by_run = {version.run_id: version for version in others}
     st.menu_button(
@@ -74,6 +74,6 @@ def _menu(run_id: str, others: Sequence[Version]) -> None:
 
 
 def _pair(shown: Version, versions: Sequence[Version]) -> tuple[str, str]:
-    """The shown version and the one before it, the earlier one first; the first two for the first one."""
+    """Return the runs of the shown version and its predecessor, earlier one first; for the first, the first two."""
     later = max(shown.number, 2)
     return versions[later - 2].run_id, versions[later - 1].run_id

@@ -1,4 +1,4 @@
-"""What a run waits for while nothing comes, in words; looking at the model server never holds a page up."""
+"""What a silent run waits for, in words; reading the server's state never blocks the page."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pages.parts import markdown
 from pages.parts.model_server import watch
 from pages.parts.resources import application
 
-_QUIET_SECONDS = 2.0  # sooner than this most replies begin
+_QUIET_SECONDS = 2.0  # most replies begin sooner
 _LOADING_SECONDS, _QUEUED_SECONDS = 1.0, 0.5
 _PLACES = ("next", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
 
 def _is_loaded(model: str) -> bool | None:
-    """Whether a model is in memory, as of a moment ago; None where nobody knows."""
+    """Return whether a model is in memory, as last seen; None if unknown."""
     provider, _, name = model.partition(":")
     if provider != "ollama":
         return None
@@ -29,7 +29,7 @@ def _is_loaded(model: str) -> bool | None:
 
 
 def waiting_for(run_id: str) -> str:
-    """What this run waits for now, in words; empty while it waits for nothing or not long enough to be told."""
+    """Return what the run waits for; empty if for nothing, or not long enough to mention."""
     wait = application().runs.waiting_for(run_id)
     if wait is None:
         return ""
@@ -37,7 +37,7 @@ def waiting_for(run_id: str) -> str:
 
 
 def in_words(wait: Wait, loaded: bool | None, seconds: float) -> str:
-    """A wait of so many seconds; safe Markdown. `loaded`: whether the model is in memory, None where nobody knows."""
+    """Describe a wait of `seconds`; safe Markdown. `loaded` is None if it is unknown whether the model is in memory."""
     name, so_far = markdown.label(model_label(wait.model), 60), f"{int(seconds)} s so far"
     if wait.kind == "queued":
         return f"The model is busy: you are {_place(wait.place)} in line" if seconds >= _QUEUED_SECONDS else ""
