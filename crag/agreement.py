@@ -14,40 +14,40 @@ from crag.questions import Question
 
 _BEST_CANDIDATES = 2  # such as first and last name
 _BEST_TERMS = 3
-_FEWEST_SOURCES = 3  # two may say the same by chance
+_FEWEST_SOURCES = 3  # two sources may agree by chance
 Weighted = Mapping[str, float]
 
 
 def agreeing_candidates(question: Question, found: Sequence[frozenset[str]], sources: Sequence[str]) -> list[float]:
-    """For each passage, given its candidates: the share of the others that also hold the two they agree on most.
+    """Return for each passage the agreement of other sources with its two most shared candidates.
 
-    Weighted by rarity in the library, so that what stands everywhere counts little. Others are those of other
-    `sources`; 0 for all where there are few.
+    Candidates are weighted by their rarity in the library, so that ubiquitous values count little. Only passages of
+    other `sources` count. The result is 0 for all passages if there are few sources.
     """
     weights = _rarity(question, found)
     return _votes([dict.fromkeys(own, 1.0) for own in found], sources, weights, _BEST_CANDIDATES)
 
 
 def agreeing_terms(question: Question, near: Sequence[Weighted], sources: Sequence[str]) -> list[float]:
-    """For each passage, given its terms and how near the question's words each stands (0..1): the same for terms."""
+    """Return the same for terms, given how close each one is to the question's words (0..1)."""
     return _votes(near, sources, _rarity(question, near), _BEST_TERMS)
 
 
 def compared(values: Sequence[float]) -> tuple[list[float], list[float], list[float]]:
-    """The values, by how much each exceeds their mean, and the mean, once for each."""
+    """Return the values, their differences from the mean, and the mean repeated for each value."""
     mean = sum(values) / max(1, len(values))
     return list(values), [value - mean for value in values], [mean] * len(values)
 
 
 def _rarity(question: Question, held: Sequence[frozenset[str] | Weighted]) -> dict[str, float]:
-    """Of all that stands in two passages or more, the inverse document frequency as a share of the greatest."""
+    """Return the inverse document frequency, relative to the maximum, of everything found in at least two passages."""
     counts = Counter(chain.from_iterable(held))
     shared = [term for term, count in counts.items() if count > 1]
     return {term: weight / question.unseen for term, weight in question.statistics.idf(shared).items()}
 
 
 def _votes(held: Sequence[Weighted], sources: Sequence[str], weights: Weighted, most: int) -> list[float]:
-    """The mean over the `most` strongest of: own nearness × mean nearness in the other sources × weight."""
+    """Return the mean of the `most` largest products: own nearness × mean nearness in other sources × weight."""
     passages = Counter(sources)
     if len(passages) < _FEWEST_SOURCES:
         return [0.0] * len(held)

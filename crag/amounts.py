@@ -6,18 +6,18 @@ _LONGEST_WAIT = 3600
 
 
 def count(number: int, singular: str, plural: str = "") -> str:
-    """A number with its noun: 1 passage, 1,284 passages."""
+    """Format a number with its noun: 1 passage, 1,284 passages."""
     return f"{number:,} {singular if number == 1 else plural or f'{singular}s'}"
 
 
 def score(value: float) -> str:
-    """A score or threshold: two decimals, and more where two would not tell it, as in 0.999."""
+    """Format a score or threshold with two decimals, or with more if two would round it, as in 0.999."""
     short = f"{value:.2f}"
     return short if float(short) == value else f"{value:g}"
 
 
 def size(amount: int) -> str:
-    """An amount of bytes: 12 kB, 0.4 MB, 412 MB, 4.9 GB."""
+    """Format a number of bytes: 12 kB, 0.4 MB, 412 MB, 4.9 GB."""
     if amount < 100_000:
         return f"{max(1, round(amount / 1000))} kB" if amount else "0 kB"
     value, unit = (amount / 1e6, "MB") if amount < 999_500_000 else (amount / 1e9, "GB")
@@ -25,7 +25,7 @@ def size(amount: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time as people say it: 18 ms, 1.9 s, 1 min 22 s."""
+    """Format a duration: 18 ms, 1.9 s, 1 min 22 s."""
     if seconds < 0.1:
         return f"{max(1, round(seconds * 1000))} ms"
     if seconds < 60:
@@ -35,7 +35,7 @@ def duration(seconds: float) -> str:
 
 
 def asked_wait(retry_after: str) -> str:
-    """How long a server asks to wait, by its header Retry-After (RFC 9110, section 10.2.3): 30 seconds, 5 minutes."""
+    """Format the delay of a Retry-After header (RFC 9110, section 10.2.3): 30 seconds, 5 minutes."""
     seconds = int(retry_after) if retry_after.isascii() and retry_after.isdecimal() else 0
     if not 0 < seconds <= _LONGEST_WAIT:
         return "a while"

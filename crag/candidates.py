@@ -11,7 +11,7 @@ _MONTHS = "january|february|march|april|may|june|july|august|september|october|n
 _MONTH = rf"(?:{_MONTHS}|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)"
 _STAMP = re.compile(
     rf"^{_MONTH}\.? \d{{1,2}}, \d{{4}} \.\.\. ", re.IGNORECASE
-)  # when a result of a web search appeared
+)  # publication date at the start of a web search result
 _DATE = re.compile(
     rf"\b{_MONTH}\.? \d{{1,2}}(?:st|nd|rd|th)?(?:, \d{{4}})?\b|\b\d{{1,2}} {_MONTH}\b(?: \d{{4}})?|\b{_MONTH}\b"
     r"|\b(?:1\d{3}|20\d\d)s?\b|centur(?:y|ies)"
@@ -26,7 +26,7 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 _CAPITALISED = re.compile(r"\b[A-Z][\w’'-]*")
-_SURE = re.compile(  # two in a row, or within a sentence, for every sentence begins with a capital
+_SURE = re.compile(  # two capitalised words in a row, or one that does not start a sentence
     r"\b[A-Z][\w’'-]+(?: [A-Z][\w’'-]+)+|(?<![.!?:]\s)(?<!^)\b[A-Z][\w’'-]*", re.MULTILINE
 )
 _QUOTED = re.compile(r"[《「『“]([^《》「」『』“”]{1,30})[》」』”]")
@@ -35,12 +35,15 @@ _SERIES = re.compile(r",[^,.]+(?:,[^,.]+)*,? (?:and|or) |、")
 
 
 def told(question: Question) -> bool:
-    """Whether candidates can be told from other words: names cannot where nothing is written in capitals."""
+    """Return whether answer candidates can be recognized by their form.
+
+    Names cannot where there are no capital letters.
+    """
     return question.kind in ("time", "number") or (question.kind in ("person", "place") and not question.foreign)
 
 
 def candidates(question: Question, text: str) -> frozenset[str]:
-    """What of the kind asked for stands in `text` but not in the question, written so that the same reads the same."""
+    """Return the values of the expected answer type in `text` that are not in the question, in a normalized form."""
     said = _STAMP.sub("", text)
     if question.kind == "time":
         return _dates(question, said)
@@ -52,21 +55,21 @@ def candidates(question: Question, text: str) -> frozenset[str]:
 
 
 def fits(question: Question, text: str) -> bool:
-    """Whether the kind of thing asked for surely stands in `text`; True where it cannot be told from other words."""
+    """Return whether `text` certainly contains the expected answer type; True if that cannot be recognized."""
     if question.kind in ("person", "place") and not question.foreign:
         return bool(_named(_SURE.findall(_STAMP.sub("", text))) - question.weights.keys())
     return not told(question) or bool(candidates(question, text))
 
 
 def fitting(question: Question, text: str) -> float:
-    """1 when the text holds the kind of thing asked for, -1 when it lacks it, 0 where that cannot be told."""
+    """Return 1 if the text contains the expected answer type, -1 if it does not, 0 if that cannot be recognized."""
     if told(question):
         return 1.0 if fits(question, text) else -1.0
     return 1.0 if question.kind == "list" and _lists(text) else 0.0
 
 
 def _dates(question: Question, text: str) -> frozenset[str]:
-    """Day and month also without their year, as other texts may give them: `nov 12 2020` and `nov 12`."""
+    """Find dates. Day and month also count without the year, which other texts may omit: `nov 12 2020` and `nov 12`."""
     asked, found = question.text.lower(), set[str]()
     for match in _DATE.finditer(text):
         date = match.group().lower()
@@ -93,6 +96,6 @@ def _named(capitalised: list[str]) -> frozenset[str]:
 
 
 def _lists(text: str) -> bool:
-    """Whether a text lists things: numbered, in rows, or in a series with commas."""
+    """Return whether the text contains a list: numbered items, table rows, or a series with commas."""
     rows = sum(is_row(line) for line in text.splitlines())
     return len(_NUMBERED.findall(text)) > 1 or rows > 1 or bool(_SERIES.search(text))

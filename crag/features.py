@@ -17,7 +17,7 @@ Model = Literal["passage", "sentence"]
 
 _ROW = 12
 _YEAR = re.compile(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")
-OF_OTHERS = 6  # the last features of a passage: they compare it to others of its question, and are 0 without any
+OF_OTHERS = 6  # number of final passage features that compare it with other passages; 0 if there are none
 FEATURES: dict[Model, tuple[str, ...]] = {
     "passage": (
         "cosine", "nearest", "coverage", "best", "answering", "proximity", "names", "phrases", "fitting", "years",
@@ -30,24 +30,24 @@ FEATURES: dict[Model, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A passage taken apart: its sentences, their terms, and the terms of its title and heading."""
+    """A text split into sentences, with the terms of each and of its title and heading (`around`)."""
 
     sentences: tuple[str, ...]
     terms: tuple[tuple[str, ...], ...]
     around: frozenset[str]
 
     def windows(self) -> list[frozenset[str]]:
-        """The terms of every two neighbouring sentences, with those that stand over them."""
+        """Return the terms of each pair of neighbouring sentences, including those of title and heading."""
         return [self.around.union(unit, *self.terms[at + 1 : at + 2]) for at, unit in enumerate(self.terms)]
 
 
 def read_text(text: str, around: str = "") -> Reading:
-    """The text taken apart; `around` is what stands over it, such as title and heading."""
+    """Split a text into sentences and terms. `around` is its title and heading."""
     return read_units(sentences(text), around)
 
 
 def read_units(units: Iterable[str], around: str = "") -> Reading:
-    """Sentences that were taken apart before."""
+    """Extract the terms of sentences that are already split."""
     held = tuple(units)
     return Reading(held, tuple(tuple(terms(unit)) for unit in held), frozenset(terms(around)))
 
@@ -59,10 +59,10 @@ def measure_passages(
     nearest: Sequence[float],
     sources: Sequence[str],
 ) -> list[list[float]]:
-    """The features of every passage of one question, in the order of `FEATURES["passage"]`.
+    """Return the features of every passage of one question, in the order of `FEATURE_NAMES["passage"]`.
 
-    `cosines` are the nearness of each whole passage to the question, `nearest` that of its nearest sentence; `sources`
-    names the document of each.
+    `cosines` are the similarities of whole passages to the question, `nearest` those of their most similar sentences.
+    `sources` names the document of each passage.
     """
     found = [[candidates(question, text) for text in reading.sentences] for reading in readings]
     votes = agreeing_candidates(question, [frozenset[str]().union(*units) for units in found], sources)
@@ -76,7 +76,7 @@ def measure_passages(
 
 
 def _measure_alone(question: Question, reading: Reading) -> list[float]:
-    """The features that need neither vectors nor other passages."""
+    """Return the features that need neither vectors nor other passages."""
     sequence = [term for unit in reading.terms for term in unit]
     windows = reading.windows()
     shares = [question.covered(window) for window in windows]
@@ -97,14 +97,17 @@ def _measure_alone(question: Question, reading: Reading) -> list[float]:
 
 
 def best_window(question: Question, reading: Reading) -> tuple[int, float]:
-    """Where the two neighbouring sentences begin that cover most of the question, and the share they cover."""
+    """Return the start of the sentence pair that covers most of the question, and the share it covers."""
     shares = [question.covered(window) for window in reading.windows()]
     best = max(shares, default=0.0)
     return (shares.index(best) if shares else 0), best
 
 
 def _nearness(question: Question, reading: Reading) -> dict[str, float]:
-    """How near the question's words each other term stands: the share of the question covered around its sentence."""
+    """Return how close each term outside the question is to the question's words.
+
+    The value is the share of the question covered by the term's sentence and its neighbours.
+    """
     near: dict[str, float] = {}
     for index, unit in enumerate(reading.terms):
         share = question.covered(reading.around.union(*reading.terms[max(0, index - 1) : index + 2]))
@@ -114,13 +117,13 @@ def _nearness(question: Question, reading: Reading) -> dict[str, float]:
 
 
 def _proximity(question: Question, sequence: Sequence[str]) -> float:
-    """The share of the question that any dozen terms in a row cover."""
+    """Return the largest share of the question covered by twelve consecutive terms."""
     starts = (place for place, term in enumerate(sequence) if term in question.weights)
     return max((question.covered(set(sequence[place : place + _ROW])) for place in starts), default=0.0)
 
 
 def _years(question: Question, reading: Reading) -> float:
-    """1 when the years that the question names are in the text, -1 when only others are, else 0."""
+    """Return 1 if the text contains all years named in the question, -1 if it contains only other years, else 0."""
     asked = set(_YEAR.findall(question.text))
     held = {year for text in reading.sentences for year in _YEAR.findall(text)}
     if not asked or asked <= held:
@@ -129,7 +132,7 @@ def _years(question: Question, reading: Reading) -> float:
 
 
 def measure_sentences(question: Question, reading: Reading, cosines: Sequence[float]) -> list[list[float]]:
-    """The features of every sentence, in the order of `FEATURES["sentence"]`."""
+    """Return the features of every sentence, in the order of `FEATURE_NAMES["sentence"]`."""
     asked = question.weights.keys()
     rows = []
     for index, (text, own) in enumerate(zip(reading.sentences, reading.terms, strict=True)):
@@ -149,7 +152,7 @@ def measure_sentences(question: Question, reading: Reading, cosines: Sequence[fl
 
 
 def _phrases(question: Question, sequence: Sequence[str]) -> float:
-    """The share of neighbouring terms of the question that stand as near in the text."""
+    """Return the share of neighbouring term pairs of the question that are also neighbours in the text."""
     asked = list(pairwise(question.order))
     if not asked:
         return 0.5

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from crag.types import Strength, Support
 
 JOINER = "\u2060"
-MARKS: dict[Strength, str] = {"unsupported": "\ue000", "weak": "\ue001"}  # in no visible text: to be replaced
+MARKS: dict[Strength, str] = {"unsupported": "\ue000", "weak": "\ue001"}  # placeholders, absent from visible text
 _MARKS_IN_A_ROW = 4
 _ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 _JOINERS_IN_WORDS = {"\u200c", "\u200d"}  # needed to write Persian, Hindi and joined emoji
@@ -25,14 +25,14 @@ _BREAKS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r":(?=\\*[^\s\d\\|-])"), f":{JOINER}"),  # http:, :red[…], :material/…:, :smile:; not |:-:|
     (re.compile(r"(?i:www)(?=\\*\.)"), rf"\g<0>{JOINER}"),
     (re.compile(r"@"), f"@{JOINER}"),
-    (re.compile(r"&(?=[#A-Za-z])"), f"&{JOINER}"),  # entities, which would spell any of these
+    (re.compile(r"&(?=[#A-Za-z])"), f"&{JOINER}"),  # entities, which could encode any of these
     (re.compile(r"\[\^"), f"[{JOINER}^"),
     (re.compile(r"!(?=\\*\[)"), f"!{JOINER}"),
 )
 
 
 def visible(text: str) -> str:
-    """The text without control, direction and invisible characters and without towers of combining marks."""
+    """Remove control, direction and invisible characters, private-use characters, and stacks of combining marks."""
     if _PLAIN.fullmatch(text):
         return text
     kept: list[str] = []
@@ -49,24 +49,24 @@ def visible(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """The visible text on one line."""
+    """Return the visible text on one line."""
     return " ".join(visible(text).split())
 
 
 def is_web_address(location: str) -> bool:
-    """Whether this is the address of a web page; whether it may be fetched is the fetcher's word."""
+    """Return whether `location` is an HTTP URL. The fetcher decides whether it may be fetched."""
     return bool(_ADDRESS.match(location))
 
 
 def calm(text: str) -> str:
-    """Markdown whose formatting stays, but whose links, images, references, HTML and directives are broken."""
+    """Break links, images, references, HTML and directives in Markdown, and keep its other formatting."""
     for pattern, replacement in _BREAKS:
         text = pattern.sub(replacement, text)
     return text
 
 
 def mark_sentences(text: str, sentences: Iterable[Support]) -> str:
-    """The visible text with one of `MARKS` behind each of its sentences that nothing carries, or only weakly."""
+    """Return the visible text with a mark of `SUPPORT_MARKS` after each unsupported or weakly supported sentence."""
     marked = visible(text)
     for one in sentences:
         if one.strength in MARKS:
@@ -75,7 +75,10 @@ def mark_sentences(text: str, sentences: Iterable[Support]) -> str:
 
 
 def _mark_after(text: str, sentence: str, mark: str) -> str:
-    """The text with a mark behind a sentence of it, however it was spaced; in a table before the end of the row."""
+    """Insert a mark after a sentence, ignoring differences in white space.
+
+    In a table the mark goes before the end of the row.
+    """
     spaced = r"\s*".join(map(re.escape, sentence.split()))
     found = re.search(spaced, text) if spaced else None
     if found is None:

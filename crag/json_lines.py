@@ -11,9 +11,9 @@ from crag.errors import BadRequest
 
 
 def read_rows(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Each object with the number of its line, from 1; empty lines are passed over.
+    """Yield (line number from 1, object) for each non-empty line.
 
-    Raises `BadRequest` for a file that cannot be read and for a line that holds something else.
+    Raises `BadRequest` for an unreadable file and for a line that is not a JSON object.
     """
     try:
         data = file.read_bytes()
@@ -23,8 +23,8 @@ def read_rows(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def rows_in(data: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The same of the bytes of a file. Raises `BadRequest`."""
-    try:  # not `splitlines`: U+2028 and the like may stand inside a text
+    """Do the same as `read_json_lines` for the content of a file. Raises `BadRequest`."""
+    try:  # not `splitlines`, which also splits at U+2028 and the like inside a text
         lines = data.decode("utf-8-sig").split("\n")
     except ValueError as error:
         raise _unreadable() from error

@@ -94,7 +94,10 @@ def sentences(text: str) -> list[str]:
 
 
 def join(parts: Sequence[str]) -> str:
-    """Sentences put together again so that they read well: lists by line, prose by space, Chinese without."""
+    """Join sentences into readable text.
+
+    List items and headings get lines of their own, prose is joined by spaces, Chinese without.
+    """
     text = ""
     for part in parts:
         if not text:

@@ -24,9 +24,10 @@ class Latest(Generic[T]):
         self._began_at = self._good_until = 0.0
 
     def now(self, patience: float) -> T | None:
-        """The value; the one before where a newer one takes longer than `patience` seconds (None if there is none).
+        """Return the value, or the previous one if a refresh takes longer than `patience` seconds.
 
-        However often it is asked for meanwhile, no look is waited for longer than that. Raises what `look` raises.
+        The result is None if there is no previous value. The limit counts from the start of the refresh, however many
+        callers wait for it. Raises what `look` raises.
         """
         looking, began_at = self._begin()
         if looking is not None:

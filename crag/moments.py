@@ -6,25 +6,25 @@ from datetime import UTC, date, datetime
 
 
 def local(moment: float) -> datetime:
-    """The time by the clock of this machine."""
+    """Convert to the local time of this machine."""
     return datetime.fromtimestamp(moment, UTC).astimezone()
 
 
 def today() -> date:
-    """The day that it is here."""
+    """Return today's date in the local time zone."""
     return datetime.now(UTC).astimezone().date()
 
 
 def day(moment: float) -> str:
-    """Such as 21 Nov 2026."""
+    """Format as 21 Nov 2026."""
     return f"{local(moment).day} {local(moment):%b %Y}"
 
 
 def day_and_minute(moment: float) -> str:
-    """Such as 21 Nov 2026, 14:03."""
+    """Format as 21 Nov 2026, 14:03."""
     return f"{day(moment)}, {local(moment):%H:%M}"
 
 
 def exact(moment: float) -> str:
-    """To the second, for lists and tables: 2026-11-21 14:03:09."""
+    """Format to the second, for lists and tables: 2026-11-21 14:03:09."""
     return f"{local(moment):%Y-%m-%d %H:%M:%S}"

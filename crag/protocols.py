@@ -236,7 +236,11 @@ class ShortenedQuestion:
 
 @dataclass(frozen=True, slots=True)
 class PromptFit:
-    """How a prompt fitted: its tokens, the window in tokens (0: none), strips and earlier messages left out of it."""
+    """How the prompt fitted the window.
+
+    `tokens` and `window` (0: none) are in tokens. `left_out` counts the omitted strips, `messages_left_out` the omitted
+    earlier messages.
+    """
 
     tokens: int
     window: int

@@ -13,7 +13,7 @@ from crag.protocols import TermStatistics
 Kind = Literal["person", "time", "number", "place", "list", "explanation", "other"]
 
 _LONG = 1000  # characters
-_AT_THE_ENDS = 3  # sentences at the beginning and at the end of a text that may say what is asked of it
+_AT_THE_ENDS = 3  # sentences at the beginning and at the end of a long text that may contain the question
 _QUESTION_MARKS = ("?", "？", "؟")
 _CLOSING = " \t\"'”’»」』)]"
 _LIGHT = 0.5
@@ -36,7 +36,7 @@ _ASKING: dict[Kind, str] = {
     "explanation": r"\bwhy\b|\bhow (?:does|do|did|is|are|was|were|can|to)\b|\b(?:explain|describe)\b"
     r"|왜|어떻게|[為为]什|[為为]何|如何|怎",
 }
-_NOUNS: dict[Kind, str] = {  # what names the kind of thing without an asking word: "Super Bowl 2021 location"
+_NOUNS: dict[Kind, str] = {  # nouns that imply the answer type without a question word: "Super Bowl 2021 location"
     "time": r"\bdate\b|[時时][间間]|日期",
     "place": r"\blocation\b|在哪|地[点點]|哪[個个]?(?:城市|[国國]家|地方)|[举舉][办辦][地国國]",
     "number": r"\b(?:revenue|price|cost|population|percentage|rate|score)\b|增[长長速]|[销銷]量|票房|[营營]收|GDP"
@@ -52,9 +52,9 @@ _LATIN_WORD = re.compile(r"[A-Za-z]+")
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question as the scorer sees it. `order` holds its terms as asked, `foreign` is true for CJK.
+    """A question as the scorer sees it. `order` holds its terms in order; `foreign` is true for Chinese and Korean.
 
-    `statistics` are those of the library it is asked of, `unseen` the weight there of a term that it lacks.
+    `statistics` are those of the searched library, `unseen` is the weight of a term that does not occur in it.
     """
 
     text: str
@@ -69,24 +69,24 @@ class Question:
 
     @property
     def rarest(self) -> str:
-        """The term that says most, empty when there is none."""
+        """The term with the greatest weight, or an empty string if there are no terms."""
         return max(self.weights, key=lambda term: self.weights[term], default="")
 
     def covered(self, held: Iterable[str]) -> float:
-        """The share of the question's weight that the terms `held` cover, in 0..1."""
+        """Return the share of the question's weight, in 0..1, that is covered by the terms `held`."""
         found = self.weights.keys() & held
         return sum(self.weights[term] for term in found) / (sum(self.weights.values()) or 1.0)
 
 
 def is_long(question: str) -> bool:
-    """Whether it is more than one asks in a breath: a text with a question to it."""
+    """Return whether the question is a pasted text that contains a question."""
     return len(question) > _LONG
 
 
 def what_is_asked(question: str) -> str:
-    """Of a long question the sentences that ask, which stand at its beginning or its end; a short one as it is.
+    """Return the asking sentences at the beginning or the end of a long question; return a short one unchanged.
 
-    Passages that answer are like what is asked, not like the text that was pasted with it.
+    Relevant passages are similar to the actual question, not to the text pasted with it.
     """
     if not is_long(question):
         return question
@@ -98,7 +98,7 @@ def what_is_asked(question: str) -> str:
 
 
 def read_question(text: str, statistics: TermStatistics) -> Question:
-    """The question with the weights of its terms in this library."""
+    """Analyze a question and weight its terms by their rarity in the library."""
     key_words = tuple(words(text))
     order = tuple(term for _, parts in key_words for term in parts)
     names = names_in(text)
@@ -110,9 +110,10 @@ def read_question(text: str, statistics: TermStatistics) -> Question:
 def _weights(
     order: tuple[str, ...], names: frozenset[str], statistics: TermStatistics, unseen: float
 ) -> dict[str, float]:
-    """Inverse document frequencies, but less for what an answer need not repeat.
+    """Return the inverse document frequency of each term, reduced for terms that an answer need not repeat.
 
-    That is a common word that the library lacks (it may say it otherwise) and the asking words of "what types of".
+    These are ordinary words that do not occur in the library, which may phrase them differently, and category words as
+    in "what types of".
     """
     weights = statistics.idf(order)
     light = {term for term, weight in weights.items() if weight >= unseen and term not in names} | _SCAFFOLD
@@ -124,10 +125,10 @@ def _kind(question: str) -> Kind:
 
 
 def _foreign(question: str) -> bool:
-    """Whether it is written in Chinese or Korean; a Latin word counts as one letter, for it may be a name in it."""
+    """Return whether the question is Chinese or Korean. A Latin word counts as one letter, because it may be a name."""
     return cjk(_LATIN_WORD.sub("x", question))
 
 
 def names_in(text: str) -> frozenset[str]:
-    """Terms that name something: capitalised words within a sentence, capitals, and numbers."""
+    """Return the terms of names: capitalised words within a sentence, acronyms, and numbers."""
     return frozenset(terms(" ".join(_NAME.findall(text) + _CAPITALS.findall(text))))

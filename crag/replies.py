@@ -8,12 +8,12 @@ from typing import Any
 
 
 def without_thoughts(reply: str) -> str:
-    """The reply without what a reasoning model thought aloud."""
+    """Remove the reasoning of a reasoning model from its reply."""
     return re.sub(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|$)", "", reply, flags=re.DOTALL).strip()
 
 
 def first_object(text: str) -> dict[str, Any] | None:
-    """The first JSON object in a text, bare or inside prose or a code block; None when there is none."""
+    """Return the first JSON object in a text, bare or inside prose or a code block, or None."""
     if text.startswith("["):
         return None
     decoder = json.JSONDecoder()

@@ -26,7 +26,7 @@ WEIGHTS = Path(__file__).with_name("scoring_weights.json")
 
 @cache
 def fingerprint() -> str:
-    """Of the coefficients: by others the same text scores otherwise, and thresholds fitted to these do not hold."""
+    """Return the hash of the coefficients. Thresholds fitted to other coefficients do not apply."""
     return hashlib.sha256(WEIGHTS.read_bytes()).hexdigest()[:8]
 
 
@@ -37,18 +37,18 @@ def _data() -> dict[str, Any]:
 
 
 def thresholds() -> Thresholds:
-    """Where scores of passages turn into words, as fitted; the same for words and characters."""
+    """Return the fitted thresholds for passage scores, which are the same for words and characters."""
     return Thresholds(**_data()["thresholds"])
 
 
 def passage_probability(question: Question, features: Sequence[float]) -> float:
-    """The score of a passage with these features in 0..1, by boosted trees; words and characters have their own."""
+    """Return the score of a passage in 0..1 from boosted trees. Words and characters have separate trees."""
     model = _data()["passage"][_script(question)]
     return _logistic(model["bias"] + sum(_leaf(tree, features) for tree in model["trees"]))
 
 
 def _leaf(tree: Any, features: Sequence[float]) -> float:
-    """A tree is a number, or [feature, most, tree up to `most`, tree above it]."""
+    """Evaluate a tree: a number, or [feature, threshold, tree if ≤ threshold, tree if above]."""
     while isinstance(tree, list):
         feature, most, below, above = tree
         tree = below if features[feature] <= most else above
@@ -56,7 +56,7 @@ def _leaf(tree: Any, features: Sequence[float]) -> float:
 
 
 def sentence_probability(question: Question, features: Sequence[float]) -> float:
-    """The logistic score of a sentence with these features in 0..1."""
+    """Return the logistic score of a sentence in 0..1."""
     bias, *slopes = _data()["sentence"][_script(question)]
     return _logistic(bias + sum(slope * value for slope, value in zip(slopes, features, strict=True)))
 
@@ -72,10 +72,10 @@ def _logistic(odds: float) -> float:
 def score_passages(
     question: Question, passages: Sequence[tuple[str, Reading]], embedder: Embedder, sources: Sequence[str] = ()
 ) -> list[float]:
-    """How likely each passage, as (text, reading), is to hold the answer, in 0..1. Raises `ModelFault`.
+    """Return the probability, in 0..1, that each passage, given as (text, tokenized text), contains the answer.
 
-    They are judged together: what several documents say next to the question's words is likely the answer. `sources`
-    names the document of each passage; without it all are of one.
+    Passages are scored together: what several documents say next to the question's words is probably the answer.
+    `sources` names the document of each passage; without it all are treated as one document. Raises `ModelFault`.
     """
     readings = [reading for _, reading in passages]
     wholes = _cosines(question, [text for text, _ in passages], embedder)
@@ -87,12 +87,15 @@ def score_passages(
 
 
 def score_sentences(question: Question, reading: Reading, embedder: Embedder) -> list[float]:
-    """How likely each sentence is to hold the answer, in 0..1. Raises `ModelFault` when they cannot be embedded."""
+    """Return the probability, in 0..1, that each sentence contains the answer.
+
+    Raises `ModelFault` if embedding fails.
+    """
     rows = measure_sentences(question, reading, _cosines(question, reading.sentences, embedder))
     scores = [sentence_probability(question, row) for row in rows]
     if question.kind != "explanation":
         return scores
-    # What opens with the name asked about says what it is, though it seldom repeats the rest of the question.
+    # A sentence that starts with the name in question usually defines it without repeating the rest of the question.
     opens = [bool(question.names.intersection(own[:1])) for own in reading.terms]
     return [max(score, _OPENING) if first else score for score, first in zip(scores, opens, strict=True)]
 
@@ -104,7 +107,7 @@ def _cosines(question: Question, texts: Sequence[str], embedder: Embedder) -> li
 
 
 class CountedTerms:
-    """Term statistics from counts: in how many of `documents` passages each term occurs."""
+    """Term statistics computed from texts: the number of `documents` that contain each term."""
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
         self.counts: Counter[str] = Counter()
@@ -114,10 +117,13 @@ class CountedTerms:
             self.documents += 1
 
     def idf(self, terms: Sequence[str]) -> dict[str, float]:
-        """Inverse document frequency of each term; one that never occurs gets the maximum."""
+        """Return the inverse document frequency of each term; an absent term gets the maximum."""
         return {term: inverse_frequency(self.counts[term], self.documents) for term in terms}
 
 
 def inverse_frequency(passages_with_term: int, passages: int) -> float:
-    """ln(1 + (N − n + ½) / (n + ½)) for a term in n of N passages, above 0: BM25 (Robertson and Zaragoza 2009)."""
+    """Return ln(1 + (N − n + ½) / (n + ½)) for a term in n of N passages.
+
+    This is always above 0. Source: BM25 (Robertson and Zaragoza 2009).
+    """
     return math.log(1 + (passages - passages_with_term + 0.5) / (passages_with_term + 0.5))

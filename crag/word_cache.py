@@ -11,10 +11,10 @@ _LONGEST_WORD = 64
 
 
 class WordCache(dict[str, Known]):
-    """Asked for a word, makes what is not known yet; asking is as quick as a dictionary, which no cache function is.
+    """Bounded cache with the read speed of a dictionary, which no caching decorator reaches.
 
-    When there are too many words, those that are not met again are forgotten with the next lot. Safe to share between
-    threads: at worst something is made twice.
+    `make` computes missing values. When the cache is full, entries that are not read again are dropped with the next
+    generation. Keys above a maximum length are not stored. Thread-safe: at worst a value is computed twice.
     """
 
     def __init__(self, make: Callable[[str], Known]) -> None:

@@ -12,21 +12,21 @@ from crag.protocols import Prompt
 
 @cache
 def load(name: str, language: Written = "en") -> str:
-    """The text of `name` in `language`, in English where there is no such translation. Raises `FileNotFoundError`."""
+    """Return the text of a prompt file, in English if there is no translation. Raises `FileNotFoundError`."""
     folder = Path(__file__).parent
     path = folder / f"{name}.{language}.md"
     return (path if path.exists() else folder / f"{name}.en.md").read_text(encoding="utf-8").strip()
 
 
 def fill(template: str, **values: str) -> str:
-    """`template` with each `$name` replaced once; whatever the values hold, `$` and braces too, stays as it is."""
+    """Replace each `$name` in `template` once. The values are inserted verbatim, including `$` and braces."""
     return Template(template).substitute(values)
 
 
 def compose(name: str, language: Language = "en", **values: str) -> tuple[Prompt, Prompt]:
-    """The system and the user message of a prompt file whose two parts are set apart by a line of `---`.
+    """Return the system and the user message of a prompt file, whose two parts are separated by a line of `---`.
 
-    The value `question` also says what the request is about.
+    The value `question` also becomes part of `Prompt.about`.
     """
     system, _, user = load(name, language).partition("\n---\n")
     about = f"{name.partition('_')[0]}: {values['question']}" if "question" in values else ""

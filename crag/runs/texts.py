@@ -8,12 +8,12 @@ QUESTION_LIMIT = 200_000  # characters
 
 
 def storable(text: str) -> str:
-    """The text without what no database can hold, and without white space around it."""
+    """Strip surrounding white space and remove characters that the database cannot store."""
     return text.encode("utf-8", "ignore").decode().replace("\x00", "").strip()
 
 
 def storable_question(text: str) -> str:
-    """The question as it can be kept. Raises `BadRequest` for one that is empty or too long."""
+    """Normalize a question. Raises `BadRequest` if it is empty or too long."""
     question = storable(text)
     if not question:
         raise BadRequest("The question is empty.", "Write one, then send it.")

@@ -44,10 +44,7 @@ def run_page(run: SharedRun, versions: Sequence[SharedRun], calls: Sequence[Mode
 
 
 def page_template(name: str, *folders: Path) -> Template:
-    """Load a template that escapes all its values.
-
-    Templates are looked up in this package, which holds `frame.html.jinja`, and in the given folders.
-    """
+    """Load a Jinja template with autoescaping. `frame.html.jinja` is found here, other templates in `folders`."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     loader = FileSystemLoader([Path(__file__).parent, *folders])
