@@ -1,4 +1,4 @@
-"""Which questions show a gap, told from what is kept of every run: no trace is read for it."""
+"""Selection of the questions that show a gap, from the run summaries alone: no trace is read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NO_LETTER = re.compile(r"[\W_]+")
 
 _COLUMNS = (
     *(runs.c[name] for name in ("id", "question", "started_at", "gap_closed")),
-    func.coalesce(runs.c.version_of, runs.c.id).label("answer"),  # of which it is one of the versions
+    func.coalesce(runs.c.version_of, runs.c.id).label("answer"),  # the original answer that it is a version of
     run_summaries.c.action,
     run_summaries.c.outcome,
     feedback.c.helpful,
@@ -30,17 +30,18 @@ _COLUMNS = (
 
 @lru_cache(maxsize=20_000)
 def normalised(question: str) -> str:
-    """Equal for questions that differ only in case, width, blanks and punctuation."""
+    """Normalise a question: equal for questions that differ only in case, width, white space and punctuation."""
     return _NO_LETTER.sub(" ", unicodedata.normalize("NFKC", question).casefold()).strip()
 
 
 def read_uncovered(connection: Connection, person: str | None) -> list[Row[Any]]:
-    """The runs that show a gap, the latest first: the last whole version of each answer, where nothing later covers it.
+    """Return the runs that show a gap, latest first: the last finished version of each answer that is still uncovered.
 
-    Of one person, or of all (None). What covers it is a later answer from the documents, judged *correct*, to the same
-    question or to its newer wording. What a person closed, or found helpful though it was in doubt, is left out.
+    Of one person, or of everyone (None). A later answer from the documents, judged *correct*, covers the same question
+    or an older wording of it. Gaps that a person closed are left out, and so are doubtful answers from the documents
+    that were rated helpful.
     """
-    answers = {row.answer: row for row in _read_ended(connection, person)}  # the last version comes last
+    answers = {row.answer: row for row in _read_ended(connection, person)}  # the last version overwrites earlier ones
     covered_at: dict[str, float] = {}
     for row in answers.values():
         if _is_covered(row):
@@ -56,13 +57,13 @@ def read_uncovered(connection: Connection, person: str | None) -> list[Row[Any]]
 
 
 def read_own(connection: Connection, questions: Collection[str], person: str) -> set[str]:
-    """Those of these questions that this person has asked."""
+    """Return those of these questions that this person has asked."""
     own = select(runs.c.question).join(conversations, conversations.c.id == runs.c.conversation_id)
     return set(connection.scalars(own.where(conversations.c.person == person, runs.c.question.in_(questions))))
 
 
 def _read_ended(connection: Connection, person: str | None) -> Sequence[Row[Any]]:
-    """Every run that came to its end, the first first; those of evaluations nobody asked."""
+    """Read every completed run, oldest first, without those of evaluations, which nobody asked."""
     joined = (
         runs.join(run_summaries, run_summaries.c.run_id == runs.c.id)
         .outerjoin(feedback, feedback.c.run_id == runs.c.id)
@@ -84,7 +85,7 @@ def _is_uncovered(row: Row[Any]) -> bool:
 
 
 def _read_wordings(connection: Connection) -> Iterable[Sequence[str]]:
-    """For each question that was edited the answers to its wordings, in order."""
+    """Return the answers to the wordings of each edited question, in order."""
     answer = aliased(messages)
     version = func.coalesce(runs.c.version_of, runs.c.id)
     place = messages.c.conversation_id, func.coalesce(messages.c.parent_id, 0)
@@ -104,7 +105,7 @@ def _read_wordings(connection: Connection) -> Iterable[Sequence[str]]:
 
 
 def _reworded(wordings: Iterable[Sequence[str]], answers: dict[str, Row[Any]]) -> Collection[str]:
-    """The answers whose question was asked in other words later, and then covered."""
+    """Return the answers whose question was later reworded and then covered."""
     gone: set[str] = set()
     for place in wordings:
         covered = [number for number, answer in enumerate(place) if answer in answers and _is_covered(answers[answer])]

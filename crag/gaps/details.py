@@ -1,4 +1,4 @@
-"""What a list of runs does not hold: what was meant by a question, and the web pages that its answer rests on."""
+"""Details of runs that their summaries lack: the standalone question, and the web pages that the answer cites."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _READ = or_(*(events.c.body.like(f'%"type":"{kind}"%') for kind in ("question_co
 
 @dataclass(frozen=True, slots=True)
 class Details:
-    """Of one run: `meant` is the question as it can be understood alone, empty where it could be from the start."""
+    """Details of one run: `meant` is the standalone question, empty if the question stood alone from the start."""
 
     meant: str = ""
     pages: tuple[GapPage, ...] = ()
 
 
 def read_details(connection: Connection, run_ids: Sequence[str]) -> dict[str, Details]:
-    """Of each of these runs. Only two of the events of each are read."""
+    """Read the details of these runs, from only two events of each."""
     traces = {run_id: Trace() for run_id in run_ids}
     for start in range(0, len(run_ids), _AT_ONCE):
         chosen = events.c.run_id.in_(run_ids[start : start + _AT_ONCE])

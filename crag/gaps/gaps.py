@@ -1,4 +1,4 @@
-"""The gaps of one library, as the rest of the application sees them."""
+"""Coverage gaps of one library, as the rest of the application sees them."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from crag.gaps.values import Gap, GapQuestion
 from crag.protocols import Embedder, TermStatistics
 from crag.runs import RunService
 
-MOST_QUESTIONS = 1_000  # the latest; grouping compares each with each
+MOST_QUESTIONS = 1_000  # the latest ones; grouping compares every pair
 _LISTS_KEPT = 50
 
 
 class SubmitAddress(Protocol):
-    """Begins to add what an address holds, in the background."""
+    """Starts a background job that adds the page at an address."""
 
     def __call__(self, url: str, collection: str, *, found_by: str) -> str:
-        """The job's id. `found_by` is the question whose web search found the address."""
+        """Return the job's id. `found_by` is the question whose web search found the address."""
 
 
 class Gaps:
-    """Safe to share between threads; several processes may work on one home."""
+    """Coverage gaps of one home. Safe to share between threads; several processes may use the same home."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class Gaps:
         statistics: TermStatistics,
         submit: SubmitAddress,
     ) -> None:
-        """`embedder` must be that of the built-in vectors, by which questions are grouped."""
+        """Create the service. `embedder` must be the built-in one, whose vectors group the questions."""
         self._database = database
         self._runs = runs
         self._embedder = embedder
@@ -53,9 +53,9 @@ class Gaps:
         self._details: dict[str, Details] = {}
 
     def list(self, person: str | None = None) -> list[Gap]:
-        """What the documents did not cover of the latest 1,000 such questions, of one person or of all (None).
+        """Return the gaps in the latest 1,000 uncovered questions of one person or of everyone (None).
 
-        The gap with most questions first. Raises `ModelFault`, `HomeFault`.
+        The gap with the most questions comes first. Raises `ModelFault`, `HomeFault`.
         """
         with self._database.read() as connection:
             found = read_uncovered(connection, person)
@@ -71,25 +71,25 @@ class Gaps:
             return [*self._grouped[key]]
 
     def may_see(self, questions: Collection[str], person: str | None) -> set[str]:
-        """Those of the questions by which pages were found that this person may read: their own; all (None)."""
+        """Return those of these questions that the person may read: their own, or all for None."""
         if person is None:
             return set(questions)
         with self._database.read() as connection:
             return read_own(connection, questions, person)
 
     def close(self, run_ids: Sequence[str]) -> None:
-        """Says that nothing is missing there; asked anew without an answer, it is a gap anew."""
+        """Mark these runs as no gap; a question asked again without an answer becomes a gap again."""
         self._mark(run_ids, closed=True)
 
     def reopen(self, run_ids: Sequence[str]) -> None:
-        """Takes that back."""
+        """Undo `close`."""
         self._mark(run_ids, closed=False)
 
     def add_page(self, location: str, collection: str, found_by: str) -> str:
-        """Adds a page that the web search of the run `found_by` returned, marked with its question; the job's id.
+        """Add a page that the web search of the run `found_by` returned, marked with its question; return the job's id.
 
-        It is fetched as any address is, with the same guards. Raises `BadRequest` for an address that this search did
-        not return or that is no web page, `NotFound` when the run is gone.
+        It is fetched with the same guards as any address. Raises `BadRequest` for an address that this search did not
+        return or that is not a web page, `NotFound` when the run was deleted.
         """
         trace = self._runs.trace(found_by)
         if location not in {trace.passages[number].location for number in trace.found.get("web", ())}:
@@ -116,7 +116,7 @@ class Gaps:
 
 
 def _asked_once(found: Sequence[Row[Any]]) -> list[list[Row[Any]]]:
-    """The runs of the same question together, the latest first."""
+    """Group the runs of the same question, latest first."""
     together: dict[str, list[Row[Any]]] = {}
     for row in found:
         together.setdefault(normalised(row.question) or row.id, []).append(row)

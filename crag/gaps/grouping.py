@@ -1,4 +1,4 @@
-"""Questions about the same thing put together, by meaning and by the rare words they share."""
+"""Groups of questions on the same topic, by embedding similarity and shared rare words."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     Matrix = NDArray[np.float32]
 
-# Chosen on questions of half of the articles of SQuAD, KorQuAD and DRCD; docs/measurements.md says how far they carry.
+# Tuned on questions of half of the SQuAD, KorQuAD and DRCD articles; docs/measurements.md reports how well they
+# generalise.
 _LEAST_LIKENESS = 0.08
 _SHARE_OF_MEANING = 0.5
 _BY_CHANCE = {"latin": 0.04, "hangul": 0.74, "characters": 0.60}  # cosine of the vectors of unrelated questions
@@ -24,10 +25,10 @@ _CHARACTERS = re.compile(f"[{CHARACTERS}]")
 
 
 def group(questions: Sequence[str], vectors: Vectors, rarity: Mapping[str, float]) -> list[list[int]]:
-    """The places of the questions, those about the same thing together; each group and all of them in order.
+    """Group the indexes of questions on the same topic; each group and the list of groups are in order.
 
-    `vectors` are those of the built-in embedder, one row of length 1 for each question; `rarity` says of each term of
-    the questions how rare it is in the library.
+    `vectors` come from the built-in embedder, one row of length 1 per question; `rarity` maps each term of the
+    questions to its inverse document frequency in the library.
     """
     if not questions:
         return []
@@ -37,7 +38,7 @@ def group(questions: Sequence[str], vectors: Vectors, rarity: Mapping[str, float
 
 
 def _likeness_of_words(found: Sequence[Sequence[str]], rarity: Mapping[str, float]) -> Matrix:
-    """Cosine of the terms of the questions, weighed by how rare each is in the library."""
+    """Return the cosine similarity of the questions' terms, weighted by rarity in the library."""
     import numpy as np
 
     places = {term: place for place, term in enumerate(sorted({term for held in found for term in held}))}
@@ -51,7 +52,7 @@ def _likeness_of_words(found: Sequence[Sequence[str]], rarity: Mapping[str, floa
 
 
 def _chance(questions: Sequence[str]) -> Matrix:
-    """How alike the vectors of each two questions are without being about the same thing: a matter of their script."""
+    """Return the similarity expected between vectors of two unrelated questions; it depends on their script."""
     import numpy as np
 
     alone = np.array([_BY_CHANCE[_script(question)] for question in questions], dtype=np.float32)
@@ -65,7 +66,7 @@ def _script(text: str) -> str:
 
 
 def _link(likeness: Matrix) -> list[list[int]]:
-    """Average linkage: the two groups most alike become one, again and again, while any two are alike enough.
+    """Cluster by average linkage: merge the two most similar groups until no two are similar enough.
 
     Sokal and Michener (1958), "A statistical method for evaluating systematic relationships" (UPGMA).
     """

@@ -1,4 +1,4 @@
-"""What a group of questions is about, in a few of their own words."""
+"""Topic of a group of questions, in a few of their own words."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from crag.language import key_words, terms
 from crag.questions import names_in
 
 _MOST_WORDS = 4
-_LONGEST_WORD = 24  # characters: Chinese comes in runs without blanks
+_LONGEST_WORD = 24  # characters: Chinese comes in long runs without spaces
 _LONGEST_QUESTION = 60
 _NAME = 2.0  # times the weight of another word
-_NEAR_THE_BEST = 0.6  # of the weight of the best word, so that beside a name only names are said
+_NEAR_THE_BEST = 0.6  # of the best word's weight, so that next to a name only names are shown
 
 Terms = tuple[str, ...]
 
 
 def spoken_terms(question: str) -> set[str]:
-    """Every term of a question whose rarity is asked for, in its words as they stand and without their particles."""
+    """Return every term of a question whose rarity is needed, in its words as written and without their particles."""
     return {*terms(question), *(term for _, found in key_words(question) for term in found)}
 
 
 def topic(questions: Sequence[str], rarity: Mapping[str, float]) -> str:
-    """The words that say most: rare in the library, names rather than others, and in as many questions as can be."""
+    """Name the topic by its most telling words: rare in the library, preferably names, in many of the questions."""
     read = [list(_words(question, rarity)) for question in questions]
     weights: defaultdict[Terms, float] = defaultdict(float)
     forms: defaultdict[Terms, Counter[str]] = defaultdict(Counter)
@@ -37,19 +37,20 @@ def topic(questions: Sequence[str], rarity: Mapping[str, float]) -> str:
     best = sorted((found for found in weights if weights[found] >= least), key=lambda found: -weights[found])
     best = best[:_MOST_WORDS]
     most = max(([found for _, found, _ in words if found in best] for words in read), key=len)
-    in_order = dict.fromkeys([*most, *best])  # as they follow each other in the question that holds most of them
+    in_order = dict.fromkeys([*most, *best])  # in the order of the question that contains most of them
     return " ".join(_form(forms[found])[:_LONGEST_WORD] for found in in_order)
 
 
 def _form(forms: Counter[str]) -> str:
-    """As it was written most often, rather with capitals than without."""
+    """Return the most frequent spelling, preferring capitals on a tie."""
     return max(forms, key=lambda form: (forms[form], form != form.lower()))
 
 
 def _words(question: str, rarity: Mapping[str, float]) -> Iterator[tuple[str, Terms, float]]:
-    """Each word once, with its terms and how much it says: as much as its rarest term.
+    """Yield each word once, with its terms and its weight: that of its rarest term.
 
-    A name says more, and so does what follows one: *NBA finals*, *Turing machine*. Single characters say nothing.
+    A name weighs more, and so does a word that follows one: *NBA finals*, *Turing machine*. Single characters are
+    skipped.
     """
     names, after_name, seen = names_in(question), False, set()
     for word, found in key_words(question):

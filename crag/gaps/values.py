@@ -1,4 +1,4 @@
-"""What a gap is: questions about one thing that the documents did not answer, and the pages that did."""
+"""Coverage gap values: questions on one topic that the documents did not answer, and the pages that did."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from crag.types import Action, Outcome
 
 @dataclass(frozen=True, slots=True)
 class GapPage:
-    """A web page that an answer rests on."""
+    """A web page that an answer cites."""
 
     title: str
     location: str
@@ -17,9 +17,9 @@ class GapPage:
 
 @dataclass(frozen=True, slots=True)
 class GapQuestion:
-    """A question, as it was asked last (`asked_at`, seconds since the epoch), and what came of it.
+    """A question as last asked (`asked_at`, seconds since the epoch), and its result.
 
-    `earlier` are the runs in which the same was asked before. `pages` are those that answered in any of them.
+    `earlier` are the ids of earlier runs of the same question. `pages` are those that answered in any of these runs.
     """
 
     run_id: str
@@ -33,17 +33,17 @@ class GapQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Something that the documents do not cover, named in a few words of its questions, the latest first."""
+    """A topic that the documents do not cover, named by a few words of its questions, latest first."""
 
     topic: str
     questions: tuple[GapQuestion, ...]
 
     @property
     def run_ids(self) -> tuple[str, ...]:
-        """Every run of it."""
+        """The ids of all its runs."""
         return tuple(run_id for one in self.questions for run_id in (one.run_id, *one.earlier))
 
     @property
     def last_asked(self) -> float:
-        """In seconds since the epoch."""
+        """Seconds since the epoch."""
         return max(one.asked_at for one in self.questions)

@@ -1,4 +1,4 @@
-"""All runs but those of evaluations as a list: filtered, counted, the latest first, waiting and running ones too."""
+"""Run archive: all runs except those of evaluations, filtered and counted, including waiting and running ones."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ _ACTION, _OUTCOME, _MODEL = (
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """One run as it is listed; `started_at` in seconds since the epoch, `seconds` how long it took.
+    """One run in a list; `started_at` in seconds since the epoch, `seconds` its duration.
 
-    What came of it is not known (None, empty, 0) while it runs or waits. `best` is the highest score of a passage of
-    the library; `relevant` to `unknown` are how many passages have that verdict. `helpful` is None without a thumb.
+    Results are unknown (None, empty, 0) while it runs or waits. `best` is the highest score of a library passage;
+    `relevant` to `unknown` count the passages with that verdict. `helpful` is None without feedback.
     """
 
     run_id: str
@@ -67,10 +67,10 @@ class RunRow:
 
 @dataclass(frozen=True, slots=True)
 class RunFilter:
-    """What is listed; an empty field lets everything through. Several values of one field are alternatives.
+    """Filter of a list; an empty field matches everything. Several values of one field are alternatives.
 
-    `verdicts`: those with at least one passage of such a verdict. `actions` "" are those where none was decided. `web`:
-    whether a query was sent. `since` and `until` bound the start, in seconds since the epoch.
+    `verdicts`: runs with at least one passage of such a verdict. An empty string in `actions` stands for runs without
+    an action. `web`: whether a query was sent. `since` and `until` bound the start, in seconds since the epoch.
     """
 
     search: str = ""
@@ -87,7 +87,7 @@ class RunFilter:
 
 @dataclass(frozen=True, slots=True)
 class Facets:
-    """How many runs there are of each action, outcome, model and state; "" where there is none."""
+    """Number of runs per action, outcome, model and state; "" where there is none."""
 
     actions: Mapping[str, int] = field(default_factory=dict)
     outcomes: Mapping[str, int] = field(default_factory=dict)
@@ -97,7 +97,7 @@ class Facets:
 
 @dataclass(frozen=True, slots=True)
 class DayCount:
-    """So many runs of one day (YYYY-MM-DD, in this machine's time) came to the same action."""
+    """Number of runs of one day (YYYY-MM-DD, local time) with the same action."""
 
     day: str
     action: str
@@ -105,37 +105,37 @@ class DayCount:
 
 
 class RunArchive:
-    """What was asked in one home. `person` lists only the runs of their conversations; None those of everybody."""
+    """All runs of one home. `person` restricts results to that person's conversations; None includes everyone's."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._summing = Summing(database)
 
     def begin(self) -> None:
-        """Has what is not summed up yet summed up in the background; asking again is harmless."""
+        """Start to summarize missing runs in the background; calling it again is harmless."""
         self._summing.begin()
 
     def complete(self) -> None:
-        """Sums up what is not summed up yet, and returns when that is done."""
+        """Summarize all missing runs, and return when that is done."""
         self._summing.complete()
 
     @property
     def progress(self) -> Progress | None:
-        """How far that is; None when all of it is done. Meanwhile what runs came to is missing from old ones."""
+        """Progress of the summaries; None when complete. Until then, old runs may show no results."""
         return self._summing.progress
 
     def slowest(self, person: str | None = None, limit: int = 5) -> list[RunRow]:
-        """Those that took longest among those that came to their end."""
+        """Return the completed runs that took longest."""
         done = _chosen(select(*_COLUMNS), RunFilter(states=("done",)), person)
         return _rows(self._database, done.order_by(run_summaries.c.seconds.desc()).limit(limit))
 
     def count(self, wanted: RunFilter | None = None, person: str | None = None) -> int:
-        """How many runs there are."""
+        """Count the matching runs."""
         with self._database.read() as connection:
             return int(connection.execute(_chosen(select(func.count()), wanted or RunFilter(), person)).scalar_one())
 
     def facets(self, person: str | None = None) -> Facets:
-        """How many runs there are of each kind, whatever the filter."""
+        """Count the runs per action, outcome, model and state, regardless of any filter."""
         kinds = (_ACTION, _OUTCOME, _MODEL, runs.c.state)
         query = _chosen(select(*kinds, func.count()), RunFilter(), person).group_by(*kinds)
         found: tuple[Counter[str], ...] = (Counter(), Counter(), Counter(), Counter())
@@ -146,7 +146,7 @@ class RunArchive:
         return Facets(*found)
 
     def days(self, since: float, person: str | None = None) -> list[DayCount]:
-        """How many runs of each day came to which action, the earliest day first."""
+        """Count the runs per day and action, earliest day first."""
         day = func.date(runs.c.started_at, "unixepoch", "localtime")
         query = _chosen(select(day, _ACTION, func.count()), RunFilter(since=since), person)
         with self._database.read() as connection:
@@ -155,13 +155,13 @@ class RunArchive:
     def list(
         self, wanted: RunFilter | None = None, person: str | None = None, limit: int = 50, offset: int = 0
     ) -> list[RunRow]:
-        """At most `limit` runs after the first `offset`, the latest first."""
+        """Return at most `limit` runs after the first `offset`, latest first."""
         query = _chosen(select(*_COLUMNS), wanted or RunFilter(), person)
         latest = query.order_by(runs.c.started_at.desc(), runs.c.id).limit(limit).offset(offset)
         return _rows(self._database, latest)
 
     def close(self) -> None:
-        """Stops what is done in the background."""
+        """Stop the background work."""
         self._summing.close()
 
 
@@ -205,7 +205,7 @@ def _conditions(wanted: RunFilter) -> list[ColumnElement[bool]]:
 
 
 def _row(found: Mapping[Any, Any]) -> RunRow:
-    """What is NULL is what the row has by itself."""
+    """Build a row; NULL becomes the default of the field."""
     values = {str(name): value for name, value in found.items() if value is not None}
     values["conversation_id"] = values.get("conversation_id")
     for name in ("action", "outcome"):

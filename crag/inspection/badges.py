@@ -1,4 +1,4 @@
-"""The short signs of a run: a colour, an icon of Material Symbols and a word. The colour only repeats the word."""
+"""Badges of a run: a colour, a Material Symbols icon and a word. The colour only repeats the word."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Colour = Literal["green", "orange", "red", "blue", "gray"]
 
 @dataclass(frozen=True, slots=True)
 class Badge:
-    """One sign; `number` is said beside the word where there is one."""
+    """One badge; `number` is shown next to the word, where there is one."""
 
     colour: Colour
     icon: str
@@ -52,7 +52,7 @@ OUTCOMES: dict[Outcome, Badge] = {
 
 
 def of_verdict(verdict: Verdict | None) -> Badge:
-    """Of a verdict with the grader's number; where a person overruled it, their word with that number."""
+    """Return the badge of a verdict with the grader's score; an override shows the user's ruling with that score."""
     if verdict is None:
         return Badge("gray", "pending", "not graded")
     badge = RULINGS[verdict.ruling] if verdict.ruling else VERDICTS[verdict.word]
@@ -60,7 +60,7 @@ def of_verdict(verdict: Verdict | None) -> Badge:
 
 
 def of_answer(trace: Trace) -> Badge:
-    """Where an answer comes from, or why there is none."""
+    """Return the badge of an answer: where it comes from, or why there is none."""
     if trace.error_code == "consent_needed":
         return Badge("orange", "cloud_upload", "nothing was sent")
     if trace.state == "failed":
@@ -75,9 +75,9 @@ def of_answer(trace: Trace) -> Badge:
 
 
 def facts(trace: Trace) -> list[str]:
-    """What is said beside the badge of an answer: how the retrieval was judged, what of it was used, how long it took.
+    """Return the facts next to an answer's badge: how retrieval was judged, how much was used, how long it took.
 
-    None of it holds text of others.
+    They contain no text from documents or the web.
     """
     if trace.waiting and trace.waiting.from_answer:
         return ["a sentence of the answer rests on nothing that was found"]

@@ -1,4 +1,4 @@
-"""In what two runs differ: the words of their answers, and the nodes that only one of them took."""
+"""Differences between two runs: the words of their answers, and the nodes that only one of them took."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from crag.inspection.facts import NODES
 from crag.runs import Trace
 
 _WORDS = re.compile(r"\s*\S+\s*")
-_ALIKE = 0.3  # less in common than this, and marks would lie over nearly every word
-_LONGEST = 4_000  # words; comparing takes time with their square
+_ALIKE = 0.3  # with a lower similarity, nearly every word would be marked
+_LONGEST = 4_000  # words; the comparison is quadratic
 
 
 class Piece(NamedTuple):
-    """A piece of a text, with its white space; `own`: the other text does not have it here."""
+    """A piece of text, with its white space; `own`: the other text does not have it here."""
 
     text: str
     own: bool
 
 
 def compared(one: str, other: str) -> tuple[list[Piece], list[Piece]] | None:
-    """Both texts in pieces, compared word by word; None where they have too little in common, or are too long."""
+    """Split both texts into pieces, compared word by word; None if they are too different or too long."""
     left, right = _WORDS.findall(one), _WORDS.findall(other)
     if max(len(left), len(right)) > _LONGEST:
         return None
@@ -39,11 +39,11 @@ def compared(one: str, other: str) -> tuple[list[Piece], list[Piece]] | None:
 
 
 def _bare(words: list[str]) -> list[str]:
-    """Without white space: where a line ends makes no difference."""
+    """Strip the white space of words: line breaks make no difference."""
     return [word.strip() for word in words]
 
 
 def only_in(one: Trace, other: Trace) -> list[Node]:
-    """The nodes that the first took and the second did not, in the order of the graph."""
+    """Return the nodes that the first run took and the second did not, in graph order."""
     taken, others = ({step.node for step in trace.steps} for trace in (one, other))
     return [node for node in NODES if node in taken - others]

@@ -1,4 +1,4 @@
-"""What each node is called, and what it came to in a few words."""
+"""Titles of the nodes, and short descriptions of their outcome."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _OPEN_ENDS = {
 
 
 def counted(step: Step, trace: Trace) -> str:
-    """How much a node has done: of passages, results, strips, tokens or sentences; empty where nothing is counted."""
+    """Return how many passages, results, strips, tokens or sentences a node has processed; empty without a count."""
     found = trace.found.get("library", ())
     match step.node:
         case "retrieve" if "library" in trace.found:
@@ -53,7 +53,7 @@ def counted(step: Step, trace: Trace) -> str:
 
 
 def came_to(step: Step, trace: Trace) -> str:
-    """What a node came to: as `counted`, with the relevant passages for grading and the best score for the decision."""
+    """Return the outcome of a node: its count, the relevant passages for grading, the best score for the decision."""
     found = trace.found.get("library", ())
     if step.node == "grade_documents" and step.state == "done":
         relevant = sum(item in trace.verdicts and trace.verdicts[item].word == "relevant" for item in found)
@@ -62,17 +62,17 @@ def came_to(step: Step, trace: Trace) -> str:
 
 
 def bounds(thresholds: Thresholds) -> str:
-    """Where scores turn into words."""
+    """Describe the scores at which verdicts change."""
     return f"relevant from {score(thresholds.upper)}, irrelevant below {score(thresholds.lower)}"
 
 
 def state_word(step: Step) -> str:
-    """How a node stands that has not come to its end; empty for one that has."""
+    """Return the state of an unfinished node; empty for a finished one."""
     return _OPEN_ENDS.get(step.state, "")
 
 
 def _best(trace: Trace) -> str:
-    """The best score of the grader beside the threshold that it lies above or below."""
+    """Return the grader's best score with the threshold it is above or below."""
     verdicts = (trace.verdicts.get(item) for item in trace.found.get("library", ()))
     scores = [one.score for one in verdicts if one and one.ruling is None and one.score is not None]
     held = trace.thresholds

@@ -1,4 +1,4 @@
-"""What policies, graders and models are called by people, wherever a run is told of."""
+"""Display names of policies, graders and models."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ _CHANGES = (
 
 
 def change_in_words(change: str) -> str:
-    """In what a version differs, with the names that policies, graders and models have on screen."""
+    """Describe a version's change with the display names of policies, graders and models."""
     return ", ".join(_CHANGES.get(part) or _with_label(part) for part in change.split(", "))
 
 
 def grader_in_words(name: str) -> tuple[str, str]:
-    """The kind of a grader as people call it, and its model; a name that is none of ours is the kind itself."""
+    """Return the display name of a grader's kind, and its model; an unknown name is returned as the kind."""
     kind, _, rest = name.partition(":")
     if kind not in GRADERS:
         return name, ""
-    last = rest.rpartition("+")[2]  # of a cascade, what is asked where the built-in one leaves it open
+    last = rest.rpartition("+")[2]  # in a cascade: the grader for passages that the built-in one leaves open
     model = last.partition("@")[0].rpartition("ollama:")[2]
     return GRADERS[kind][0], "" if kind == "builtin" else model
 
 
 def _with_label(change: str) -> str:
-    """A change of a model with the name that it has on screen."""
+    """Replace the name of a model in a change by its display name."""
     role, found, name = change.partition("model ")
     return f"{role}model {model_label(name)}" if found and ":" in name else change

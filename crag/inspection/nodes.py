@@ -1,4 +1,4 @@
-"""What one node of a run was given and what it gave, as named values in the words of a person."""
+"""Inputs and outputs of one node of a run, as named values in plain words."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Content = (
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One thing under its name. Passages come in the order of their ranks, strips under the id of their passage."""
+    """One named value. Passages are ordered by rank; strips are keyed by the id of their passage."""
 
     name: str
     content: Content
@@ -32,7 +32,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class NodeView:
-    """One node of a run: what went in and what came out, as far as it came."""
+    """Inputs and outputs of one node of a run, as far as it got."""
 
     node: Node
     inputs: tuple[Value, ...]
@@ -40,7 +40,7 @@ class NodeView:
 
 
 def view(node: Node, trace: Trace, history: Sequence[Turn] = ()) -> NodeView:
-    """The values of a node, without those that are not there; `history` is what was said before the question."""
+    """Describe a node without its empty values; `history` holds the turns before the question."""
     given, came = _VALUES[node]
     inputs = [*given(trace), Value("Said before", tuple(history))] if node == "condense_question" else given(trace)
     return NodeView(node, _there(inputs), _there(came(trace)))
@@ -64,7 +64,7 @@ def _verdicts(trace: Trace, *origins: str) -> tuple[Verdict, ...]:
 
 
 def _usable(trace: Trace) -> tuple[Passage, ...]:
-    """What may be used for the answer: everything that was not judged irrelevant."""
+    """Return the passages usable for the answer: all that were not graded irrelevant."""
     irrelevant = {one.passage_id for one in trace.verdicts.values() if one.word == "irrelevant"}
     return tuple(one for one in _found(trace, "library", "web") if one.id not in irrelevant)
 
@@ -119,7 +119,7 @@ def _decided(trace: Trace) -> list[Value]:
 
 
 def _queries(trace: Trace) -> list[Value]:
-    """How the query came to be: as written, and where it was changed before it was sent, as edited."""
+    """Return the query as written and, if it was edited before it was sent, as edited."""
     written = trace.query or trace.condensed or trace.question
     edited = trace.query_sent if trace.query_sent != written else ""
     return [

@@ -1,4 +1,4 @@
-"""The graph as a Mermaid diagram, with the path that a run took: names and counts, never text of documents."""
+"""Path of a run through the graph, as a Mermaid diagram: names and counts, never text of documents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LAYOUT = (
     '%%{init: {"flowchart": {"nodeSpacing": 24, "rankSpacing": 26, "wrappingWidth": 320},'
     ' "themeVariables": {"fontSize": "13px"}}}%%'
 )
-_CLASSES = (  # strokes alone, which are seen on light and on dark
+_CLASSES = (  # strokes only, which are visible on light and dark themes
     "classDef on stroke:#6b82e0,stroke-width:2.5px",
     "classDef off stroke-dasharray:4 3,opacity:0.55",
     "classDef halted stroke:#d0566a,stroke-width:2.5px",
@@ -23,7 +23,7 @@ _UNFINISHED = ("stopped", "failed", "interrupted")
 
 
 class Edge(NamedTuple):
-    """A way from one node to the next, and on what decision it is taken (empty: always)."""
+    """An edge between two nodes, with the decision on which it is taken (empty: always)."""
 
     start: Node
     end: Node
@@ -31,10 +31,10 @@ class Edge(NamedTuple):
 
 
 def mermaid(trace: Trace) -> str:
-    """The diagram: `==>` where the run went, `-.->` where it could have gone under its settings.
+    """Draw the diagram: `==>` where the run went, `-.->` where its settings would have allowed it to go.
 
-    The same routes as `crag/graph/build.py`. A node says what it came to and its time, or that the run waits, stopped
-    or failed there; one whose result was kept from the version before says so.
+    The routes match `crag/graph/build.py`. A node shows its outcome and duration, or that the run waits, stopped or
+    failed there, or that its result was kept from the previous version.
     """
     edges = taken(trace)
     ways = [*edges, *(edge for edge in _possible(trace) if edge not in edges)]
@@ -45,19 +45,19 @@ def mermaid(trace: Trace) -> str:
 
 
 def described(trace: Trace) -> str:
-    """The path in words, for those who do not see the diagram."""
+    """Describe the path in words, for readers who cannot see the diagram."""
     steps = [f"{NODES[step.node]}{f' ({told})' if (told := _told(step, trace)) else ''}" for step in trace.steps]
     return f"The path taken: {', '.join(steps)}" if steps else "The run took no step"
 
 
 def taken(trace: Trace) -> list[Edge]:
-    """The ways that a run went, in order."""
+    """Return the edges that a run took, in order."""
     went = [Edge(one.node, other.node) for one, other in pairwise(trace.steps)]
     return [edge._replace(label=trace.action or "grading off") if edge.start == "decide" else edge for edge in went]
 
 
 def _possible(trace: Trace) -> list[Edge]:
-    """The ways that its settings leave open."""
+    """Return the edges that the run's settings allow."""
     options = trace.options
     answer: Node = "refine_knowledge" if options.refine else "generate"
     web: Node = "web_search" if options.rewrite == "none" else "transform_query"
@@ -73,7 +73,7 @@ def _possible(trace: Trace) -> list[Edge]:
 
 
 def _place(edge: Edge) -> tuple[int, int]:
-    """From top to bottom; Mermaid lays out in the order of the lines."""
+    """Return the sort key of an edge, top to bottom: Mermaid lays out edges in the order of the lines."""
     order = list(NODES)
     return order.index(edge.start), order.index(edge.end)
 
@@ -86,7 +86,7 @@ def _box(node: Node, trace: Trace) -> str:
 
 
 def _told(step: Step, trace: Trace) -> str:
-    """What a node came to, and its time or how it stands."""
+    """Describe the outcome of a node with its duration or state."""
     if step.kept:
         time = "kept"
     elif state := state_word(step):
@@ -102,7 +102,7 @@ def _arrow(edge: Edge, *, taken: bool) -> str:
 
 
 def _kinds(drawn: list[Node], trace: Trace) -> list[str]:
-    """Which class each node is of."""
+    """Return the lines that assign a Mermaid class to each node."""
     kinds: dict[str, list[Node]] = {"on": [], "off": [], "halted": []}
     for node in drawn:
         step = trace.step(node)
@@ -111,5 +111,5 @@ def _kinds(drawn: list[Node], trace: Trace) -> list[str]:
 
 
 def _escaped(text: str) -> str:
-    """Signs that Mermaid would read, as its own codes."""
+    """Replace characters with a meaning in Mermaid by its entity codes."""
     return text.replace("<", "#lt;").replace(">", "#gt;").replace('"', "#quot;")

@@ -1,4 +1,4 @@
-"""Sums up in the background what runs came to where nobody did: they ended before that was kept."""
+"""Background summaries of runs that ended before summaries were stored."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from crag.stopping import Stop
 from crag.types import Progress
 
 _BATCH = 20
-_PAUSE_SECONDS = 0.02  # between batches, in which others have the processor and the database
+_PAUSE_SECONDS = 0.02  # between batches, so that others get the processor and the database
 _STAGE = "Reading earlier runs"
 _log = logging.getLogger(__name__)
 
-# A run with its summary; one that cannot be (SQLite lets anything stand in a column) is as good as none.
+# Joins a run with its summary. SQLite accepts any type in a column; a row with a wrong type counts as missing.
 SUMMED = and_(run_summaries.c.run_id == runs.c.id, func.typeof(run_summaries.c.seconds) == "real")
 
 
 class Summing:
-    """One look through all runs of a home for each process; those that end later keep their summary themselves."""
+    """Summarizes all old runs of a home once per process; runs that end later store their own summary."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -37,24 +37,24 @@ class Summing:
         self.progress: Progress | None = None
 
     def begin(self) -> None:
-        """Starts; asking again is harmless."""
+        """Start the thread; calling it again is harmless."""
         with self._lock:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name="summaries", daemon=True)
                 self._thread.start()
 
     def complete(self) -> None:
-        """Begins where nobody did, and returns when all of it is done."""
+        """Start if necessary, and return when all runs are summarized."""
         self.begin()
         self._wait()
 
     def close(self) -> None:
-        """Stops; the rest is done at another time."""
+        """Stop; the rest is done by a later process."""
         self._stop.request()
         self._wait()
 
     def _wait(self) -> None:
-        with self._lock:  # what is in it was started: it may be begun at this moment
+        with self._lock:  # wait until a thread that is just being created has started
             begun = self._thread
         if begun:
             begun.join()
@@ -74,7 +74,7 @@ class Summing:
             self.progress = None
 
     def _sum_up(self, run_ids: list[str]) -> None:
-        """Nothing is read while the database is held, and a run that is deleted meanwhile stays so."""
+        """Summarize these runs. Traces are read before the write transaction; runs deleted meanwhile stay deleted."""
         traces = {run_id: self._trace(run_id) for run_id in run_ids}
         with self._database.write() as connection:
             there = connection.execute(_missing().where(runs.c.id.in_(traces))).scalars()
@@ -82,7 +82,7 @@ class Summing:
                 keep_summary(connection, run_id, traces[run_id], traces[run_id].seconds or 0.0)
 
     def _trace(self, run_id: str) -> Trace:
-        """What its events add up to; nothing where they cannot be read, so that it is not tried for ever."""
+        """Return the trace of a run; an empty one if its events are unreadable, so that it is not retried forever."""
         query = select(events.c.body).where(events.c.run_id == run_id).order_by(events.c.number)
         with self._database.read() as connection:
             bodies = connection.execute(query).scalars().all()
@@ -94,7 +94,7 @@ class Summing:
 
 
 def _missing() -> Select[Any]:
-    """Ended runs without a summary, the latest first, which are looked at first."""
+    """Select finished runs without a summary, latest first, because those are viewed first."""
     summed = select(run_summaries.c.run_id).where(SUMMED)
     ended = runs.c.state.not_in(("running", "waiting"))
     return select(runs.c.id).where(ended, ~summed.exists()).order_by(runs.c.started_at.desc())

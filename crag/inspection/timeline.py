@@ -1,4 +1,4 @@
-"""Where the time of a run went: a bar for each node, and below it one for each call of a model and the web search."""
+"""Timeline of a run: a bar per node and, below it, one per model call and for the web search."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OWN: frozenset[Node] = frozenset({"retrieve", "decide", "check_answer"})
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """One bar: from `start` to `end` in seconds since the run began. `inner`: a part of the node above it."""
+    """One bar, from `start` to `end` in seconds since the run began. `inner`: part of the node above it."""
 
     node: Node
     name: str
@@ -28,15 +28,14 @@ class Span:
 
     @property
     def seconds(self) -> float:
-        """How long it took."""
+        """Duration in seconds."""
         return self.end - self.start
 
 
 def spans(trace: Trace, calls: Sequence[ModelCall], now: float | None = None) -> list[Span]:
-    """The bars of a run in the order in which they are read; `now` is where those end that still run.
+    """Return the bars of a run from top to bottom; bars of nodes still running end at `now`.
 
-    Nodes whose results a version kept from an earlier one took no time in it, and one that waits for a person takes
-    none: they have no bar.
+    Nodes kept from an earlier version and nodes that wait for the user have no bar.
     """
     found: list[Span] = []
     for step in trace.steps:
@@ -47,7 +46,7 @@ def spans(trace: Trace, calls: Sequence[ModelCall], now: float | None = None) ->
 
 
 def kept(trace: Trace) -> list[Node]:
-    """The nodes whose results come from the version before."""
+    """Return the nodes whose results were kept from the previous version."""
     return [step.node for step in trace.steps if step.kept]
 
 
@@ -56,7 +55,7 @@ def _of_node(step: Step, trace: Trace, calls: Sequence[ModelCall], now: float | 
 
 
 def _kind(node: Node, trace: Trace, calls: Sequence[ModelCall]) -> SpanKind:
-    """What a node waited for most; of runs whose calls were not kept as far as their events tell."""
+    """Return what a node mostly waited for; if the run's calls were not kept, inferred from its events."""
     if node == "web_search":
         return "web"
     if calls and node not in _OWN:
@@ -67,7 +66,7 @@ def _kind(node: Node, trace: Trace, calls: Sequence[ModelCall]) -> SpanKind:
 
 
 def _inner(step: Step, trace: Trace, calls: Sequence[ModelCall], now: float | None) -> list[Span]:
-    """The calls of a node, and before them the search where it is the one that searches."""
+    """Return the bars of a node's calls, preceded by that of the web search where the node searches."""
     end = _end(step, now)
     of_calls = [
         Span(step.node, f"call {number}" if len(calls) > 1 else "call", "model", call.at, call.at + call.seconds, True)

@@ -1,4 +1,4 @@
-"""The one way to LangSmith: its own client, over a guarded session, without its threads, retries and log lines."""
+"""Connection to LangSmith: its own client over a guarded session, without its threads, retries and log lines."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ Record = Mapping[str, Any]
 
 
 class Connection:
-    """A client for one account. `before` is called before each request, and raises what forbids it."""
+    """A client for one account. `before` runs before each request and raises to forbid it."""
 
     def __init__(self, account: Account, before: Callable[[], None], stop: Stop, seconds: float = _SECONDS) -> None:
-        """Raises `LangSmithFailed` where the variables contradict each other. Sends nothing yet."""
-        from crag.langsmith.session import GuardedSession  # imported late, like all that only LangSmith needs
+        """Create the client; nothing is sent. Raises `LangSmithFailed` if the variables contradict each other."""
+        from crag.langsmith.session import GuardedSession  # imported late, like everything that only LangSmith needs
 
         self._host = account.host
         self._session = GuardedSession(before, stop, seconds)
@@ -45,33 +45,33 @@ class Connection:
             workspace_id=account.workspace,
             session=self._session,
             timeout_ms=(_CONNECT_MS, _READ_MS),
-            auto_batch_tracing=False,  # no threads of its own
+            auto_batch_tracing=False,  # no background threads
             tracing_mode="langsmith",
-            info={},  # else it asks the server about itself, and logs parts of the key where that fails
+            info={},  # else it queries the server's info, and logs parts of the key if that fails
             omit_traced_runtime_info=True,
             disable_prompt_cache=True,
         )
-        for scheme in ("http://", "https://"):  # in place of the client's, which send again without being asked
+        for scheme in ("http://", "https://"):  # replaces the client's adapters, which retry on their own
             self._session.mount(scheme, HTTPAdapter())
         return client
 
     @contextmanager
     def translated(self) -> Iterator[None]:
-        """What goes wrong in the block, in the user's words. Raises `CragError` and `Stopped` alone."""
+        """Translate errors of the block into user messages. Raises only `CragError` and `Stopped`."""
         try:
             yield
         except (CragError, Stopped):
             raise
-        except Exception as error:  # noqa: BLE001 — of the client, of requests, of pydantic: all quote the key or the reply
+        except Exception as error:  # noqa: BLE001 — of client, requests or pydantic: all quote the key or the reply
             session = self._session
             if session.status >= 400:
                 raise refused(self._host, session.status, session.retry_after, text=session.text) from None
             raise translate(self._host, error) from None
 
     def ingest(self, runs: Iterable[Record], feedback: Iterable[Record] = ()) -> None:
-        """Sends runs with their feedback in one request; those that are there already stay. Raises as `translated`.
+        """Send runs with their feedback in one request; existing ones are left unchanged. Raises as `translate_faults`.
 
-        The client's own way tries again, and only logs what fails. The form is that of `POST /runs/multipart`.
+        The client's own method retries, and only logs failures. The format is that of `POST /runs/multipart`.
         """
         parts = [part for run in runs for part in _run_parts(run)]
         parts += [_part(f"feedback.{given['id']}", given) for given in feedback]
@@ -84,12 +84,12 @@ class Connection:
             )
 
     def close(self) -> None:
-        """Closes what is open."""
+        """Close the client."""
         self.client.close(timeout=0)
 
 
 def _run_parts(run: Record) -> Iterator[Part]:
-    """A run as the server takes it: what may be large stands apart."""
+    """Yield the parts of a run in the server's format, with large fields as parts of their own."""
     yield _part(f"post.{run['id']}", {name: value for name, value in run.items() if name not in _APART})
     for name in _APART:
         if run.get(name):

@@ -1,4 +1,4 @@
-"""LangSmith's failures in the user's words; what its client says is never shown, for it quotes parts of the key."""
+"""LangSmith's faults as user messages; its client's messages are never shown, since they quote parts of the key."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ADDRESS = "Check LANGSMITH_ENDPOINT."
 
 
 def refused(host: str, status: int, retry_after: str = "", *, text: str = "") -> LangSmithFailed:
-    """What a reply with this status means; `retry_after` is its header of that name (RFC 9110, section 10.2.3)."""
+    """Return the fault for a reply with this status; `retry_after` is that header (RFC 9110, section 10.2.3)."""
     match status:
         case 401:
             return LangSmithFailed(f"{host} refused the key.", "Check LANGSMITH_API_KEY, and that it is of that place.")
@@ -35,12 +35,12 @@ def refused(host: str, status: int, retry_after: str = "", *, text: str = "") ->
 
 
 def too_slow(host: str) -> LangSmithFailed:
-    """No reply, or not all of it, before the deadline."""
+    """Return the fault for a reply that is missing or incomplete at the deadline."""
     return LangSmithFailed(f"{host} did not answer in time.", _LATER)
 
 
 def translate(host: str, error: Exception) -> CragError | Stopped:
-    """What the client or its HTTP library raised where no reply says it."""
+    """Return the fault for an exception of the client or its HTTP library when no reply explains it."""
     import requests
     from langsmith.utils import LangSmithUserError
 

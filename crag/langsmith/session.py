@@ -1,4 +1,4 @@
-"""The HTTP session that LangSmith's client is given: whatever that client does, nothing passes here unasked."""
+"""HTTP session for LangSmith's client: whatever the client does, nothing is sent without permission."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from crag.stopping import Stop, deadline
 
 
 class GuardedSession(requests.Session):
-    """Each request is asked for and written down by `before`, ends with `stop`, and goes nowhere but where it was sent.
+    """Guards each request: `before` permits and records it, `stop` ends it, and redirects are not followed.
 
-    `status`, `retry_after` and `text` are those of the last reply, 0 and empty where none came.
+    `status`, `retry_after` and `text` describe the last reply; 0 and empty if there was none.
     """
 
     status = 0
@@ -23,15 +23,15 @@ class GuardedSession(requests.Session):
     text = ""
 
     def __init__(self, before: Callable[[], None], stop: Stop, seconds: float) -> None:
-        """`before` raises what forbids a request; `seconds` is how long one may take, its reply included."""
+        """Create the session. `before` raises to forbid a request; `seconds` limits a request including its reply."""
         super().__init__()
         self._before = before
         self._stop = stop
         self._seconds = seconds
-        self.max_redirects = 0  # the key goes to the address that was shown, and nowhere else
+        self.max_redirects = 0  # the key is sent only to the address that was shown
 
     def send(self, request: requests.PreparedRequest, **kwargs: Any) -> requests.Response:
-        """Raises what `before` raises, `Stopped`, and the errors of `requests`."""
+        """Send a request. Raises what `before` raises, `Stopped`, and the errors of `requests`."""
         self.status, self.retry_after, self.text = 0, "", ""
         self._stop.check()
         self._before()

@@ -1,4 +1,4 @@
-"""Gathers one run of the graph, its steps and its model calls, as LangSmith has them; sends nothing itself."""
+"""Tracer that collects one run of the graph, its steps and model calls in LangSmith's format; sends nothing itself."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ _TOLD_BESIDE = ("metadata", "invocation_params")
 
 
 class Tracer(LangChainTracer):
-    """LangChain's own tracer, except that a run is handed over whole when it is over, and not sent piece by piece."""
+    """LangChain's tracer, except that it hands over a finished run as a whole instead of sending it piece by piece."""
 
     def __init__(self, client: Client, hand_over: Callable[[Run], None]) -> None:
         super().__init__(client=client)
         self._hand_over = hand_over
 
     def copy_with_metadata_defaults(self, **_: Any) -> Tracer:
-        """Itself: LangChain makes copies where it opens a model, in the way of an answer."""
+        """Return itself: LangChain would copy the tracer whenever it opens a model, which would delay the answer."""
         return self
 
     def _persist_run(self, run: Run) -> None:
         self._hand_over(run)
 
     def _persist_run_single(self, run: Run) -> None:
-        """Nothing yet: it is part of a run that is not over."""
+        """Do nothing: the run is not over yet."""
 
     @staticmethod
     def _update_run_single(run: Run) -> None:
-        """Nothing yet: it is part of a run that is not over."""
+        """Do nothing: the run is not over yet."""
 
 
 def run_records(run: Run, account: Account) -> Iterator[Mapping[str, Any]]:
-    """A run and all within it as the server takes them, without what the variables hide."""
+    """Yield a run and its descendants in the server's format, without what the variables hide."""
     yield {
         "id": str(run.id),
         "trace_id": str(run.trace_id),

@@ -1,4 +1,4 @@
-"""Traces of answers for LangSmith: only while its variables ask for them and a person allows it; no answer waits."""
+"""Upload of answer traces to LangSmith, only while its variables and the user both allow it; no answer waits for it."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from langchain_core.tracers.schemas import Run
 
 _log = logging.getLogger(__name__)
-_SECONDS = 30  # for one trace
+_SECONDS = 30  # per trace
 _FLUSH_SECONDS = 3
 _MOST_WAITING = 100
 
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
-    """A run that is over and not sent yet, in the context that says for whom it was."""
+    """A finished run waiting to be sent, with the context that identifies its owner."""
 
     run: Run
     question: str
@@ -35,10 +35,10 @@ class _Waiting:
 
 
 class Traces:
-    """Hands LangGraph a tracer, and sends each run in one request when it is over. Safe to share between threads."""
+    """Provides LangGraph with a tracer, and sends each finished run in one request. Safe to share between threads."""
 
     def __init__(self, account: Account, ledger: Ledger, allowed: Callable[[], bool]) -> None:
-        """`allowed` says whether a person let traces go, asked anew before each is sent."""
+        """Create the uploader. `allowed` says whether the user permits traces; it is checked before each upload."""
         self._account = account
         self._ledger = ledger
         self._allowed = allowed
@@ -51,22 +51,22 @@ class Traces:
 
     @property
     def asked_for(self) -> bool:
-        """Whether the variables ask for traces, and there is a key; alone that sends nothing."""
+        """Whether the variables request traces and there is a key; nothing is sent on that basis alone."""
         return bool(self._account.key) and self._account.tracing
 
     @property
     def on(self) -> bool:
-        """Whether traces of answers go to LangSmith now."""
+        """Whether traces of answers are sent to LangSmith now."""
         return self.asked_for and self._allowed()
 
     @property
     def note(self) -> str:
-        """What is told with an answer whose trace goes there."""
+        """The note shown with an answer whose trace is sent."""
         return f"A trace of this answer goes to {self._account.host}: your question, what was found, every prompt."
 
     def begin(self, question: str) -> list[Any]:
-        """What LangGraph is given as callbacks for one run about this question."""
-        from crag.langsmith.tracer import Tracer  # imported late, like all that only LangSmith needs
+        """Return the LangGraph callbacks for one run about this question."""
+        from crag.langsmith.tracer import Tracer  # imported late, like everything that only LangSmith needs
 
         context = copy_context()
         try:
@@ -77,7 +77,7 @@ class Traces:
         return [Tracer(client, lambda run: self._hand_over(_Waiting(run, question, context)))]
 
     def close(self) -> None:
-        """Sends what waits, for a few seconds at most; what is left then is not sent."""
+        """Send pending traces for a few seconds at most; drop the rest."""
         if self._thread is not None:
             try:
                 self._waiting.put_nowait(None)
@@ -118,10 +118,10 @@ class Traces:
             pass
         except CragError as error:
             _log.warning("A trace was not sent: %s", error)
-        except Exception as error:  # noqa: BLE001 — no answer hangs on it; only its kind is told, for it may quote texts
+        except Exception as error:  # noqa: BLE001 — answers do not depend on it; log only the type: messages quote text
             _log.warning("A trace was not sent: %s", type(error).__name__)
 
     def _write_down(self) -> None:
-        if not self.on:  # switched off since
+        if not self.on:  # switched off meanwhile
             raise Stopped
         self._ledger.record(self._account.host, "trace", f"Trace of: {self._question}")

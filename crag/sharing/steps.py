@@ -1,4 +1,4 @@
-"""What the page draws of the trace: each step with what it said, and the passages it judged."""
+"""Descriptions of the steps of a trace for an exported page: what each reported and the passages it judged."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ICONS: dict[RunState, str] = {
 
 @dataclass(frozen=True, slots=True)
 class PassageView:
-    """A passage as it was judged, with its strips where it was cut."""
+    """A judged passage, with its strips where it was cut."""
 
     badge: Badge
     place: str
@@ -37,7 +37,7 @@ class PassageView:
 
 @dataclass(frozen=True, slots=True)
 class StepView:
-    """One step of the trace: its name, how much and how long, what it said, the passages it judged."""
+    """One step of the trace: its name, counts and duration, its lines, the passages it judged."""
 
     name: str
     facts: str
@@ -51,7 +51,7 @@ class StepView:
 
 
 def view_step(step: Step, trace: Trace) -> StepView:
-    """One step of the trace, as it ran."""
+    """Describe one step of the trace."""
     decided = step.node == "decide" and bool(trace.action_reason)
     facts = [] if step.node == "decide" else [counted(step, trace)]
     if step.seconds is not None and step.node not in ("decide", "check_answer"):
@@ -71,7 +71,7 @@ def view_step(step: Step, trace: Trace) -> StepView:
 
 
 def _lines(step: Step, trace: Trace) -> Iterable[str]:
-    """What a step said, a line each; empty ones are left out."""
+    """Yield the lines that a step reported; empty ones are dropped by the caller."""
     match step.node:
         case "condense_question":
             yield f"“{one_line(trace.condensed)}”" if trace.condensed else ""
@@ -115,7 +115,7 @@ def _prompt(trace: Trace) -> str:
 
 
 def _passages(step: Step, trace: Trace) -> list[PassageView]:
-    """The passages that a step judged, or, where it cut them, those with their strips."""
+    """Return the passages that a step judged or cut into strips."""
     if step.node == "refine_knowledge":
         return [_passage(trace.passages[number], trace, cut) for number, cut in trace.strips.items()]
     origin = {"grade_documents": "library", "web_search": "web"}.get(step.node)
