@@ -1,4 +1,4 @@
-"""Saving the whole home in one file, from the settings."""
+"""Backup of the whole home in one file."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pages.parts.person import is_one_of_several
 from pages.parts.resources import application
 
 WORDS = "backup download restore everything documents conversations one file"
-_MOST_BYTES = 500_000_000  # a download is held in memory as a whole
+_MOST_BYTES = 500_000_000  # a download is held in memory completely
 
 
 def draw() -> None:
-    """What a backup holds, how large it is at most, and the button that makes one."""
+    """Draw what a backup contains, its maximum size, and the download button."""
     _, _, size = application().library.counts()
     with st.container(border=True):
         st.markdown(

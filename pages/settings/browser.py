@@ -1,4 +1,4 @@
-"""The key by which a browser finds its conversations again, and how to take over those of another one."""
+"""Key by which a browser finds its conversations, and how to take over those of another browser."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ conversations, then hand over those you name, or every one with `--all`.
 
 
 def draw() -> None:
-    """The key, where each browser has its own conversations."""
+    """Draw the key, if each browser has its own conversations."""
     key = person()
     if key is None:
         return

@@ -1,4 +1,4 @@
-"""The question before a model on another machine is used for the first time: where to, and what goes there."""
+"""Consent dialog before the first use of an external model: where prompts go and what they contain."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _GOES = {
 
 
 def what_goes(setting_name: str) -> str:
-    """What a model in this place is given."""
+    """Return which data the model of this option receives."""
     return _GOES[setting_name]
 
 
 def ask(setting_name: str, model: str) -> None:
-    """Open the question with the next drawing of the page."""
+    """Open the dialog with the next draw of the page."""
     dialogs.ask(ALLOW, (setting_name, model))
 
 
 def draw_dialog(asked: tuple[str, str]) -> None:
-    """The question about a model (second) for a setting (first)."""
+    """Draw the dialog; `asked` is the option's name and the model."""
     st.dialog("Use a model on another machine?", icon=away.ICON, on_dismiss=dialogs.close)(_ask)(*asked)
 
 

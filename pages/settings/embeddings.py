@@ -1,4 +1,4 @@
-"""The embeddings: which embedder is chosen, which space answers, what is being built, and the way back."""
+"""Embedder choice, embedding spaces, running switch, and going back."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _ORIGINS = {"fitted": "fitted to your documents", "measured": "as measured", "de
 
 
 def draw() -> None:
-    """The section, drawn anew every second while a space is being built; then Nomic, where it is not in use yet."""
+    """Draw the section, refreshed every second while a space is built, and Nomic's check while it needs action."""
     busy = application().library.space_work.progress is not None
     st.fragment(_section, run_every=_AGAIN_SECONDS if busy else None)(busy)
     _nomic()
 
 
 def _nomic() -> None:
-    """Fetching Nomic's weights, then the offer to move the library to it."""
+    """Draw the download of Nomic's weights, then the offer to switch the library to them."""
     check = mending.find(NOMIC_CHECK)
     if check is None or check.action is None:
         return
@@ -114,7 +114,10 @@ def _space(report: SpaceReport) -> None:
 
 
 def _made(progress: Progress | None, passages: int) -> int:
-    """How many of these passages have a vector, as the work in this process tells it: stored ones come in steps."""
+    """Return how many passages have a vector, counting those this process has not stored yet.
+
+    Vectors are stored in batches, so the database lags behind.
+    """
     lacking = progress.total - progress.done if progress and progress.total else passages
     return max(0, passages - lacking)
 

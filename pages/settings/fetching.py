@@ -1,4 +1,4 @@
-"""Getting another model: what to get, how far it is, and what became of one that was broken off."""
+"""Download of another model: name, progress, interrupted downloads."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _FIELD = "model_to_get"
 
 
 def draw_unfinished() -> None:
-    """One row for each model that is on its way, or was broken off."""
+    """Draw one row per running or interrupted download."""
     for download in application().downloads.all():
         if download.name.startswith(_OLLAMA) and download.state != "done":
             _row(download)
 
 
 def draw_form() -> None:
-    """The field for the next one, and where it comes from."""
+    """Draw the field for a model name, and where models come from."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         labels = {name: _described(name) for name in _suggestions()}
         common = {"key": _FIELD, "index": None, "placeholder": "A name such as llama3.1:8b"}
@@ -50,14 +50,14 @@ def _row(download: Download) -> None:
 
 
 def _suggestions() -> list[str]:
-    """The model for this machine first, then the others that are not there yet."""
+    """Return models that are not installed, the one recommended for this machine first."""
     there = {model.name.removesuffix(":latest") for model in seen().models}
     best, _ = application().ollama.recommended()
     return [name for name in dict.fromkeys([best, *SUGGESTED]) if name not in there]
 
 
 def _described(name: str) -> str:
-    """No Markdown is read here."""
+    """Return the label of a suggestion; plain text."""
     best, _ = application().ollama.recommended()
     fits = ", fits this machine" if name == best else ""
     return f"{name} — {words.size(SUGGESTED[name])}{fits}"

@@ -1,4 +1,4 @@
-"""Models that run elsewhere: whether they must be allowed, and what they still need."""
+"""Models that run elsewhere: whether they need consent, and what they still require."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ _HERE = ("", "auto", "builtin")
 
 
 def needs_leave(name: str) -> bool:
-    """Whether a person has to allow it first. Another machine's Ollama was named by one, as OLLAMA_HOST."""
+    """Return whether the user must allow this model first.
+
+    A remote Ollama server needs no consent, since the user named it in OLLAMA_HOST.
+    """
     found = report(name)
     if found:
         return found.cloud
@@ -22,13 +25,13 @@ def needs_leave(name: str) -> bool:
 
 
 def provider(name: str) -> Provider | None:
-    """The provider of this model, where its package and key are known by name."""
+    """Return the provider of this model if its package and key are known by name."""
     wanted = name.partition(":")[0]
     return next((known for known in providers(application().settings) if known.name == wanted), None)
 
 
 def is_hosted(name: str) -> bool:
-    """Whether this names a model of a provider: one that is known, or whose package is installed."""
+    """Return whether this names a model of a provider that is known or whose package is installed."""
     wanted, colon, _ = name.partition(":")
     if not colon or report(f"ollama:{name}"):
         return False
@@ -36,12 +39,12 @@ def is_hosted(name: str) -> bool:
 
 
 def ready() -> list[str]:
-    """The providers whose package and key are there, as the beginnings of names: `openai:`."""
+    """Return the providers with package and key present, as name prefixes such as `openai:`."""
     return [f"{known.name}:" for known in providers(application().settings) if known.installed and known.key_present]
 
 
 def lacking(name: str) -> str:
-    """What the provider of this model still needs, in words; empty where nothing is known to be lacking."""
+    """Return what the provider of this model still requires, in words; empty if nothing is known to be missing."""
     known = provider(name)
     if known is None or (known.installed and known.key_present):
         return ""

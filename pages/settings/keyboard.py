@@ -1,4 +1,4 @@
-"""The keys that do something, in one list."""
+"""List of keyboard shortcuts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _KEYS = {
 
 
 def all_rows() -> tuple[Row, ...]:
-    """One row for each key."""
+    """Return one row per shortcut."""
     return tuple(_row(does, keys) for does, keys in _KEYS.items())
 
 

@@ -1,4 +1,4 @@
-"""What goes to LangSmith: nothing without a key; evaluations each time a person says so; traces while switched on."""
+"""LangSmith: nothing is sent without a key; evaluations on request, traces while switched on."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WORDS = "LangSmith traces of answers LANGSMITH_API_KEY LANGSMITH_TRACING CRAG_LA
 
 
 def draw() -> None:
-    """The section's part about LangSmith."""
+    """Draw the part of the section about LangSmith."""
     with st.container(gap=None):
         st.header("LangSmith", anchor=False)
         with st.container(border=True):
@@ -47,7 +47,7 @@ def _draw_traces() -> None:
 
 
 def _tell_state(allowed: bool) -> None:
-    """Whether traces go now, and if not, what is missing."""
+    """Draw whether traces are sent now, and otherwise what is missing."""
     if application().traces.on:
         st.markdown(f":small[:orange[{away.ICON}] Traces go there now.]")
     elif not application().settings.langsmith.tracing:

@@ -1,4 +1,4 @@
-"""The library and the web search as the environment sets them: rows that only tell."""
+"""Library and web search settings from the environment, as read-only rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pages.settings.rows import Row, telling
 
 
 def library_rows() -> tuple[Row, ...]:
-    """Where everything is kept, how much it is, and what may be added."""
+    """Return folder, size, upload limit and private networks."""
     return (
         telling("Folder", "Everything that is kept lies here.", _folder, "CRAG_HOME", "home"),
         telling("Size", "What the documents, their passages and vectors take on disk.", _size),
@@ -30,7 +30,7 @@ def library_rows() -> tuple[Row, ...]:
 
 
 def web_rows() -> tuple[Row, ...]:
-    """Whether there is a key, and where queries go."""
+    """Return whether a Tavily key is present, and where queries are sent."""
     return (
         telling(
             "Tavily",

@@ -1,4 +1,4 @@
-"""What a list of models offers for a role, each with the words that tell it from the others."""
+"""Models offered for a role, each with a distinguishing label."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ AUTO, SAME, BUILTIN, OLLAMA = "auto", "", "builtin", "ollama:"
 
 
 def labels(setting: Setting, held: str) -> dict[str, str]:
-    """The names to choose from, with their words: what is there, what was allowed, and what holds; no Markdown."""
+    """Return model names with plain-text labels: installed, ready or allowed models, and the current one."""
     first = [AUTO, BUILTIN] if setting.name == "model" else [SAME]
     there = [f"{OLLAMA}{model.name}" for model in seen().models if not model.embeds]
     names = [*first, *there, *hosted.ready(), *application().preferences.allowed_models(), held]

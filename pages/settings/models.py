@@ -1,4 +1,4 @@
-"""The rows that choose a model for a role: what is there, what leaves the machine, and what is still to be fetched."""
+"""Rows that choose a model per role: availability, external hosts, missing downloads."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ SETTINGS = ("model", "grader_model", "rewriter_model")
 
 
 def row(name: str) -> rows.Row:
-    """The row of a model setting."""
+    """Return the row of a model option."""
     return setting.row(name, _control, _explain)
 
 
 def playing(role: str) -> str:
-    """The name of the model that plays a role (`answering`, `grading`, `rewriting`) in this home now."""
+    """Return the model that plays `answering`, `grading` or `rewriting` in this home now."""
     options = application().preferences.options()
     own = {"grading": options.grader_model, "rewriting": options.rewriter_model}.get(role, "")
     name = own or options.model
@@ -29,7 +29,7 @@ def playing(role: str) -> str:
 
 
 def shown(name: str) -> str:
-    """A model as people call it; safe Markdown."""
+    """Return the screen name of a model; safe Markdown."""
     return markdown.label(model_label(name), 60)
 
 
@@ -43,7 +43,7 @@ def _control(held_setting: Setting, held: Effective) -> None:
 
 
 def _tell(held_setting: Setting, name: str) -> None:
-    """What is to be known of the model that is chosen: that it runs elsewhere, or is not there."""
+    """Draw what to know about the chosen model: it runs elsewhere, or is not downloaded."""
     if away.of_model(name):
         lacking = words.grey(markdown.label(hosted.lacking(name)))
         st.markdown(f":orange-badge[{away.ICON} leaves this machine] {lacking}")
@@ -72,6 +72,6 @@ def _choose(held_setting: Setting, key: str) -> None:
 
 
 def _complete(name: str) -> str:
-    """The name as the settings take it: what names no provider is a model of Ollama."""
+    """Return the full name of a model: names without a provider are Ollama models."""
     is_whole = name in (AUTO, SAME, BUILTIN) or name.startswith(OLLAMA) or hosted.is_hosted(name)
     return name if is_whole else f"{OLLAMA}{name}"

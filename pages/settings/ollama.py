@@ -1,4 +1,4 @@
-"""The models of the Ollama server: where it is, what it has and holds in memory, and what is being fetched."""
+"""Models of the Ollama server: address, installed and loaded models, running downloads."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DELETE = "delete_model"
 
 
 def draw() -> None:
-    """The block: its head with the state of the server, then the models and what is on its way."""
+    """Draw the state of the server, its models and its downloads."""
     with st.container(gap="xxsmall"):
         _head()
         with st.container(border=True):
@@ -88,7 +88,7 @@ def _model(model: ModelReport) -> None:
 
 
 def _facts(model: ModelReport) -> str:
-    """Safe Markdown."""
+    """Return the facts on a model; safe Markdown."""
     context = f"{model.context_length:,} tokens" if model.context_length else ""
     size = "" if model.cloud else words.size(model.size)
     facts = [model.parameters, model.quantization, context, size, "makes vectors" if model.embeds else ""]
@@ -99,7 +99,7 @@ def _facts(model: ModelReport) -> str:
 
 
 def _marks(model: ModelReport) -> str:
-    """Where else the model runs, and what it is used for."""
+    """Return badges for the model's host and for the roles that it plays."""
     marks = [f":orange-badge[{away.ICON} runs at {markdown.label(model.host, 40)}]"] if model.cloud else []
     roles = [role for role in words.ROLES if report(models.playing(role)) == model]
     if roles:
@@ -120,7 +120,7 @@ def _actions(model: ModelReport, work: Work | None) -> None:
 
 def _load(name: str) -> None:
     watch().begin(name, "loading", application().load_model)
-    st.rerun()  # the list is drawn every second from now on
+    st.rerun()  # starts the refresh every second
 
 
 def _unload(name: str) -> None:
@@ -129,7 +129,7 @@ def _unload(name: str) -> None:
 
 
 def draw_delete_dialog(name: str) -> None:
-    """What goes when a model is deleted."""
+    """Draw the confirmation before a model is deleted."""
     st.dialog("Delete this model?", icon=":material/delete:", on_dismiss=dialogs.close)(_confirm)(name)
 
 

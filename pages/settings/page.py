@@ -1,4 +1,4 @@
-"""The settings: one section at a time, or whatever search finds in all of them."""
+"""Settings page: one section at a time, or the matches of a search in all of them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _found(wanted: str) -> None:
 
 
 def _rows(rows: Iterable[Row]) -> None:
-    """Neighbours share a box; blocks draw their own."""
+    """Draw the rows; neighbouring framed rows share a box, other rows draw their own."""
     for framed, group in groupby(rows, key=lambda row: row.framed):
         with st.container(border=framed, gap="medium"):
             for row in group:

@@ -1,4 +1,4 @@
-"""Presets: the known variants of Corrective RAG and those that were saved, each in one line, to be used as a whole."""
+"""Presets: the known variants of Corrective RAG and saved ones, each used as a whole."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NAME = "preset_name"
 
 
 def draw() -> None:
-    """Every preset with the ways to use it, and the field to save another."""
+    """Draw every preset with the ways to use it, and the form that saves another."""
     st.caption("A preset settles several things at once. Known variants leave your models as they are.")
     with st.container(border=True):
         for name, changes in application().preferences.presets().items():
@@ -46,7 +46,7 @@ def _preset(name: str, changes: Changes) -> None:
 
 
 def _described(changes: Changes) -> str:
-    """What a preset sets, in one line of safe Markdown."""
+    """Return the options of a preset in one line; safe Markdown."""
     options = with_changes(RunOptions(), changes)
     facts = [
         settings.value_word("policy", options),
@@ -96,7 +96,7 @@ def _save() -> None:
 
 
 def draw_delete_dialog(name: str) -> None:
-    """The question before a preset is forgotten."""
+    """Draw the confirmation before a preset is deleted."""
     st.dialog("Delete this preset?", icon=":material/delete:", on_dismiss=dialogs.close)(_confirm)(name)
 
 

@@ -1,4 +1,4 @@
-"""What left this machine: the meter of web searches, the list of departures, and the ways to take or to forget it."""
+"""Outbound log, search quota, and the buttons to export or clear the log."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pages.settings import browser, langsmith
 _SHOWN = 200
 _EXPORTED = 1_000_000
 _MOST_ROWS = 8
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet would calculate (OWASP, “CSV injection”)
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # characters that start a formula in a spreadsheet (OWASP, “CSV injection”)
 FORGET = "forget_departures"
 WORDS = (
     "what left this machine departures ledger meter of searches Tavily quota export as CSV forget this list "
@@ -31,7 +31,7 @@ WORDS = (
 
 
 def draw() -> None:
-    """The section: what left, what may leave for which models and LangSmith, and whose conversations are shown here."""
+    """Draw the section: outbound log, allowed models, LangSmith, and the key of this browser."""
     with st.container(border=True):
         st.markdown(
             "What leaves this machine is written down here before it is sent. "
@@ -46,12 +46,12 @@ def draw() -> None:
 
 
 def draw_dialog(_: None) -> None:
-    """The question before the list is forgotten."""
+    """Draw the confirmation before the log is cleared."""
     st.dialog("Forget this list?", icon=":material/delete:", on_dismiss=dialogs.close)(_confirm)()
 
 
 def _allowed() -> None:
-    """The models elsewhere that a person allowed, each with the way to take that back."""
+    """Draw the allowed external models, each with a button that withdraws the permission."""
     with st.container(gap=None):
         st.header("Models that may be sent to", anchor=False)
         _allowed_models()
@@ -116,13 +116,13 @@ def _departures() -> None:
 
 
 def _export(whose: str | None) -> bytes:
-    """Made when it is asked for, outside of the page that knows who asks."""
+    """Return the CSV file, made on demand outside of the script run that knows the user."""
     return as_csv(application().ledger.entries(_EXPORTED, person=whose))
 
 
 def _table(entries: list[Departure]) -> Departure | None:
-    """The rows; the one that is chosen."""
-    # A selection is kept by row number: with new departures above it would mean another than was chosen.
+    """Draw the log as a table and return the selected record."""
+    # A selection is kept by row number, so new records at the top would shift it: the key changes with them.
     newest = entries[0]
     state: Any = st.dataframe(
         {
@@ -149,7 +149,7 @@ def _table(entries: list[Departure]) -> Departure | None:
 
 
 def as_csv(entries: list[Departure]) -> bytes:
-    """The list as a spreadsheet opens it: UTF-8 with its mark, and nothing in it that would be calculated."""
+    """Return the records as CSV in UTF-8 with a byte order mark; cells that look like formulas are quoted."""
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(["when", "kind", "where to", "what"])

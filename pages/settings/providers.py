@@ -1,4 +1,4 @@
-"""Hosted providers: which of them are ready, and what the others need; the keys themselves are never shown."""
+"""Hosted providers: which are ready and what the others require; keys are never shown."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WORDS = (
 
 
 def draw() -> None:
-    """The list, folded to one line."""
+    """Draw the folded list of providers."""
     known = providers(application().settings)
     ready = [one.label for one in known if _is_ready(one)]
     facts = f"ready: {', '.join(ready)}" if ready else "none is ready"

@@ -1,4 +1,4 @@
-"""One row a setting: its name, where it comes from and what it means on the left; what it is on the right."""
+"""Row of the settings: name, origin and meaning on the left, value on the right."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _REFUSED = "refused_settings"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What a section is made of, and what search finds: `words` are all that it goes by.
+    """Part of a section; `words` is the text that search looks through.
 
-    A `framed` row shares a box with its neighbours; any other is a block that draws its own.
+    A `framed` row shares a box with its neighbours; any other draws its own.
     """
 
     words: str
@@ -34,9 +34,9 @@ class Row:
 
 @contextmanager
 def control(name: str, badge: str, meaning: str) -> Iterator[None]:
-    """A row whose right side is drawn within the block; `meaning` is shown as plain text."""
+    """Lay out a row whose right side is drawn inside the `with` block; `meaning` is shown as plain text."""
     explained = f"{name} {badge}  \n{words.grey(markdown.label(meaning))}"
-    if is_phone():  # columns would stack, with the value nearer to the next name than to its own
+    if is_phone():  # stacked columns would put the value closer to the next name than to its own
         with st.container(gap="xxsmall"):
             st.markdown(explained)
             yield
@@ -48,7 +48,11 @@ def control(name: str, badge: str, meaning: str) -> Iterator[None]:
 
 
 def telling(name: str, meaning: str, value: Callable[[], str], variable: str = "", field: str = "") -> Row:
-    """A row that only tells; `variable` is what sets it, as `field` of the settings, empty where nothing does."""
+    """Return a read-only row.
+
+    `variable` is the environment variable that sets the value, `field` its name in `Settings`; both are empty for
+    computed values.
+    """
 
     def draw() -> None:
         is_set = bool(field) and _is_set(field)
@@ -60,13 +64,13 @@ def telling(name: str, meaning: str, value: Callable[[], str], variable: str = "
 
 
 def _is_set(field: str) -> bool:
-    """Whether the environment or `.env` says something else than what is so by itself."""
+    """Return whether the environment or `.env` changes this setting from its default."""
     value, default = getattr(application().settings, field), getattr(Settings(), field)
     return value != (default.resolve() if isinstance(default, Path) else default)
 
 
 def attempt(name: str, act: Callable[..., Any], *values: Any) -> bool:
-    """Do what a control of the row `name` asks for; a refusal is told in that row with the next drawing."""
+    """Call `act` for the row `name`; return False if refused. The refusal is shown in that row at the next draw."""
     try:
         act(*values)
     except CragError as error:
@@ -76,6 +80,6 @@ def attempt(name: str, act: Callable[..., Any], *values: Any) -> bool:
 
 
 def tell_refusal(name: str) -> None:
-    """What was refused in this row just now, once."""
+    """Show the refusal of this row once."""
     if told := st.session_state.get(_REFUSED, {}).pop(name, ""):
         st.markdown(f":small[:orange[:material/error:] {markdown.label(told)}]")

@@ -1,4 +1,4 @@
-"""The sections of the settings with all their rows: what the sidebar lists, and what search looks through."""
+"""Sections of the settings with their rows, listed in the sidebar and searched."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SETUP_WORDS = "set-up checklist Ollama Llama 3 Nomic Tavily web search OCR Tess
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A section and its rows. `choose`, where there is one, draws a choice among them and gives those to draw."""
+    """Section with its rows; `choose`, if given, draws a selector and returns the rows to show."""
 
     name: str
     icon: str
@@ -37,11 +37,11 @@ class Section:
 
     @property
     def slug(self) -> str:
-        """Its name in the address of the page."""
+        """Name of the section in the page's address."""
         return self.name.lower().replace(" ", "-")
 
     def found(self, wanted: str) -> tuple[Row, ...]:
-        """The rows in which every word of `wanted` occurs; all of them where the section itself is called so."""
+        """Return the rows that contain every word of `wanted`; all rows if the section's name matches."""
         terms = wanted.casefold().split()
         if all(term in self.name.casefold() for term in terms):
             return self.rows
@@ -49,7 +49,7 @@ class Section:
 
 
 def _model_rows() -> tuple[Row, ...]:
-    """Who plays which role, then where models come from."""
+    """Return the model per role, then the sources of models."""
     return (
         *map(models.row, models.SETTINGS),
         setting.row("thinking"),
@@ -59,13 +59,13 @@ def _model_rows() -> tuple[Row, ...]:
 
 
 def _in(section: str) -> tuple[Row, ...]:
-    """The settings that the catalogue has in this section."""
+    """Return the rows of the catalogue options in this section."""
     return tuple(setting.row(name) for name, known in CATALOG.items() if known.section == section)
 
 
 @cache
 def sections() -> tuple[Section, ...]:
-    """All of them, in the order of the sidebar."""
+    """Return all sections in sidebar order."""
     return (
         Section("Models", "memory", _model_rows()),
         Section("Fine-tuning", "tune", tuning.all_rows(), tuning.chosen_rows),

@@ -1,4 +1,4 @@
-"""The Ollama server as the settings page drew it: looked at once for each drawing, which follows when it changes."""
+"""Ollama server as last drawn on the settings page, read once per draw; a change reruns the page."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _SOON, _NOW_AND_THEN = 0.5, 5.0
 
 
 def is_busy() -> bool:
-    """Whether anything is fetched, loaded, unloaded or deleted now."""
+    """Return whether a model is being downloaded, loaded, unloaded or deleted."""
     return watch().is_working or downloads.is_running()
 
 
 def look() -> Seen:
-    """Look at the server, once for each drawing of the page or of a part of it; afresh when something has ended."""
+    """Read the server's state, once per draw of the page or a fragment; discard the cache when work has ended."""
     was_busy, st.session_state[_BUSY] = st.session_state.get(_BUSY, False), is_busy()
     if was_busy and not st.session_state[_BUSY]:
         watch().look_again()
@@ -34,23 +34,23 @@ def look() -> Seen:
 
 
 def seen() -> Seen:
-    """What was seen of the server and its models with the last look."""
+    """Return the state of the server as last read."""
     return st.session_state.get(_SEEN) or Seen()
 
 
 def report(name: str) -> ModelReport | None:
-    """What Ollama tells of the model that goes by this name in the settings, if it has it."""
+    """Return Ollama's report on the model of this name, if it is installed."""
     provider, _, wanted = name.partition(":")
     return named(wanted, seen().models) if provider == "ollama" else None
 
 
 def whole() -> tuple[Seen, ModelChoice]:
-    """All that the page depends on, looked at afresh."""
+    """Return everything the page depends on, read now."""
     return look(), model_choice()
 
 
 def follow(drawn: tuple[Seen, ModelChoice]) -> None:
-    """Draw the page again as soon as something else is seen than was `drawn`."""
+    """Rerun the page as soon as the state differs from `drawn`."""
     st.fragment(_compare, run_every=_NOW_AND_THEN if drawn[0].known and is_known() else _SOON)(drawn)
 
 

@@ -1,4 +1,4 @@
-"""The row of one setting that can be saved: where its value comes from, its control, and the ways back."""
+"""Row of one option that can be saved: origin, control, reset buttons."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Explain = Callable[[Setting, Effective], str]
 
 
 def row(name: str, draw: Draw | None = None, explain: Explain | None = None, title: str = "") -> rows.Row:
-    """The row of a setting; `draw` is its control, `explain` its sentence, `title` its name, where not as usual."""
+    """Return the row of an option; `draw`, `explain` and `title` replace the usual control, meaning and title."""
     setting = CATALOG[name]
     return rows.Row(
         _searched(setting), lambda: _draw(setting, title or setting.title, draw or control, explain or meaning)
@@ -26,7 +26,7 @@ def row(name: str, draw: Draw | None = None, explain: Explain | None = None, tit
 
 
 def control(setting: Setting, held: Effective, highest: float | None = None) -> None:
-    """The usual control, which saves at once."""
+    """Draw the usual control, which saves at once."""
     key = key_of(setting)
     settings.control(
         setting,
@@ -40,7 +40,7 @@ def control(setting: Setting, held: Effective, highest: float | None = None) -> 
 
 
 def meaning(setting: Setting, held: Effective) -> str:
-    """What the setting means, and what the value does that holds."""
+    """Return the meaning of the option and of its current value."""
     if setting.name not in settings.CHOICES:
         return setting.meaning
     word, explained = settings.CHOICES[setting.name][held.value]
@@ -48,13 +48,13 @@ def meaning(setting: Setting, held: Effective) -> str:
 
 
 def key_of(setting: Setting) -> str:
-    """The key of the control of a setting."""
+    """Return the widget key of the option's control."""
     return f"setting-{setting.name}"
 
 
 def save(name: str, value: Any) -> None:
-    """Keep a value for this home; a refusal is told in the row."""
-    if value != application().preferences.effective(name).value:  # else told again by a browser that was too quick
+    """Save a value for this home; a refusal is shown in the row."""
+    if value != application().preferences.effective(name).value:  # the browser may report the same value twice
         rows.attempt(name, application().preferences.save, name, value)
 
 
@@ -83,7 +83,7 @@ def _back(setting: Setting) -> None:
 
 
 def _differing(setting: Setting, held: Effective) -> None:
-    """That the conversation which is open has a value of its own, and the way back from it."""
+    """Draw that the open conversation has its own value, and the button that resets it."""
     changes = state.changes()
     if setting.name not in changes or changes[setting.name] == held.value:
         return
@@ -104,6 +104,6 @@ def _unit(setting: Setting) -> str:
 
 
 def _searched(setting: Setting) -> str:
-    """Title, meaning, the words of its choices, and the names it goes by."""
+    """Return title, meaning, choices and names of the option, for the search."""
     choices = (f"{word} {meant}" for word, meant in settings.CHOICES.get(setting.name, {}).values())
     return " ".join((setting.title, setting.meaning, *choices, setting.name, setting.variable, setting.unit))

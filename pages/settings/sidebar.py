@@ -1,4 +1,4 @@
-"""The index of the settings: search, and the sections; on a phone above the page, where the sidebar is closed."""
+"""Index of the settings: search field and sections; on a phone above the page, where the sidebar is closed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SECTION = "section"
 
 
 def draw() -> tuple[str, Section]:
-    """Draw it; what is searched for, and the section that is chosen."""
+    """Draw the index; return the search text and the chosen section."""
     if is_phone():
         wanted = search_field("Search settings", _SEARCH)
         chosen = _chosen()
@@ -30,7 +30,7 @@ def draw() -> tuple[str, Section]:
 
 
 def _chosen() -> Section:
-    """The section of this session, else of the address, else the first."""
+    """Return the section from the session, else from the address, else the first."""
     slug = st.session_state.get(_SECTION) or st.query_params.get(_SECTION)
     return next((section for section in sections() if section.slug == slug), sections()[0])
 

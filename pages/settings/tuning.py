@@ -1,4 +1,4 @@
-"""Fine-tuning: how a language model plays each of its roles, one role at a time."""
+"""Fine-tuning: options of a language model per role, one role at a time."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _UNTUNED = ", and has nothing to tune: what is set here counts for language mode
 
 
 def all_rows() -> tuple[rows.Row, ...]:
-    """The rows of every role, each with its role in its name."""
+    """Return the rows of every role, each with the role in its title."""
     return tuple(_row(name) for role in words.ROLES for name in settings.tuning_of(role))
 
 
 def chosen_rows() -> tuple[rows.Row, ...]:
-    """Draws the choice of a role, and gives its rows."""
+    """Draw the role selector and return the rows of the chosen role."""
     role = st.segmented_control(
         "Role",
         list(words.ROLES),
@@ -58,6 +58,6 @@ def _explain_window(held_setting: Setting, held: Effective) -> str:
 
 
 def _most(held_setting: Setting) -> int | None:
-    """The window of the model that plays the role, in tokens; None where nobody tells it."""
+    """Return the context window of the model in this role, in tokens; None if unknown."""
     found = report(models.playing(held_setting.name.partition(".")[0]))
     return found.context_length if found else None
