@@ -15,10 +15,10 @@ from crag.types import Grade, Passage
 
 
 class BuiltinGrader:
-    """Scores a passage by the words, names and kind of answer a question asks for, and by nearness of meaning.
+    """Scores a passage by the question's words, names and expected answer type, and by semantic similarity.
 
-    Passages are judged together, for what several documents say is likely the answer. It was fitted with the built-in
-    embedder; another one shifts the scores.
+    Passages are graded together, because agreement between documents is evidence. Fitted with the built-in embedder;
+    another embedder shifts the scores.
     """
 
     def __init__(self, embedder: Embedder, statistics: TermStatistics) -> None:
@@ -27,16 +27,16 @@ class BuiltinGrader:
 
     @property
     def name(self) -> str:
-        """Such as `builtin:wordllama@1f0a93c2`: vectors and coefficients."""
+        """Embedding model and coefficients, such as `builtin:wordllama@1f0a93c2`."""
         return f"builtin:{self._embedder.space.model}@{fingerprint()}"
 
     @property
     def thresholds(self) -> Thresholds:
-        """As chosen when it was fitted."""
+        """The thresholds chosen when the scorer was fitted."""
         return thresholds()
 
     def grade(self, question: str, passages: Sequence[Passage], stop: Stop) -> Iterator[tuple[int, Grade]]:
-        """Every passage in order. Raises `ModelFault` when something cannot be embedded, `Stopped`."""
+        """Grade every passage in order. Raises `ModelFault` if embedding fails, `Stopped`."""
         stop.check()
         if not passages:
             return

@@ -17,7 +17,7 @@ Key = tuple[str, str, str]  # question, digest of the passage, grader
 
 
 class GradeMemory:
-    """A cache in memory that forgets what was longest unused. Safe to use from several threads."""
+    """In-memory LRU cache of grades. Thread-safe."""
 
     def __init__(self, size: int = 10_000) -> None:
         self._size = size
@@ -25,7 +25,7 @@ class GradeMemory:
         self._grades: OrderedDict[Key, Grade] = OrderedDict()
 
     def get(self, keys: Sequence[Key]) -> dict[Key, Grade]:
-        """The grades that are known."""
+        """Return the cached grades."""
         with self._lock:
             found = {key: self._grades[key] for key in keys if key in self._grades}
             for key in found:
@@ -33,7 +33,7 @@ class GradeMemory:
             return found
 
     def put(self, key: Key, grade: Grade) -> None:
-        """Remember a grade, forgetting the longest unused beyond the size."""
+        """Cache a grade; evict the least recently used beyond the size."""
         with self._lock:
             self._grades[key] = grade
             self._grades.move_to_end(key)
@@ -42,7 +42,7 @@ class GradeMemory:
 
 
 class CachedGrader:
-    """A grader that asks another one only for what the cache does not hold. Failures are not remembered."""
+    """A grader that asks another one only for grades that are not cached. Failures are not cached."""
 
     def __init__(self, grader: Grader, cache: GradeMemory) -> None:
         self._grader = grader
@@ -50,16 +50,16 @@ class CachedGrader:
 
     @property
     def name(self) -> str:
-        """The name of the grader that judges."""
+        """The name of the wrapped grader."""
         return self._grader.name
 
     @property
     def thresholds(self) -> Thresholds:
-        """The thresholds of the grader that judges."""
+        """The thresholds of the wrapped grader."""
         return self._grader.thresholds
 
     def grade(self, question: str, passages: Sequence[Passage], stop: Stop) -> Iterator[tuple[int, Grade]]:
-        """Known grades first, then the others as they are judged. Raises `ModelFault`, `Stopped`."""
+        """Yield cached grades first, then the others as they are graded. Raises `ModelFault`, `Stopped`."""
         stop.check()
         keys = [self._key(question, passage) for passage in passages]
         known = self._cache.get(keys)
@@ -69,7 +69,7 @@ class CachedGrader:
             return
         for position, grade in self._grader.grade(question, [passages[index] for index in missing], stop):
             if grade.score is not None:
-                self._cache.put(keys[missing[position]], replace(grade, usage=None))  # next time it costs nothing
+                self._cache.put(keys[missing[position]], replace(grade, usage=None))  # a cached grade costs nothing
             yield missing[position], grade
 
     def _key(self, question: str, passage: Passage) -> Key:

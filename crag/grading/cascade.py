@@ -11,17 +11,17 @@ from crag.protocols import Grader
 from crag.stopping import Stop
 from crag.types import Grade, Passage
 
-# Below this share of its lower threshold the built-in grader rejects without the model: 6 % of the right passages of
-# SQuAD lie there, 12 % below the threshold itself (docs/measurements.md).
+# Below this share of its lower threshold the built-in grader rejects without the model. 6 % of the right passages of
+# SQuAD score below it, 12 % below the threshold itself (docs/measurements.md).
 _SURELY = 1 / 3
 
 
 class CascadeGrader:
-    """`first` judges every passage, free of tokens; `second` confirms the best that `first` accepts.
+    """`first` grades every passage without tokens; `second` confirms the best one that `first` accepts.
 
-    Where it does, documents answer, and the others keep the word of `first`. Where it does not, or where `first`
-    accepts nothing, `second` is asked about all that `first` does not surely reject. In another language than the
-    question's the word of `first` does not count. Scores are on the scale of `second`.
+    If confirmed, the documents answer the question, and the other passages keep the grade of `first`. If not, or if
+    `first` accepts nothing, `second` grades everything that `first` does not clearly reject. Grades of `first` do not
+    count for passages in another language than the question. Scores are on the scale of `second`.
     """
 
     def __init__(self, first: Grader, second: Grader) -> None:
@@ -30,16 +30,16 @@ class CascadeGrader:
 
     @property
     def name(self) -> str:
-        """Such as `cascade:builtin:wordllama@1f0a93c2+score:ollama:llama3.1:8b@365c0bd3c000`."""
+        """Names of both graders, such as `cascade:builtin:wordllama@1f0a93c2+score:ollama:llama3.1:8b@365c0bd3c000`."""
         return f"cascade:{self._first.name}+{self._second.name}"
 
     @property
     def thresholds(self) -> Thresholds:
-        """Those of the second grader."""
+        """The thresholds of the second grader."""
         return self._second.thresholds
 
     def grade(self, question: str, passages: Sequence[Passage], stop: Stop) -> Iterator[tuple[int, Grade]]:
-        """First what is surely rejected, then what decides, then the rest. Raises `ModelFault`, `Stopped`."""
+        """Yield clear rejections first, then the deciding passage, then the rest. Raises `ModelFault`, `Stopped`."""
         language = detect(question)
         comparable = {index for index, passage in enumerate(passages) if detect(passage.text) == language}
         held: dict[int, Grade] = {}
@@ -70,7 +70,7 @@ class CascadeGrader:
 
 
 def _move(score: float | None, old: Thresholds, new: Thresholds) -> float | None:
-    """The score on a scale with other thresholds: linear between 0, the two thresholds, and 1."""
+    """Map the score to a scale with other thresholds: piecewise linear between 0, the two thresholds, and 1."""
     if score is None:
         return None
     if score >= old.upper:

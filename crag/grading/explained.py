@@ -33,23 +33,23 @@ _THRESHOLDS = Thresholds(lower=0.25, upper=0.75)
 
 
 class ExplainedGrader:
-    """Asks `model` about each passage, as many at a time as the model serves."""
+    """Asks `model` about each passage, as many in parallel as the model serves."""
 
     def __init__(self, model: ChatModel) -> None:
         self._model = model
 
     @property
     def name(self) -> str:
-        """Such as `explained:ollama:llama3.1:8b@365c0bd3c000`."""
+        """Name with the model, such as `explained:ollama:llama3.1:8b@365c0bd3c000`."""
         return f"explained:{self._model.fingerprint}"
 
     @property
     def thresholds(self) -> Thresholds:
-        """Yes is relevant, partly ambiguous, no irrelevant."""
+        """Thresholds that map yes to relevant, partly to ambiguous, no to irrelevant."""
         return _THRESHOLDS
 
     def grade(self, question: str, passages: Sequence[Passage], stop: Stop) -> Iterator[tuple[int, Grade]]:
-        """Every passage as its reply comes. A fault that may pass leaves its passage unknown; others raise."""
+        """Yield each grade as its reply arrives. A transient fault leaves its passage unknown; others are raised."""
         if not passages:
             return
 
@@ -70,9 +70,9 @@ class ExplainedGrader:
 
 
 def read_grade(reply: str, text: str = "") -> Grade | None:
-    """The grade in a model's reply, also in the forms other models and notebooks use; None when there is none.
+    """Parse the grade in a model's reply, also in formats of other models and notebooks; None if there is none.
 
-    The sentence that it names goes into the reason as `text` has it, and not at all where `text` has none like it.
+    The sentence that it quotes goes into the reason as written in `text`, or not at all if `text` has none like it.
     """
     score = read_score(reply)
     if score is None:

@@ -63,7 +63,7 @@ _TEXTS: dict[Written, dict[str, str]] = {
 
 
 def explain(question: Question, reading: Reading) -> str:
-    """One short sentence on what of the question the passage holds and what it lacks, in the question's language."""
+    """Return one short sentence on what the passage covers and lacks, in the question's language."""
     texts = _TEXTS[detect_written(question.text)]
     asked = key_words(question.text)
     every = reading.around.union(*reading.terms)
@@ -88,7 +88,7 @@ def _lack(kind: Kind, texts: dict[str, str]) -> str:
 
 
 def _mostly(parts: Sequence[str], held: frozenset[str]) -> bool:
-    """Whether half of a word's terms are there: the ends of Korean words change with what they do in the sentence."""
+    """Return whether half of a word's terms are present: Korean word endings vary with their grammatical role."""
     return 2 * sum(part in held for part in parts) >= len(parts)
 
 

@@ -23,12 +23,12 @@ from crag.types import Passage, Usage
 
 MOST_IN_A_CALL = 16
 _POINTS = 9
-_TOKENS_AROUND = 30  # of the marks and the number of a text
+_TOKENS_AROUND = 30  # for the delimiters and the number of a text
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A text to score, and the passage that it is, or is a strip of."""
+    """A text to score, and the passage that it is or is a strip of."""
 
     passage: Passage
     text: str
@@ -37,10 +37,10 @@ class Item:
 def score_list(
     model: ChatModel, question: str, items: Sequence[Item], stop: Stop
 ) -> Iterator[tuple[int, float | None, Usage | None]]:
-    """(index into `items`, score in 0..1, tokens); None for what the model left out twice.
+    """Yield (index into `items`, score in 0..1, tokens); the score is None for texts that the model omitted twice.
 
-    What does not fit the window is asked in several calls; the tokens of a call stand with its first item.
-    Raises `ModelFault`, `Stopped`.
+    Texts that do not fit the context window are split over several calls; the tokens of a call are reported with its
+    first item. Raises `ModelFault`, `Stopped`.
     """
     room = room_for_text(model, load("listwise", detect(question)), question)
     batches = list(_batches([Item(item.passage, clip(item.text, room, model)) for item in items], room, model))
@@ -88,7 +88,7 @@ def _schema(numbers: Sequence[int]) -> dict[str, Any]:
 
 
 def read_points(reply: str, count: int) -> dict[int, float]:
-    """The score in 0..1 of each number from 1 to `count` that the reply gives 0 to 9 points; others are left out."""
+    """Return the score in 0..1 of each number from 1 to `count` with 0 to 9 points; others are left out."""
     found = first_object(without_thoughts(reply)) or {}
     points = {number: found.get(str(number)) for number in range(1, count + 1)}
     return {number: int(str(given)) / _POINTS for number, given in points.items() if _are_points(given)}

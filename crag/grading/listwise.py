@@ -19,10 +19,10 @@ _THRESHOLDS = Thresholds(lower=0.3, upper=0.7)  # 7 points of 9 and more, fewer 
 
 
 class ListwiseGrader:
-    """Gives every passage points from 0 to 9, next to each other: one prompt, one short reply.
+    """Gives every passage 0 to 9 points relative to the others: one prompt, one short reply.
 
-    Its prompt is not the beginning of the answer's, though that would save reading the passages again: an answer's
-    prompt holds only what was judged of use, best first and without the strips that were struck out.
+    The prompt is not a prefix of the answer prompt, though that would save processing the passages again: the answer
+    prompt holds only relevant passages, best first and without the discarded strips.
     """
 
     def __init__(self, model: ChatModel) -> None:
@@ -30,16 +30,16 @@ class ListwiseGrader:
 
     @property
     def name(self) -> str:
-        """Such as `listwise:ollama:llama3.1:8b@365c0bd3c000`."""
+        """Name with the model, such as `listwise:ollama:llama3.1:8b@365c0bd3c000`."""
         return f"listwise:{self._model.fingerprint}"
 
     @property
     def thresholds(self) -> Thresholds:
-        """Seven points and more are relevant, two and fewer irrelevant."""
+        """Thresholds that make seven points and more relevant, two and fewer irrelevant."""
         return _THRESHOLDS
 
     def grade(self, question: str, passages: Sequence[Passage], stop: Stop) -> Iterator[tuple[int, Grade]]:
-        """All passages of a call when its reply is there. After a fault that may pass the others are unknown."""
+        """Yield all grades of a call when its reply arrives. After a transient fault the remaining ones are unknown."""
         if not passages:
             return
         asked = read_question(question, CountedTerms(passage.text for passage in passages))

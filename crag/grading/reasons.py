@@ -9,7 +9,7 @@ from crag.questions import Question
 from crag.types import Grade
 
 _LONGEST_REASON = 200  # characters
-_ALIKE = 85  # of 100: a copied sentence with a slip or two, as rapidfuzz measures it
+_ALIKE = 85  # rapidfuzz ratio of 100 that tolerates a slip or two in a copied sentence
 _UNREADABLE: dict[Language, str] = {
     "en": "The grader's reply could not be read; kept as ambiguous.",
     "ko": "채점 모델의 답을 읽을 수 없어 애매한 것으로 둡니다.",
@@ -28,51 +28,54 @@ _POINTS: dict[Language, str] = {
 
 
 def unreadable(language: Language) -> Grade:
-    """What is said where a model kept to no form, twice."""
+    """Return the grade for a model whose reply was unreadable twice."""
     return Grade(None, _UNREADABLE[language])
 
 
 def unjudged(fault: ModelFault) -> Grade:
-    """What is said where a model failed in a way that may pass. Raises the fault where it will not."""
+    """Return the grade after a transient model fault. Raises any other fault."""
     raise_unless_passing(fault)
     return Grade(None, f"Could not be judged: {fault.message}")
 
 
 def raise_unless_passing(fault: ModelFault) -> None:
-    """Raises the fault where the person must act; others cost one passage its verdict, not the run."""
+    """Raise a fault that requires the user to act; a transient one costs a verdict, not the run."""
     if fault.fault != "passing":
         raise fault
 
 
 def certainty(score: float, language: Language, sentence: str) -> str:
-    """How sure a model is of yes or of no, and the sentence nearest to the question."""
+    """Return a reason with the model's confidence in yes or no, and the sentence nearest to the question."""
     words = _SURE[language][score < 0.5].format(percent=round(100 * max(score, 1 - score)))
     return quoted(words, sentence)
 
 
 def points(score: float, language: Language, sentence: str) -> str:
-    """How many of nine points a model gave, and the sentence nearest to the question."""
+    """Return a reason with the points given, and the sentence nearest to the question."""
     return quoted(_POINTS[language].format(points=round(9 * score)), sentence)
 
 
 def quoted(words: str, sentence: str) -> str:
-    """A reason and the sentence it rests on, where there is one."""
+    """Append the sentence that the reason rests on, if any."""
     return f"{words.rstrip('.。')}: “{shortened(sentence)}”" if sentence else words
 
 
 def shortened(text: str) -> str:
-    """A text on one line, of at most 200 characters, without half surrogates and NUL, which no database can hold."""
+    """Return the text on one line of at most 200 characters.
+
+    Lone surrogates and NUL are removed: no database stores them.
+    """
     line = " ".join(text.encode("utf-8", "ignore").decode().replace("\x00", "").split())
     return line if len(line) <= _LONGEST_REASON else line[: _LONGEST_REASON - 1].rsplit(" ", 1)[0] + "…"
 
 
 def nearest_sentence(question: Question, text: str) -> str:
-    """The sentence of a text that covers most of the question; empty where there is none."""
+    """Return the sentence that covers most of the question; empty if there is none."""
     return max(sentences(text), key=lambda sentence: question.covered(terms(sentence)), default="")
 
 
 def find_sentence(claimed: str, text: str) -> str:
-    """The sentence of `text` that a model meant to copy, as the text has it; empty when there is none like it."""
+    """Return the sentence of `text` that a model meant to copy, as written in the text; empty if none is similar."""
     from rapidfuzz import fuzz, process, utils
 
     found = process.extractOne(
@@ -82,7 +85,7 @@ def find_sentence(claimed: str, text: str) -> str:
 
 
 def _find_part(claimed: str, text: str) -> str:
-    """A sentence that was copied in part, at least a third of it."""
+    """Return a sentence that was partly copied, at least a third of it."""
     from rapidfuzz import fuzz, utils
 
     for sentence in sentences(text):

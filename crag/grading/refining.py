@@ -32,9 +32,9 @@ Scored = Iterable[tuple[int, float | None]]
 
 
 class StripsToScore:
-    """The strips of several passages as one list, handed back passage by passage as their scores come.
+    """The strips of several passages as one list, returned per passage as their scores arrive.
 
-    A passage of one strip needs no score: it is kept.
+    A passage with a single strip needs no score: it is kept.
     """
 
     def __init__(self, passages: Sequence[Passage]) -> None:
@@ -45,13 +45,13 @@ class StripsToScore:
         self.items = [Item(passages[index], self._parts[index][at]) for index, at in self._places]
 
     def whole(self) -> Iterator[tuple[int, tuple[Strip, ...]]]:
-        """The passages that have at most one strip."""
+        """Yield the passages with at most one strip."""
         for index, parts in enumerate(self._parts):
             if len(parts) < 2:
                 yield index, tuple(Strip(part, None, kept=True) for part in parts)
 
     def scored(self, scores: Scored) -> Iterator[tuple[int, tuple[Strip, ...]]]:
-        """Each other passage, as soon as all of its strips have their (index into `items`, score)."""
+        """Yield each other passage as soon as all its strips are scored; `scores` holds (index into `items`, score)."""
         known: dict[int, dict[int, float | None]] = {}
         for number, score in scores:
             index, at = self._places[number]
@@ -62,13 +62,16 @@ class StripsToScore:
 
 
 class ScoreRefiner:
-    """Asks for one token for each strip, as many at a time as the model serves."""
+    """Asks for one token per strip, as many in parallel as the model serves."""
 
     def __init__(self, model: ChatModel) -> None:
         self._model = model
 
     def refine(self, question: str, passages: Sequence[Passage], stop: Stop) -> Iterator[tuple[int, tuple[Strip, ...]]]:
-        """The strips of every passage as they are scored. Raises `ModelFault` where the person must act, `Stopped`."""
+        """Yield the strips of each passage as they are scored.
+
+        Raises `Stopped`, and any `ModelFault` that requires the user to act.
+        """
         strips = StripsToScore(passages)
         yield from strips.whole()
 
@@ -91,7 +94,10 @@ class ListwiseRefiner:
         self._model = model
 
     def refine(self, question: str, passages: Sequence[Passage], stop: Stop) -> Iterator[tuple[int, tuple[Strip, ...]]]:
-        """The strips of every passage as they are scored. Raises `ModelFault` where the person must act, `Stopped`."""
+        """Yield the strips of each passage as they are scored.
+
+        Raises `Stopped`, and any `ModelFault` that requires the user to act.
+        """
         strips = StripsToScore(passages)
         yield from strips.whole()
         yield from strips.scored(self._scores(question, strips.items, stop))
@@ -108,16 +114,19 @@ class ListwiseRefiner:
 
 
 class ExplainedRefiner:
-    """Asks a language model which strips to keep, one call for each passage.
+    """Asks a language model which strips to keep, one call per passage.
 
-    An unreadable reply keeps them all; one that keeps none, the strip nearest to the question.
+    An unreadable reply keeps all strips; a reply that keeps none keeps the strip nearest to the question.
     """
 
     def __init__(self, model: ChatModel) -> None:
         self._model = model
 
     def refine(self, question: str, passages: Sequence[Passage], stop: Stop) -> Iterator[tuple[int, tuple[Strip, ...]]]:
-        """The strips of every passage as its reply comes. Raises `ModelFault` where the person must act, `Stopped`."""
+        """Yield the strips of each passage as its reply arrives.
+
+        Raises `Stopped`, and any `ModelFault` that requires the user to act.
+        """
         if not passages:
             return
 
@@ -144,13 +153,16 @@ class ExplainedRefiner:
 
 
 def _nearest(question: str, parts: Sequence[str]) -> int:
-    """The number of the strip that covers most of the question: a passage that was judged of use keeps one."""
+    """Return the number of the strip that covers most of the question: a relevant passage keeps at least one."""
     asked = read_question(question, CountedTerms(parts))
     return 1 + max(range(len(parts)), key=lambda index: asked.covered(terms(parts[index])))
 
 
 def read_numbers(reply: str, most: int) -> frozenset[int] | None:
-    """The strip numbers in a model's reply, from 1 to `most`; None when it names none that exist, unless it says so."""
+    """Return the strip numbers in a reply, from 1 to `most`.
+
+    None if the reply is unreadable or names only numbers that do not exist; an empty list is valid.
+    """
     found = (first_object(without_thoughts(reply)) or {}).get("keep")
     if not isinstance(found, list):
         return None

@@ -20,7 +20,7 @@ from crag.scoring import CountedTerms
 from crag.stopping import Stop
 from crag.types import Grade, Passage, Usage
 
-_THRESHOLDS = Thresholds(lower=0.3, upper=0.7)  # until they are calibrated for a collection
+_THRESHOLDS = Thresholds(lower=0.3, upper=0.7)  # until calibrated for a collection
 _SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {"verdict": {"type": "string", "enum": ["yes", "no"]}},
@@ -29,23 +29,23 @@ _SCHEMA: dict[str, Any] = {
 
 
 class ScoreGrader:
-    """Asks `model` for yes or no of each passage, as many at a time as it serves: P(yes) / (P(yes) + P(no))."""
+    """Asks `model` for yes or no on each passage, in parallel; the score is P(yes) / (P(yes) + P(no))."""
 
     def __init__(self, model: ChatModel) -> None:
         self._model = model
 
     @property
     def name(self) -> str:
-        """Such as `score:ollama:llama3.1:8b@365c0bd3c000`."""
+        """Name with the model, such as `score:ollama:llama3.1:8b@365c0bd3c000`."""
         return f"score:{self._model.fingerprint}"
 
     @property
     def thresholds(self) -> Thresholds:
-        """What the model is less than 70 % sure of, either way, is ambiguous."""
+        """Thresholds that make a confidence below 70 %, either way, ambiguous."""
         return _THRESHOLDS
 
     def grade(self, question: str, passages: Sequence[Passage], stop: Stop) -> Iterator[tuple[int, Grade]]:
-        """Every passage as its token comes. A fault that may pass leaves its passage unknown; others raise."""
+        """Yield each grade as its token arrives. A transient fault leaves its passage unknown; others are raised."""
         if not passages:
             return
         asked = read_question(question, CountedTerms(passage.text for passage in passages))
@@ -67,10 +67,10 @@ class ScoreGrader:
 def ask_yes_or_no(
     model: ChatModel, question: str, passage: Passage, text: str, stop: Stop
 ) -> tuple[float | None, Usage]:
-    """How likely `text` of the passage is to hold the answer, in 0..1, and the tokens it took to ask.
+    """Return the probability in 0..1 that `text` of the passage contains the answer, and the tokens used.
 
-    Instructions and question stand first, so that the server processes them once for all texts. A first token that is
-    neither yes nor no is asked about once more, then it is None. Raises `ModelFault`, `Stopped`.
+    Instructions and question come first, so that the server processes them once for all texts. If the first token is
+    neither yes nor no, the model is asked once more; then the score is None. Raises `ModelFault`, `Stopped`.
     """
     system, asked = load("score", detect(question)), question_block(question)
     text = clip(text, room_for_text(model, system, asked), model)

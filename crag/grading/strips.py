@@ -23,7 +23,7 @@ _LENGTH = 560  # characters, about 80 English words
 
 
 def cut(text: str) -> list[str]:
-    """The strips of a passage, in order. One or two sentences are one strip; headings stay with what follows them."""
+    """Split a passage into strips, in order. One or two sentences form one strip; headings stay with what follows."""
     units = sentences(text)
     if len(units) <= 2:
         return [join(units)] if units else []
@@ -37,7 +37,7 @@ def cut(text: str) -> list[str]:
 
 
 def _belongs(group: list[str], unit: str) -> bool:
-    """Whether a sentence goes into the strip begun before it."""
+    """Return whether a sentence belongs to the current strip."""
     if all(is_heading(held) for held in group):
         return True
     length = sum(_width(held) for held in group) + _width(unit)
@@ -50,19 +50,19 @@ def _belongs(group: list[str], unit: str) -> bool:
 
 
 def _width(text: str) -> int:
-    """Length in Latin characters: one of Chinese or Korean says as much as three."""
+    """Return the length in Latin characters: a Chinese or Korean character counts as three."""
     return sum(3 if character > "\u1100" else 1 for character in text)
 
 
 class BuiltinRefiner:
-    """Keeps the strips whose best sentence scores above a floor, and the best strip always."""
+    """Keeps the strips whose best sentence scores above a floor, and always the best strip."""
 
     def __init__(self, embedder: Embedder, statistics: TermStatistics) -> None:
         self._embedder = embedder
         self._statistics = statistics
 
     def refine(self, question: str, passages: Sequence[Passage], stop: Stop) -> Iterator[tuple[int, tuple[Strip, ...]]]:
-        """The strips of every passage, in order. Raises `ModelFault` when something cannot be embedded, `Stopped`."""
+        """Yield the strips of each passage, in order. Raises `ModelFault` if embedding fails, `Stopped`."""
         asked = read_question(question, self._statistics)
         for index, passage in enumerate(passages):
             stop.check()
@@ -76,14 +76,14 @@ class BuiltinRefiner:
         scores: list[float] = []
         for part in units:
             own = max(next(sentence_scores) for _ in part)
-            # A list says little without what leads into it, and answers where that does.
+            # A list means little without its lead-in, and answers the question if the lead-in does.
             lead = max(scores[-2:], default=0.0) if is_item(part[0]) else 0.0
             scores.append(max(own, 0.9 * lead))
         return scores
 
 
 def keep_best(parts: Sequence[str], scores: Sequence[float | None]) -> tuple[Strip, ...]:
-    """The strips with the best five above the floor kept, and the best one always; unknown scores are at the floor."""
+    """Keep the best five strips above the floor, and always the best one; unknown scores count as the floor."""
     known = [FLOOR if score is None else score for score in scores]
     order = sorted(range(len(parts)), key=lambda index: -known[index])
     kept = {index for index in order[:MOST_KEPT] if known[index] >= FLOOR} | set(order[:1])

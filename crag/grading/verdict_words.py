@@ -19,21 +19,21 @@ _YES = frozenset(word for word, score in _SCORES.items() if score == 1.0)
 _NO = frozenset(word for word, score in _SCORES.items() if score == 0.0)
 _KEYS = ("verdict", "score", "binary_score", "relevant", "relevance", "grade")
 _AROUND = " \n\"'*.,!。"
-# With less of the probability on yes and no together, the model was about to say something else.
+# With less probability on yes and no together, the model was about to say something else.
 _LEAST_MASS = 0.1
 
 
 def yes_probability(first: FirstToken) -> float | None:
-    """P(yes) / (P(yes) + P(no)) over all ways to write the two; by the text where there are no probabilities.
+    """Return P(yes) / (P(yes) + P(no)) over all spellings in three languages; None if the token is neither.
 
-    None when the token is neither.
+    Falls back to the token's text if there are no probabilities.
     """
     yes, no = (_mass(first, words) for words in (_YES, _NO))
     return yes / (yes + no) if yes + no >= _LEAST_MASS else read_score(first.text)
 
 
 def read_score(reply: str) -> float | None:
-    """The verdict in a reply, in JSON or as its first word; None when there is none."""
+    """Return the verdict in a reply, in JSON or as its first word; None if there is none."""
     text = without_thoughts(reply)
     found = first_object(text)
     if found is None:

@@ -17,7 +17,7 @@ from crag.library.topics import topics_of
 from crag.prompts.language import detect_written
 from crag.types import Passage
 
-_BEFORE, _BEHIND = 3, 8  # passages beside a used one
+_BEFORE, _BEHIND = 3, 8  # passages around a used one
 _MOST_CHECKED = 8
 
 Search = Callable[[str], Sequence[Passage]]
@@ -25,7 +25,7 @@ Search = Callable[[str], Sequence[Passage]]
 
 @dataclass(frozen=True, slots=True)
 class FollowUp:
-    """A question with the passages of which any answers it; `about` is what it asks about."""
+    """A question, its subject (`about`), and the passages any of which answers it."""
 
     question: str
     about: str
@@ -35,10 +35,9 @@ class FollowUp:
 def follow_ups(
     database: Database, search: Search, used: Sequence[int], said: str, asked: Sequence[str], n: int
 ) -> list[str]:
-    """At most `n` questions about what `said`, an answer resting on the passages `used`, does not say.
+    """Suggest at most `n` questions about what the answer `said`, which cites the passages `used`, does not say.
 
-    Each finds the passage that it is drawn from by `search`, is none of those `asked`, and is about something else than
-    the others.
+    Each question finds its own passage by `search`, repeats none of those `asked`, and has a subject of its own.
     """
     found: list[str] = []
     heard = set(terms(" ".join([said, *asked])))
@@ -49,13 +48,13 @@ def follow_ups(
 
 
 def candidates(database: Database, used: Sequence[int]) -> list[FollowUp]:
-    """Every question that the surroundings of these passages offer: headings and topics in turn, the nearest first."""
+    """Return all questions that the neighbours of these passages offer, nearest first, headings and topics in turn."""
     rows = sorted(_surroundings(database, used), key=lambda row: _distance(row, used))
     return [one for one in chain.from_iterable(zip_longest(_of_headings(rows, used), _of_topics(rows))) if one]
 
 
 def _unsaid(offered: Sequence[FollowUp], heard: set[str]) -> Iterator[FollowUp]:
-    """Those about something that was not heard of yet, nor asked about by one before."""
+    """Yield the questions whose subject neither the answer nor an earlier question covers."""
     heard = set(heard)
     for one in offered:
         about = set(terms(one.about))
@@ -65,7 +64,7 @@ def _unsaid(offered: Sequence[FollowUp], heard: set[str]) -> Iterator[FollowUp]:
 
 
 def _surroundings(database: Database, used: Sequence[int]) -> Sequence[Row[Any]]:
-    """The passages beside those that were used: ids of one source follow each other, so they tell what is near."""
+    """Read the neighbours of the used passages: ids of one source are consecutive, so nearby ids are nearby text."""
     beside = [passages.c.id.between(one - _BEFORE, one + _BEHIND) for one in used]
     own = select(passages.c.source_id).where(passages.c.id.in_(used))
     query: Select[Any] = select(passages).where(passages.c.source_id.in_(own), or_(false(), *beside))
@@ -74,12 +73,12 @@ def _surroundings(database: Database, used: Sequence[int]) -> Sequence[Row[Any]]
 
 
 def _distance(row: Row[Any], used: Sequence[int]) -> tuple[int, int]:
-    """How far a passage is from the nearest used one; what follows comes before what precedes."""
+    """Return the distance to the nearest used passage; following passages come before preceding ones."""
     return min((abs(row.id - one), int(row.id < one)) for one in used)
 
 
 def _of_headings(rows: Sequence[Row[Any]], used: Sequence[int]) -> Iterator[FollowUp]:
-    """One for each heading that no used passage stands under, answered by any passage under it."""
+    """Yield a question for each heading that covers no used passage; any passage under it answers the question."""
     known = {row.heading for row in rows if row.id in used}
     for heading in dict.fromkeys(row.heading for row in rows if row.heading not in known):
         if bare := bare_heading(heading):

@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 
 
 class Library(Adding):
-    """All that the person added. Safe to share between threads; several processes may work on one home.
+    """All documents of one home. Safe to share between threads; several processes may work on one home.
 
-    How things are added, and what that raises: see `Adding`.
+    `Adding` documents the methods that add, and what they raise.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Library(Adding):
         counter_name: str = "",
         read: Read | None = None,
     ) -> None:
-        """Opens the library of `database.home` and removes what a killed ingest left there."""
+        """Open the library of `database.home` and remove leftovers of a killed ingest."""
         self.home = database.home
         self._database = database
         self._store = Store(database)
@@ -77,77 +77,77 @@ class Library(Adding):
         self._store.sweep(self._originals.keep_only)
 
     def remove(self, ids: Sequence[str]) -> list[Source]:
-        """Removes sources with all that was kept of them; those that were there."""
+        """Remove sources with all their data; return those that existed."""
         gone = self._store.remove(ids)
         self._store.release([source.sha256 for source in gone], self._originals.remove)
         return gone
 
     def sources(self, collection: str = "") -> list[Source]:
-        """The sources of a collection, or all, newest first."""
+        """Return the sources of a collection, or all, newest first."""
         return self._store.sources(*([sources.c.collection == collection] if collection else []))
 
     def source(self, source_id: str) -> Source:
-        """The source with this id. Raises `NotFound`."""
+        """Return the source with this id. Raises `NotFound`."""
         if source := self._store.source(source_id):
             return source
         raise NotFound("This document is no longer in the library.")
 
     def namesakes(self, source_id: str) -> list[Source]:
-        """Other documents of its collection under the same name: uploads of other content, which replace nothing."""
+        """Return other documents of the collection with the same name: uploads of other content replace nothing."""
         if not (source := self._store.source(source_id)):
             return []
         same = (sources.c.collection == source.collection, sources.c.location == source.location)
         return self._store.sources(*same, sources.c.id != source_id)
 
     def collections(self) -> list[Collection]:
-        """Every collection with its counts, the default one first."""
+        """Return every collection with its counts, the default one first."""
         return self._collections.all()
 
     def create_collection(self, name: str) -> str:
-        """Makes sure that a collection exists; its name as kept. Raises `BadRequest` for a name that cannot be."""
+        """Create a collection if needed; return its normalized name. Raises `BadRequest` for an invalid name."""
         return self._collections.create(name)
 
     def rename_collection(self, name: str, new_name: str) -> str:
-        """Its new name as kept. Raises `BadRequest`, `NotFound`."""
+        """Rename a collection; return its normalized new name. Raises `BadRequest`, `NotFound`."""
         return self._collections.rename(name, new_name)
 
     def move(self, ids: Sequence[str], collection: str) -> list[MoveResult]:
-        """Moves documents to another collection, made if need be; see `Collections.move`. Raises `BadRequest`."""
+        """Move documents to another collection, created if needed; see `Collections.move`. Raises `BadRequest`."""
         return self._collections.move(ids, collection)
 
     def delete_collection(self, name: str) -> int:
-        """Deletes it with all its documents; how many they were. Raises `BadRequest`, `NotFound`."""
+        """Delete a collection with all its documents; return their number. Raises `BadRequest`, `NotFound`."""
         gone = self._collections.delete(name)
         self._store.release(gone, self._originals.remove)
         return len(gone)
 
     def search(self, query: str, k: int = 4, collection: str = "", source_ids: Sequence[str] = ()) -> list[Passage]:
-        """At most `k` passages, best first, scores in 0..1; by words alone while nothing can embed the query."""
+        """Return at most `k` passages, best first, scores in 0..1; by words alone if no embedder is available."""
         return self._search.search(query, k, collection, source_ids)
 
     def explain(self, query: str, k: int = 4, collection: str = "", source_ids: Sequence[str] = ()) -> list[Hit]:
-        """As `search`, each passage with how it was found."""
+        """Search as `search` does; return each passage with how it was found."""
         return self._search.explain(query, k, collection, source_ids)
 
     def size(self, collection: str = "", source_ids: Sequence[str] = ()) -> int:
-        """How many passages a search within these limits looks at."""
+        """Count the passages that a search within these limits covers."""
         return count_passages(self._database, collection, source_ids)
 
     def passage(self, passage_id: int) -> Passage | None:
-        """The passage with this id, or None when its source has gone."""
+        """Return the passage with this id, or None if its source was removed."""
         return read_passages(self._database, [passage_id]).get(passage_id)
 
     def original(self, source_id: str) -> Path | None:
-        """The file as it was added, or None."""
+        """Return the path of the original file, or None."""
         source = self._store.source(source_id)
         return self._originals.path(source.sha256) if source else None
 
     def idf(self, terms: Sequence[str]) -> dict[str, float]:
-        """How rare each term is; the one method of `TermStatistics`."""
+        """Return the inverse document frequency of each term; the one method of `TermStatistics`."""
         return self._full_text.idf(terms)
 
     def suggested_questions(self, n: int = 3) -> list[str]:
-        """At most `n` questions drawn from the headings of the newest sources."""
+        """Return at most `n` questions derived from headings of the newest sources."""
         return suggest_questions(self._database, n)
 
     def follow_ups(
@@ -159,48 +159,48 @@ class Library(Adding):
         collection: str = "",
         source_ids: Sequence[str] = (),
     ) -> list[str]:
-        """At most `n` questions about what stands beside the passages that an answer `said` rests on.
+        """Return at most `n` questions about passages near those that the answer `said` cites.
 
-        Each finds its own passage among the first four within these limits, and asks none of what was `asked` again.
+        Each question finds its own passage among the first four within these limits, and repeats none of those `asked`.
         """
         return follow_ups(
             self._database, lambda question: self.search(question, 4, collection, source_ids), used, said, asked, n
         )
 
     def counts(self) -> tuple[int, int, int]:
-        """How many sources and passages there are, and how many bytes all of it takes on disk."""
+        """Return the number of sources, the number of passages, and the bytes used on disk."""
         files = [*self.home.glob("crag.sqlite*"), *(self.home / "index").glob("*.faiss")]
         return *self._store.counts(), self._store.originals_size() + sum(path.stat().st_size for path in files)
 
     def missing_vectors(self) -> int:
-        """How many passages are found by their words only, because no vector of the space that answers is made yet."""
+        """Count the passages without a vector in the active space, which are found by their words only."""
         space = self.spaces.answering.active().space
         return count_unembedded(self._database, space.id) if space else 0
 
     def fill_vectors(self, progress: Report | None = None, stop: Stop | None = None) -> int:
-        """Embeds what has no vector yet of the space that answers; how many.
+        """Embed every passage without a vector in the active space; return how many got one.
 
-        Raises `ModelFault`, `Stopped`; what is done stays done.
+        Work done before a cancellation is kept. Raises `ModelFault`, `Stopped`.
         """
         _, embedder = self.spaces.answering.to_store()
         return fill_vectors(self._store, embedder, progress or silent, stop or Stop())
 
     def space(self) -> Space:
-        """The space of the vectors that new passages get. Raises `ModelFault`."""
+        """Return the space of the vectors that new passages get. Raises `ModelFault`."""
         return self.spaces.answering.to_store()[1].space
 
     def warm(self) -> None:
-        """Opens the index now, so that the first search need not. Raises `ModelFault`."""
+        """Open the index now, so that the first search does not wait. Raises `ModelFault`."""
         self._search.warm(self.spaces.answering.active().space or self.space())
 
     def index_state(self) -> IndexState:
-        """What the vector index holds, and how well it finds. Opens it. Raises `ModelFault`."""
+        """Return the state of the vector index, opening it if needed. Raises `ModelFault`."""
         return self._search.open_index(self.spaces.answering.active().space or self.space()).state()
 
     def save(self) -> None:
-        """Writes the index to disk if it changed, and has the space weighed that answers without a weight of its own.
+        """Save a changed index, and schedule the weight fit of an active space that has none.
 
-        For quiet moments, since nothing depends on it.
+        Meant for idle moments; nothing depends on it.
         """
         self._search.save()
         space = self.spaces.answering.active().space
@@ -208,6 +208,6 @@ class Library(Adding):
             self.space_work.wake()
 
     def close(self) -> None:
-        """The last thing to call; the database stays open, as it is not the library's own."""
+        """Stop background work and save the index. The database stays open: it belongs to the caller."""
         self.space_work.close()
         self._search.close()

@@ -24,13 +24,13 @@ _PALE, _STRONG = (255, 244, 200), (255, 214, 102)
 _MARGIN = 24
 _AROUND_PASSAGE = 90
 _SHORTEST_MATCH = 8
-_PAPER = 250  # how white a pixel is that counts as empty
-# PDFium may be called from one thread at a time only.
+_PAPER = 250  # brightness from which a pixel counts as empty
+# PDFium is not thread-safe.
 _ONE_AT_A_TIME = threading.Lock()
 
 
 def page_count(path: Path) -> int:
-    """How many pages the PDF has. Raises `NotFound` when it cannot be opened."""
+    """Return the number of pages of a PDF. Raises `NotFound` if it cannot be opened."""
     with _opened(path) as pdf:
         return len(pdf)
 
@@ -38,11 +38,11 @@ def page_count(path: Path) -> int:
 def page_picture(
     path: Path, page: int, highlight: str = "", strong: str = "", *, around_passage: bool = False
 ) -> bytes:
-    """Page `page` (from 1) as PNG, margins cut off: `highlight` marked pale, `strong` marked strongly.
+    """Render page `page` (from 1) as PNG without margins, with `highlight` marked pale and `strong` marked strongly.
 
-    What stands on another page, or cannot be found on this one, is not marked. `around_passage` keeps only the part
-    of the page with the marks, for small screens: where it runs through columns, one below the other. Only for files
-    that were read when they were added, which happens in a process that can be killed. Raises `NotFound`.
+    Text on another page, or not found on this one, is not marked. `around_passage` crops to the marked part, for small
+    screens; marks in several columns are stacked vertically. Use only for files that were parsed at ingest, which
+    happens in a process that can be killed. Raises `NotFound`.
     """
     with _opened(path) as pdf:
         if not 1 <= page <= len(pdf):
@@ -73,13 +73,13 @@ def _opened(path: Path) -> Iterator[Any]:
 
 
 def _scale(sheet: Any) -> float:
-    """1.9 pixels a point, less for posters."""
+    """Return the pixels per point: 1.9, less for posters."""
     points = max(1.0, sheet.get_width() * sheet.get_height())
     return float(min(_SCALE, (_MOST_PIXELS / points) ** 0.5))
 
 
 class _Letters:
-    """The letters and digits of a page, in order, and where each stands on its picture."""
+    """The letters and digits of a page in order, with their positions on the image."""
 
     def __init__(self, text: Any, positions: Any) -> None:
         import pypdfium2.raw as pdfium
@@ -96,7 +96,7 @@ class _Letters:
         self._squeezed = "".join(squeezed)
 
     def boxes(self, passage: str) -> list[Box]:
-        """One box for each line of what can be found of the passage: the whole, else sentence by sentence."""
+        """Return one box per line of the passage: found as a whole, else sentence by sentence."""
         whole = self._find(passage, 0)
         spans = [whole] if whole else list(self._find_sentences(passage))
         return [box for start, end in spans for box in self._lines(self._places[start:end])]
@@ -114,7 +114,7 @@ class _Letters:
         return (at, at + len(letters)) if at >= 0 else None
 
     def _lines(self, places: Sequence[int]) -> Iterator[Box]:
-        """The boxes of neighbouring letters, joined as long as they stand on one line of the page."""
+        """Yield the boxes of adjacent letters, joined while they are on one line of the page."""
         line: tuple[float, float, float, float] | None = None
         for place in places:
             left, bottom, right, top = self._text.get_charbox(place, loose=True)
@@ -128,19 +128,19 @@ class _Letters:
             yield self._on_picture(*line)
 
     def _on_picture(self, left: float, bottom: float, right: float, top: float) -> Box:
-        """The same box in pixels; a page may be turned."""
+        """Convert a box to pixels; a page may be rotated."""
         corners = [self._positions.to_bitmap(x, y) for x, y in ((left, bottom), (right, top))]
         (x1, x2), (y1, y2) = (sorted(values) for values in zip(*corners, strict=True))
         return x1, y1, x2, y2
 
 
 def _squeeze(text: str) -> str:
-    """Letters and digits alone, in lower case, ligatures and accents taken apart: what line breaks cannot change."""
+    """Reduce text to lower-case letters and digits without ligatures and accents, which line breaks cannot change."""
     return "".join(sign for sign in unicodedata.normalize("NFKD", text).casefold() if sign.isalnum())
 
 
 def _marked(image: Image, pale: Sequence[Box], dark: Sequence[Box]) -> Image:
-    """The page with colour multiplied onto it."""
+    """Multiply the highlight colours onto the page, like a marker pen: the text under them stays black."""
     from PIL import Image as Pictures
     from PIL import ImageChops, ImageDraw
 
@@ -155,7 +155,7 @@ def _marked(image: Image, pale: Sequence[Box], dark: Sequence[Box]) -> Image:
 
 
 def _columns(boxes: Sequence[Box]) -> list[list[Box]]:
-    """The boxes in groups that share no part of the page's width, from the left."""
+    """Group boxes into columns that do not overlap horizontally, from the left."""
     columns: list[list[Box]] = []
     for box in sorted(boxes):
         if columns and box[0] < max(right for _, _, right, _ in columns[-1]):
@@ -166,7 +166,7 @@ def _columns(boxes: Sequence[Box]) -> list[list[Box]]:
 
 
 def _stacked(pictures: Sequence[Image]) -> Image:
-    """The pictures one below the other."""
+    """Stack the images vertically."""
     from PIL import Image as Pictures
 
     size = max(one.width for one in pictures), sum(one.height for one in pictures)
@@ -179,7 +179,7 @@ def _stacked(pictures: Sequence[Image]) -> Image:
 
 
 def _visible(image: Image, marks: Sequence[Box]) -> Box:
-    """What to keep: all but the empty margins; with marks only their column, and a few lines above and below."""
+    """Return the area to keep: the page without empty margins, or the column of the marks with a few lines around."""
     dark = image.convert("L").point(lambda light: 255 * (light < _PAPER))
     left, upper, right, lower = dark.getbbox() or (0, 0, *image.size)
     if marks:

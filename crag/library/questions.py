@@ -22,19 +22,19 @@ _SAYS_NOTHING = re.compile(
     r"|see also|external links|(?:useful )?resources|further reading|related work|license|chapter \w+|section \w+)"
 )
 _NUMBER = re.compile(r"^(?:\d+(?:\.\d+)*|[ivxIVX]+)[.)]?\s+|\s*[#¶]\s*$|^#+\s*")
-_FILE_NAME = re.compile(r"(?a)[\w.()-]*[_\d][\w.()-]*")  # a title that says nothing: scan_0012, Presentation1
+_FILE_NAME = re.compile(r"(?a)[\w.()-]*[_\d][\w.()-]*")  # a meaningless title: scan_0012, Presentation1
 _HANGUL = re.compile("[가-힣]")
 
 
 def suggest_questions(database: Database, n: int) -> list[str]:
-    """At most `n` different questions, from as many sources as there are."""
+    """Return at most `n` different questions, from as many sources as possible."""
     by_source = [list(_questions(headings)) for headings in _headings(database)]
     in_turns = chain.from_iterable(zip_longest(*by_source))
     return list(dict.fromkeys(question for question in in_turns if question))[:n]
 
 
 def as_question(heading: str, written: Written = "zh-Hant") -> str:
-    """The heading as a question: itself if it asks, else one for what it says; Chinese as the rest is `written`."""
+    """Turn a heading into a question; one that already asks stays as it is. `written` selects the Chinese script."""
     if heading.endswith(("?", "？")):
         return heading
     if cjk(heading):
@@ -53,14 +53,14 @@ def _questions(headings: Iterable[str]) -> Iterator[str]:
 
 
 def bare_heading(heading: str) -> str:
-    """The last part of a heading without its number; empty where it says nothing of what stands below it."""
+    """Return the last part of a heading path without its number; empty if it is generic."""
     bare = _NUMBER.sub("", heading.rpartition(HEADING_SEPARATOR)[2].strip()).strip(" .:")
     telling = _SHORTEST <= len(bare) <= _LONGEST and not _SAYS_NOTHING.fullmatch(bare)
     return bare if telling else ""
 
 
 def _headings(database: Database) -> list[list[str]]:
-    """The headings of the newest sources in reading order; the title of a source that has none."""
+    """Return the headings of the newest sources in reading order; the title for a source without headings."""
     newest = select(sources.c.id, sources.c.title).order_by(sources.c.added_at.desc(), sources.c.id)
     with database.read() as connection:
         found = []
@@ -72,6 +72,6 @@ def _headings(database: Database) -> list[list[str]]:
 
 
 def _told(title: str) -> list[str]:
-    """The title without its ending; nothing where it is only the name of a file."""
+    """Return the title without its file extension; nothing if it is only a file name."""
     bare = re.sub(r"\.\w{2,8}$", "", title)
     return [] if _FILE_NAME.fullmatch(bare) else [bare]

@@ -8,19 +8,19 @@ from crag.types import Passage
 
 
 class LibraryRetriever:
-    """Searches within the collection and the sources that the run's options name."""
+    """The retriever of a run: searches the collection and the sources that its options name."""
 
     def __init__(self, library: Library) -> None:
         self._library = library
 
     def retrieve(self, query: str, options: RunOptions) -> list[Passage]:
-        """See `Retriever`."""
+        """Search the library, see `Retriever`."""
         return self._library.search(query, options.k, options.collection, options.source_ids)
 
     def size(self, options: RunOptions) -> int:
-        """See `Retriever`."""
+        """Count the searchable passages, see `Retriever`."""
         return self._library.size(options.collection, options.source_ids)
 
     def notice(self) -> str:
-        """See `Retriever`."""
+        """Return the embedder's notice, see `Retriever`."""
         return self._library.spaces.answering.notice()

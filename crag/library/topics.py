@@ -11,7 +11,7 @@ from crag.prompts.language import detect, detect_written
 
 _OFTEN, _SHORT, _LONGEST = 2, 3, 48
 _NAME = re.compile(r"^[\w-]*(?:[A-Z]{2}|[a-z][A-Z]|[A-Z]\w*-?\d)|^[A-Z][\w-]+(?: [A-Z][\w-]+)+$")
-_POINTS = frozenset(  # points at something said before, so that it names nothing by itself
+_POINTS = frozenset(  # refers to something mentioned before, so it names nothing by itself
     """a an the this that these those it its he she they we you i his her their our your my one some many most all each
     any both every such another other others same much most several few there here what which who when where while if
     although however moreover furthermore then thus therefore also finally later first second next instead note given
@@ -43,7 +43,7 @@ _CHINESE = re.compile(
     r"^(?P<name>[^\s，。、；：？！的是了在於于與与和及他她它其這这此該该又也而但並并年月日\d]{2,12}?)(?:（[^）]{1,30}）)?"
     r"(?:一直|曾經|曾经|曾|就|也|都|通常|主要|則|则)?(?P<verb>是|為|为|位於|位于|指)"
 )
-_CHINESE_PERSON = re.compile(  # who they are is another question
+_CHINESE_PERSON = re.compile(  # for a person the question would be "who"
     r"^[^，。]*[家人者員员師师將将王帝手星后妃][，。]"
 )
 _TITLED = re.compile(r"[《「](?P<name>[^》」]{2,16})[》」]")
@@ -51,16 +51,16 @@ _TITLED = re.compile(r"[《「](?P<name>[^》」]{2,16})[》」]")
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """Something that a text says something about, and the question what it is where the text tells that."""
+    """A subject of a text, and the question what it is, if the text answers that."""
 
     name: str
     question: str = ""
 
 
 def topics_of(text: str, around: str = "") -> Iterator[Topic]:
-    """The topics of a text in the order in which it comes to them.
+    """Yield the subjects of a text in order: sentence subjects and names of list items, found by rules.
 
-    Without a question to it, only what is written as a name or comes up again, there or in the text `around`.
+    A topic without a question must be written as a proper name or be mentioned again, in the text or in `around`.
     """
     for sentence in sentences(text):
         for topic in _of_sentence(sentence, text):

@@ -23,10 +23,10 @@ from crag.types import DEFAULT_COLLECTION, AddResult, Refusal, Source
 
 
 class Adding:
-    """The part of the library that adds. Safe to share between threads.
+    """Adds uploads, files, folders, archives, web pages and sites. Safe to share between threads.
 
-    What cannot be added comes back as a failed `AddResult`; adding raises only `Stopped`, `HomeFault` and, for a
-    collection name that cannot be, `BadRequest`.
+    A document that cannot be added yields a failed `AddResult`. Adding raises only `Stopped`, `HomeFault` and, for an
+    invalid collection name, `BadRequest`.
     """
 
     def __init__(self, intake: Intake, ingest: Ingest, store: Store) -> None:
@@ -43,7 +43,7 @@ class Adding:
         progress: Report | None = None,
         stop: Stop | None = None,
     ) -> AddResult:
-        """Adds an upload. `name` is text to show and a hint at the kind, never a path."""
+        """Add an upload. `name` is for display and a hint at the format, never a path."""
         return self._add(name, lambda *_: self._intake.upload(name, data, collection), progress, stop)
 
     def add_upload(
@@ -55,7 +55,7 @@ class Adding:
         progress: Report | None = None,
         stop: Stop | None = None,
     ) -> Iterator[AddResult]:
-        """Adds an upload; of an archive, every supported file in it."""
+        """Add an upload; for an archive, every supported file in it."""
         if is_archive(name, data):
             archive = Archive(name, data, display_name(name), located=False)
             yield from self._add_archive(archive, collection, progress, stop)
@@ -70,7 +70,7 @@ class Adding:
         progress: Report | None = None,
         stop: Stop | None = None,
     ) -> AddResult:
-        """Adds one file; a file that changed since takes the place of its old version."""
+        """Add one file; a changed file replaces its old version."""
         return self._add(str(path), lambda *_: self._intake.file(path, collection), progress, stop)
 
     def add_address(
@@ -82,9 +82,9 @@ class Adding:
         progress: Report | None = None,
         stop: Stop | None = None,
     ) -> Iterator[AddResult]:
-        """Adds what an address holds, of an archive every supported file; what changed replaces its old version.
+        """Add what a URL holds; for an archive, every supported file. Changed content replaces its old version.
 
-        `found_by` is the question whose web search found the address, if one did.
+        `found_by` is the question whose web search found the URL, if any.
         """
         try:
             incoming = self._intake.address(url, collection, progress or silent, stop or Stop(), found_by)
@@ -107,7 +107,7 @@ class Adding:
         progress: Report | None = None,
         stop: Stop | None = None,
     ) -> Iterator[AddResult]:
-        """Adds a page and what it links to on its site, or what a sitemap names; `progress` counts pages."""
+        """Add a page and the pages it links to on its site, or the pages of a sitemap; `progress` counts pages."""
         stop = stop or Stop()
         found = False
         for address, get in self._intake.site(url, collection, limits, progress or silent, stop):
@@ -124,7 +124,7 @@ class Adding:
         progress: Report | None = None,
         stop: Stop | None = None,
     ) -> Iterator[AddResult]:
-        """Adds an address, a file, or every supported file in and below a folder or in an archive, one by one."""
+        """Add a URL, a file, or every supported file below a folder or in an archive, one by one."""
         if is_address(spec):
             yield from self.add_address(spec, collection=collection, progress=progress, stop=stop)
             return
@@ -144,13 +144,13 @@ class Adding:
     def add_reading(
         self, incoming: Incoming, read: Read, *, progress: Report | None = None, stop: Stop | None = None
     ) -> AddResult:
-        """Adds passages that were cut elsewhere: `read` gives them instead of reading a file."""
+        """Add passages that were split elsewhere: `read` supplies them instead of parsing a file."""
         return self._add(incoming.asked, lambda *_: incoming, progress, stop, read)
 
     def refresh(
         self, ids: Sequence[str] | None = None, *, progress: Report | None = None, stop: Stop | None = None
     ) -> list[AddResult]:
-        """Fetches or reads again these sources, or all; uploads cannot change and come back *unchanged*."""
+        """Fetch or read these sources again, or all; uploads cannot change and yield *unchanged*."""
         chosen = self._store.sources() if ids is None else self._store.sources(sources.c.id.in_(ids))
         return [self._refresh(source, progress, stop) for source in chosen]
 
@@ -165,7 +165,7 @@ class Adding:
     def _add_archive(
         self, archive: Archive, collection: str, progress: Report | None, stop: Stop | None
     ) -> Iterator[AddResult]:
-        """What became of each file in it, and which files it held before and holds no more."""
+        """Add each file in the archive, then report files added from it earlier that it no longer contains."""
         stop, held = stop or Stop(), set()
         try:
             for name, get in self._intake.unpacked(archive, collection, stop):
@@ -200,7 +200,7 @@ class Adding:
 
 
 def failed_result(asked: str, error: SourceRefused | ModelFault) -> AddResult:
-    """The result for what was refused; `asked` is what the person named. A fault of a model is `embedding_failed`."""
+    """Return the result for a refusal; `asked` is what the user named. Model faults get the code `embedding_failed`."""
     code = error.code if isinstance(error, SourceRefused) else "embedding_failed"
     shown = without_password(asked)
     title = display_name(shown.rstrip("/"))

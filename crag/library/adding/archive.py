@@ -15,15 +15,15 @@ from crag.library.parse.process import Child, deadline, running, why_ended
 from crag.stopping import Stop
 
 _BEGINNINGS = (b"PK\x03\x04", b"PK\x05\x06")
-_DOCUMENT = (b"mimetype", b"[Content_Types].xml")  # the first member of e-books and Office files
-_INSIDE = re.compile(r"(.*?\.zip(?:\?[^!]*)?)!/(.+)", re.IGNORECASE | re.DOTALL)  # an address may have a query
+_DOCUMENT = (b"mimetype", b"[Content_Types].xml")  # first member of e-books and Office files
+_INSIDE = re.compile(r"(.*?\.zip(?:\?[^!]*)?)!/(.+)", re.IGNORECASE | re.DOTALL)  # a URL may have a query
 _LONGEST_LINE = 1_000_000
 ARCHIVE_TYPES = frozenset({"application/zip", "application/x-zip-compressed"})
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A file in an archive: its name there, text to show and never a path, and its content or why there is none."""
+    """A file in an archive: its name (for display, never used as a path), and its content or why it was refused."""
 
     name: str
     data: bytes
@@ -31,7 +31,7 @@ class Member:
 
 
 def is_archive(name: str, data: bytes | Path) -> bool:
-    """Whether this is a zip file to be unpacked, not a document that merely is one."""
+    """Return whether this is a zip file to unpack, not a document format that is zipped."""
     if not name.lower().endswith(".zip"):
         return False
     if isinstance(data, Path):
@@ -44,26 +44,26 @@ def is_archive(name: str, data: bytes | Path) -> bool:
 
 
 def inside(archive: object, member: str) -> str:
-    """The location of a member: `/folder/a.zip!/b/c.txt`, `https://example.org/a.zip!/b/c.txt`."""
+    """Return the location of a member, as in `/folder/a.zip!/b/c.txt` or `https://example.org/a.zip!/b/c.txt`."""
     return f"{archive}!/{member}"
 
 
 def outside(location: str) -> tuple[str, str] | None:
-    """The archive and the member that a location names; None when it names no member."""
+    """Split a location into archive and member; None if it names no member."""
     found = _INSIDE.fullmatch(location)
     return (found[1], found[2]) if found else None
 
 
 def no_longer_there() -> SourceRefused:
-    """What is said of a file that left its archive."""
+    """Return the refusal for a file that is no longer in its archive."""
     return SourceRefused("unreachable", "The archive does not hold this file any more.", "Check the archive.")
 
 
 def members(data: bytes | Path, limits: Limits, stop: Stop, only: str | None = None) -> Iterator[Member]:
-    """The files in an archive that can be read, in order of name, unpacked one by one in a child; or `only` that one.
+    """Yield the supported files of an archive in order of name, unpacked one by one in a child process.
 
-    Nothing is written to disk. Raises `SourceRefused` (`empty`, `unreachable`, `encrypted`, `corrupt`, `too_large`,
-    `too_slow`) and `Stopped`.
+    `only` restricts it to one member. Nothing is written to disk. Raises `SourceRefused` (`empty`, `unreachable`,
+    `encrypted`, `corrupt`, `too_large`, `too_slow`) and `Stopped`.
     """
     found = False
     with running("crag.library.parse.unpack", {"only": only}, data, limits, stop) as child:
@@ -77,7 +77,7 @@ def members(data: bytes | Path, limits: Limits, stop: Stop, only: str | None = N
 
 
 def _next(child: Child, limits: Limits, stop: Stop) -> Member | None:
-    """None at the end."""
+    """Return the next member, or None at the end."""
     assert child.stdout  # noqa: S101 — opened as a pipe
     with deadline(child, limits.seconds) as late:
         said, data = _message(child.stdout, limits.size)
@@ -92,7 +92,7 @@ def _next(child: Child, limits: Limits, stop: Stop) -> Member | None:
 
 
 def _message(out: IO[bytes], most: int) -> tuple[dict[str, Any], bytes]:
-    """One line of the child and the bytes behind it; nothing when it ended."""
+    """Read one JSON line from the child and the bytes after it; empty if the child ended."""
     line = out.readline(_LONGEST_LINE)
     try:
         said: dict[str, Any] = json.loads(line)

@@ -29,10 +29,11 @@ _ATTEMPTS = 3
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """Bytes to add. `asked` is what the person named; `located`: the location names the source for good.
+    """One document to ingest, with its bytes.
 
-    `found_by` is the question whose web search found it, empty for what people named themselves. `source_id` is the id
-    that it is to have, empty for a new one.
+    `asked` is what the user named. `located` means that `location` identifies the source permanently. `found_by` is the
+    question whose web search found it; empty for documents named by the user. `source_id` is the id to use; empty to
+    create one.
     """
 
     asked: str
@@ -45,7 +46,10 @@ class Incoming:
 
 
 class Ingest:
-    """Adds one document after the other; safe to use from several threads and processes at once."""
+    """Ingests one document at a time. Safe to use from several threads and processes at once.
+
+    Reading and embedding come first; a short transaction then makes the source visible.
+    """
 
     def __init__(
         self, store: Store, originals: Originals, answering: Answering, read: Read, chunker: str, limit_bytes: int
@@ -58,9 +62,9 @@ class Ingest:
         self._limit_bytes = limit_bytes
 
     def add(self, incoming: Incoming, report: Report, stop: Stop, read: Read | None = None) -> AddResult:
-        """What became of it, said after the commit; `read` in place of the reader for files.
+        """Ingest one document and return the result after the commit.
 
-        Raises `SourceRefused`, `ModelFault`, `HomeFault`, `Stopped`.
+        `read` replaces the file reader. Raises `SourceRefused`, `ModelFault`, `HomeFault`, `Stopped`.
         """
         check_size(len(incoming.document.data), self._limit_bytes)
         identity = _identify(incoming)
@@ -73,12 +77,12 @@ class Ingest:
         chunker = reading.chunker or self._chunker
         description = Description(title, reading.kind, reading.pages, chunker, *said)
 
-        def prepare() -> None:  # again, for another worker may have released these bytes since they were kept
+        def prepare() -> None:  # again: another worker may have released these bytes in the meantime
             self._originals.keep(identity.sha256, incoming.document.data)
             stop.check()
 
         def put(content: NewPassages) -> Stored:
-            # Here already, for a slow disk should not hold up other writers.
+            # Written before the transaction, so that a slow disk does not block other writers.
             self._originals.keep(identity.sha256, incoming.document.data)
             return self._store.put(identity, description, content, prepare, stop.check)
 
@@ -89,7 +93,7 @@ class Ingest:
         return AddResult(incoming.asked, stored.id, title, stored.status, *counts, note=reading.note)
 
     def _put(self, put: Callable[[NewPassages], Stored], reading: Reading, report: Report, stop: Stop) -> Stored:
-        """Embeds for the space that answers, and once more when another takes its place before the commit."""
+        """Embed for the active space and store; start over if another space becomes active before the commit."""
         for _ in range(_ATTEMPTS):
             try:
                 content = self._embed(reading, report, stop)
@@ -103,7 +107,7 @@ class Ingest:
         raise ModelFault("embedding_failed", "The embedder changed while it was at work.", "Add it again.", "passing")
 
     def _embed(self, reading: Reading, report: Report, stop: Stop) -> NewPassages:
-        """Vectors and search terms of all chunks. Raises `SourceRefused` when there is nothing to search."""
+        """Compute vectors and search terms of all chunks. Raises `SourceRefused` if there is no text."""
         if not reading.chunks:
             raise SourceRefused("no_text", "There is no text in it.", "If it is a scan, make its text readable first.")
         texts = [passage_text(chunk.heading, chunk.text) for chunk in reading.chunks]
@@ -114,13 +118,18 @@ class Ingest:
         terms = []
         for chunk, text in zip(reading.chunks, texts, strict=True):
             stop.check()
-            above = passage_text(reading.title, text).removesuffix(chunk.text)  # words of the title find its passages
+            above = passage_text(reading.title, text).removesuffix(
+                chunk.text
+            )  # so that words of the title find its passages
             terms.append(passage_terms(above, chunk.text))
         return NewPassages(reading.chunks, terms, vectors, embedder.space, embedder.canary, active.number)
 
 
 def embed_in_batches(embedder: Embedder, texts: Sequence[str], report: Report, stop: Stop) -> Vectors:
-    """One row for each text. Raises `ModelFault`, `Stopped`."""
+    """Embed texts in batches whose size adapts to the model's speed; return one row per text.
+
+    Raises `ModelFault`, `Stopped`.
+    """
     import numpy as np
 
     rows: list[Vectors] = []
@@ -136,23 +145,23 @@ def embed_in_batches(embedder: Embedder, texts: Sequence[str], report: Report, s
 
 
 def _fitting_batch(size: int, seconds: float) -> int:
-    """How many texts to embed next: a slow model gets few, for nothing can be stopped while it is at work."""
+    """Return how many texts to embed next. Slow models get few, because a running batch cannot be cancelled."""
     if seconds > _BATCH_SECONDS:
         return max(size // 2, _SMALLEST_BATCH)
     return min(size * 2, _LARGEST_BATCH) if seconds < _BATCH_SECONDS / 2 else size
 
 
 def passage_text(heading: str, body: str) -> str:
-    """What is embedded and searched of a passage: its text under the nearest heading.
+    """Return the text of a passage that is embedded and searched: its body under the nearest heading.
 
-    The headings further up are left out: they stand over most of a document and would make their words worthless.
+    Higher headings are left out: they cover most of a document, so their words would lose all discriminating power.
     """
     nearest = heading.rpartition(HEADING_SEPARATOR)[2]
     return body if nearest in body[: 2 * len(nearest)] else f"{nearest}\n{body}"
 
 
 def check_size(size: int, limit_bytes: int) -> None:
-    """Raises `SourceRefused` for nothing at all, and for more than the limit."""
+    """Raise `SourceRefused` if the size is zero or exceeds the limit, both in bytes."""
     if size == 0:
         raise SourceRefused("empty", "The file is empty.")
     if size > limit_bytes:
@@ -166,7 +175,7 @@ def check_size(size: int, limit_bytes: int) -> None:
 def _identify(incoming: Incoming) -> Identity:
     digest = hashlib.sha256(incoming.document.data).hexdigest()
     collection = collection_name(incoming.collection)
-    # The place of a file is kept as it is, so that it is found again; bytes that are no UTF-8 are written out.
+    # Paths are stored unchanged, so that the file can be read again; bytes that are not UTF-8 are escaped.
     location = incoming.location.encode("utf-8", "backslashreplace").decode()
     size = len(incoming.document.data)
     return Identity(collection, location, incoming.located, digest, size, incoming.source_id)

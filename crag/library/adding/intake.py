@@ -24,23 +24,23 @@ from crag.settings import Settings
 from crag.stopping import Stop
 from crag.types import Progress, Source
 
-IMPORTED = "imported"  # the kind of a source that came as passages, without the file they were cut from
+IMPORTED = "imported"  # the kind of a source imported as passages, without its original file
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://|//|(?:about|blob|data|file|ftp|jar|javascript|mailto):", re.IGNORECASE)
 _USER = re.compile(r"(?<=//)[^/?#]*@")
 
 
 def is_address(spec: str) -> bool:
-    """Whether this is meant as an address; which ones may be fetched is the fetcher's word."""
+    """Return whether the text is meant as a URL. The fetcher decides which URLs are allowed."""
     return bool(_ADDRESS.match(spec.strip()))
 
 
 def without_password(spec: str) -> str:
-    """An address as it may be shown: a user name and a password in it are left out."""
+    """Return a URL for display, without user name and password."""
     return _USER.sub("", spec) if is_address(spec) else spec
 
 
 def files_in(folder: Path) -> list[Path]:
-    """Every file in the folder and below that looks as if it could be read, hidden ones left out."""
+    """List every file below the folder with a supported suffix, except hidden ones."""
     return [
         path
         for path in sorted(folder.rglob("*"))
@@ -51,13 +51,16 @@ def files_in(folder: Path) -> list[Path]:
 
 
 def named_files(spec: str) -> list[Path]:
-    """What a path names: every file in and below a folder, else the path itself. Raises `SourceRefused`."""
-    if not spec.strip():  # as a path it would mean the present folder
+    """Return every supported file below a folder, or the path itself if it is a file. Raises `SourceRefused`."""
+    if not spec.strip():  # as a path it would mean the current folder
         raise SourceRefused("unreachable", "No file, folder or address was named.")
     try:
         path = Path(spec).expanduser()
         files = files_in(path) if path.is_dir() else [path]
-    except (OSError, RuntimeError) as error:  # a name that is too long, a home of nobody, a folder that may not be read
+    except (
+        OSError,
+        RuntimeError,
+    ) as error:  # an overlong name, an unknown user's home, a folder without read permission
         raise SourceRefused("unreachable", "This path cannot be read.", "Check it.") from error
     if not files:
         raise SourceRefused("empty", "There is no file in this folder that can be read.")
@@ -66,9 +69,10 @@ def named_files(spec: str) -> list[Path]:
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """An archive as the person named it (`asked`); `place` is what locates its files, for good if `located`.
+    """An archive to unpack. `asked` is what the user named.
 
-    `found_by` is the question whose web search found it, if one did.
+    `place` prefixes the location of its files; it identifies them permanently if `located`. `found_by` is the question
+    whose web search found it, if any.
     """
 
     asked: str
@@ -80,18 +84,18 @@ class Archive:
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """Gets the bytes. Every method raises `SourceRefused`, and those that fetch `Stopped`."""
+    """Turns what the user named into bytes. Every method raises `SourceRefused`, and those that fetch `Stopped`."""
 
     settings: Settings
     ledger: Ledger
 
     def upload(self, name: str, data: bytes, collection: str) -> Incoming:
-        """Bytes handed over under a name, which is text to show and never a path."""
+        """Accept uploaded bytes. The name is for display and never used as a path."""
         shown = display_name(name)
         return Incoming(shown, shown, False, collection, Bytes(shown, data))
 
     def file(self, path: Path, collection: str) -> Incoming:
-        """A file on disk, its size judged before it is read; its place names it for good."""
+        """Read a file on disk after checking its size; its path identifies it permanently."""
         name = display_name(path.name)
         try:
             if not path.is_file():
@@ -103,7 +107,7 @@ class Intake:
         return Incoming(str(path), str(path.resolve()), True, collection, document)
 
     def unpacked(self, archive: Archive, collection: str, stop: Stop) -> Iterator[tuple[str, Callable[..., Incoming]]]:
-        """For each file in an archive its name there and what gets it."""
+        """Yield for each file in an archive its name and a function that returns its input."""
         try:
             for member in members(archive.data, Limits(size=self.settings.max_upload_bytes), stop):
                 location = inside(archive.place, member.name)
@@ -113,7 +117,7 @@ class Intake:
             raise _unreadable(display_name(archive.asked)) from error
 
     def member(self, place: str, name: str, collection: str, report: Report, stop: Stop) -> Incoming:
-        """One file of an archive on disk or behind an address."""
+        """Read one file of an archive on disk or on the web."""
         archive = self.address(place, collection, report, stop).document.data if is_address(place) else Path(place)
         try:
             found = next(members(archive, Limits(size=self.settings.max_upload_bytes), stop, only=name))
@@ -122,7 +126,7 @@ class Intake:
         return _incoming(found, inside(place, name), True, collection)
 
     def address(self, url: str, collection: str, report: Report, stop: Stop, found_by: str = "") -> Incoming:
-        """What an address holds now; its final address names it for good."""
+        """Fetch what a URL currently holds; its final URL identifies it permanently."""
         report(Progress("Fetching"))
         fetched = self._fetcher(stop)(url.strip(), progress=report, extra_types=ARCHIVE_TYPES)
         return replace(_page(Found(url.strip(), fetched), collection), found_by=found_by)
@@ -130,7 +134,7 @@ class Intake:
     def site(
         self, url: str, collection: str, limits: SiteLimits, report: Report, stop: Stop
     ) -> Iterator[tuple[str, Callable[..., Incoming]]]:
-        """For each page of a site its address and what gives it."""
+        """Yield for each page of a site its URL and a function that returns its input."""
         for found in read_site(url.strip(), limits, self._fetcher(stop), stop, report):
             yield found.url, partial(_page, found, collection)
 
@@ -141,14 +145,14 @@ class Intake:
         return partial(fetch, allow=allow, limit_bytes=limit, stop=stop, ledger=self.ledger)
 
     def can_get_again(self, source: Source) -> bool:
-        """Whether the source has a place to be got from again; uploads come once.
+        """Return whether the source can be read again from its location. Uploads cannot.
 
-        What was imported only says so itself: a stranger's folder shall not name the files to read here.
+        Neither can imported sources: an untrusted export must not choose which local files are read.
         """
         return source.kind != IMPORTED and (is_address(source.location) or Path(source.location).is_absolute())
 
     def again(self, source: Source, report: Report, stop: Stop) -> Incoming:
-        """The source as it is now, under its old location."""
+        """Read the source again in its current state, keeping its location."""
         if place := outside(source.location):
             now = self.member(*place, source.collection, report, stop)
         elif is_address(source.location):
@@ -161,14 +165,14 @@ class Intake:
 def _incoming(
     member: Member, location: str, located: bool, collection: str, *_: object, found_by: str = ""
 ) -> Incoming:
-    """A file of an archive. Raises `SourceRefused` when it could not be unpacked."""
+    """Return the input for a file of an archive. Raises `SourceRefused` if it could not be unpacked."""
     if member.refused:
         raise member.refused
     return Incoming(location, location, located, collection, Bytes(display_name(member.name), member.data), found_by)
 
 
 def _page(found: Found, collection: str, *_: object) -> Incoming:
-    """What an address holds. Raises `SourceRefused` when it could not be fetched."""
+    """Return the input for a fetched page. Raises `SourceRefused` if it could not be fetched."""
     page = found.result
     if isinstance(page, SourceRefused):
         raise page
@@ -176,7 +180,7 @@ def _page(found: Found, collection: str, *_: object) -> Incoming:
 
 
 def document(page: Fetched) -> Bytes:
-    """What an address held, under the name that its address gives it."""
+    """Return a fetched page as a raw document named after its URL."""
     return Bytes(_name_of(page.url_final), page.body, page.content_type, page.charset)
 
 
@@ -185,6 +189,6 @@ def _unreadable(name: str) -> SourceRefused:
 
 
 def _name_of(url: str) -> str:
-    """A name for what an address holds: its last part, else its host."""
+    """Return a display name for a URL: its last path segment, else its host."""
     parts = urlsplit(url)
     return display_name(unquote(parts.path.rstrip("/")) or parts.netloc)

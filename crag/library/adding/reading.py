@@ -18,7 +18,7 @@ CHUNK_OVERLAP = 0
 
 @dataclass(frozen=True, slots=True)
 class Bytes:
-    """A document as it came. `content_type` is empty and `charset` None where nobody said them."""
+    """A raw document. `content_type` is empty and `charset` None if the source did not state them."""
 
     name: str
     data: bytes
@@ -28,10 +28,10 @@ class Bytes:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a document says. `pages` is None where there are none, `author` and `published` (YYYY-MM-DD) empty.
+    """A parsed document in chunks. `pages` is None for formats without pages.
 
-    `note` says in the user's words what is missing of it.
-    Passages that were cut elsewhere name their `chunker`, and may bring the vectors of the space with the id `space`.
+    `author` and `published` (YYYY-MM-DD) are empty if unknown. `note` tells the user what could not be read. Passages
+    that were split elsewhere name their `chunker` and may include the vectors of the space with the id `space`.
     """
 
     title: str
@@ -50,7 +50,7 @@ class Read(Protocol):
     """Reads one document."""
 
     def __call__(self, document: Bytes, report: Report, stop: Stop) -> Reading:
-        """What it says, in chunks. Raises `SourceRefused`, `Stopped`."""
+        """Return the document in chunks. Raises `SourceRefused`, `Stopped`."""
         ...
 
 
@@ -78,7 +78,7 @@ class GuardedReader:
         report(Progress("Splitting"))
 
         def count_tokens(text: str) -> int:
-            stop.check()  # splitting counts all the time, which makes this the place where it can be stopped
+            stop.check()  # called throughout splitting, so a cancellation takes effect here
             return self._count_tokens(text)
 
         chunks = split(parsed, count_tokens, self._size, CHUNK_OVERLAP)

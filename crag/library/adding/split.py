@@ -13,7 +13,7 @@ CountTokens = Callable[[str], int]
 HEADING_SEPARATOR = " › "
 
 _NEW_SECTION_FROM = 0.4  # how full a chunk must be for a heading to begin the next one
-_NEW_BLOCK_FROM = 0.6  # and for the end of a paragraph to end it, though a sentence more would fit
+_NEW_BLOCK_FROM = 0.6  # and for a paragraph's end to close it, though another sentence would fit
 _CONTEXT_SIZES = 3
 _LONGEST_PER_TOKEN = 16  # characters; a longer sentence is cut before it is counted
 _NO_SPACE_AFTER = tuple("。！？…”』」")
@@ -21,9 +21,9 @@ _NO_SPACE_AFTER = tuple("。！？…”』」")
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A passage to be. `page` is that of its first word, `heading` the path of headings above it (`A › B`).
+    """A future passage. `page` is the page of its first word, `heading` the path of headings above it (`A › B`).
 
-    The wider text around it are the chunks with the ordinals `context_start` to `context_end`, both included.
+    Its wider context consists of the chunks with the ordinals `context_start` to `context_end`, both included.
     """
 
     text: str
@@ -35,7 +35,10 @@ class Chunk:
 
 
 class _Piece(NamedTuple):
-    """What is never cut again: a sentence, item, row or heading. `joint` stands between it and the piece before."""
+    """A unit that is never split further: a sentence, list item, row or heading.
+
+    `joint` is the separator between it and the piece before it.
+    """
 
     text: str
     tokens: int
@@ -47,7 +50,7 @@ class _Piece(NamedTuple):
 
 
 class _Span(NamedTuple):
-    """Pieces `start` ≤ n < `end` make one chunk with this text."""
+    """The pieces `start` ≤ n < `end`, which form one chunk with this text."""
 
     start: int
     end: int
@@ -56,9 +59,10 @@ class _Span(NamedTuple):
 
 
 def split(document: Document, count_tokens: CountTokens, size: int = 250, overlap: int = 0) -> list[Chunk]:
-    """Chunks of at most `size` tokens each, in order; every word stands in one, but for `overlap` tokens in two.
+    """Split a document into chunks of at most `size` tokens, at boundaries that a reader would choose.
 
-    Each piece is counted once and each chunk once. Headings and lead-in sentences stay with what follows them.
+    Every word is in exactly one chunk, except for `overlap` tokens that are in two. Each piece and each chunk is
+    tokenized only once. Headings and lead-in sentences stay with what follows them.
     """
     pieces = list(_pieces(document, count_tokens, size))
     spans = list(_spans(pieces, count_tokens, size, overlap))
@@ -87,7 +91,7 @@ def _pieces(document: Document, count_tokens: CountTokens, size: int) -> Iterato
 
 
 def _leads(block: Block, after: Block | None) -> bool:
-    """Whether a paragraph leads to a list, a table or code right after it."""
+    """Return whether a paragraph introduces a list, a table or code right after it."""
     return block.kind == "paragraph" and after is not None and after.kind in ("item", "row", "code")
 
 
@@ -97,7 +101,7 @@ def _gap(before: Block | None, block: Block) -> str:
 
 
 def _parts(block: Block, count_tokens: CountTokens, size: int) -> Iterator[tuple[str, str, int]]:
-    """(text, what joins it to the part before it, its tokens) of one block, none above `size` tokens."""
+    """Yield (text, separator from the part before, tokens) for one block, each below `size` tokens."""
     whole = block.kind in ("heading", "item", "row") and "\n" not in block.text
     lines = block.kind == "code"
     texts = [block.text] if whole else block.text.splitlines() if lines else sentences(block.text)
@@ -113,7 +117,7 @@ def _parts(block: Block, count_tokens: CountTokens, size: int) -> Iterator[tuple
 
 
 def _slices(text: str, joint: str, count_tokens: CountTokens, size: int) -> Iterator[tuple[str, str, int]]:
-    """A text that is too long, cut at spaces where there are any, else between characters."""
+    """Split an overlong text at spaces if possible, else between characters."""
     start, step = 0, size * 4
     while start < len(text):
         piece = _slice(text, start, step)
@@ -127,7 +131,7 @@ def _slices(text: str, joint: str, count_tokens: CountTokens, size: int) -> Iter
 
 
 def _slice(text: str, start: int, length: int) -> str:
-    """At most `length` characters from `start`, up to the last space among them if the text goes on."""
+    """Return at most `length` characters from `start`, up to the last space among them if the text continues."""
     piece = text[start : start + length]
     space = max(piece.rfind(" "), piece.rfind("\n")) if start + length < len(text) else 0
     return piece[:space] if space > 0 else piece
@@ -138,7 +142,9 @@ def _spans(pieces: list[_Piece], count_tokens: CountTokens, size: int, overlap: 
     while start < len(pieces):
         end = _kept_together(pieces, start, _border(pieces, start, size))
         text = _joined(pieces[start:end])
-        while (tokens := count_tokens(text)) > size and end - start > 1:  # counts of parts do not quite add up
+        while (
+            tokens := count_tokens(text)
+        ) > size and end - start > 1:  # token counts of the parts do not add up exactly
             end -= 1
             text = _joined(pieces[start:end])
         yield _Span(start, end, text, tokens)
@@ -146,7 +152,7 @@ def _spans(pieces: list[_Piece], count_tokens: CountTokens, size: int, overlap: 
 
 
 def _border(pieces: list[_Piece], start: int, size: int) -> int:
-    """Where a chunk that begins at `start` should end: at a new section, at a paragraph's end, else when it is full."""
+    """Return where a chunk that begins at `start` should end: at a section, at a paragraph's end, else when full."""
     tokens = 0
     border = start
     for n in range(start, len(pieces)):
@@ -162,7 +168,7 @@ def _border(pieces: list[_Piece], start: int, size: int) -> int:
 
 
 def _kept_together(pieces: list[_Piece], start: int, end: int) -> int:
-    """`end`, moved forward in front of headings and lead-ins, which belong to what follows them."""
+    """Move `end` in front of headings and lead-ins, which belong to what follows them."""
     moved = end
     while end < len(pieces) and moved - start > 1 and pieces[moved - 1].leads:
         moved -= 1
@@ -170,7 +176,7 @@ def _kept_together(pieces: list[_Piece], start: int, end: int) -> int:
 
 
 def _overlapping(pieces: list[_Piece], end: int, overlap: int) -> int:
-    """Where the next chunk begins, so that it repeats at most `overlap` tokens."""
+    """Return where the next chunk begins, so that it repeats at most `overlap` tokens."""
     start, tokens = end, 0
     while start > 0 and tokens + pieces[start - 1].tokens <= overlap:
         start -= 1
@@ -183,12 +189,15 @@ def _joined(pieces: list[_Piece]) -> str:
 
 
 def _heading(pieces: list[_Piece]) -> str:
-    """The path above the first words that are no heading themselves."""
+    """Return the heading path of the first piece that is not a heading."""
     return next((piece.heading for piece in pieces if piece.block.kind != "heading"), pieces[0].heading)
 
 
 def _context(n: int, spans: list[_Span], headings: list[str], size: int) -> tuple[int, int]:
-    """First and last of the chunks around `n` in its section, taken by turns, up to `size` tokens together."""
+    """Return the first and last chunk of the context of chunk `n`: neighbours in its section, up to `size` tokens.
+
+    The context grows by turns before and after.
+    """
     start, end, left = n, n, size - spans[n].tokens
     grown = True
     while grown:

@@ -12,12 +12,12 @@ from pathlib import Path
 
 from crag.library.adding.intake import files_in
 
-_State = tuple[int, int]  # when it was last changed, in nanoseconds, and how many bytes it has
+_State = tuple[int, int]  # modification time in nanoseconds, size in bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Files that are new or changed and lie still, files that are no longer there, and places that cannot be read."""
+    """New or changed files that have settled, files that are gone, and places that cannot be read."""
 
     settled: tuple[Path, ...]
     gone: tuple[Path, ...]
@@ -25,7 +25,7 @@ class Changes:
 
 
 class Watched:
-    """Some files and folders, looked at from time to time."""
+    """Files and folders to poll for changes."""
 
     def __init__(self, places: Sequence[Path]) -> None:
         self._places = places
@@ -33,9 +33,9 @@ class Watched:
         self._before: dict[Path, _State] = {}
 
     def look(self) -> Changes:
-        """What has changed and has not done so any more since the last look; each change is told once.
+        """Return what changed and has not changed further since the last poll; each change is reported once.
 
-        Of a place that cannot be read nothing is said to be gone: a network mount may come back.
+        Nothing under an unreadable place is reported as gone: a network mount may come back.
         """
         now: dict[Path, _State] = {}
         unreadable = []
@@ -55,7 +55,7 @@ class Watched:
 
 
 def _states(place: Path) -> dict[Path, _State]:
-    """Raises `OSError` when the place itself is not there."""
+    """Return the state of each file of a place. Raises `OSError` if the place itself does not exist."""
     place.stat()
     states = {}
     for path in files_in(place) if place.is_dir() else [place]:

@@ -19,10 +19,17 @@ if TYPE_CHECKING:
 
 
 class Approximate:
-    """Vectors by passage id that were built once; some may be left out since. Mapped from its file where possible."""
+    """Approximate index over passage ids, built at once; removed ids are filtered out. Memory-mapped where possible.
+
+    FAISS's IVF with one byte per component (Jégou et al., PAMI 2011): k-means sorts the vectors into lists, and only
+    the lists whose centroids are nearest to the query are searched.
+    """
 
     def __init__(self, index: Any, nprobe: int, recall: float) -> None:
-        """`nprobe`: how many lists are looked through; `recall`: what share of the nearest 10 that finds."""
+        """Wrap a FAISS index.
+
+        `nprobe` is the number of lists to search; `recall` is the share of the true top 10 found with it.
+        """
         self.index = index
         self.nprobe = nprobe
         self.recall = recall
@@ -30,20 +37,20 @@ class Approximate:
 
     @property
     def count(self) -> int:
-        """How many vectors can be found."""
+        """Number of vectors that can be found."""
         return self.alive.count
 
     @property
     def removed(self) -> int:
-        """How many were left out since it was built."""
+        """Number of vectors removed since the index was built."""
         return int(self.index.ntotal) - self.count
 
     def remove(self, ids: Ids) -> None:
-        """Leaves these out from now on."""
+        """Filter these ids out of future searches."""
         self.alive = self.alive.without(ids)
 
     def search(self, row: Vectors, limit: int, allowed: IdSet | None) -> Ids:
-        """At most `limit` ids, nearest first as far as bytes can tell. `row` has the shape (1, dimension)."""
+        """Return at most `limit` ids, nearest first within quantization error. `row` has the shape (1, dimension)."""
         import faiss
 
         chosen = faiss.SearchParametersIVF(nprobe=self._nprobe_for(allowed), sel=self._selector(allowed))  # type: ignore[call-arg]
@@ -52,7 +59,7 @@ class Approximate:
         return ids
 
     def _nprobe_for(self, allowed: IdSet | None) -> int:
-        """More lists where few vectors count: as many are then compared as without a limit, and all if need be."""
+        """Return more lists if few vectors are allowed, so that as many are compared as without a filter."""
         share = allowed.count / self.index.ntotal if allowed else 1.0
         return min(int(self.index.nlist), math.ceil(self.nprobe / max(share, 1e-9)))
 

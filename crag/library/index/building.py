@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     Blocks = Callable[[Ids], Iterable[tuple[Ids, Vectors]]]
 
 DEPTH = 10
-SPARE = 2  # so many times what is wanted is looked up, and then compared exactly
-# A little above the 0.98 that is wanted, since it is measured on a sample.
+SPARE = 2  # factor by which candidates are oversampled before exact comparison
+# A little above the wanted 0.98, because it is measured on a sample.
 _RECALL = 0.985
 _LISTS_PER_ROOT = 2
 _SAMPLES_PER_LIST = 64
@@ -29,7 +29,7 @@ _ROUNDS = 10
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """An index, how many lists a search looks through, and what share of the nearest `DEPTH` that finds."""
+    """An index, the number of lists a search probes, and the share of the true nearest `DEPTH` this finds."""
 
     index: Any
     nprobe: int
@@ -37,21 +37,20 @@ class Built:
 
 
 def build(ids: Ids, read: Blocks, questions: Vectors, stop: Stop) -> Built:
-    """Holds a sample and a byte for each number in memory, never all vectors.
+    """Train an approximate index on a sample, fill it in blocks, and choose its probes by measured recall.
 
-    Raises `Stopped`, also when none of `ids` is left.
-
-    `questions` are what its recall is measured with, of shape (some hundred, dimension): they should be like those that
-    people ask, for these lie further from the passages than the passages from each other.
+    Memory holds a sample and one byte per component, never all vectors. `questions`, of shape (several hundred,
+    dimension), serve to measure recall. They should resemble real questions, which are farther from the passages than
+    the passages from each other. Raises `Stopped`, also if none of `ids` is left.
     """
     import faiss
 
-    faiss.omp_set_num_threads(1)  # of this thread: searches go on beside it
+    faiss.omp_set_num_threads(1)  # for this thread, because searches run at the same time
     chance = np.random.default_rng(1)
     lists = min(max(1, math.isqrt(len(ids)) * _LISTS_PER_ROOT), len(ids))
     chosen = np.sort(chance.choice(ids, min(len(ids), lists * _SAMPLES_PER_LIST), replace=False))
     sample = np.concatenate([vectors for _, vectors in read(chosen)])
-    if not len(sample):  # all were removed since
+    if not len(sample):  # all were removed meanwhile
         raise Stopped
     index = _train(sample, min(lists, len(sample)), stop)
     truth = _Truth(questions)
@@ -63,7 +62,10 @@ def build(ids: Ids, read: Blocks, questions: Vectors, stop: Stop) -> Built:
 
 
 def _train(sample: Vectors, lists: int, stop: Stop) -> Any:
-    """The empty index, its centres found by k-means, round by round so that it can be stopped between two."""
+    """Return the empty index with its centroids.
+
+    K-means runs round by round, so that it can be cancelled between two.
+    """
     import faiss
 
     dimension = sample.shape[1]
@@ -78,12 +80,12 @@ def _train(sample: Vectors, lists: int, stop: Stop) -> Any:
     coarse.add(centres)
     bytes_ = faiss.ScalarQuantizer.QT_8bit
     index = faiss.IndexIVFScalarQuantizer(coarse, dimension, lists, bytes_, faiss.METRIC_INNER_PRODUCT)
-    index.train(sample)  # the ranges of the bytes only, for the centres are there
+    index.train(sample)  # trains only the quantizer ranges; the centroids are set
     return index
 
 
 class _Truth:
-    """The nearest `DEPTH` of each question among all blocks seen, by comparing with every vector."""
+    """The true nearest `DEPTH` vectors of each question among all blocks added, by exhaustive comparison."""
 
     def __init__(self, questions: Vectors) -> None:
         self._questions = questions
@@ -91,7 +93,7 @@ class _Truth:
         self.ids = np.full((len(questions), DEPTH), -1, dtype=np.int64)
 
     def see(self, ids: Ids, vectors: Vectors) -> None:
-        """Looks through one more block."""
+        """Compare the questions with one more block."""
         similarities = np.hstack([self._similarities, self._questions @ vectors.T])
         every = np.hstack([self.ids, np.broadcast_to(ids, (len(self._questions), len(ids)))])
         best = np.argpartition(-similarities, DEPTH - 1, axis=1)[:, :DEPTH]
@@ -100,7 +102,7 @@ class _Truth:
 
 
 def _tune(index: Any, questions: Vectors, truth: Any, stop: Stop) -> Built:
-    """The fewest lists to look through that reach the recall; all of them where nothing less does."""
+    """Choose the smallest number of lists that reaches the target recall, or all lists if none does."""
     fewest, most = 1, int(index.nlist)
     while fewest < most:
         stop.check()
@@ -113,7 +115,10 @@ def _tune(index: Any, questions: Vectors, truth: Any, stop: Stop) -> Built:
 
 
 def measure_recall(index: Any, nprobe: int, questions: Vectors, truth: Any) -> float:
-    """What share of the true nearest is among `SPARE` times as many found when so many lists are looked through."""
+    """Return the share of the true nearest neighbours found when `nprobe` lists are searched.
+
+    `SPARE` times as many candidates are retrieved.
+    """
     import faiss
 
     _, found = index.search(questions, SPARE * truth.shape[1], params=faiss.SearchParametersIVF(nprobe=nprobe))  # type: ignore[call-arg]

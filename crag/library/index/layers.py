@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from crag.library.index.exact import Found
     from crag.library.passages import Ids
 
-# Which share of new or of removed vectors makes what was built at once worth building anew.
+# Share of new or removed vectors at which the base is rebuilt.
 _REBUILD_SHARE = 0.1
 NONE = np.empty(0, dtype=np.int64)
 NOTHING = np.empty(0, dtype=np.float32)
@@ -25,35 +25,38 @@ NOTHING = np.empty(0, dtype=np.float32)
 
 @dataclass(frozen=True, slots=True)
 class Layers:
-    """Few vectors have no bottom. FAISS allows no search beside a change: the caller keeps them apart."""
+    """A base index, built at once, under an exact layer of newer vectors; small libraries have no base.
+
+    FAISS forbids searching while the index changes: callers must serialize access.
+    """
 
     base: Approximate | None
     recent: Exact
 
     @property
     def count(self) -> int:
-        """How many vectors can be found."""
+        """Number of vectors that can be found."""
         return self.recent.count + (self.base.count if self.base else 0)
 
     def between(self, first: int, last: int) -> Ids:
-        """The ids held from `first` to `last`."""
+        """Return the ids from `first` to `last`."""
         recent = self.recent.between(first, last)
         return np.concatenate([self.base.alive.between(first, last), recent]) if self.base else recent
 
     def remove(self, ids: Ids) -> None:
-        """Lets these go."""
+        """Remove these ids from both layers."""
         if len(ids):
             self.recent.remove(ids)
             if self.base:
                 self.base.remove(ids)
 
     def search(self, row: Vectors, limit: int, allowed: IdSet | None) -> tuple[Ids, Found]:
-        """What the bottom finds, more than is wanted and yet to be compared; and the nearest of what came since."""
+        """Return the oversampled candidates of the base, still to be compared, and the nearest of the newer vectors."""
         near = self.base.search(row, SPARE * limit, allowed) if self.base else NONE
         return near, self.recent.search(row, limit, allowed) if self.recent.count else (NONE, NOTHING)
 
     def needs_rebuild(self, exact_limit: int) -> bool:
-        """Whether more is compared one by one than is good, or much of the bottom is left out."""
+        """Return whether too many vectors are compared exhaustively, or too many of the base are filtered out."""
         if self.base is None:
             return self.recent.count > exact_limit
         size = self.base.count + self.base.removed

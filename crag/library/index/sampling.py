@@ -16,17 +16,20 @@ _SHORTEST, _LONGEST = 3, 8
 
 
 def sample_questions(database: Database, embed: Callable[[str], Vectors], number: int) -> Vectors:
-    """Vectors of a few telling words each, as they stand in a row in some passage. Raises `ModelFault`."""
+    """Embed a few consecutive content words from random passages as likely queries, to measure the index's recall.
+
+    Raises `ModelFault`.
+    """
     import numpy as np
 
-    chance = random.Random(1)  # noqa: S311 — no secret
+    chance = random.Random(1)  # noqa: S311 — sampling, not security
     with database.read() as connection:
         texts = _draw_texts(connection, chance, number)
     return np.stack([embed(_some_words(text, chance)) for text in texts])
 
 
 def _draw_texts(connection: Connection, chance: random.Random, number: int) -> list[str]:
-    """Of passages all over the library; one after a gap is drawn more often than others, which does no harm."""
+    """Sample texts from the whole library. A passage after a gap in the ids is drawn more often, which is harmless."""
     highest = connection.scalar(select(func.max(passages.c.id))) or 0
     drawn = []
     for _ in range(number):

@@ -27,7 +27,7 @@ Kind = Literal["exact", "approximate"]
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a snapshot holds; of an approximate one also how many lists to look through, and what recall that has."""
+    """Metadata of a snapshot; for an approximate index also the number of lists to probe and its recall."""
 
     space_id: str
     epoch: int
@@ -42,14 +42,18 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A snapshot that was read: an exact index is in memory, an approximate one mapped."""
+    """A loaded snapshot: an exact index is in memory, an approximate one is memory-mapped."""
 
     header: Header
     index: Any
 
 
 def write_snapshot(path: Path, header: Header, index: Any) -> None:
-    """Writes durably and at once: readers see the old file or the new one. Raises `OSError`."""
+    """Write the index durably and atomically: readers see the old file or the new one. Raises `OSError`.
+
+    File layout: the index in FAISS format (which FAISS can map only from the start of a file), one block of JSON (the
+    header), then the SHA-256 of everything before.
+    """
     import faiss
 
     digest = hashlib.sha256()
@@ -67,13 +71,13 @@ def write_snapshot(path: Path, header: Header, index: Any) -> None:
 
 
 def read_snapshot(path: Path, is_wanted: Callable[[Header], bool]) -> Snapshot | None:
-    """None where the file is missing, torn, of another version, or not the one that is wanted.
+    """Return None if the file is missing, damaged, of another version, or not wanted.
 
-    The whole file is read once for its checksum, which leaves it in the system's cache for what is mapped of it.
+    Reads the whole file once for its checksum, which also leaves it in the system's page cache for the mapping.
     """
     import faiss
 
-    if not path.is_file():  # to open a pipe would be to wait for somebody to write into it
+    if not path.is_file():  # opening a named pipe would block until someone writes to it
         return None
     try:
         with path.open("rb") as file:
@@ -82,8 +86,8 @@ def read_snapshot(path: Path, is_wanted: Callable[[Header], bool]) -> Snapshot |
                 return None
             index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC if header.kind == "approximate" else 0)
             if not os.path.samestat(os.fstat(file.fileno()), path.stat()):
-                return None  # another took its place meanwhile, so what was proved is not what was read
-    except (OSError, RuntimeError):  # RuntimeError is what FAISS raises for what it cannot read
+                return None  # the file was replaced meanwhile, so the verified file is not the loaded one
+    except (OSError, RuntimeError):  # FAISS raises RuntimeError for unreadable files
         return None
     return Snapshot(header, index) if (index.ntotal, index.d) == (header.count, header.dimension) else None
 

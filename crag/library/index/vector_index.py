@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from crag.library.index.exact import Found
     from crag.library.passages import Ids
 
-# So many bytes of vectors are compared one by one in some milliseconds; where the two ways cross was measured.
+# This many bytes are compared exhaustively in a few milliseconds; the crossover was measured.
 _EXACT_BYTES = 100_000_000
 _QUESTIONS = 200
 _EVERY_ID = (0, 2**62)
@@ -49,7 +49,11 @@ Sample = Callable[[int], Vectors]
 
 @dataclass(frozen=True, slots=True)
 class IndexState:
-    """What is held: how many vectors in which kind of index, how many compared one by one, what recall was measured."""
+    """The state of the index.
+
+    `count` vectors are held in an index of this `kind`, `recent` of them compared exhaustively. `recall` is the
+    measured recall.
+    """
 
     kind: Kind
     count: int
@@ -60,18 +64,21 @@ class IndexState:
 
 
 class VectorIndex:
-    """Search by inner product over passage ids. Safe to share between threads."""
+    """Inner-product search over passage ids. Safe to share between threads."""
 
     def __init__(
         self, database: Database, space: Space, folder: Path, sample: Sample, exact_bytes: int = _EXACT_BYTES
     ) -> None:
-        """`sample(n)` makes the vectors of n likely questions, to measure recall with; it may raise `ModelFault`."""
+        """Create the index without reading it. `sample(n)` embeds n likely questions to measure recall with.
+
+        `sample` may raise `ModelFault`.
+        """
         self._database = database
         self._space = space
         self._path = folder / f"{space.id}.faiss"
         self._sample = sample
         self._exact_limit = max(1, exact_bytes // (4 * space.dimension))
-        self._lock = threading.Lock()  # FAISS allows no search beside a change
+        self._lock = threading.Lock()  # FAISS forbids searching while the index changes
         self._layers = self._over(None)
         self._epoch: int | None = None
         self._saved_epoch: int | None = None
@@ -80,7 +87,7 @@ class VectorIndex:
         self._closing = Stop()
 
     def search(self, vector: Vectors, limit: int, allowed: IdSet | None = None) -> list[int]:
-        """Ids of at most `limit` passages, nearest first; only of `allowed` ones where given."""
+        """Return the ids of at most `limit` passages, nearest first, restricted to `allowed` if given."""
         import faiss
 
         row = np.ascontiguousarray(vector, dtype=np.float32).reshape(1, -1)
@@ -88,7 +95,7 @@ class VectorIndex:
             self._catch_up()
             if allowed is not None and not allowed.count:
                 return []
-            faiss.omp_set_num_threads(1)  # of this thread; for one query more threads only wait for each other
+            faiss.omp_set_num_threads(1)  # for this thread; more threads do not speed up a single query
             near, (recent, similarities) = self._layers.search(row, limit, allowed)
         near, compared = self._compare(row, near)
         ids = np.concatenate([near, recent])
@@ -96,13 +103,13 @@ class VectorIndex:
         return [int(id_) for id_ in ids[best]]
 
     def ids(self) -> set[int]:
-        """The ids of all passages that can be found."""
+        """Return the ids of all passages that can be found."""
         with self._lock:
             self._catch_up()
             return {*self._layers.between(*_EVERY_ID).tolist()}
 
     def state(self) -> IndexState:
-        """What is held now."""
+        """Return the current state."""
         with self._lock:
             self._catch_up()
             base, recent = self._layers.base, self._layers.recent
@@ -112,25 +119,28 @@ class VectorIndex:
             return IndexState(kind, self._layers.count, recent.count, recall, self._saved_epoch is not None, building)
 
     def save(self) -> None:
-        """Writes what is in memory alone, if it changed. A disk that refuses costs only time later."""
+        """Write an in-memory index to disk if it changed. A failed write only costs time at the next start."""
         with self._lock:
             self._save()
 
     def close(self) -> None:
-        """Saves, and gives up building."""
+        """Cancel a running build, then save."""
         self._closing.request()
         if self._builder:
             self._builder.join(_CLOSING_SECONDS)
         self.save()
 
     def _compare(self, row: Vectors, ids: Ids) -> Found:
-        """What the approximate index found, with exact similarities from the vectors themselves."""
+        """Return the candidates of the approximate index with exact similarities, computed from the stored vectors."""
         blocks = list(self._read(ids))
         found = np.concatenate([NONE, *(block for block, _ in blocks)])
         return found, np.concatenate([NOTHING, *(vectors @ row[0] for _, vectors in blocks)])
 
     def _save(self) -> None:
-        """An approximate index was written when it was built; what came since is soon read again."""
+        """Save the exact index.
+
+        An approximate index was saved when it was built, and newer vectors are quick to read again.
+        """
         if self._layers.base or self._epoch is None or self._epoch == self._saved_epoch:
             return
         header = Header(self._space.id, self._epoch, self._layers.count, self._space.dimension)
@@ -140,17 +150,17 @@ class VectorIndex:
     def _write(self, header: Header, index: Any) -> bool:
         try:
             write_snapshot(self._path, header, index)
-        except (OSError, RuntimeError):  # a full or read-only disk: the database holds everything
+        except (OSError, RuntimeError):  # a full or read-only disk; the database has all vectors
             return False
         return True
 
     def _catch_up(self) -> None:
-        """Brings the index to the present epoch, whoever changed the library."""
+        """Bring the index to the current epoch, whichever process changed the library."""
         with self._database.snapshot() as connection:
             epoch = read_epoch(connection)
             if epoch != self._epoch:
                 changes = None if self._epoch is None else read_changes(connection, self._epoch)
-                if changes is None:  # not opened yet, or the database was put back from a backup
+                if changes is None:  # not opened yet, or the database was restored from a backup
                     changes = self._open(connection)
                 self._follow(connection, changes)
                 self._epoch = epoch
@@ -158,7 +168,7 @@ class VectorIndex:
             self._begin_building()
 
     def _open(self, connection: Connection) -> list[tuple[int, int]]:
-        """Takes the snapshot if it is of this library, else begins with nothing; what is missing since."""
+        """Load the snapshot if it belongs to this library, else start empty; return the id ranges changed since."""
 
         def is_wanted(header: Header) -> bool:
             expected = (self._space.id, self._space.dimension)
@@ -181,7 +191,7 @@ class VectorIndex:
         return Layers(base, Exact(self._space.dimension))
 
     def _follow(self, connection: Connection, changes: Iterable[tuple[int, int]]) -> None:
-        """Makes what is held between these ids what the database holds there."""
+        """Synchronize the index with the database within these id ranges."""
         gone, new = [NONE], [NONE]
         for first, last in _joined(changes):
             held = self._layers.between(first, last)
@@ -201,18 +211,18 @@ class VectorIndex:
         self._builder.start()
 
     def _build(self) -> None:
-        """Builds a new approximate index while searches go on with what there is, then puts it in its place."""
+        """Build a new approximate index while searches use the old one, then replace it."""
         try:
             with self._database.snapshot() as connection:
                 epoch, ids = read_epoch(connection), read_vector_ids(connection, self._space.id, *_EVERY_ID)
             built = build(ids, self._read, self._sample(_QUESTIONS), self._closing)
         except Stopped:
             return
-        except (HomeFault, ModelFault, MemoryError, RuntimeError):  # RuntimeError is FAISS's word for no memory
+        except (HomeFault, ModelFault, MemoryError, RuntimeError):  # FAISS raises RuntimeError when out of memory
             _log.warning("The approximate index could not be built; every vector is compared till then", exc_info=True)
             return
         base = self._map(built, epoch)
-        with self._lock:  # what changed while it was built is caught up with at the next search
+        with self._lock:  # the next search applies what changed during the build
             self._layers, self._epoch, self._next_try = self._over(base), epoch, 0.0
 
     def _read(self, ids: Ids) -> Iterator[tuple[Ids, Vectors]]:
@@ -220,7 +230,7 @@ class VectorIndex:
             yield from stream_vectors(connection, self._space.id, self._space.dimension, ids)
 
     def _map(self, built: Built, epoch: int) -> Approximate:
-        """The index from its file, so that it takes no memory of this process; from memory where that is not to be."""
+        """Memory-map the index from its file to save memory; keep it in memory if the file cannot be used."""
         header = Header(
             self._space.id, epoch, built.index.ntotal, self._space.dimension, "approximate", built.nprobe, built.recall
         )
@@ -231,7 +241,7 @@ class VectorIndex:
 
 
 def _joined(changes: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The same ranges, in order, those that overlap or lie near each other as one."""
+    """Merge ranges that overlap or are close to each other, in order."""
     joined: list[tuple[int, int]] = []
     for first, last in changes:
         if joined and first <= joined[-1][1] + _NEAR:

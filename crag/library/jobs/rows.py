@@ -25,10 +25,10 @@ _GIVEN_UP = Refusal("corrupt", f"The application ended {_MOST_ATTEMPTS} times wh
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One file, folder, address or site on its way into the library; one result for each file of it.
+    """A file, folder, URL or site being added; one result per file.
 
-    `spec` is what is still to be added: an address or a path (an address may hold a password, so that it is emptied at
-    the end); uploads lie in the spool. `resumed`: it was begun before, and interrupted.
+    `spec` is the URL or path still to be added. A URL may contain a password, so `spec` is cleared at the end. Uploads
+    are in the spool. `resumed` means that the job was started before and interrupted.
     """
 
     id: str
@@ -45,41 +45,41 @@ class Job:
 
     @property
     def finished(self) -> bool:
-        """Whether nothing more will happen to it."""
+        """Whether the job has ended."""
         return self.state in FINISHED
 
     @property
     def result(self) -> AddResult | None:
-        """What became of its first file, which is the only one unless it is a folder, an archive or a site."""
+        """The result of the first file, which is the only one unless the job is a folder, an archive or a site."""
         return self.results[0] if self.results else None
 
 
 class JobRows:
-    """Jobs in the database, for one worker or many. Every method raises `HomeFault`."""
+    """Job queue in the database, shared by all workers and processes. Every method raises `HomeFault`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def add(self, job: Job) -> None:
-        """Puts a new job behind the others."""
+        """Append a new job to the queue."""
         names = ("id", "kind", "spec", "name", "collection", "state", "submitted_at")
         values = {name: getattr(job, name) for name in names} | {"options": json.dumps(job.options)}
         with self._database.write() as connection:
             connection.execute(insert(jobs), values)
 
     def all(self) -> list[Job]:
-        """Every job, oldest first."""
+        """Return every job, oldest first."""
         with self._database.read() as connection:
             return [_job(row) for row in connection.execute(select(jobs).order_by(jobs.c.number))]
 
     def count(self, *states: JobState) -> int:
-        """How many jobs are in one of these states."""
+        """Count the jobs in these states."""
         with self._database.read() as connection:
             return connection.scalar(select(func.count()).where(jobs.c.state.in_(states))) or 0
 
     def claim(self, owner: str) -> Job | None:
-        """The job that has waited longest, now the owner's; None when none waits."""
-        if not self.count("waiting"):  # looking costs no transaction
+        """Assign the job that has waited longest to the owner; return None if none is waiting."""
+        if not self.count("waiting"):  # checking costs no write transaction
             return None
         waiting = select(jobs).where(jobs.c.state == "waiting").order_by(jobs.c.number).limit(1)
         with self._database.write() as connection:
@@ -90,13 +90,13 @@ class JobRows:
         return _job(row)
 
     def report(self, job_id: str, owner: str, progress: Progress, results: Sequence[AddResult]) -> None:
-        """Keeps how far the owner is, for other processes and for a later one that goes on."""
+        """Store the owner's progress, for other processes and for one that resumes the job later."""
         values = asdict(progress) | {"result": _encoded(results)}
         with self._database.write() as connection:
             connection.execute(update(jobs).where(jobs.c.id == job_id, jobs.c.owner == owner).values(values))
 
     def finish(self, job_id: str, owner: str, state: JobState, results: Sequence[AddResult]) -> None:
-        """Ends the owner's job, and forgets finished ones beyond the newest 500."""
+        """End the owner's job; delete finished jobs beyond the newest 500."""
         mine = update(jobs).where(jobs.c.id == job_id, jobs.c.owner == owner, jobs.c.state == "working")
         ended = jobs.c.state.in_(FINISHED)
         kept = select(jobs.c.number).where(ended).order_by(jobs.c.number.desc()).limit(_KEPT)
@@ -105,7 +105,7 @@ class JobRows:
             connection.execute(delete(jobs).where(ended, jobs.c.number.not_in(kept)))
 
     def cancel(self, job_ids: Collection[str]) -> list[str]:
-        """Ends at once those that wait, which are returned, and marks for their owners those that work."""
+        """Cancel waiting jobs at once and return their ids; mark running ones for their owners."""
         chosen = update(jobs).where(jobs.c.id.in_(job_ids))
         ended = chosen.where(jobs.c.state == "waiting").values(state="cancelled").returning(jobs.c.id)
         with self._database.write() as connection:
@@ -113,24 +113,24 @@ class JobRows:
             return list(connection.scalars(ended))
 
     def cancelled(self, job_ids: Collection[str]) -> set[str]:
-        """Which of these jobs somebody wants to end, or has taken away."""
+        """Return which of these jobs were cancelled or taken away."""
         wanted = select(jobs.c.id).where(jobs.c.id.in_(job_ids), jobs.c.cancelled == 0)
         with self._database.read() as connection:
             return set(job_ids) - set(connection.scalars(wanted))
 
     def dismiss(self, job_id: str | None = None) -> None:
-        """Forgets one finished job, or all of them."""
+        """Delete one finished job, or all of them."""
         chosen = [] if job_id is None else [jobs.c.id == job_id]
         with self._database.write() as connection:
             connection.execute(delete(jobs).where(jobs.c.state.in_(FINISHED), *chosen))
 
     def release(self, owner: str) -> None:
-        """Lets the owner's unfinished jobs wait again, for whoever goes on with them."""
+        """Requeue the owner's unfinished jobs."""
         with self._database.write() as connection:
             _release(connection, owner)
 
     def recover(self) -> None:
-        """Lets jobs of processes that died wait again; one that several processes died over is given up."""
+        """Requeue jobs of dead processes; give up a job during which several processes died."""
         with self._database.read() as connection:
             owners = set(connection.scalars(select(jobs.c.owner).where(jobs.c.state == "working")))
         for owner in owners:
@@ -147,7 +147,7 @@ def _release(connection: Connection, owner: str) -> None:
 
 
 def _count_attempts(connection: Connection, owner: str) -> None:
-    """A file that takes the whole process down would do so at every start."""
+    """Count an interrupted attempt, because a file that crashes the process would do so at every start."""
     left = select(jobs).where(jobs.c.owner == owner, jobs.c.state == "working")
     for job in [_job(row) for row in connection.execute(left)]:
         attempts = job.options.get("attempts", 0) + 1
@@ -159,7 +159,7 @@ def _count_attempts(connection: Connection, owner: str) -> None:
 
 
 def new_job(job_id: str, kind: JobKind, spec: str, name: str, collection: str, **options: Any) -> Job:
-    """A job that waits."""
+    """Return a waiting job."""
     return Job(job_id, kind, spec, name, collection, time.time(), options)
 
 

@@ -19,9 +19,10 @@ from crag.types import DEFAULT_COLLECTION
 
 
 class IngestJobs:
-    """Adds what is submitted, two at a time, whichever process takes it. Safe to share between threads.
+    """Adds submitted documents in the background, two at a time per process. Safe to share between threads.
 
-    Nothing is taken up before `resume`, which every submission calls. Every method raises `HomeFault`.
+    Jobs outlive the process: any process on the home can take them over. No job starts before `resume`, which every
+    submission calls. Every method raises `HomeFault`.
     """
 
     def __init__(self, database: Database, library: Library) -> None:
@@ -30,57 +31,57 @@ class IngestJobs:
         self._workers = JobWorkers(self._rows, self._spool, library)
 
     def submit_bytes(self, name: str, data: bytes, collection: str = DEFAULT_COLLECTION) -> str:
-        """The job's id. The upload is safe when this returns."""
+        """Submit an upload and return the job's id. The bytes are durably stored when this returns."""
         job = new_job(secrets.token_hex(6), "upload", "", display_name(name), collection)
         self._spool.put(job.id, data)
         return self._submit(job)
 
     def submit_url(self, url: str, collection: str = DEFAULT_COLLECTION, *, found_by: str = "") -> str:
-        """The job's id. `found_by` is the question whose web search found the address, if one did."""
+        """Submit a URL and return the job's id. `found_by` is the question whose web search found it, if any."""
         options = {"found_by": found_by} if found_by else {}
         return self._submit(_named("address", url, without_password(url.strip()), collection, **options))
 
     def submit_site(self, url: str, limits: SiteLimits, collection: str = DEFAULT_COLLECTION) -> str:
-        """The job's id. Every page within the limits is added, each with a result."""
+        """Submit a site and return the job's id. Every page within the limits gets a result."""
         name = without_password(url.strip())
         return self._submit(_named("site", url, name, collection, limits=asdict(limits)))
 
     def submit_path(self, path: Path, collection: str = DEFAULT_COLLECTION) -> str:
-        """The job's id. Of a folder every file in and below it is added, each with a result."""
+        """Submit a file or folder and return the job's id. Every file below a folder gets a result."""
         return self._submit(_named("path", str(path.expanduser().absolute()), display_name(path.name), collection))
 
     def jobs(self) -> list[Job]:
-        """All jobs that were not dismissed, of every process, oldest first."""
+        """Return all jobs that were not dismissed, of every process, oldest first."""
         own = self._workers.at_work()
         return [own.get(job.id, job) if not job.finished else job for job in self._rows.all()]
 
     @property
     def active(self) -> bool:
-        """Whether any job waits or works."""
+        """Whether any job is waiting or running."""
         return self._rows.count("waiting", "working") > 0
 
     def resume(self) -> None:
-        """Goes on with what was left unfinished, by the last process on this home or by one that dies later."""
+        """Start working, also on unfinished jobs of processes that have ended or will die later."""
         self._workers.start()
 
     def cancel(self, job_id: str) -> None:
-        """Stops one job, of whichever process; nothing more of it is stored, unless its commit was already made."""
+        """Cancel one job of any process; nothing more of it is stored, unless its commit was already made."""
         self._cancel([job_id])
 
     def cancel_all(self) -> None:
-        """Stops every job that waits or works."""
+        """Cancel every job that is waiting or running."""
         self._cancel([job.id for job in self.jobs() if not job.finished])
 
     def dismiss(self, job_id: str) -> None:
-        """Forgets a finished job."""
+        """Delete a finished job from the list."""
         self._rows.dismiss(job_id)
 
     def dismiss_finished(self) -> None:
-        """Forgets every finished job."""
+        """Delete every finished job from the list."""
         self._rows.dismiss()
 
     def close(self) -> None:
-        """Stops working; what is unfinished waits for the next process that resumes."""
+        """Stop working; unfinished jobs wait for the next process that calls `resume`."""
         self._workers.close()
 
     def _submit(self, job: Job) -> str:
@@ -94,7 +95,7 @@ class IngestJobs:
         return job.id
 
     def _cancel(self, job_ids: Sequence[str]) -> None:
-        """The own workers first: the database may be busy with saving just what they add."""
+        """Cancel this process's workers first: the database may be busy storing what they add."""
         self._workers.cancel(job_ids)
         for job_id in self._rows.cancel(job_ids):
             self._spool.remove(job_id)

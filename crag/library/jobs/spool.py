@@ -15,34 +15,37 @@ _ABANDONED_SECONDS = 3600.0
 
 
 class Spool:
-    """A folder of uploads, each under the id of its job."""
+    """Folder of uploads, each stored under its job's id until the job has ended.
+
+    Keeps uploads out of memory, and a restart does not lose them.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def put(self, job_id: str, data: bytes) -> None:
-        """Keeps the bytes; they are safe when this returns. Raises `HomeFault` when the disk refuses."""
+        """Store the bytes durably. Raises `HomeFault` if the disk refuses."""
         try:
             write_durably(self._folder / job_id, lambda file: file.write(data))
         except OSError as error:
             raise HomeFault("The upload could not be saved.", "Free some space on the disk, then try again.") from error
 
     def get(self, job_id: str) -> bytes:
-        """The bytes of an upload. Raises `SourceRefused` when somebody took them away."""
+        """Return the bytes of an upload. Raises `SourceRefused` if the file was removed."""
         try:
             return (self._folder / job_id).read_bytes()
         except OSError as error:
             raise SourceRefused("unreachable", "The upload is no longer there.", "Add it again.") from error
 
     def remove(self, job_id: str) -> None:
-        """Forgets an upload."""
-        with suppress(OSError):  # Windows: another program may look at it; a later start removes it
+        """Delete an upload."""
+        with suppress(OSError):  # Windows: another program may have it open; a later start removes it
             (self._folder / job_id).unlink(missing_ok=True)
 
     def keep_only(self, job_ids: Collection[str]) -> None:
-        """Removes what belongs to none of these jobs, unless it is so young that its job may not be written yet."""
+        """Delete uploads of other jobs, except recent ones whose job may not be stored yet."""
         latest = time.time() - _ABANDONED_SECONDS
         for path in self._folder.glob("*"):
-            with suppress(OSError):  # another process may clean at the same time
+            with suppress(OSError):  # another process may clean up at the same time
                 if path.name not in job_ids and path.stat().st_mtime < latest:
                     shutil.rmtree(path) if path.is_dir() else path.unlink()

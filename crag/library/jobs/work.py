@@ -17,7 +17,7 @@ from crag.types import AddResult
 
 
 class _Way(TypedDict):
-    """What every way of adding takes."""
+    """Keyword arguments shared by all methods that add."""
 
     collection: str
     progress: Report
@@ -25,7 +25,7 @@ class _Way(TypedDict):
 
 
 def add_all(library: Library, spool: Spool, job: Job, report: Report, stop: Stop) -> Iterator[AddResult]:
-    """One result for each file of the job. Raises `CragError`, `Stopped`."""
+    """Add what the job names; yield one result per file. Raises `CragError`, `Stopped`."""
     way: _Way = {"collection": job.collection, "progress": report, "stop": stop}
     if job.kind == "upload":
         for result in library.add_upload(job.name, spool.get(job.id), **way):
@@ -40,9 +40,10 @@ def add_all(library: Library, spool: Spool, job: Job, report: Report, stop: Stop
 
 
 def as_first_told(result: AddResult, job: Job, library: Library, others: Sequence[Job]) -> AddResult:
-    """What a job that was interrupted says of a file that it finds already there: if it was itself, *added*.
+    """Change *unchanged* back to *added* if this job added the file itself before it was interrupted.
 
-    It was itself if it said so then, or if the source is younger than the job and no other job has claimed it.
+    That is the case if the job had stored such a result, or if the source is newer than the job and no other job has
+    claimed it.
     """
     if not job.resumed or result.status != "unchanged" or result.id is None:
         return result

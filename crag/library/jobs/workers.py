@@ -21,15 +21,15 @@ from crag.types import AddResult, Progress, Refusal
 
 _log = logging.getLogger(__name__)
 _WORKERS = 2
-_LOOK_SECONDS = 0.5  # how soon a cancellation from another process is seen
-_RECOVER_EVERY = 6  # looks: how soon jobs of a process that died are gone on with
-_REPORT_SECONDS = 1.0  # every report is a transaction that waits for the disk
+_LOOK_SECONDS = 0.5  # delay until a cancellation by another process is noticed
+_RECOVER_EVERY = 6  # polls between two searches for jobs of dead processes
+_REPORT_SECONDS = 1.0  # every report is a transaction that waits for the disk to sync
 _CLOSE_SECONDS = 5.0
 
 
 @dataclass(slots=True)
 class _Task:
-    """A job at work in this process, known better than in the database."""
+    """A job running in this process, more up to date than its database row."""
 
     job: Job
     stop: Stop = field(default_factory=Stop)
@@ -39,12 +39,15 @@ class _Task:
     reported_at: float = field(default_factory=time.monotonic)
 
     def seen(self) -> Job:
-        """The job as it is now."""
+        """Return the job in its current state."""
         return replace(self.job, state="working", progress=self.progress, results=tuple(self.results))
 
 
 class JobWorkers:
-    """Claims jobs that wait, and ends each: added, refused, cancelled, or left waiting when the process closes."""
+    """Worker threads that claim waiting jobs, and a thread that watches for cancellations by other processes.
+
+    Each claimed job ends as done, failed or cancelled, or waits again when the process closes.
+    """
 
     def __init__(self, rows: JobRows, spool: Spool, library: Library) -> None:
         self._rows = rows
@@ -58,7 +61,7 @@ class JobWorkers:
         self._closing = threading.Event()
 
     def start(self) -> None:
-        """Begins with whatever waits. Starting twice is harmless."""
+        """Start the threads. Starting twice is harmless."""
         with self._lock:
             if self._threads:
                 return
@@ -69,16 +72,16 @@ class JobWorkers:
                 thread.start()
 
     def wake(self) -> None:
-        """Says that a job waits."""
+        """Signal that a job is waiting."""
         self._work.release()
 
     def at_work(self) -> dict[str, Job]:
-        """The jobs of this process as they are now, by id."""
+        """Return the jobs of this process in their current state, by id."""
         with self._lock:
             return {job_id: task.seen() for job_id, task in self._tasks.items()}
 
     def cancel(self, job_ids: Collection[str]) -> None:
-        """Stops those of these jobs that this process works on."""
+        """Cancel those of these jobs that run in this process."""
         with self._lock:
             chosen = [task for job_id, task in self._tasks.items() if job_id in job_ids]
         for task in chosen:
@@ -86,7 +89,7 @@ class JobWorkers:
             task.stop.request()
 
     def close(self) -> None:
-        """Stops, and lets what is unfinished wait for the next process."""
+        """Stop the threads and release unfinished jobs for the next process."""
         self._closing.set()
         with self._lock:
             tasks, threads = list(self._tasks.values()), self._threads
@@ -115,14 +118,14 @@ class JobWorkers:
                 return
 
     def _recover(self) -> None:
-        """What dead processes left behind waits again."""
+        """Requeue jobs left behind by dead processes."""
         self._rows.recover()
         if self._rows.count("waiting"):
             for _ in range(_WORKERS):
                 self._work.release()
 
     def _look(self) -> None:
-        """Whether another process wants to end what this one works on."""
+        """Cancel jobs of this process that another process has cancelled."""
         with self._lock:
             own = set(self._tasks)
         if own:
@@ -141,7 +144,7 @@ class JobWorkers:
             task = _Task(job)
             with self._lock:
                 self._tasks[job.id] = task
-                if self._closing.is_set():  # it was claimed while this process began to close
+                if self._closing.is_set():  # claimed while this process began to close
                     task.stop.request()
             try:
                 self._work_on(task)
@@ -158,14 +161,14 @@ class JobWorkers:
             self._report(task)
 
     def _add(self, task: _Task) -> JobState | None:
-        """How the job ended; None when it did not, because this process closes."""
+        """Run the job and return its final state, or None if it was interrupted because this process closes."""
         try:
             self._add_all(task)
         except Stopped:
             return "cancelled" if task.cancelled else None
         except CragError as error:
             self._fail(task, error.code, str(error))
-        except Exception:  # noqa: BLE001 — a worker that dies would take all later jobs with it
+        except Exception:  # noqa: BLE001 — a dead worker would block all later jobs
             _log.exception("A document could not be added in a way nobody foresaw")
             self._fail(task, "corrupt", "Something unexpected went wrong, and nothing of it was stored.")
         return "failed" if all(result.error for result in task.results) else "done"
@@ -182,12 +185,12 @@ class JobWorkers:
             task.results.append(as_first_told(result, task.job, self._library, others))
 
     def _report(self, task: _Task) -> None:
-        with suppress(HomeFault):  # a disk that is full for a progress bar need not be so for the document
+        with suppress(HomeFault):  # failing to store progress must not fail the document
             self._rows.report(task.job.id, self._owner, task.progress, task.results)
         task.reported_at = time.monotonic()
 
     def _end(self, task: _Task, state: JobState) -> None:
-        """Writes the end down; while the disk refuses, the job has not ended."""
+        """Store the final state; retry while the disk refuses."""
         while True:
             try:
                 self._rows.finish(task.job.id, self._owner, state, task.results)

@@ -10,18 +10,18 @@ from crag.language import words
 from crag.library.search.fulltext import PassageTerms, fold_accents
 from crag.protocols import TermStatistics
 
-# The usual values of BM25 (Robertson and Zaragoza 2009): how soon a term has been said often enough, and how far long
-# passages are held to say more of everything.
+# The usual BM25 parameters k1 and b (Robertson and Zaragoza 2009): term frequency saturation, and the strength of
+# length normalization.
 _SATURATION = 1.2
 _LENGTH_SHARE = 0.75
 _MOST_TERMS = 64
 
 
 def weigh_terms(query: str, statistics: TermStatistics) -> dict[str, float]:
-    """The weight of each term of the query: how rare it is, less where it is only a part of a word.
+    """Return the weight of each query term: its rarity, reduced if the term is only part of a word.
 
-    Chinese and Korean words are cut into pairs of characters. A word of n pairs weighs √n times as much as a single
-    pair, not n times: its pairs mostly come together and say one thing.
+    Chinese and Korean words are split into pairs of characters. A word of n pairs weighs √n times as much as a single
+    pair, not n times: its pairs mostly occur together and mean one thing.
     """
     shares: dict[str, float] = {}
     for _, found in words(fold_accents(query)):
@@ -33,10 +33,10 @@ def weigh_terms(query: str, statistics: TermStatistics) -> dict[str, float]:
 
 
 def weigh_neighbours(query: str, weights: Mapping[str, float]) -> dict[tuple[str, str], float]:
-    """Words that follow each other in the query count as one word more, of their mean weight (`weigh_terms`).
+    """Return weights for adjacent words of the query: each pair counts as one more word of their mean weight.
 
-    So what says a title word by word comes before what speaks of the same things: the ordered pairs of Metzler and
-    Croft, "A Markov Random Field Model for Term Dependencies" (SIGIR 2005). Keys: the last term of a word, the first
+    Ranks passages with the exact phrase above those on the same topic: the ordered pairs of Metzler and Croft, "A
+    Markov Random Field Model for Term Dependencies" (SIGIR 2005). A key holds the last term of one word and the first
     of the next.
     """
     cut = [found for _, found in words(fold_accents(query))]
@@ -47,9 +47,9 @@ def weigh_neighbours(query: str, weights: Mapping[str, float]) -> dict[tuple[str
 def score_words(
     weights: Mapping[str, float], neighbours: Mapping[tuple[str, str], float], texts: Mapping[int, PassageTerms]
 ) -> dict[int, float]:
-    """The BM25 score of each passage by id, and once the weight of each pair of neighbours that its own text holds.
+    """Return the BM25 score of each passage by id, plus once the weight of each adjacent pair in its own text.
 
-    Lengths are compared with the mean of these passages.
+    Lengths are normalized by the mean length of these passages.
     """
     mean = sum(map(len, texts.values())) / max(1, len(texts))
     scores = {}

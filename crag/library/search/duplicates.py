@@ -14,7 +14,7 @@ _NUMBER = re.compile(r"\d+")
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """What a text is recognized by: its runs of three terms, its numbers, and the terms of the query in it."""
+    """Features that identify a text: its three-term shingles, its numbers, and the query terms in it."""
 
     shingles: frozenset[tuple[str, ...]]
     numbers: frozenset[str]
@@ -22,16 +22,16 @@ class Fingerprint:
 
 
 def take_fingerprint(text: str, matched: frozenset[str]) -> Fingerprint:
-    """The fingerprint of a text that holds the terms `matched` of the query."""
+    """Return the fingerprint of a text that contains the query terms `matched`."""
     cut = terms(text)
     runs = zip(*(cut[start:] for start in range(_SHINGLE)), strict=False) if len(cut) >= _SHINGLE else [tuple(cut)]
     return Fingerprint(frozenset(runs), frozenset(_NUMBER.findall(text)), matched)
 
 
 def are_duplicates(one: Fingerprint, other: Fingerprint) -> bool:
-    """Whether two texts say the same to the one who asked: nearly equal (Broder 1997), with the same numbers.
+    """Return whether two texts are interchangeable for this query: nearly equal (Broder 1997), with the same numbers.
 
-    Texts from one form, of which only one names what was asked for, are not the same.
+    Texts from one template of which only one contains the query terms are not duplicates.
     """
     if one.numbers != other.numbers or one.matched != other.matched:
         return False

@@ -20,7 +20,7 @@ _FREQUENCIES = text("SELECT term, doc FROM passage_vocabulary WHERE term IN :ter
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Of the library at one epoch: how many passages there are, the highest id, how many passages hold each term."""
+    """Document frequencies of terms at one epoch, with the number of passages and the highest passage id."""
 
     epoch: int
     passages: int
@@ -28,12 +28,12 @@ class Counted:
     by_term: Mapping[str, int]
 
     def weigh(self, term: str) -> float:
-        """Its inverse document frequency; one that never occurs gets the maximum."""
+        """Return the term's inverse document frequency; a term that never occurs gets the maximum."""
         return inverse_frequency(self.by_term[term], self.passages)
 
 
 class Frequencies:
-    """Counts of terms as they are in the full-text index. Safe to share between threads."""
+    """Document frequencies from the full-text index, cached per epoch. Safe to share between threads."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -41,7 +41,7 @@ class Frequencies:
         self._known = Counted(-1, 0, 0, {})
 
     def read(self, wanted: Sequence[str]) -> Counted:
-        """The counts of these terms at the present epoch."""
+        """Return the frequencies of these terms at the current epoch."""
         with self._lock, self._database.snapshot() as connection:
             epoch = read_epoch(connection)
             if epoch != self._known.epoch:

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from crag.library.index.idset import IdSet
 
 _MOST_TERMS = 64
-_BORDER = "\n"  # between the terms above a passage and its own; to the tokenizer a blank like any other
+_BORDER = "\n"  # between heading terms and own terms; plain whitespace to the tokenizer
 _TERMS = text("SELECT rowid, terms FROM passage_terms WHERE rowid IN :ids").bindparams(bindparam("ids", expanding=True))
 
 
 @dataclass(frozen=True, slots=True)
 class PassageTerms:
-    """The terms of a passage in order: of the title and heading put above it, and of its own text."""
+    """The terms of a passage in order: those of the title and heading above it, and those of its own text."""
 
     above: Sequence[str]
     text: Sequence[str]
@@ -35,34 +35,34 @@ class PassageTerms:
 
     @classmethod
     def from_row(cls, row: str) -> PassageTerms:
-        """As `passage_terms` wrote them."""
+        """Parse a row written by `passage_terms`."""
         above, _, text = row.rpartition(_BORDER)
         return cls(above.split(), text.split())
 
 
 def passage_terms(above: str, body: str) -> str:
-    """The terms of a passage as the full-text index keeps them, those of what stands above it first."""
+    """Return the terms of a passage as the full-text index stores them, those of title and heading first."""
     return f"{index_terms(above)}{_BORDER}{index_terms(body)}"
 
 
 def index_terms(body: str) -> str:
-    """The terms of a text, one space between two."""
+    """Return the index terms of a text, separated by single spaces."""
     return " ".join(filter(None, map(_terms_of_words.__getitem__, body.split())))
 
 
 def fold_accents(body: str) -> str:
-    """The text without Latin accents and in the usual forms of letters and digits, so that *café* finds *cafe*."""
+    """Strip Latin accents and normalize letters and digits, so that *café* matches *cafe*."""
     if body.isascii():
         return body
     apart = unicodedata.normalize("NFKD", body)
     return unicodedata.normalize("NFC", "".join(sign for sign in apart if not "\u0300" <= sign <= "\u036f"))
 
 
-_terms_of_words = WordCache(lambda word: " ".join(terms(fold_accents(word))))  # no term reaches over a blank
+_terms_of_words = WordCache(lambda word: " ".join(terms(fold_accents(word))))  # no term spans whitespace
 
 
 class FullText:
-    """The full-text index of all passages. Safe to share between threads."""
+    """Full-text index of all passages. Safe to share between threads."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -70,24 +70,24 @@ class FullText:
         self._postings = Postings(database)
 
     def search(self, query: str, limit: int, allowed: IdSet | None = None) -> list[int]:
-        """Ids of at most `limit` passages that hold a term of the query, likeliest first; of `allowed` ones only."""
+        """Return the ids of at most `limit` passages that contain a query term, best first, restricted to `allowed`."""
         wanted = list(dict.fromkeys(terms(fold_accents(query))))[:_MOST_TERMS]
         return self._postings.search(self._frequencies.read(wanted), limit, allowed)
 
     def read_terms(self, ids: Sequence[int]) -> dict[int, PassageTerms]:
-        """The terms of these passages by id; at most a few hundred at a time."""
+        """Return the terms of these passages by id; pass at most a few hundred ids."""
         with self._database.read() as connection:
             rows = connection.execute(_TERMS, {"ids": list(ids)})
             return {row.rowid: PassageTerms.from_row(row.terms) for row in rows}
 
     def idf(self, wanted: Sequence[str]) -> dict[str, float]:
-        """The weight of each term in this library (`inverse_frequency`)."""
+        """Return the inverse document frequency of each term in this library."""
         indexed = {term: _as_indexed(term) for term in wanted}
         counted = self._frequencies.read(list(indexed.values()))
         return {term: counted.weigh(as_indexed) for term, as_indexed in indexed.items()}
 
 
 def _as_indexed(term: str) -> str:
-    """The form a term of unfolded text has in the index: words that lose an accent are stemmed as English ones are."""
+    """Return the index form of a term of unfolded text: words that lose an accent are stemmed like English ones."""
     folded = fold_accents(term)
     return index_terms(folded) or folded if folded.isascii() and not term.isascii() else folded

@@ -9,7 +9,7 @@ from crag.library.search.fulltext import index_terms
 
 
 def find_terms(text: str, wanted: Collection[str]) -> list[tuple[int, int]]:
-    """The places (start, end) of what is indexed by any of the terms `wanted`, in order, none touching the next."""
+    """Return the spans (start, end) of text indexed by any term in `wanted`, in order, adjacent ones merged."""
     places: list[tuple[int, int]] = []
     for start, token in tokens(text):
         found = index_terms(token).split()

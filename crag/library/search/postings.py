@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     Posting = tuple[Ids, NDArray[np.float32]]
     Scores = NDArray[np.float32]
 
-# So many passages are read in some ten milliseconds; what the commonest terms of a long question would add was measured
-# to change next to nothing.
+# This many postings are read in about ten milliseconds. The most common terms of a long question were measured
+# to change almost nothing.
 _MOST_POSTINGS = 80_000
 _LEAST_TERMS = 2
 _SATURATION = 1.2  # the usual value of BM25
@@ -33,14 +33,18 @@ _OCCURRENCES = text("SELECT group_concat(doc) FROM passage_occurrences WHERE ter
 
 
 class Postings:
-    """Where each term occurs. Safe to share between threads."""
+    """Posting lists of all terms: candidates from the rarest terms of a query. Safe to share between threads.
+
+    Used because FTS5 would score too many passages in a large library. Scores follow BM25 without length normalization,
+    which the ranking applies later.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._remembered = lru_cache(maxsize=_REMEMBERED)(self._read)
 
     def search(self, counted: Counted, limit: int, allowed: IdSet | None) -> list[int]:
-        """Ids of at most `limit` passages that hold one of the counted terms, the likeliest first."""
+        """Return the ids of at most `limit` passages that contain one of the counted terms, best first."""
         import numpy as np
 
         scores = self._score(counted, limit, allowed)
@@ -50,7 +54,7 @@ class Postings:
         return [int(id_) for id_ in near[np.argsort(-scores[near], kind="stable")]]
 
     def _score(self, counted: Counted, limit: int, allowed: IdSet | None) -> Scores:
-        """A score for each id: the rarest terms first, until enough was read and enough passages were found."""
+        """Return a score per id, adding the rarest terms first, until enough postings and passages were read."""
         import numpy as np
 
         scores = np.zeros(counted.last_id + 1, dtype=np.float32)
@@ -68,11 +72,13 @@ class Postings:
         return scores
 
     def _read(self, _epoch: int, term: str) -> Posting:
-        """In which passages a term occurs, by id, and how far each has said it often enough (0..1)."""
+        """Return the passages that contain a term, by id, and the saturated term frequency of each in 0..1."""
         import numpy as np
 
         with self._database.read() as connection:
             occurrences = connection.scalar(_OCCURRENCES, {"term": term}) or ""
-        every = np.fromstring(occurrences, dtype=np.int64, sep=",")  # in order, a passage as often as it says the term
+        every = np.fromstring(
+            occurrences, dtype=np.int64, sep=","
+        )  # sorted, each passage once per occurrence of the term
         ids, counts = np.unique(every, return_counts=True)
         return ids.astype(np.int32), (counts / (counts + _SATURATION)).astype(np.float32)

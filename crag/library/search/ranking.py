@@ -31,9 +31,9 @@ class _Kept:
 def rank(
     database: Database, full_text: FullText, query: str, embedded: tuple[Space, Vectors] | None, ids: Sequence[int]
 ) -> Iterator[Hit]:
-    """The candidates `ids` as hits, best first; those whose passage is gone are left out.
+    """Yield the candidates `ids` as hits, best first; passages that no longer exist are skipped.
 
-    `embedded` is the query's vector and its space, None while nothing can embed it.
+    `embedded` is the query's vector and its space, or None if no embedder is available.
     """
     weights = weigh_terms(query, full_text)
     terms = full_text.read_terms(ids)
@@ -55,7 +55,7 @@ def rank(
 
 
 def merge_duplicates(hits: Iterator[Hit], k: int) -> list[Hit]:
-    """The first `k` hits that say different things; each names the documents of the equal ones that it stands for."""
+    """Return the first `k` distinct hits, each naming the documents of the duplicates it represents."""
     kept: list[_Kept] = []
     while len(kept) < k and (hit := next(hits, None)):
         fingerprint = take_fingerprint(hit.passage.text, hit.matched)
@@ -68,7 +68,7 @@ def merge_duplicates(hits: Iterator[Hit], k: int) -> list[Hit]:
 
 
 def _read_in_order(database: Database, ids: Sequence[int], at_once: int = 8) -> Iterator[Passage]:
-    """The passages that still exist, read a few at a time: most searches want no more."""
+    """Read the passages that still exist, a few at a time: most searches need only the first ones."""
     left = iter(ids)
     while some := list(islice(left, at_once)):
         found = read_passages(database, some)

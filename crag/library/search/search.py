@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from crag.library.index.vector_index import VectorIndex
 
 _LEAST_DEPTH = 40
-_INDEXES = 2  # one that answers, one that is about to
+_INDEXES = 2  # the active one, and the one about to become active
 
 
 class Search:
-    """Finds the nearest passages. The index of the space that answers is opened at the first search."""
+    """Hybrid search. The index of the active space is opened at the first search."""
 
     def __init__(self, store: Store, full_text: FullText, answering: Answering, folder: Path) -> None:
         self._store = store
@@ -44,7 +44,7 @@ class Search:
         self._indexes: dict[str, VectorIndex] = {}
 
     def open_index(self, space: Space) -> VectorIndex:
-        """The vectors of a space; at most two spaces are held in memory, those that were asked for last."""
+        """Return the vector index of a space; only the two most recently used stay in memory."""
         from crag.library.index.vector_index import VectorIndex
 
         with self._lock:
@@ -57,11 +57,11 @@ class Search:
         return index
 
     def search(self, query: str, k: int, collection: str, source_ids: Sequence[str]) -> list[Passage]:
-        """At most `k` passages, best first, scores in 0..1; by words alone while nothing can embed the query."""
+        """Return at most `k` passages, best first, scores in 0..1; by words alone if no embedder is available."""
         return [hit.passage for hit in self.explain(query, k, collection, source_ids)]
 
     def explain(self, query: str, k: int, collection: str, source_ids: Sequence[str]) -> list[Hit]:
-        """As `search`, each passage with how it was found."""
+        """Search as `search` does; return each passage with how it was found."""
         query = query.encode("utf-8", "replace").decode().replace("\x00", " ").strip()
         if not query or k < 1:
             return []
@@ -70,18 +70,18 @@ class Search:
         allowed = None
         if collection or source_ids:
             allowed = self._allowed(self._store.epoch(), collection, tuple(source_ids))
-        with ThreadPoolExecutor(1) as beside:  # among very many passages either takes some ten milliseconds
+        with ThreadPoolExecutor(1) as beside:  # in a large library each takes about ten milliseconds
             by_words = beside.submit(self._full_text.search, query, depth, allowed)
             by_meaning = self.open_index(embedded[0]).search(embedded[1], depth, allowed) if embedded else []
         candidates = list(dict.fromkeys([*by_words.result(), *by_meaning]))
         return merge_duplicates(rank(self._store.database, self._full_text, query, embedded, candidates), k)
 
     def warm(self, space: Space) -> None:
-        """Reads the vectors of a space into memory now, so that the first search need not."""
+        """Load the vectors of a space into memory, so that the first search does not wait."""
         self.open_index(space).ids()
 
     def weigh(self, embedder: Embedder, report: Report, stop: Stop) -> None:
-        """Fits how much the vectors of its space count, unless that is known or the library too small to tell.
+        """Fit the vector weight of the embedder's space, unless it is known or the library is too small.
 
         Raises `ModelFault`, `Stopped`.
         """
@@ -93,21 +93,21 @@ class Search:
             write_weight(database, space, share)
 
     def save(self) -> None:
-        """Writes each index that was opened and has changed since it was last written."""
+        """Save each open index that changed since it was last saved."""
         with self._lock:
             opened = list(self._indexes.values())
         for index in opened:
             index.save()
 
     def close(self) -> None:
-        """Saves likewise, and gives up what is done in the background."""
+        """Save each open index and stop background builds."""
         with self._lock:
             opened = list(self._indexes.values())
         for index in opened:
             index.close()
 
     def _sample(self, space: Space, number: int) -> Vectors:
-        """The vectors of likely questions. Raises `ModelFault` while another space answers."""
+        """Embed likely questions. Raises `ModelFault` while another space is active."""
 
         def embed(question: str) -> Vectors:
             embedded = self._answering.embed_query(question)

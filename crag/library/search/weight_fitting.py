@@ -30,7 +30,7 @@ from crag.types import Progress
 if TYPE_CHECKING:
     from crag.library.index.vector_index import VectorIndex
 
-SHARES = tuple(share / 20 for share in range(13))  # words keep at least two fifths: they find names that no model knows
+SHARES = tuple(share / 20 for share in range(13))  # words keep at least 2/5: they find names that no model knows
 _PROBES = 200
 _LEAST_PROBES = 40
 _LEAST_TERMS = 4
@@ -40,7 +40,11 @@ _SEED = 0
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A sentence, the passage it was taken from, and what is left of that passage under its heading."""
+    """A sentence, the passage it was taken from, and the rest of that passage under its heading.
+
+    Full-text search keeps a small advantage: writers repeat words, much as people repeat the words they read when they
+    ask.
+    """
 
     sentence: str
     passage_id: int
@@ -50,10 +54,10 @@ class Probe:
 def fit_weight(
     database: Database, full_text: FullText, index: VectorIndex, embedder: Embedder, report: Report, stop: Stop
 ) -> float | None:
-    """The least share in 0..1 under which probes find their passages about as well as under the best one.
+    """Return the smallest share in 0..1 with which probes find their passages about as well as with the best share.
 
-    None where the library is too small to tell. Raises `ModelFault`, `Stopped`. Takes some 10 ms a probe and two texts
-    to embed for each of at most 200.
+    Returns None if the library is too small to tell. Takes about 10 ms per probe and embeds two texts for each of at
+    most 200 probes. Raises `ModelFault`, `Stopped`.
     """
     probes = draw_probes(database)
     if len(probes) < _LEAST_PROBES:
@@ -68,7 +72,7 @@ def fit_weight(
 
 
 def _least_as_good(rows: Sequence[Sequence[float]]) -> int:
-    """The first column whose mean is less than one standard error below the best one's (Breiman et al. 1984)."""
+    """Return the first column whose mean is within one standard error of the best one's (Breiman et al. 1984)."""
     import numpy as np
 
     values = np.array(rows)
@@ -79,10 +83,10 @@ def _least_as_good(rows: Sequence[Sequence[float]]) -> int:
 
 
 def draw_probes(database: Database, count: int = _PROBES) -> list[Probe]:
-    """At most `count` probes from all over the library, the same each time while it does not change."""
+    """Sample at most `count` probes from the whole library; the same ones each time while it is unchanged."""
     with database.read() as connection:
         highest = connection.scalar(select(func.max(passages.c.id))) or 0
-        chance = random.Random(_SEED)  # noqa: S311 — a sample, no secret
+        chance = random.Random(_SEED)  # noqa: S311 — sampling, not security
         wanted = chance.sample(range(1, highest + 1), min(highest, 4 * count))
         query = select(passages.c.id, passages.c.heading, passages.c.text).where(passages.c.id.in_(wanted))
         rows = connection.execute(query.order_by(passages.c.id)).all()
@@ -103,7 +107,7 @@ def _probe(id_: int, heading: str, text: str, chance: random.Random) -> Probe | 
 def _try(
     probe: Probe, rest: Vectors, database: Database, full_text: FullText, index: VectorIndex, embedder: Embedder
 ) -> Sequence[float]:
-    """For each share, one divided by the rank at which the passage is found without its sentence."""
+    """Return for each share the reciprocal rank of the passage, searched without its sentence."""
     vector = embedder.embed_query(probe.sentence)
     near = index.search(vector, _DEPTH)
     ids = list(dict.fromkeys([probe.passage_id, *full_text.search(probe.sentence, _DEPTH), *near]))

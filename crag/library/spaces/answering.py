@@ -9,12 +9,15 @@ from crag.library.spaces.rows import ActiveSpace, Choices, read_active_space, re
 from crag.protocols import Embedders, Vectors
 from crag.types import Space
 
-# The space that every installation can have: anything else that the application would choose is better.
+# Available in every installation. Any other embedder that the application would choose is better.
 _LEAST = "builtin"
 
 
 class Answering:
-    """Reads which space answers at each use, so that a switch by any process is followed at once."""
+    """Embeds questions and new passages.
+
+    Reads the active space at each use, so that a switch by any process takes effect at once.
+    """
 
     def __init__(self, database: Database, source: Embedders, opened: OpenEmbedders) -> None:
         self._database = database
@@ -23,21 +26,21 @@ class Answering:
         self._fault: ModelFault | None = None
 
     def active(self) -> ActiveSpace:
-        """The space that answers now."""
+        """Return the active space."""
         with self._database.read() as connection:
             return read_active_space(connection)
 
     def choices(self) -> Choices:
-        """What a person decided by hand."""
+        """Return the user's explicit choices."""
         with self._database.read() as connection:
             return read_choices(connection)
 
     def wanted(self) -> str:
-        """The name of the embedder that is to answer: what a person chose, else what the settings name.
+        """Return the name of the embedder to use: the user's choice, else the one from the settings.
 
-        A choice by hand holds against the settings until they name an embedder that was not known when it was made.
-        What the application chooses by itself is for an empty library; one that holds passages stays where it is, and
-        is offered to move (`offered`).
+        A user's choice takes precedence until the settings name an embedder that was unknown when the choice was made.
+        The application's own preference applies to an empty library only; a library with passages stays in its space
+        and is offered the move (`offered`).
         """
         settings, choices, space = self._source.wanted(), self.choices(), self.active().space
         if choices.chosen:
@@ -48,9 +51,9 @@ class Answering:
         return settings.name
 
     def offered(self) -> str:
-        """The embedder to which the library could move from the built-in vectors, while nobody has decided; else empty.
+        """Return the embedder that a library with built-in vectors could move to; empty after any explicit choice.
 
-        It is the one that the application would choose for an empty library.
+        It is the embedder that the application would choose for an empty library.
         """
         settings, choices, space = self._source.wanted(), self.choices(), self.active().space
         if space is None or space.name != _LEAST or settings.explicit or choices.chosen:
@@ -58,7 +61,7 @@ class Answering:
         return settings.name if settings.name != _LEAST else ""
 
     def embed_query(self, query: str) -> tuple[Space, Vectors] | None:
-        """The question's vector, and of which space; None where nothing can embed it. See `notice`."""
+        """Return the question's vector and its space, or None if no embedder is available (see `notice`)."""
         space = self.active().space
         if space is None:
             return None
@@ -72,7 +75,7 @@ class Answering:
         return known.space, vector
 
     def to_store(self) -> tuple[ActiveSpace, KnownEmbedder]:
-        """The embedder for new passages, and the `ActiveSpace` as which they may be stored. Raises `ModelFault`."""
+        """Return the embedder for new passages and the `ActiveSpace` to store them under. Raises `ModelFault`."""
         active = self.active()
         if active.space is None:
             return active, self._opened.open(self.wanted())
@@ -83,7 +86,7 @@ class Answering:
             return active, self._opened.open(self._fallback())
 
     def check(self) -> ModelFault | None:
-        """Opens the embedder that answers, or is to, and says what is wrong with it."""
+        """Open the active or wanted embedder and return its fault, if any."""
         space = self.active().space
         self._fault = None
         try:
@@ -93,16 +96,16 @@ class Answering:
         return self._fault
 
     def look_again(self) -> None:
-        """An embedder may be there that was not: the next use finds out."""
+        """Re-check which embedders are available, at the next use."""
         self._opened.look_again()
 
     def overruled(self) -> str:
-        """The embedder that the settings name in vain, for a person decided otherwise by hand; else empty."""
+        """Return the embedder named in the settings if the user's choice overrides it; else empty."""
         settings = self._source.wanted()
         return settings.name if settings.explicit and settings.name != self.wanted() else ""
 
     def notice(self) -> str:
-        """What a person should know of the last use, in their words; empty while all is well."""
+        """Return the problem of the last use in words for the user; empty if there was none."""
         fault, space = self._fault, self.active().space
         if fault is None or space is None:
             return ""
@@ -119,6 +122,6 @@ class Answering:
             return None
 
     def _fallback(self) -> str:
-        """What the settings name, though it does not answer yet; what a person refused stands in for nothing."""
+        """Return the embedder from the settings, though its space is not active; never one that the user rejected."""
         settings, choices = self._source.wanted(), self.choices()
         return choices.chosen if settings.name in choices.refused else settings.name

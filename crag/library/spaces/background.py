@@ -18,7 +18,10 @@ _log = logging.getLogger(__name__)
 
 
 class SpaceWork:
-    """Follows what is wanted of the spaces. Nothing happens before `begin`: one-shot commands never switch."""
+    """Background thread for work on spaces: one task at a time, observable and cancellable from any screen.
+
+    Does nothing before `begin`, so that one-shot commands never switch.
+    """
 
     def __init__(self, spaces: Spaces) -> None:
         self._spaces = spaces
@@ -31,38 +34,38 @@ class SpaceWork:
         self.fault = ""
 
     def begin(self) -> None:
-        """Follows what is wanted now, and from now on whenever something changes."""
+        """Apply the wanted choice now and after every later change."""
         self._begun = True
         self.wake()
 
     def wake(self) -> None:
-        """Something about the embedders has changed: follow it when there is time."""
+        """Schedule a check because the available embedders have changed."""
         if self._begun:
             self._submit(self._spaces.keep_up, at_once=False)
 
     def choose(self, name: str) -> None:
-        """Switches to this embedder in the background; an empty name leaves the choice to the settings again."""
+        """Switch to this embedder in the background; an empty name returns the choice to the settings."""
         self._spaces.choose(name)
         self._submit(self._spaces.keep_up, at_once=True)
 
     def cancel(self) -> None:
-        """Stays with what answers, for good; what was embedded so far is kept till it is dropped."""
+        """Stay with the active space permanently; vectors computed so far are kept until the space is dropped."""
         space = self._spaces.answering.active().space
         self.choose(space.name if space else "")
 
     def go_back(self) -> None:
-        """Switches to the space of before in the background."""
+        """Switch to the previous space in the background."""
         self._submit(self._spaces.go_back, at_once=True)
 
     def wait(self, seconds: float) -> bool:
-        """Whether everything is done before so many seconds are over."""
+        """Wait up to this many seconds; return whether all work is done."""
         thread = self._thread
         if thread is not None:
             thread.join(seconds)
         return thread is None or not thread.is_alive()
 
     def close(self) -> None:
-        """Stops what is at work; it goes on at the next start."""
+        """Cancel the running task; the next start resumes it."""
         with self._lock:
             self._closed, self._next = True, None
         self._stop.request()
@@ -73,7 +76,7 @@ class SpaceWork:
             if self._closed:
                 return
             self._next = work
-            self.progress = self.progress or Progress("Starting")  # now, so that a screen drawn next follows it
+            self.progress = self.progress or Progress("Starting")  # set now, so that the next screen refresh shows it
             if self._thread is None:
                 self._thread = threading.Thread(target=self._serve, name="spaces", daemon=True)
                 self._thread.start()
@@ -98,7 +101,7 @@ class SpaceWork:
             pass
         except CragError as error:
             self.fault = str(error)
-        except Exception:  # noqa: BLE001 — the thread must live to do the next piece of work; the log has the fault
+        except Exception:  # noqa: BLE001 — the thread must survive for the next task; the error is logged
             _log.exception("The spaces could not be looked after")
             self.fault = "Something unexpected went wrong, and the space was not switched."
 

@@ -13,7 +13,7 @@ from crag.library.spaces.rows import SAME_MODEL, changed_model, recognize_space
 from crag.protocols import Embedder, Embedders, Vectors
 from crag.types import Space
 
-# Never changed: its vector is compared with those that were kept. In three scripts, so that no model sees it empty.
+# Must never change: its vector is compared with stored ones. Three scripts, so that no tokenizer reduces it to nothing.
 CANARY = "The canary sings in the coal mine at 7:45. 카나리아가 광산에서 노래한다. 金絲雀在礦坑裡歌唱。"
 _REMEMBERED_SECONDS = 15.0
 _FAULT_REMEMBERED_SECONDS = 5.0
@@ -21,7 +21,10 @@ _FAULT_REMEMBERED_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class KnownEmbedder:
-    """An `Embedder` whose space was recognised. Each batch is embedded with the canary, which tells a changed model."""
+    """An `Embedder` whose space has been recognized.
+
+    Embeds the canary with each batch, so that a changed model is detected.
+    """
 
     embedder: Embedder
     space: Space
@@ -29,7 +32,10 @@ class KnownEmbedder:
     on_changed: Callable[[], None]
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """As in `Embedder`; every row was made by the model whose space this is. Raises `ModelFault`."""
+        """Embed texts as `Embedder` does; guarantee that every row comes from the model of this space.
+
+        Raises `ModelFault`.
+        """
         rows = self.embedder.embed_documents([*texts, CANARY])
         if float(rows[-1] @ self.canary) < SAME_MODEL:
             self.on_changed()
@@ -37,15 +43,15 @@ class KnownEmbedder:
         return rows[:-1]
 
     def embed_query(self, text: str) -> Vectors:
-        """As in `Embedder`."""
+        """Embed a question as `Embedder` does."""
         return self.embedder.embed_query(text)
 
 
 class OpenEmbedders:
-    """Opens embedders when they are needed and remembers them for some seconds, so that a changed model is noticed."""
+    """Opens embedders on demand and caches them for a few seconds, so that a changed model is noticed."""
 
     def __init__(self, database: Database, source: Embedders, on_change: Callable[[], None]) -> None:
-        """`on_change` is called when an embedder comes back, or comes back as another than it was."""
+        """Create an empty cache. `on_change` is called when an embedder returns, or returns with another space."""
         self._database = database
         self._source = source
         self._on_change = on_change
@@ -53,20 +59,20 @@ class OpenEmbedders:
         self._cached: dict[str, _CachedEmbedder] = {}
 
     def open(self, name: str) -> KnownEmbedder:
-        """The embedder called so. Raises `ModelFault`."""
+        """Return the embedder with this name. Raises `ModelFault`."""
         with self._lock:
             cached = self._cached.setdefault(name, _CachedEmbedder(name, self._look, self._on_change))
         return cached.open()
 
     def open_for(self, space: Space) -> KnownEmbedder:
-        """The embedder of this very space. Raises `ModelFault`, also when another model now has its name."""
+        """Return the embedder of exactly this space. Raises `ModelFault`, also if another model now has its name."""
         known = self.open(space.name)
         if known.space.id != space.id:
             raise changed_model(space)
         return known
 
     def look_again(self) -> None:
-        """Something about the embedders has changed: each is looked at anew when it is next used."""
+        """Expire all cached embedders; each is opened again at its next use."""
         with self._lock:
             for cached in self._cached.values():
                 cached.expire()
@@ -80,7 +86,7 @@ class OpenEmbedders:
 
 
 class _CachedEmbedder:
-    """One embedder: opened by one thread at a time, without keeping up those that use another."""
+    """One cached embedder. One thread opens it at a time; other embedders are not blocked meanwhile."""
 
     def __init__(
         self,
@@ -102,7 +108,7 @@ class _CachedEmbedder:
             found = self._found
         if isinstance(found, KnownEmbedder):
             return found
-        assert found is not None  # noqa: S101 — every look finds an embedder or a fault
+        assert found is not None  # noqa: S101 — opening yields an embedder or a fault
         raise ModelFault(found.code, found.message, found.remedy, found.fault)
 
     def _look_again(self) -> None:
@@ -117,7 +123,7 @@ class _CachedEmbedder:
             self._on_change()
 
     def expire(self) -> None:
-        """The next to come looks anew."""
+        """Make the next call open the embedder again."""
         self._until = 0.0
 
 

@@ -14,7 +14,10 @@ _AT_ONCE = 256
 
 
 def fill_vectors(store: Store, embedder: KnownEmbedder, report: Report, stop: Stop) -> int:
-    """How many passages got a vector. What is done stays done when it is stopped. Raises `ModelFault`, `Stopped`."""
+    """Embed every passage that has no vector in the embedder's space; return how many got one.
+
+    Work done before a cancellation is kept. Raises `ModelFault`, `Stopped`.
+    """
     total = count_unembedded(store.database, embedder.space.id)
     done = last = 0
 

@@ -32,7 +32,7 @@ from crag.protocols import Embedder, Embedders
 from crag.stopping import Stop
 from crag.types import Space
 
-# The lowest and the highest id that can be.
+# The lowest and the highest possible id.
 _EVERY_PASSAGE = (1, 2**63 - 1)
 
 SpaceState = Literal["answering", "building", "kept"]
@@ -40,7 +40,10 @@ SpaceState = Literal["answering", "building", "kept"]
 
 @dataclass(frozen=True, slots=True)
 class SpaceReport:
-    """A space as it stands: `vectors` of the library's `passages` are made; in a search they have this weight."""
+    """The state of one space.
+
+    `vectors` of the library's `passages` are computed. `weight` is the share of vector similarity in a search.
+    """
 
     space: Space
     vectors: int
@@ -50,10 +53,11 @@ class SpaceReport:
 
 
 class Spaces:
-    """All spaces of a library. Several processes may switch at once: the last commit holds, and none undoes it.
+    """Lists, builds, switches and drops the embedding spaces of a library.
 
-    `prepare` is called with a space shortly before it answers, so that the first question need not wait, and `weigh`
-    with its embedder soon after.
+    Several processes may switch at once: the last commit wins, and no commit is undone. `prepare` is called with a
+    space shortly before it becomes active, so that the first question does not wait. `weigh` is called with its
+    embedder soon after.
     """
 
     def __init__(
@@ -75,7 +79,7 @@ class Spaces:
         self._folder = self._database.home / "index"
 
     def reports(self) -> list[SpaceReport]:
-        """Every space, the one that answers first."""
+        """Return the status of every space, the active one first."""
         passages = count_passages(self._database, "", ())
         now, wanted = self.answering.active().space, self.answering.wanted()
 
@@ -91,48 +95,48 @@ class Spaces:
         return sorted(made, key=lambda report: report.state != "answering")
 
     def previous(self) -> Space | None:
-        """What `go_back` goes back to."""
+        """Return the space that `go_back` returns to."""
         with self._database.read() as connection:
             return read_previous(connection)
 
     def use(self, name: str, report: Report, stop: Stop) -> Space:
-        """Switches by hand to the embedder called so, whatever the settings name, and embeds what it lacks first.
+        """Embed what the named embedder lacks, then switch to it by hand, whatever the settings say.
 
-        Raises `ModelFault` and `Stopped`; the space of before then answers on, and what was embedded is kept.
+        Raises `ModelFault` and `Stopped`; the previous space then stays active, and vectors computed so far are kept.
         """
         return self._use(self._opened.open(name), report, stop)
 
     def go_back(self, report: Report, stop: Stop) -> Space:
-        """Switches by hand to the space of before, as `use` does. Raises `NotFound` when there is none."""
+        """Switch by hand to the previous space, as `use` does. Raises `NotFound` if there is none."""
         space = self.previous()
         if space is None:
             raise NotFound("There is no space to go back to.")
         return self._use(self._opened.open_for(space), report, stop)
 
     def choose(self, name: str) -> None:
-        """Remembers a decision by hand, for `keep_up` to follow; an empty name leaves it to the settings again."""
+        """Store the user's choice for `keep_up` to apply; an empty name returns the choice to the settings."""
         refused = self._others(name) if name else set()
         with self._database.write() as connection:
             write_choice(connection, name, refused)
 
     def drop(self, space_id: str) -> Space:
-        """Removes the vectors of a space that is not in use. Raises `NotFound`, `BadRequest`."""
+        """Delete the vectors of a space that is not in use. Raises `NotFound`, `BadRequest`."""
         found = [report for report in self.reports() if report.space.id == space_id]
         if not found:
             raise NotFound("There is no such space.", "See `spaces` for their ids.")
         space = found[0].space
         if found[0].state != "kept":
             raise BadRequest(f"The space {space.label} is in use.", "Switch to another one first.")
-        while self._drop_some(space):  # a bite at a time, for others write too
+        while self._drop_some(space):  # in batches, so that other writers get their turn
             pass
         (self._folder / f"{space.id}.faiss").unlink(missing_ok=True)
         return space
 
     def keep_up(self, report: Report, stop: Stop) -> None:
-        """Builds the space that is wanted and switches to it, or fills the gaps of the one that answers.
+        """Build the wanted space and switch to it, or fill the gaps of the active one.
 
-        For the background of the application: one-shot commands leave the spaces as they are. Raises `ModelFault`,
-        `Stopped`; what was embedded is kept, so that the next start goes on from there.
+        Meant for the application's background thread: one-shot commands leave the spaces unchanged. Raises
+        `ModelFault`, `Stopped`; vectors computed so far are kept, so that the next start resumes from there.
         """
         done = False
         while not done:
@@ -140,12 +144,12 @@ class Spaces:
             if active.space is None:
                 return
             done = self._follow(active, report, stop)
-        with suppress(ModelFault):  # what answers has a default weight, and the next start tries again
+        with suppress(ModelFault):  # the active space keeps its default weight, and the next start tries again
             if space := self.answering.active().space:
                 self._weigh(self._opened.open_for(space), report, stop)
 
     def _follow(self, active: ActiveSpace, report: Report, stop: Stop) -> bool:
-        """Whether the switch was made; False when something else was decided meanwhile."""
+        """Switch to the wanted space; return False if another choice was made meanwhile."""
         choices = self.answering.choices()
         name = self.answering.wanted()
         if active.space and name != choices.chosen and _is_held_by_another(active):
@@ -169,7 +173,10 @@ class Spaces:
         since: int | None,
         choice: tuple[str, set[str]] | None,
     ) -> bool:
-        """Embeds until nothing is lacking, whatever is added meanwhile; then swaps, and with it writes the choice."""
+        """Embed until no vector is missing, then switch and store the choice.
+
+        Passages added meanwhile are embedded as well.
+        """
         with self._database.write() as connection:
             ensure_space(connection, known.space, known.canary)
         while True:
@@ -186,7 +193,7 @@ class Spaces:
                 return outcome == "done"
 
     def _others(self, name: str) -> set[str]:
-        """All embedders known today but this one: what is refused by choosing it."""
+        """Return all known embedders except this one: choosing it rejects them."""
         return ({one.space.name for one in self._holdings()} | {self._source.wanted().name}) - {name}
 
     def _holdings(self) -> list[Holding]:
@@ -204,5 +211,8 @@ class Spaces:
 
 
 def _is_held_by_another(active: ActiveSpace) -> bool:
-    """Whether a process that still runs switched to what answers: two that are set differently do not fight."""
+    """Return whether another live process activated the current space.
+
+    Prevents two processes with different settings from switching back and forth.
+    """
     return active.owner not in ("", this_process()) and is_alive(active.owner)

@@ -12,7 +12,7 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Resolver = Callable[[str, int], list[str]]
 
 _TRANSLATED = ipaddress.ip_network("64:ff9b::/96")  # NAT64, RFC 6052
-_WEB_PORTS = (80, 443)  # of the ports below 1024, which belong to the system's services (RFC 6335)
+_WEB_PORTS = (80, 443)  # the only ones allowed below 1024, the system ports of RFC 6335
 # Databases, model servers, chat, mail and administration; see also WHATWG Fetch, "port blocking".
 # fmt: off
 _SERVICE_PORTS = frozenset({
@@ -23,22 +23,22 @@ _SERVICE_PORTS = frozenset({
 
 
 def resolve(host: str, port: int) -> list[str]:
-    """Every address the system's resolver knows for `host`. Raises `OSError` or `UnicodeError`."""
+    """Return every address that the system resolver knows for `host`. Raises `OSError` or `UnicodeError`."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
 def may_reach(addresses: Iterable[str], port: int, allow: tuple[Network, ...]) -> bool:
-    """Whether every one of `addresses` may be connected to at `port`; no address at all may not.
+    """Return whether all `addresses` may be connected to at `port`; False if there are none.
 
-    Ports of other services (databases, model servers, mail, …) may be reached in allowed networks only.
+    Ports of other services (databases, model servers, mail, …) are allowed in allowed networks only.
     """
     judged = [_may_reach(address, port, allow) for address in addresses]
     return bool(judged) and all(judged)
 
 
 def is_service_port(port: int) -> bool:
-    """Whether something else than a web server listens there as a rule."""
+    """Return whether the port usually belongs to a service other than a web server."""
     return port in _SERVICE_PORTS or (port < 1024 and port not in _WEB_PORTS)
 
 
@@ -61,20 +61,23 @@ def _in(address: Address, networks: tuple[Network, ...]) -> bool:
 
 
 def _is_public(address: Address) -> bool:
-    """`is_global` alone is true for multicast, site-local, 6to4, IPv4-compatible (reserved) and NAT64 addresses."""
-    # 6to4 is given up: RFC 7526.
+    """Return whether the address is public.
+
+    `is_global` alone is also true for multicast, site-local, 6to4, IPv4-compatible (reserved) and NAT64 addresses.
+    """
+    # 6to4 is deprecated by RFC 7526.
     if isinstance(address, ipaddress.IPv6Address) and (address.is_site_local or address.sixtofour):
         return False
     return address.is_global and not (address.is_multicast or (address.is_reserved and address not in _TRANSLATED))
 
 
 def _embedded(address: Address) -> list[ipaddress.IPv4Address]:
-    """The IPv4 address that a NAT64 address leads to (RFC 6052)."""
+    """Return the IPv4 address that a NAT64 address leads to (RFC 6052)."""
     return [ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)] if address in _TRANSLATED else []
 
 
 def _own_addresses() -> set[str]:
-    """This machine's own addresses: a service on it may listen on a public one."""
+    """Return this machine's own addresses: one of its services may listen on a public address."""
     import psutil
 
     return {entry.address for interface in psutil.net_if_addrs().values() for entry in interface}

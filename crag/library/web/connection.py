@@ -20,7 +20,7 @@ _POLL_SECONDS = 0.05
 
 
 class Deadline:
-    """A moment after which work is no longer wanted, however lively it still is."""
+    """A point in time after which work is abandoned, even if data is still arriving."""
 
     def __init__(self, seconds: float) -> None:
         self._end = time.monotonic() + seconds
@@ -32,18 +32,18 @@ class Deadline:
 
     @property
     def passed(self) -> bool:
-        """Whether it is too late."""
+        """Whether the deadline has passed."""
         return self.left == 0
 
 
 def wait_for(work: Callable[[], T], stop: Stop, deadline: Deadline) -> T:
-    """The result of blocking system calls that know neither stop nor deadline. Raises `Stopped`, `TimeoutError`."""
+    """Run blocking system calls that cannot be interrupted, in a thread. Raises `Stopped`, `TimeoutError`."""
     future: Future[T] = Future()
 
     def run() -> None:
         try:
             future.set_result(work())
-        except Exception as error:  # noqa: BLE001 — handed to the caller, who raises it
+        except Exception as error:  # noqa: BLE001 — passed to the caller, who raises it
             future.set_exception(error)
 
     threading.Thread(target=run, daemon=True).start()
@@ -55,7 +55,10 @@ def wait_for(work: Callable[[], T], stop: Stop, deadline: Deadline) -> T:
 
 
 class Connector(httpcore.SyncBackend):
-    """Connects to the given addresses whatever the host is called, so that a name cannot lead elsewhere later."""
+    """Network backend that connects to the given IP addresses only, whatever the host name.
+
+    Prevents DNS rebinding: the name cannot resolve to another address between check and connection.
+    """
 
     def __init__(self, addresses: list[str], stop: Stop, deadline: Deadline) -> None:
         self._addresses = addresses
@@ -65,13 +68,13 @@ class Connector(httpcore.SyncBackend):
 
     def connect_tcp(
         self,
-        host: str,  # noqa: ARG002 — judged and resolved before
+        host: str,  # noqa: ARG002 — resolved and checked before
         port: int,
         timeout: float | None = None,
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.NetworkStream:
-        """A connection to the first address that answers. Raises `httpcore.ConnectError`, `Stopped`."""
+        """Connect to the first address that answers. Raises `httpcore.ConnectError`, `Stopped`."""
         failure: Exception = httpcore.ConnectError("no address")
         for address in self._addresses:
             connect = partial(super().connect_tcp, address, port, timeout, local_address, socket_options)
@@ -86,7 +89,7 @@ class Connector(httpcore.SyncBackend):
 
     @contextmanager
     def guarded(self) -> Iterator[None]:
-        """While the block runs, deadline and stop cut the connection; what waits for the other side then fails."""
+        """Cut the connection at the deadline or on cancellation while the block runs; pending reads then fail."""
         timer = threading.Timer(self._deadline.left, self._cut)
         timer.daemon = True
         timer.start()
@@ -101,5 +104,5 @@ class Connector(httpcore.SyncBackend):
 
     def _cut(self) -> None:
         if self._line:
-            with suppress(OSError):  # it is closed already
+            with suppress(OSError):  # already closed
                 self._line.shutdown(socket.SHUT_RDWR)

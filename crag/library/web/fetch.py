@@ -39,7 +39,7 @@ _HEADERS = {
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """Seconds for one connection, for one piece of data, and for everything together."""
+    """Timeouts in seconds: for one connection, for one read, and for the whole fetch."""
 
     connect: float = 10.0
     read: float = 20.0
@@ -59,12 +59,12 @@ def fetch(
     patience: Patience = Patience(),
     trust: ssl.SSLContext | None = None,
 ) -> Fetched:
-    """What `url` holds, at most `limit_bytes` after decompression; networks in `allow` are reached besides the public.
+    """Fetch `url`, at most `limit_bytes` after decompression, from the public internet or networks in `allow`.
 
-    Every request, each hop of a redirect too, is written down in `ledger` before it is sent.
-    `extra_types` are content types to take besides those of documents; `trust` replaces the well-known certificate
-    authorities. Raises `SourceRefused` (`blocked_url`, `http_error`, as `ErrorStatus` where the server gave one,
-    `unreachable`, `too_large`, `too_slow`, `unsupported`), `HomeFault` when it cannot be written down, and `Stopped`.
+    Every request, including each redirect, is recorded in `ledger` before it is sent. `extra_types` are content types
+    to accept besides those of documents. `trust` replaces the default certificate authorities. Raises `SourceRefused`
+    (`blocked_url`, `http_error`, as `ErrorStatus` if the server sent a status, `unreachable`, `too_large`, `too_slow`,
+    `unsupported`), `HomeFault` if the request cannot be recorded, and `Stopped`.
     """
     from crag.library.web.connection import Deadline
 
@@ -86,6 +86,7 @@ def fetch(
 
 
 def _addresses(link: Link, allow: tuple[Network, ...], resolver: Resolver, stop: Stop, deadline: Deadline) -> list[str]:
+    """Resolve the host once and return its IP addresses if all of them may be reached. Raises `SourceRefused`."""
     from crag.library.web.connection import wait_for
 
     try:
@@ -107,7 +108,7 @@ def _addresses(link: Link, allow: tuple[Network, ...], resolver: Resolver, stop:
 def _get(
     link: Link, addresses: list[str], stop: Stop, deadline: Deadline, patience: Patience, trust: ssl.SSLContext | None
 ) -> Iterator[httpcore.Response]:
-    """One request, its errors translated; no proxies, no cookies, no retries."""
+    """Send one request and translate its errors; no proxies, cookies or retries."""
     import httpcore
 
     from crag.library.web.connection import Connector
@@ -128,13 +129,13 @@ def _get(
         stop.check()
         raise _refusal(link, error, deadline) from error
     stop.check()
-    if deadline.passed:  # a body without a stated length ends in silence when the line is cut
+    if deadline.passed:  # a body without Content-Length ends silently when the connection is cut
         raise _refusal(link, TimeoutError(), deadline)
 
 
 @cache
 def _well_known() -> ssl.SSLContext:
-    """The well-known certificate authorities, which take longer to load than most pages."""
+    """Load the default certificate authorities, cached because loading them takes longer than fetching most pages."""
     import httpcore
 
     return httpcore.default_ssl_context()

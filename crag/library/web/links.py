@@ -23,7 +23,7 @@ _VIDEO = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A web address in parts, as it will be requested: `host` in ASCII, without brackets; `target` path and query."""
+    """A parsed URL as it will be requested: `host` in ASCII without brackets, `target` with path and query."""
 
     url: str
     scheme: str
@@ -33,20 +33,20 @@ class Link:
 
     @property
     def authority(self) -> str:
-        """The Host header."""
+        """The value of the Host header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
 
     @property
     def sounds_inside(self) -> bool:
-        """Whether the name alone says that it belongs to an inner network (RFC 6762, RFC 8375, RFC 9476)."""
+        """Whether the name alone shows that the host is in a private network (RFC 6762, RFC 8375, RFC 9476)."""
         return bool(_INSIDE.search(self.host)) or "." not in self.host.rstrip(".")
 
 
 def read_link(url: str, base: str | None = None) -> Link:
-    """`url`, relative to `base` where one is given, in parts. Raises `SourceRefused` (`blocked_url`, `unsupported`).
+    """Parse `url`, relative to `base` if given. Raises `SourceRefused` (`blocked_url`, `unsupported`).
 
-    The same reading is judged and requested, so that no second parser can see another host in it.
+    The parsed form is both checked and requested, so that no second parser can see another host in the URL.
     """
     import httpx
 
@@ -69,20 +69,20 @@ def read_link(url: str, base: str | None = None) -> Link:
 
 
 def leads_outside(url: str, allow: tuple[Network, ...]) -> bool:
-    """Whether an address that a stranger gave may be shown as a link: to the public web, or into `allow`.
+    """Return whether an untrusted URL may be shown as a link: it leads to the public web or into `allow`.
 
-    Nothing is resolved: a name that leads inside all the same is noticed only by whoever fetches it.
+    Resolves nothing: only fetching reveals a name that resolves to a private address.
     """
     try:
         link = read_link(url)
     except SourceRefused as refused:
-        return refused.code == "unsupported"  # a video, which cannot be read but watched
+        return refused.code == "unsupported"  # a video, which cannot be read but can be opened
     address = _literal_address(link.host)
     return may_reach([address], link.port, allow) if address else not link.sounds_inside
 
 
 def _literal_address(host: str) -> str:
-    """The network address that a host is, in any of the spellings that browsers understand; empty for a name."""
+    """Return the IP address that a host denotes in any spelling browsers accept; empty for a name."""
     try:
         return str(ipaddress.ip_address(host)) if ":" in host else socket.inet_ntoa(socket.inet_aton(host.rstrip(".")))
     except (OSError, ValueError):
@@ -90,7 +90,7 @@ def _literal_address(host: str) -> str:
 
 
 def into_own_network() -> SourceRefused:
-    """The refusal of an address that leads to this machine or its network."""
+    """Return the refusal for a URL that leads to this machine or its network."""
     return SourceRefused(
         "blocked_url",
         "This address leads into your own network and was not fetched.",
@@ -99,7 +99,7 @@ def into_own_network() -> SourceRefused:
 
 
 def service_port(port: int) -> SourceRefused:
-    """The refusal of an address at whose port no web pages are."""
+    """Return the refusal for a URL with the port of another service."""
     return SourceRefused(
         "blocked_url", f"Web pages are not found at port {port}, which is another service's, so it was not fetched."
     )

@@ -21,7 +21,7 @@ _LONGEST_ANSWER = 64 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Outlinks:
-    """The pages that a page links to; of a sitemap (`is_sitemap`) the pages and the further sitemaps that it names."""
+    """The URLs that a page links to; for a sitemap (`is_sitemap`) its pages and its nested sitemaps."""
 
     pages: tuple[Link, ...] = ()
     sitemaps: tuple[Link, ...] = ()
@@ -29,10 +29,13 @@ class Outlinks:
 
 
 def read_outlinks(fetched: Fetched, stop: Stop) -> Outlinks:
-    """Its web addresses, each once, in order; none where it is damaged or holds none. Raises `Stopped`."""
+    """Return the page's URLs in order without repetitions, parsed in a child process that can be killed.
+
+    Returns none if the page is damaged or has no links. Raises `Stopped`.
+    """
     try:
         said = _ask(fetched, stop)
-    except SourceRefused:  # empty, or larger than a page can be
+    except SourceRefused:  # empty, or larger than any page
         return Outlinks()
     base = _base(said.get("base", ""), fetched.url_final)
     pages, sitemaps = (_links(said.get(kind, ()), base) for kind in ("pages", "sitemaps"))
@@ -40,7 +43,7 @@ def read_outlinks(fetched: Fetched, stop: Stop) -> Outlinks:
 
 
 def _ask(fetched: Fetched, stop: Stop) -> dict[str, Any]:
-    """What the child answers; nothing where it ended without a word."""
+    """Return the child's reply; empty if it ended without one."""
     request = {"charset": fetched.charset}
     with (
         running("crag.library.parse.outlinks", request, fetched.body, _LIMITS, stop) as child,
@@ -56,7 +59,7 @@ def _ask(fetched: Fetched, stop: Stop) -> dict[str, Any]:
 
 
 def _base(stated: str, url: str) -> str:
-    """What relative addresses are relative to (HTML, section 4.2.3)."""
+    """Return the URL that relative URLs refer to (HTML, section 4.2.3)."""
     try:
         return read_link(stated, url).url if stated else url
     except SourceRefused:

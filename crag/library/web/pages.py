@@ -21,7 +21,7 @@ from crag.settings import Settings
 from crag.stopping import Stop, deadline
 from crag.types import Passage
 
-SECONDS = 8.0  # for all pages together, which are read at the same time
+SECONDS = 8.0  # for all pages together, which are read in parallel
 _LIMIT_BYTES = 5_000_000
 _MOST_PARTS = 400
 _MOST_SCORED = 12
@@ -29,7 +29,7 @@ _MOST_KEPT = 2
 
 
 class WebPages:
-    """The `PageReader`: through the safe fetcher, parsed in a child, cut as documents are, and kept nowhere."""
+    """The `PageReader`: fetches safely, parses in a child process, splits like documents, and stores nothing."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class WebPages:
         ledger: Ledger,
         seconds: float = SECONDS,
     ) -> None:
-        """`embedder` must be that of the built-in vectors, for which the scores of parts hold."""
+        """Create a reader. `embedder` must be the built-in one, because the scores of chunks depend on it."""
         self._read = read
         self._embedder = embedder
         self._statistics = statistics
@@ -49,7 +49,10 @@ class WebPages:
         self._seconds = seconds
 
     def read(self, question: str, found: Sequence[Passage], stop: Stop) -> tuple[list[Passage], int]:
-        """See `PageReader`. Unread is, too, what was not read before the deadline or could not be written down."""
+        """Read the pages found, see `PageReader`.
+
+        Pages also count as unread if they missed the deadline or the request could not be recorded.
+        """
         linked = [passage for passage in found if passage.location]
         if not linked:
             return list(found), 0
@@ -64,7 +67,10 @@ class WebPages:
         return [nearest.get(passage.id) or passage for passage in found], unread
 
     def _nearest(self, asked: Question, passage: Passage, stop: Stop) -> Passage:
-        """The passage with the nearest parts of its page, unless what it says is nearer. Raises as `fetch`, `Read`."""
+        """Return the passage with the nearest chunks of its page, unless its own excerpt is nearer.
+
+        Raises what `fetch` and `Read` raise.
+        """
         fetched = fetch(
             passage.location,
             allow=self._settings.allow_private_urls,
@@ -86,7 +92,7 @@ class WebPages:
         return replace(passage, text=text, context=text)
 
     def _covering(self, asked: Question, texts: Sequence[str], title: str) -> list[str]:
-        """The parts that hold most of the question, in the order of the page: scoring every part would take seconds."""
+        """Preselect the chunks that cover most of the question, in page order: scoring all would take seconds."""
         readings = [read_text(text, title) for text in texts]
         shares = [asked.covered(reading.around.union(*reading.terms)) for reading in readings]
         best = sorted(range(len(texts)), key=lambda index: -shares[index])[:_MOST_SCORED]

@@ -43,7 +43,7 @@ _PIECE = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """What an address held in the end. `content_type` is lower case, empty where the server did not say."""
+    """A fetched document. `content_type` is lower case, empty if the server did not state it."""
 
     url_final: str
     content_type: str
@@ -52,7 +52,7 @@ class Fetched:
 
 
 class ErrorStatus(SourceRefused):
-    """The server's answer was an error; `status` is its number (RFC 9110, section 15)."""
+    """The refusal for an HTTP error; `status` is its code (RFC 9110, section 15)."""
 
     def __init__(self, status: int, message: str, remedy: str = "") -> None:
         super().__init__("http_error", message, remedy)
@@ -66,7 +66,7 @@ def read_response(
     extra_types: frozenset[str],
     progress: Report | None,
 ) -> Fetched:
-    """What the server sent from `url`, judged by its status, type and stated length before it is read.
+    """Check status, type and stated length, then read the body within the limit.
 
     Raises `SourceRefused` (`http_error`, `too_large`, `unsupported`, `corrupt`) and what httpcore raises.
     """
@@ -108,7 +108,7 @@ def _content_type(response: httpcore.Response, extra_types: frozenset[str]) -> t
 
 
 def _decoded(response: httpcore.Response, encoding: str) -> Iterator[bytes]:
-    """The body in pieces of bounded size, however well it was compressed."""
+    """Yield the body in pieces of bounded size, however well it is compressed."""
     pieces: Iterable[bytes] = response.iter_stream()
     if encoding in ("", "identity"):
         yield from pieces
@@ -127,12 +127,12 @@ def _decoded(response: httpcore.Response, encoding: str) -> Iterator[bytes]:
 
 
 def read_header(response: httpcore.Response, name: bytes) -> str:
-    """A header's value; repeated ones are joined as RFC 9110, section 5.3, says, and then not understood."""
+    """Return a header's value; repeated headers are joined (RFC 9110, section 5.3), so they match no known value."""
     return ", ".join(value.decode("latin-1") for key, value in response.headers if key.lower() == name).strip()
 
 
 def describe_status(status: int) -> str:
-    """Such as `404 (Not Found)`."""
+    """Return the code with its phrase, such as `404 (Not Found)`."""
     try:
         return f"{status} ({HTTPStatus(status).phrase})"
     except ValueError:

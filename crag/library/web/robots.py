@@ -12,28 +12,28 @@ from crag.library.web.response import ErrorStatus, Fetched
 if TYPE_CHECKING:
     from protego import Protego
 
-AGENT = "crag-chat"  # the name that sites know this program by
-_MOST_BYTES = 2 * 1024 * 1024  # RFC 9309, section 2.5, asks for 500 KiB at least
+AGENT = "crag-chat"  # the product name for robots.txt and requests
+_MOST_BYTES = 2 * 1024 * 1024  # RFC 9309, section 2.5, requires at least 500 KiB
 _LONGEST_DELAY = 5.0
 
 
 class Get(Protocol):
-    """Fetches one address: `fetch` with everything else decided. Raises `SourceRefused`, `Stopped`."""
+    """Fetches one URL: `fetch` with all other arguments bound. Raises `SourceRefused`, `Stopped`."""
 
     def __call__(self, url: str, *, limit_bytes: int = ..., extra_types: frozenset[str] = ...) -> Fetched:
-        """What it holds; `extra_types` are content types to take besides those of documents."""
+        """Return the document; `extra_types` are content types to accept besides those of documents."""
         ...
 
 
 class Robots:
-    """The rules of every site that is asked about, each fetched once."""
+    """The robots.txt rules (RFC 9309) of each site, fetched once."""
 
     def __init__(self, get: Get) -> None:
         self._get = get
         self._rules: dict[str, Protego | SourceRefused] = {}
 
     def check(self, link: Link) -> None:
-        """Raises `SourceRefused` where the site does not want the address read, or hides its rules; `Stopped`."""
+        """Raise `SourceRefused` if the site disallows the URL or its rules cannot be read; `Stopped` if cancelled."""
         rules = self._of(link)
         if isinstance(rules, SourceRefused):
             raise rules
@@ -45,17 +45,17 @@ class Robots:
             )
 
     def delay(self, link: Link) -> float:
-        """Seconds that the site wants between two requests, at most 5."""
+        """Return the seconds that the site wants between two requests, at most 5."""
         rules = self._of(link)
         asked = None if isinstance(rules, SourceRefused) else rules.crawl_delay(AGENT)
         return max(0.0, min(asked or 0.0, _LONGEST_DELAY))
 
     def sitemaps(self, link: Link) -> list[Link]:
-        """The sitemaps that the site names."""
+        """Return the sitemaps that the site names."""
         rules = self._of(link)
         named: list[Link] = []
         for address in () if isinstance(rules, SourceRefused) else rules.sitemaps:
-            with suppress(SourceRefused):  # not an address that may be fetched
+            with suppress(SourceRefused):  # not a URL that may be fetched
                 named.append(read_link(address, link.url))
         return named
 
@@ -66,7 +66,10 @@ class Robots:
         return self._rules[origin]
 
     def _read(self, link: Link) -> Protego | SourceRefused:
-        """No rules where there is no such file; where it cannot be had, nothing is allowed (RFC 9309, 2.3.1)."""
+        """Read the rules of a site.
+
+        A missing file allows everything; an unreachable one allows nothing (RFC 9309, 2.3.1).
+        """
         from protego import Protego
 
         try:

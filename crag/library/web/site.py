@@ -22,23 +22,23 @@ MAX_DEPTH, MAX_PAGES = 3, 500
 _MOST_SITEMAPS = 20
 _MOST_WAITING = 10_000
 _WITH_LINKS = ("", "text/html", "text/xml", "application/xhtml+xml", "application/xml")
-_COMPRESSED = frozenset({"application/gzip", "application/x-gzip"})  # as sitemaps may be
+_COMPRESSED = frozenset({"application/gzip", "application/x-gzip"})  # sitemaps may be compressed
 _NO_DOCUMENTS = frozenset(
     """
     .7z .apk .avi .bin .bmp .bz2 .css .deb .dmg .eot .exe .flac .gif .gz .ico .iso .jar .jpeg .jpg .m4a .m4v .mkv .mov
     .mp3 .mp4 .mpeg .msi .ogg .otf .png .rar .rpm .svg .tar .tgz .tif .tiff .ttf .wasm .wav .webm .webp .wmv .woff
     .woff2 .xz .zip
-    """.split()  # noqa: SIM905 — a list of so many would hide the words
+    """.split()  # noqa: SIM905 — a list literal of this length would be unreadable
 )
-# What advertisers append to tell visitors apart; the page is the same without it.
+# Parameters that advertisers append to identify visitors; the page is the same without them.
 _TRACKING = re.compile(r"\b(?:utm_\w+|fbclid|gclid|msclkid|mc_[ce]id|igshid)=[^&]*(?:&|$)")
 
 
 @dataclass(frozen=True, slots=True)
 class SiteLimits:
-    """How much of a site is read: `depth` links away from the first page (0 to 3), at most `pages` (1 to 500).
+    """How much of a site to read: `depth` links from the first page (0 to 3), at most `pages` pages (1 to 500).
 
-    `sitemap`: also what the site's sitemap names, wherever that stands. Raises `BadRequest`.
+    `sitemap` adds the pages named in the site's sitemap. Raises `BadRequest`.
     """
 
     depth: int = 1
@@ -52,27 +52,27 @@ class SiteLimits:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A page of a site: what it holds, or why that was not fetched."""
+    """A crawled page: its content, or why it was not fetched."""
 
     url: str
     result: Fetched | SourceRefused
 
 
 def read_site(start: str, limits: SiteLimits, get: Get, stop: Stop, progress: Report) -> Iterator[Found]:
-    """The pages, nearest first, each fetched when it is asked for, and once. Raises `Stopped`.
+    """Crawl a site and yield its pages, nearest first, each fetched lazily and once. Raises `Stopped`.
 
-    Every address is on the site of `start` (scheme, host and port; `www.` makes no difference), allowed by its
-    robots.txt, and fetched with `get`. A start that is a sitemap leads to what it names. `progress` counts pages.
+    Every URL is on the site of `start` (same scheme, host and port; `www.` is ignored), allowed by its robots.txt, and
+    fetched with `get`. A start URL that is a sitemap leads to the pages it names. `progress` counts pages.
     """
     try:
         yield from _Crawl(read_link(start), limits, get, stop, progress).pages()
-    except SourceRefused as refused:  # not even an address
+    except SourceRefused as refused:  # not a valid URL
         yield Found(start, refused)
 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """An address to go to, `depth` links away from the start; `sitemap`: for what it names, not for what it says."""
+    """A queued URL, `depth` links from the start; `sitemap` means that only the URLs it names are wanted."""
 
     link: Link
     depth: int
@@ -80,7 +80,7 @@ class _Step:
 
 
 class _Crawl:
-    """One walk over one site, breadth first."""
+    """Breadth-first crawl of one site."""
 
     def __init__(self, start: Link, limits: SiteLimits, get: Get, stop: Stop, progress: Report) -> None:
         self._limits = limits
@@ -95,7 +95,11 @@ class _Crawl:
         self._visited = self._forbidden = self._sitemaps = 0
 
     def pages(self) -> Iterator[Found]:
-        """See `read_site`. Pages that robots.txt keeps away are told and not counted, at most as many as are read."""
+        """Yield the pages, see `read_site`.
+
+        Pages forbidden by robots.txt are reported too. They do not count towards the limit, and at most that many are
+        reported.
+        """
         while self._waiting and self._visited < self._limits.pages:
             step = self._waiting.popleft()
             self._stop.check()
@@ -134,11 +138,11 @@ class _Crawl:
             yield Found(step.link.url, fetched)
 
     def _fetch(self, step: _Step) -> Fetched | None:
-        """None where it leads to a page that was read already."""
+        """Fetch the URL; return None if it redirects to a page that was already read."""
         extra = _COMPRESSED if step.sitemap or step.depth == 0 else frozenset()
         fetched = self._get(step.link.url, extra_types=extra)
         final = read_link(fetched.url_final)
-        if step.depth == 0:  # http leads to https, a bare name to one with www: there the site is
+        if step.depth == 0:  # the site is where redirects from http to https, or to www., end
             self._site = _origin(final)
         elif _origin(final) != self._site:
             what = f"This address leads to another site, {final.host}, and was not added."
@@ -163,7 +167,7 @@ class _Crawl:
             self._add(named, self._limits.depth, sitemaps=True)
 
     def _add(self, links: Iterable[Link], depth: int, sitemaps: bool = False) -> None:
-        """Lets those wait that are on the site, may be documents and are not known yet."""
+        """Queue the URLs that are on the site, may be documents and are not known yet."""
         for link in links:
             key = _key(link)
             fits = _origin(link) == self._site and (sitemaps or _may_be_document(link))
@@ -180,7 +184,7 @@ def _origin(link: Link) -> str:
 
 
 def _key(link: Link) -> str:
-    """What tells one page from another."""
+    """Return the identity of a page."""
     return _origin(link) + _without_tracking(link).target.decode("ascii")
 
 
