@@ -1,1 +1,1 @@
-"""Measurements, run by hand: they print tables and assert nothing about time."""
+"""Benchmarks, run by hand: they print tables and assert no time limits."""

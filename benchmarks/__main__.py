@@ -1,4 +1,4 @@
-"""Runs every benchmark, or those named: `python -m benchmarks question start`."""
+"""Run all benchmarks or the named ones: `python -m benchmarks question start`."""
 
 import sys
 from importlib import import_module

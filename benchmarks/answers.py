@@ -1,9 +1,8 @@
-"""What the built-in engine answers, refinement on against off: `python -m benchmarks.answers FOLDER`.
+"""Answers of the built-in engine with and without refinement: `python -m benchmarks.answers FOLDER`.
 
-Every paragraph of a set is a document of its own, as in `benchmarks/retrieval.py`. Asked are, of squad_a, each second
-answerable question (the 400 at the odd places 1, 3, …, 799 among its 800 answerable ones, counted from 0 in the order
-of the file) and all 200 unanswerable ones; of korquad_a and drcd_a all 300. The routes are those of the grader's own
-thresholds, without the web.
+Every paragraph of a set is a document of its own, as in `benchmarks/retrieval.py`. The questions are: of squad_a, every
+second answerable one (the 400 at the odd positions 1, 3, …, 799 of 800, counted from 0 in file order) and all 200
+unanswerable ones; of korquad_a and drcd_a, all 300. Thresholds are the defaults of the grader; web search is off.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ SETS = ("squad_a", "korquad_a", "drcd_a")
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one question; `holding` of the `cited` sentences hold a gold answer."""
+    """Outcome of one question; `holding` of the `cited` sentences contain a gold answer."""
 
     action: str
     refused: bool
@@ -36,7 +35,7 @@ class Outcome:
 
 
 def main(folder: Path) -> None:
-    """Prints a line for each set, kind of question and setting."""
+    """Print a line for each set, kind of question and setting."""
     columns = ("n", "holds gold", "of answered", "cited hold", "refused", "correct", "ambiguous", "incorrect")
     print(f"{'':34}" + "".join(f"{name:>12}" for name in columns))
     for name in SETS:

@@ -1,7 +1,7 @@
-"""What the comparison of pipelines is asked, over what, and what the scripted model says to it.
+"""Documents, questions and scripted replies for the comparison of pipelines.
 
-Over a folder with the three posts of LangGraph's tutorial where one is given; else over invented text of the same
-passage size, so that nothing need be fetched.
+The documents are the three posts of LangGraph's tutorial, if a folder with them is given; otherwise generated text with
+passages of the same size, so that no download is needed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _PART = re.compile(r"(?ms)^\[(\d+)\](.*?)(?=^\[\d+\]|\Z)")
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question, and words that only a passage holds that answers it."""
+    """A question, and words that occur only in passages that answer it."""
 
     text: str
     gold: str
@@ -37,7 +37,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """Documents (name, content) and questions about them; the first question is asked to warm up."""
+    """Documents (name, content) and questions about them; the first question is for warm-up."""
 
     documents: list[tuple[str, bytes]]
     questions: list[Question]
@@ -55,12 +55,12 @@ _ON_THE_POSTS = [
 
 
 def read_posts(folder: Path) -> Material:
-    """The posts in `folder`, with questions about them."""
+    """Read the posts in `folder` and add questions about them."""
     return Material([(path.name, path.read_bytes()) for path in sorted(folder.glob("*.html"))], _ON_THE_POSTS)
 
 
 def invent() -> Material:
-    """Some 150 passages of invented words; each question finds one that answers it and many on the same matter."""
+    """Generate about 150 passages of invented words; each question has one answering passage and many on its topic."""
     chance = random.Random(3)
     sections = "\n\n".join(data.decode() for _, data in documents(150)).split("\n\n# ")
     questions = []
@@ -79,7 +79,7 @@ def _name(chance: random.Random) -> str:
 
 
 def answer_by(questions: Sequence[Question], asked: Asked) -> Say:
-    """What the scripted model says: yes to passages that hold the gold words, an answer of some 60 tokens."""
+    """Return the scripted reply: yes for passages with the gold words, or an answer of about 60 tokens."""
     question = next(question for question in questions if question.text in asked.prompt)
     schema = asked.body.get("format")
     holds = question.gold.lower() in asked.prompt.lower()
@@ -94,7 +94,7 @@ def answer_by(questions: Sequence[Question], asked: Asked) -> Say:
 
 
 def _filled(properties: dict[str, Any], question: Question, prompt: str) -> dict[str, Any]:
-    """What a grader or refiner asks for: kept parts, points for each number, or a verdict with its reason."""
+    """Fill a grader's or refiner's schema: kept parts, points for each number, or a verdict with its reason."""
     holding = {n for n, text in _PART.findall(prompt) if question.gold.lower() in text.lower()}
     if "keep" in properties:
         return {"keep": [int(n) for n in holding]}

@@ -1,4 +1,4 @@
-"""Boosted trees of the size that a small data file can hold, fitted and written as nested lists."""
+"""Boosted trees, small enough for a data file, fitted and exported as nested lists."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 def fit_trees(
     features: Floats, right: NDArray[np.bool_], weights: Floats, directions: list[int]
 ) -> HistGradientBoostingClassifier:
-    """Trees whose score never falls as a feature of direction 1 grows; 0 leaves it free."""
+    """Fit trees whose score never falls as a feature of direction 1 grows; direction 0 is unconstrained."""
     model = HistGradientBoostingClassifier(
         max_iter=TREES,
         max_depth=DEPTH,
@@ -34,11 +34,11 @@ def fit_trees(
 
 
 def written(model: HistGradientBoostingClassifier, stretch: float, shift: float) -> dict[str, Any]:
-    """The model as `crag.scoring` reads it, its log-odds times `stretch` plus `shift`.
+    """Export the model in the format of the built-in scorer, with log-odds scaled by `stretch` plus `shift`.
 
-    A bias, and trees that are numbers or [feature, most, tree up to `most`, tree above it].
+    The result has a bias, and trees that are numbers or [feature, limit, tree up to `limit`, tree above it].
     """
-    trees = [_subtree(predictor.nodes, 0, stretch) for (predictor,) in model._predictors]  # noqa: SLF001 — no public way
+    trees = [_subtree(predictor.nodes, 0, stretch) for (predictor,) in model._predictors]  # noqa: SLF001 — no public API
     return {"bias": round(stretch * float(model._baseline_prediction.item()) + shift, 4), "trees": trees}  # noqa: SLF001
 
 

@@ -1,7 +1,7 @@
-"""How soon the screen answers, in a real browser: a library of 200 documents, a conversation of 500 messages.
+"""Screen response times in a real browser, with 200 documents and a conversation of 500 messages.
 
-`python -m benchmarks.browser`. Times are taken inside the page, from the click or the key to the frame in which the
-result stands there. A click on an otherwise empty Streamlit page is measured in between, as what the machine can do.
+Run with `python -m benchmarks.browser`. Times are measured inside the page, from the click or key press to the first
+frame that shows the result. Clicks on an empty Streamlit page are measured in between, as the baseline of the machine.
 """
 
 from __future__ import annotations
@@ -60,19 +60,19 @@ _SHOWN = {
 
 
 class Clocked(ScriptedOllama):
-    """A model server that remembers when it sent which word of an answer, in milliseconds."""
+    """A model server that records when it sent each word of an answer, in milliseconds."""
 
     sent: dict[str, float]
 
     def next_token_due(self, asked: Asked, say: Say) -> Due:
-        """The next word is sent a moment after the one before; when that was is remembered."""
+        """Record when the previous word was sent, then return the time of the next one."""
         if "<knowledge>" in asked.prompt:
             self.sent.setdefault(_word(asked, asked.tokens_sent - 1), 1000 * time.time())
         return super().next_token_due(asked, say)
 
 
 class Traffic:
-    """What the server sent the page since it was asked last."""
+    """WebSocket traffic from the server to a page since the last call of `take`."""
 
     def __init__(self, page: Page) -> None:
         self._frames: list[int] = []
@@ -82,25 +82,25 @@ class Traffic:
         socket.on("framereceived", lambda data: self._frames.append(len(data)))
 
     def take(self) -> tuple[int, int]:
-        """How many messages, and how many bytes."""
+        """Return the number of messages and of bytes, and reset both."""
         frames, self._frames[:] = list(self._frames), []
         return len(frames), sum(frames)
 
 
 class Table:
-    """The times by what was done, and what was sent for it."""
+    """Measured times and traffic by action."""
 
     def __init__(self) -> None:
         self.times: dict[str, list[float]] = {}
         self.traffic: dict[str, tuple[int, int]] = {}
 
     def add(self, what: str, milliseconds: float, traffic: tuple[int, int] = (0, 0)) -> None:
-        """One time that was measured."""
+        """Add one measured time."""
         self.times.setdefault(what, []).append(milliseconds)
         self.traffic[what] = traffic
 
     def show(self) -> None:
-        """Median, 95th percentile, and how many times as long as an empty page takes."""
+        """Print median, 95th percentile, and the ratio to the empty page."""
         base = statistics.median(self.times["empty page"])
         print(f"\n{'':28}{'median ms':>10}{'p95 ms':>9}{'n':>5}{'× empty':>9}{'messages':>10}{'KB':>7}")
         for what, values in self.times.items():
@@ -112,7 +112,7 @@ class Table:
 
 
 def main() -> None:
-    """Fills a home, measures, prints."""
+    """Fill a home, measure and print."""
     with tempfile.TemporaryDirectory() as folder, Clocked(per_token=0.02) as ollama, sync_playwright() as playwright:
         ollama.sent = {}
         ollama.script = _words
@@ -209,11 +209,11 @@ def _words(asked: Asked) -> Say:
         return Say("Yes")
     if "<knowledge>" in asked.prompt:
         return Say(" ".join(_word(asked, number) for number in range(WORDS)) + " [1].")
-    return Say(question_in(asked.prompt))  # condensed or rewritten: it keeps the number that tells answers apart
+    return Say(question_in(asked.prompt))  # condense and rewrite must keep the number that identifies the answer
 
 
 def _word(asked: Asked, number: int) -> str:
-    """A word of the answer to this question that stands in no other answer."""
+    """Return a word of the answer to this question that occurs in no other answer."""
     return f"w{question_in(asked.prompt).rstrip('?').split()[-1]}x{number}w"
 
 

@@ -1,4 +1,4 @@
-"""How much processor the list of conversations takes: `python -m benchmarks.conversations [HOW MANY ...]`."""
+"""Processor time of the conversation list: `python -m benchmarks.conversations [COUNT ...]`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _SOUGHT = ("", "zebra", "espresso", "größe", "nowhere")
 
 
 def main(sizes: list[int]) -> None:
-    """A row for each number of conversations and each search."""
+    """Print a row for each number of conversations and each search."""
     for size in sizes:
         with tempfile.TemporaryDirectory() as home:
             database = Database(Path(home))
@@ -49,7 +49,7 @@ def main(sizes: list[int]) -> None:
 
 
 def _fill(database: Database, size: int) -> None:
-    """Conversations of ten messages, every fiftieth of which has a zebra in it."""
+    """Add conversations of ten messages; every fiftieth contains the word zebra."""
     chance = random.Random(1)
 
     def text(words: int) -> str:
@@ -73,7 +73,7 @@ def _fill(database: Database, size: int) -> None:
 
 
 def _measure(listed: Conversations, sought: str) -> tuple[float, int]:
-    """Seconds of the processor for the first 50 with their snippets, the median of 15; how many there are."""
+    """Return the median processor time (s) of 15 searches for 50 rows with snippets, and the number of matches."""
     taken = []
     for _ in range(_TIMES):
         began = time.process_time()

@@ -1,16 +1,16 @@
-"""Makes a library of a wanted size from invented words, the same at every run."""
+"""Generated documents of invented words, identical in every run."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterator
 
-WORDS_IN_PASSAGE = 56  # invented words are cut into many tokens: about 200 here
+WORDS_IN_PASSAGE = 56  # invented words have many tokens: about 200 here
 PASSAGES_IN_DOCUMENT = 50
 
 
 def documents(passages: int, seed: int = 1) -> Iterator[tuple[str, bytes]]:
-    """(name, Markdown) of documents that are cut into roughly `passages` passages; word use follows Zipf's law."""
+    """Yield (name, Markdown) of documents with about `passages` passages in all; word frequencies follow Zipf's law."""
     chance = random.Random(seed)
     words = ["".join(chance.choices("aeioubcdfglmnprst", k=chance.randint(3, 9))) for _ in range(20_000)]
     weights = [1 / rank for rank in range(1, len(words) + 1)]

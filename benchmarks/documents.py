@@ -1,8 +1,8 @@
-"""Adds every file that a manifest names to a fresh library, asks for a phrase of each, and prints what came of it.
+"""Add every file of a manifest to a new library, search for a phrase of each, and print the results.
 
-`python -m benchmarks.documents FOLDER`, where `FOLDER/manifest.jsonl` has a line for each file: `file`, `expect`
-(`must_contain`, `needs_ocr`, `must_refuse`, `empty_no_text`) and `phrase_or_reason`. Memory is that of the process that
-reads and of what it starts, sampled while it runs.
+Run with `python -m benchmarks.documents FOLDER`. `FOLDER/manifest.jsonl` has a line for each file: `file`, `expect`
+(`must_contain`, `needs_ocr`, `must_refuse`, `empty_no_text`) and `phrase_or_reason`. Memory is the largest sample of
+any reader process while a file is added.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LOOK_SECONDS = 0.005
 
 @dataclass(frozen=True)
 class Added:
-    """One file, what became of it and what that cost (seconds, bytes)."""
+    """One file with its expectation, its result, and the cost in seconds and bytes."""
 
     file: str
     expect: str
@@ -39,7 +39,7 @@ class Added:
 
 
 def main() -> None:
-    """Prints a line for each file, then how many came out as the manifest says."""
+    """Print a line for each file, then how many match the manifest."""
     folder = Path(sys.argv[1])
     entries = [json.loads(line) for line in (folder / "manifest.jsonl").read_text(encoding="utf-8").splitlines()]
     with tempfile.TemporaryDirectory() as home:
@@ -73,7 +73,7 @@ def _watch_memory(over: threading.Event, most: list[int]) -> None:
         for child in this.children(recursive=True):
             try:
                 most[0] = max(most[0], child.memory_info().rss)
-            except psutil.Error:  # it has ended
+            except psutil.Error:  # the process has ended
                 continue
 
 
@@ -84,9 +84,9 @@ def _print(library: Library, one: Added) -> bool:
 
 
 def _judge(library: Library, one: Added) -> tuple[str, bool]:
-    """What came of it, and whether that is right: the phrase in one of the four best passages, or the refusal.
+    """Return the result in words, and whether it is right: the phrase in one of the four best hits, or the refusal.
 
-    A passage under a heading that holds the phrase counts too, and is told apart in what is printed.
+    A passage under a heading with the phrase counts too; the printed text says so.
     """
     error = one.result.error
     if one.expect in _REFUSED:
@@ -104,7 +104,7 @@ def _judge(library: Library, one: Added) -> tuple[str, bool]:
 
 
 def _squeezed(text: str) -> str:
-    """Without blanks, which scripts without words and line ends treat each in its own way."""
+    """Remove whitespace, which differs at line ends and in scripts without word boundaries."""
     return "".join(text.split())
 
 

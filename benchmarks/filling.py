@@ -1,4 +1,4 @@
-"""Fills a library by its own row functions, without files to read: a million passages in minutes."""
+"""Fast filling of a library through its storage functions, without files: a million passages in minutes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PASSAGES_OF_SOURCE = 1_000
 
 
 def fill(application: Application, passages: int) -> float:
-    """Adds sources of `PASSAGES_OF_SOURCE` passages each; the seconds it took."""
+    """Add sources of `PASSAGES_OF_SOURCE` passages each; return the seconds this took."""
     began = time.perf_counter()
     for number in range(passages // PASSAGES_OF_SOURCE):
         _add(application, number)

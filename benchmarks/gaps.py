@@ -1,7 +1,8 @@
-"""How well questions are grouped by what they are about: `python -m benchmarks.gaps EVAL`, a folder of data sets.
+"""Quality of grouping questions by topic: `python -m benchmarks.gaps EVAL`, where EVAL is a folder of data sets.
 
-The questions of one article are one group. The threshold was chosen on one half of the articles; the other half tells
-how far it carries. The library that says how rare words are holds the articles of the other half alone, as in life.
+The questions of one article are one true group. The threshold was chosen on one half of the articles; the other half
+shows how well it generalizes. Word frequencies come from a library with the articles of the other half only, because
+in real use the library lacks the topics of these questions, too.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ HALVES = ("chosen on", "held back")
 
 
 def main(arguments: Sequence[str] = ()) -> None:
-    """Prints pairwise precision, recall and F1 of each data set and half."""
+    """Print pairwise precision, recall and F1 of each data set and half."""
     folder = Path((arguments or sys.argv[1:])[0])
     for name in DATA_SETS:
         passages, questions = (_lines(folder / name / file) for file in ("corpus.jsonl", "questions.jsonl"))
@@ -44,7 +45,7 @@ def main(arguments: Sequence[str] = ()) -> None:
 
 
 def _grouped(questions: Sequence[str], elsewhere: Sequence[str]) -> tuple[list[int], float]:
-    """The number of the group of each question, and what grouping took of the processor in seconds."""
+    """Return the group number of each question, and the processor time of grouping in seconds."""
     with tempfile.TemporaryDirectory() as home:
         application: Application = open_application(Settings(home=Path(home), chat_model="builtin", embedder="builtin"))
         application.library.add_bytes("articles.md", "\n\n".join(elsewhere).encode())
@@ -59,7 +60,7 @@ def _grouped(questions: Sequence[str], elsewhere: Sequence[str]) -> tuple[list[i
 
 
 def _pairwise(found: Sequence[Hashable], true: Sequence[Hashable]) -> tuple[float, float, float]:
-    """Of the pairs that were put together how many belong together, the other way round, and F1."""
+    """Return precision and recall of pairs in the same group, and F1."""
     together, in_found, in_true = (
         sum(count * (count - 1) / 2 for count in Counter(labels).values())
         for labels in (list(zip(found, true, strict=True)), found, true)

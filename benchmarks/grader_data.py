@@ -1,4 +1,4 @@
-"""Pairs of question and text to fit the built-in scorer to: what its features measure of each, and what was right."""
+"""Training data of the built-in scorer: features and labels of (question, text) pairs."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from crag.language import terms
 from crag.questions import Question, read_question
 from crag.scoring import CountedTerms
 
-FOUND = 4  # passages that are retrieved for each question, and judged together
+FOUND = 4  # passages retrieved for each question and judged together
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One (question, text) pair of a data set. `right` is what it is fitted to.
+    """One (question, text) pair of a data set; `right` is the training label.
 
-    `says` is also true of another text with the answer.
-    `foreign` is true for a question in Chinese or Korean; `held` says whether the library held its topic.
+    `says` is also true for another text with the answer.
+    `foreign` is true for a question in Chinese or Korean; `held` is true if the library contains its topic.
     """
 
     source: str
@@ -40,7 +40,7 @@ class Row:
 
 
 class Corpus:
-    """Passages with what retrieval and scoring need of them."""
+    """Passages with the terms, vectors and features that retrieval and scoring need."""
 
     def __init__(self, folder: Path) -> None:
         self.passages = read_lines(folder / "corpus.jsonl")
@@ -55,13 +55,13 @@ class Corpus:
             self.by_title[passage["title"]].append(index)
 
     def nearest(self, index: int, vector: Any) -> float:
-        """The cosine of a passage's nearest sentence."""
+        """Return the cosine of the passage's nearest sentence."""
         if index not in self.sentence_vectors:
             self.sentence_vectors[index] = embed(list(self.readings[index].sentences))
         return float((self.sentence_vectors[index] @ vector).max())
 
     def statistics(self, without: str = "") -> CountedTerms:
-        """Document frequencies of the corpus, less those of one article."""
+        """Return document frequencies of the corpus, without one article."""
         counted = CountedTerms()
         kept = [bag for bag, p in zip(self.terms, self.passages, strict=True) if p["title"] != without]
         counted.documents = len(kept)
@@ -69,7 +69,7 @@ class Corpus:
         return counted
 
     def retrieve(self, question: Question, vector: Any, without: str = "") -> list[tuple[int, float]]:
-        """The nearest passages as (index, cosine): BM25 and cosine, joined by rank with weights 1 and 0.3."""
+        """Return the best passages as (index, cosine) by reciprocal rank fusion of BM25 and cosine (weights 1, 0.3)."""
         cosines = self.vectors @ vector
         lexical = np.array([self._bm25(question, bag) for bag in self.terms])
         ranks = [np.argsort(np.argsort(-scores, kind="stable")) for scores in (lexical, cosines)]
@@ -84,7 +84,7 @@ class Corpus:
 
 
 def embed(texts: list[str]) -> Any:
-    """Unit vectors, one row for each text."""
+    """Return unit vectors, one row for each text."""
     return _model().embed(texts, norm=True)
 
 
@@ -94,14 +94,14 @@ def _model() -> Any:
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
-    """The objects of a JSON-lines file."""
+    """Return the objects of a JSON Lines file."""
     return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
 
 
 def passage_rows(corpus: Corpus, name: str) -> Iterator[Row]:
-    """Retrieved passages of every question: once with its topic in the library, once without.
+    """Yield the retrieved passages of every question, once with its topic in the library and once without.
 
-    Right is the passage that the question was asked of; rows of one question follow each other.
+    The right passage is the one the question was written for. Rows of one question are consecutive.
     """
     titles = {p["id"]: p["title"] for p in corpus.passages}
     whole = corpus.statistics()
@@ -126,14 +126,14 @@ def passage_rows(corpus: Corpus, name: str) -> Iterator[Row]:
 
 
 def holds(text: str, answers: list[str]) -> bool:
-    """Whether another passage says the answer too; short answers such as a number may stand anywhere."""
+    """Return whether the text contains an answer; short ones such as numbers may occur anywhere and are ignored."""
     return any(len(answer) >= (4 if answer.isascii() else 3) and answer in text for answer in answers)
 
 
 def graded_rows(path: Path) -> Iterator[Row]:
-    """The rows of a file of (question, passage, relevant): the passages of one question are judged together.
+    """Yield the rows of a file of (question, passage, relevant); passages of one question are judged together.
 
-    Once more with the passages of another question, far off in the file: a question about something absent.
+    Each question is repeated with the passages of a distant question, as one about a missing topic.
     """
     rows = read_lines(path)
     statistics = CountedTerms(row["passage"] for row in rows)
@@ -148,7 +148,7 @@ def graded_rows(path: Path) -> Iterator[Row]:
 
 
 def _judged(source: str, question: Question, given: list[dict[str, Any]], *, held: bool) -> Iterator[Row]:
-    """Passages judged together; not `held`: they are those of another question, and none is right."""
+    """Yield passages judged together; unless `held`, they belong to another question and none is right."""
     readings = [read_text(row["passage"]) for row in given]
     nearest = [max(sentence_cosines(question, reading), default=0.0) for reading in readings]
     wholes = sentence_cosines(question, read_units(row["passage"] for row in given))
@@ -160,7 +160,7 @@ def _judged(source: str, question: Question, given: list[dict[str, Any]], *, hel
 
 
 def sentence_rows(corpus: Corpus, name: str) -> Iterator[Row]:
-    """The sentences of the right passage; right are those that hold a gold answer."""
+    """Yield the sentences of the right passage; the right ones contain a gold answer."""
     statistics = corpus.statistics()
     index_of = {p["id"]: i for i, p in enumerate(corpus.passages)}
     for number, asked in enumerate(corpus.questions):
@@ -178,6 +178,6 @@ def sentence_rows(corpus: Corpus, name: str) -> Iterator[Row]:
 
 
 def sentence_cosines(question: Question, reading: Reading) -> list[float]:
-    """The nearness of every sentence to the question."""
+    """Return the cosine of every sentence to the question."""
     vectors = embed([question.text, *reading.sentences])
     return [float(value) for value in vectors[1:] @ vectors[0]]

@@ -1,8 +1,8 @@
-"""A grid of settings over 200 questions, killed half-way and gone on with: `python -m benchmarks.grids FOLDER HOME`.
+"""Grid evaluation of 200 questions, killed half-way and resumed: `python -m benchmarks.grids FOLDER HOME`.
 
-FOLDER holds `squad_a` (corpus.jsonl, questions.jsonl); HOME is a new folder, which keeps the evaluation to look at. The
-command line evaluates in a process of its own, which is ended by SIGKILL; this one goes on, checks that no finished
-answer was asked for again, and prints the variants, the best first.
+FOLDER contains `squad_a` (corpus.jsonl, questions.jsonl); HOME is a new folder that keeps the evaluation. The command
+line evaluates in a process of its own, which is ended by SIGKILL. This process resumes the evaluation, counts how many
+finished answers were generated again, and prints the variants, best first.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LOOK_AGAIN_SECONDS = 0.2
 
 
 def main(folder: Path, home: Path) -> None:
-    """Prints what was kept at the kill, what was asked again, and the table."""
+    """Print what was kept when the process was killed, what was asked again, and the table."""
     with subprocess.Popen(_command(folder / "squad_a", home), stdout=subprocess.DEVNULL) as process:
         killed = _kill_half_way(process, home)
     with closing(open_application(Settings(home=home, chat_model="builtin", embedder="builtin"))) as application:
@@ -52,7 +52,7 @@ def _command(data_set: Path, home: Path) -> list[str]:
 
 
 def _kill_half_way(process: subprocess.Popen[bytes], home: Path) -> Evaluation:
-    """The evaluation as it was just before its process was killed. Ends the program when it ended by itself."""
+    """Kill the process half-way and return the evaluation as it was; raise SystemExit if the process ended earlier."""
     while process.poll() is None:
         time.sleep(_LOOK_AGAIN_SECONDS)
         if (home / "crag.sqlite").exists() and (begun := _latest(home)) and begun.done * 2 >= begun.total:

@@ -1,9 +1,10 @@
-"""Adding documents: from a folder of text files to a durable, searchable library, against LangChain's own way.
+"""Ingest benchmark: a folder of text files to a durable, searchable library, compared with LangChain.
 
-50 MB of English-looking prose (CRAG_BENCH_MB takes less) as files of 200 KB, and as one file of 18 MB; each way works
-in a process of its own, one after the other. LangChain's is `RecursiveCharacterTextSplitter`, `FAISS.from_documents`
-and `save_local`, which keeps no full text, no originals, and waits for no disk. *WordLlama* is the model as its package
-runs it, as whoever uses LangChain would; *our embedder* gives LangChain the same vectors as fast as we make them.
+The input is 50 MB of English-looking prose (set CRAG_BENCH_MB for less) as files of 200 KB, and one file of 18 MB. Each
+contender runs in a process of its own, one after the other. LangChain uses `RecursiveCharacterTextSplitter`,
+`FAISS.from_documents` and `save_local`, which stores no full text and no originals and does not sync to disk.
+*WordLlama* is the model as run by its package, the usual choice with LangChain; *our embedder* gives LangChain the same
+vectors at our speed.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ from benchmarks.prose import write_corpus
 MEGABYTES = int(os.environ.get("CRAG_BENCH_MB", "50"))
 FILE_BYTES = 200_000
 LARGE_FILE_BYTES = 18_000_000
-OUR_PASSAGE_CHARACTERS = 865  # what our passages of this prose come to, so that LangChain makes as many
+OUR_PASSAGE_CHARACTERS = 865  # mean length of our passages of this prose, so that LangChain makes as many
 LOOK_EVERY = 0.02
 
 
 def main() -> None:
-    """Writes the texts, measures each way on them, prints."""
+    """Write the texts, then measure and print each contender."""
     with tempfile.TemporaryDirectory() as name:
         many, one = Path(name) / "many", Path(name) / "one"
         many.mkdir()
@@ -58,7 +59,7 @@ def _compare(folder: Path, size: int) -> None:
 
 
 def _run(way: str, folder: Path) -> dict[str, float]:
-    """What it reports, with the processor time and the most memory (resident, bytes) of all its processes together."""
+    """Run one contender; return its report with the peak resident memory in bytes of all its processes together."""
     with tempfile.TemporaryDirectory() as home:
         command = [sys.executable, "-m", "benchmarks.ingest", way, str(folder), home]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
@@ -74,7 +75,7 @@ def _run(way: str, folder: Path) -> dict[str, float]:
 
 
 def _resident(pid: int) -> int:
-    """Pages that a forked child shares with its parent are counted twice."""
+    """Return resident bytes of a process and its children; pages shared after a fork count twice."""
     total = 0
     try:
         parent = psutil.Process(pid)
@@ -155,10 +156,10 @@ WAYS: dict[str, Callable[[Path, Path], int]] = {
 
 
 def _work(way: str, folder: Path, home: Path) -> None:
-    """One way, in this process; what is imported anew each time does not count, what is opened does."""
+    """Run one contender in this process and print its report; imports are not timed, opening models is."""
     import warnings
 
-    warnings.simplefilter("ignore")  # LangChain's community package announces its end
+    warnings.simplefilter("ignore")  # langchain-community warns of its deprecation
     for module in ("langchain_community.vectorstores.faiss", "langchain_text_splitters", "wordllama", "crag.assembly"):
         import_module(module)
     began, spent = time.perf_counter(), _processor()
@@ -168,10 +169,10 @@ def _work(way: str, folder: Path, home: Path) -> None:
 
 
 def _processor() -> float:
-    """Seconds of processor time that this process and all that it started have taken so far."""
+    """Return processor seconds used so far by this process and its children."""
     total = 0.0
     for process in [psutil.Process(), *psutil.Process().children(recursive=True)]:
-        total += sum(process.cpu_times()[:4])  # of its own and of its children that have ended
+        total += sum(process.cpu_times()[:4])  # user and system time, own and of ended children
     return total
 
 

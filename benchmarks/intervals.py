@@ -1,7 +1,7 @@
-"""How often intervals hold the truth: `python -m benchmarks.intervals`.
+"""Coverage of confidence intervals: `python -m benchmarks.intervals`.
 
-Examples are drawn whose truth is known, 1,000 times; an interval of 95 % should hold it 95 times of 100. Beside ours
-stands the percentile bootstrap, which draws whole examples.
+Examples with a known true value are drawn 1,000 times; a 95 % interval should contain it 95 times of 100. For
+comparison, the percentile bootstrap, which resamples whole examples, is printed next to ours.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SHARE, _DIFFERENCE = (0.0, 1.0), (-1.0, 1.0)
 
 
 def main() -> None:
-    """Prints a line for each kind of figure and number of examples: how often held, and the mean width."""
+    """Print coverage and mean width for each kind of figure and number of examples."""
     print(f"{'':38}{'n':>5}{'ours':>8}{'width':>8}{'percentile':>12}{'width':>8}")
     for right in (0.5, 0.9, 0.98):
         _measure(f"share of yes and no, truth {right}", _yes_and_no(right), right, _SHARE)

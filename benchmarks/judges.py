@@ -1,8 +1,9 @@
-"""How far scorers of answers agree with answers labelled by hand: `python -m benchmarks.judges [MODEL]`.
+"""Agreement of answer scorers with answers labelled by hand: `python -m benchmarks.judges [MODEL]`.
 
-Two sets of sixty: hard ones, in sight when comparing texts was last changed, and everyday ones, labelled without a look
-at any scorer. Texts are compared as in an evaluation; MODEL, such as `ollama:llama3.1:8b`, is asked as a judge where it
-answers on this machine. Every answer is held to come from documents: that it refuses, a scorer must tell by its text.
+There are two sets of sixty answers: hard ones, known when text comparison was last changed, and everyday ones, labelled
+without looking at any scorer. Texts are compared as in an evaluation. MODEL, such as `ollama:llama3.1:8b`, is asked as
+a judge, too, if it is available on this machine. Every answer is marked as coming from documents, so a scorer must
+recognize a refusal by its text.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ LABELLED = {
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """An answer as scored and labelled, and what kind of answer it is."""
+    """A scored and labelled answer with its kind and language."""
 
     result: Result
     kind: str
@@ -42,23 +43,23 @@ class Labelled:
 
     @property
     def score(self) -> float:
-        """The judge's, where there is one, else that of comparing texts."""
+        """Score of the judge if there is one, else of the text comparison."""
         judged = self.result.judged
         return (judged.score if judged else self.result.scored.text_score) or 0.0
 
     @property
     def verdict(self) -> bool:
-        """Whether the scorer takes it for right, by the usual cutoff."""
+        """Whether the scorer counts the answer as right at the default cutoff."""
         return bool(right(self.result, Cutoffs()))
 
     @property
     def agrees(self) -> bool:
-        """Whether the label says the same."""
+        """Whether the label equals the verdict of the scorer."""
         return self.verdict == self.result.label
 
 
 def main(model: str = "") -> None:
-    """Prints, for each set, the agreement of comparing texts, then that of the judge."""
+    """Print the agreement of text comparison and of the judge for each set."""
     for name, path in LABELLED.items():
         rows = list(_scored(path))
         _print(f"Comparing texts, {name}", rows)

@@ -1,4 +1,4 @@
-"""A library of the paragraphs of a data set, each a text file called after its article, under the built-in engine."""
+"""Library of the paragraphs of a data set, each a text file named after its article, with the built-in engine."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from crag.types import DEFAULT_COLLECTION
 
 @contextmanager
 def open_paragraphs(data_set: Path) -> Iterator[tuple[Application, dict[str, str]]]:
-    """The application over the paragraphs of `corpus.jsonl`, and the paragraph's id for each source's.
+    """Open an application with the paragraphs of `corpus.jsonl`; yield it and the paragraph ids by source id.
 
-    Ends the program when a paragraph is refused.
+    Raises SystemExit if a paragraph is refused.
     """
     with tempfile.TemporaryDirectory() as home:
         settings = Settings(home=Path(home), chat_model="builtin", embedder="builtin")

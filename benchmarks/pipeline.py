@@ -1,9 +1,9 @@
-"""One question, from being sent to its answer, against LangGraph's tutorial pipeline on the same scripted Ollama.
+"""Latency of one question, compared with LangGraph's tutorial pipeline on the same scripted Ollama.
 
-`python -m benchmarks.pipeline [--posts FOLDER]`. The server takes the time of a real one: prompts 400 tokens/s, shared
-by its four slots or for each slot its own; replies 25 tokens/s (`tests/doubles/timed_ollama.py`). Each contender has a
-server of its own, warmed with one question, so that no prompt cache serves another's questions. The four tables are
-made at the same time, each in a process of its own, for nearly all of the time is waiting.
+Run with `python -m benchmarks.pipeline [--posts FOLDER]`. The server has the speed of a real one: 400 prompt tokens/s,
+shared by its four slots or per slot, and 25 reply tokens/s (`tests/doubles/timed_ollama.py`). Each contender has
+its own server, warmed up with one question, so that no prompt cache is shared. The four tables are measured at the same
+time, each in a process of its own, because nearly all of the time is waiting.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from tests.doubles.timed_ollama import TimedOllama
 
 MODEL = "llama3.1:8b"
 GRADERS: tuple[GraderKind, ...] = ("explained", "score", "listwise", "cascade", "builtin")
-_USUAL: tuple[GraderKind, ...] = ("score", "cascade", "builtin")  # the others take as long again and are slower
+_USUAL: tuple[GraderKind, ...] = ("score", "cascade", "builtin")  # the others double the running time and are slower
 RACES = [(k, shared) for k in (4, 10) for shared in (True, False)]
 
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Seconds until the first token of the answer and until its end, and the number of passages judged."""
+    """Seconds to the first token and to the end of the answer, and the number of graded passages."""
 
     first: float
     end: float
@@ -49,7 +49,7 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One question to one contender: how long it took, the requests it made, the prompt tokens they cost."""
+    """Cost of one question to one contender: timing, requests and processed prompt tokens."""
 
     timing: Timing
     requests: int
@@ -57,21 +57,21 @@ class Measured:
 
 
 class Contender(Protocol):
-    """Answers questions."""
+    """A pipeline that answers questions."""
 
     def ask(self, question: str) -> Timing:
-        """Asks, and waits for the end of the answer."""
+        """Ask a question and wait for the end of the answer."""
         ...
 
 
 @dataclass
 class Tutorial:
-    """The tutorial's pipeline over the passages that our own search finds."""
+    """The tutorial's pipeline with passages from our own search."""
 
     pipeline: TutorialPipeline
 
     def ask(self, question: str) -> Timing:
-        """As in `Contender`."""
+        """Ask a question and wait for the end of the answer."""
         began = time.perf_counter()
         arrived = [time.perf_counter() - began for _ in self.pipeline.answer(question)]
         return Timing(arrived[0], time.perf_counter() - began, len(self.pipeline.verdicts))
@@ -79,13 +79,13 @@ class Tutorial:
 
 @dataclass
 class Ours:
-    """The application, asked outside any conversation."""
+    """The application, asked outside a conversation."""
 
     application: Application
     options: RunOptions
 
     def ask(self, question: str) -> Timing:
-        """As in `Contender`. Ends the program when the run failed."""
+        """Ask a question and wait for the end of the answer; raise SystemExit if the run failed."""
         began = time.perf_counter()
         first = 0.0
         run = self.application.runs.start(None, question, self.options)
@@ -99,7 +99,7 @@ class Ours:
 
 
 def main(arguments: Sequence[str] = ()) -> None:
-    """Fills a library, then compares under both ways in which a server's slots get their speed."""
+    """Fill a library, then compare the contenders with shared and with separate prompt speed per slot."""
     parser = argparse.ArgumentParser(description="Against the tutorial's pipeline")
     parser.add_argument("--posts", type=Path, help="the folder of the tutorial's posts; else text is invented")
     parser.add_argument("--graders", nargs="*", choices=GRADERS, default=_USUAL)
@@ -123,7 +123,7 @@ def _fill(home: Path, material: Material) -> None:
 def _race(
     home: Path, questions: Sequence[Question], graders: Sequence[GraderKind], k: int, shared: bool
 ) -> dict[str, list[Measured]]:
-    """Every question to every contender in turn; the first question warms up and is not counted."""
+    """Ask every contender every question in turn; the first question is for warm-up and not counted."""
     with _contenders(home, questions, graders, k, shared) as contenders:
         rows: dict[str, list[Measured]] = {name: [] for name in contenders}
         for number, question in enumerate(questions):
@@ -140,7 +140,7 @@ def _race(
 def _contenders(
     home: Path, questions: Sequence[Question], graders: Sequence[GraderKind], k: int, shared: bool
 ) -> Iterator[dict[str, tuple[Contender, TimedOllama]]]:
-    """Each with a server of its own; the first is the baseline."""
+    """Open the contenders, each with a server of its own; the first one is the baseline."""
     with ExitStack() as opened:
 
         def open_both() -> tuple[Application, TimedOllama]:
@@ -165,7 +165,7 @@ def _texts(retriever: LibraryRetriever, k: int, question: str) -> list[str]:
 
 
 def _print(title: str, rows: dict[str, list[Measured]], k: int) -> None:
-    """Medians, and how many times faster each is than the first row."""
+    """Print medians, and the speed-up over the first row."""
     print(
         f"\n{title}\n{'':24}{'first s':>9}{'ratio':>7}{'end s':>9}{'ratio':>7}{'requests':>10}{'tokens':>8}  verdicts"
     )

@@ -1,7 +1,7 @@
-"""Writes ordinary-looking English prose of a wanted size, the same at every run.
+"""Generated English-looking prose of a given size, identical in every run.
 
-Half of the words are the commonest of the language, the others are built from them with the usual endings; each text
-has names and numbers of its own, so that new words keep coming however much is written.
+Half of the words are the most common of the language; the others are built from them with common endings. Each text has
+names and numbers of its own, so that the vocabulary keeps growing with the size.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ build carry begin keep hold bring write read learn teach grow move turn open clo
 receive require produce provide support allow include contain consider expect describe report suggest develop increase
 reduce improve protect discover explain compare connect collect deliver design direct divide enter establish examine
 early late young large short clear strong simple certain common local foreign modern ancient quiet heavy gentle narrow
-""".split()  # noqa: SIM905 — a list of so many would hide the words
+""".split()  # noqa: SIM905 — a list this long would hide the words
 ENDINGS = ("s", "ed", "er", "ing", "ly", "ment", "ness", "ful", "less", "able", "ation", "ist", "ward", "like", "ship")
 BEGINNINGS = ("", "un", "re", "over", "under", "out", "fore", "mis", "counter", "inter", "non", "semi")
 SYLLABLES = ("al", "an", "bel", "bor", "bri", "cor", "den", "dor", "fal", "gar", "han", "lor", "mar", "mel", "per")
@@ -34,10 +34,10 @@ SECTION_WORDS = 400
 
 
 def write_corpus(folder: Path, files: int, file_size: int) -> None:
-    """Fills `folder` with text files of about `file_size` bytes each."""
+    """Fill `folder` with text files of about `file_size` bytes each."""
     chance = random.Random(1)
     built = [before + word + ending for ending in ENDINGS for before in BEGINNINGS for word in COMMON[60:]]
-    words = COMMON + sorted(built, key=len)  # the shorter a word, the oftener it is used, as in every language
+    words = COMMON + sorted(built, key=len)  # shorter words are more frequent, as in every language
     weights = [1 / (rank + 2.7) ** 1.2 for rank in range(len(words))]
     totals = [weights[0]]
     for weight in weights[1:]:

@@ -1,8 +1,8 @@
-"""Questions whose passages and answers are known, through `evaluate`: `python -m benchmarks.quality FOLDER [SET …]`.
+"""Evaluation of questions with known passages and answers: `python -m benchmarks.quality FOLDER [SET …]`.
 
-FOLDER holds, for each set, `corpus.jsonl` (the passages, added as a collection) and `questions.jsonl`. The built-in
-engine answers under the settings of a new home. Prints one table with intervals, and for each set how fast the answers
-came and how much memory the process had over the course of it.
+FOLDER contains, for each set, `corpus.jsonl` (the passages, added as a collection) and `questions.jsonl`. The built-in
+engine answers with the default options of a new home. Prints one table with intervals and, for each set, answers per
+second and the memory of the process over time.
 """
 
 from __future__ import annotations
@@ -49,19 +49,19 @@ _SAMPLES = 10
 
 @dataclass
 class Watch:
-    """How fast answers come, and the memory of this process in MB whenever another tenth of them is there."""
+    """Samples of this process's memory in MB, one for each tenth of the answers."""
 
     began: float = field(default_factory=time.monotonic)
     memory: list[int] = field(default_factory=list)
 
     def report(self, progress: Progress) -> None:
-        """Told every so often how many answers there are."""
+        """Take a sample if another tenth of the answers is done."""
         if progress.total and progress.done * _SAMPLES >= progress.total * (len(self.memory) + 1):
             self.memory.append(psutil.Process(os.getpid()).memory_info().rss // 1_000_000)
 
 
 def main(folder: Path, sets: tuple[str, ...] = SETS) -> None:
-    """Prints the table, then speed and memory."""
+    """Print the table, then speed and memory."""
     measured = {name: _measure(folder / name) for name in sets}
     figures = {name: summarise(results).figures for name, (_, results, _) in measured.items()}
     print(f"\n| Figure | {' | '.join(sets)} |\n|---|{'--:|' * len(sets)}")
@@ -97,7 +97,7 @@ def _cell(figure: Figure | None) -> str:
 
 
 def _actions(results: list[Result], action: str) -> str:
-    """How often it was the action where the question can be answered, and where it cannot."""
+    """Return the share of the action among answerable and among unanswerable questions."""
     cells = []
     for answerable in (True, False):
         of_kind = [one for one in results if one.example.answerable is answerable]

@@ -1,7 +1,7 @@
-"""Everything that is not model time for one question over 10,000 passages: median and 95th percentile by node.
+"""Overhead of one question over 10,000 passages, without model time: median and 95th percentile by node.
 
-Once with a chat model that answers in no time (all that is left is ours: embedding the question, search, graph, events,
-prompts), once with the built-in engine (whose grading, refining and reading are then part of the figure).
+Measured with a chat model of zero latency (leaving embedding of the question, search, graph, events and prompts) and
+with the built-in engine (which adds its own grading, refining and reading).
 """
 
 from __future__ import annotations
@@ -38,32 +38,32 @@ WARM_UP = 5
 
 
 class InstantModel:
-    """A chat model of latency 0: says yes to every passage, keeps every strip, writes twenty words."""
+    """A chat model of zero latency: accepts every passage, keeps every strip, writes twenty words."""
 
     name = fingerprint = "instant"
     window, answer_limit, concurrency = 8192, 1024, 4
 
     def count_tokens(self, text: str) -> int:
-        """A quarter of the characters, as an instant stand-in."""
+        """Return a quarter of the number of characters, as an instant estimate."""
         return len(text) // 4
 
     def complete(self, prompts: Sequence[Prompt], stop: Stop, *, schema: dict[str, Any] | None = None) -> Reply:
-        """A reply that fits either schema."""
+        """Return a reply that fits either schema."""
         return Reply(json.dumps({"verdict": "yes", "reason": "It does.", "keep": [1, 2]}))
 
     def first_token(self, prompts: Sequence[Prompt], stop: Stop) -> FirstToken:
-        """Yes, at once."""
+        """Return yes at once."""
         return FirstToken("Yes", {"Yes": -0.1, "No": -2.4})
 
     def stream(self, prompts: Sequence[Prompt], stop: Stop) -> Iterator[Piece]:
-        """Twenty words at once."""
+        """Yield twenty words at once."""
         for _ in range(20):
             yield Piece("word ")
         yield Piece("[1].", Usage(100, 21, "stop"))
 
 
 def main() -> None:
-    """Builds the library, asks, prints."""
+    """Fill the library, ask and print."""
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(home=Path(folder), chat_model="builtin", embedder="builtin")
         application = open_application(settings)
@@ -109,7 +109,7 @@ def _measure(title: str, runs: RunService) -> None:
 
 
 def _questions() -> list[str]:
-    """Eight words in a row from some passage, so that there is something to find."""
+    """Return questions of eight consecutive words of a passage, so that each finds something."""
     chance = random.Random(2)
     questions = []
     for _, data in islice(documents(PASSAGES), QUESTIONS):

@@ -1,7 +1,7 @@
-"""How often the passage that answers is found: recall at 1 and at 4 with the built-in vectors, by data set.
+"""Recall at 1 and at 4 with the built-in vectors, by data set: `python -m benchmarks.retrieval FOLDER NAME…`.
 
-Takes the path of a folder of data sets, each with `corpus.jsonl` (id, title, text) and `questions.jsonl` (question,
-passage_id): `python -m benchmarks.retrieval FOLDER NAME…`. Paragraphs are added as people's text files are.
+FOLDER contains data sets, each with `corpus.jsonl` (id, title, text) and `questions.jsonl` (question, passage_id).
+Paragraphs are added like text files of a user.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ DEPTHS = (1, 4)
 
 
 def main(folder: Path, names: list[str]) -> None:
-    """Prints one line a data set."""
+    """Print one line for each data set."""
     print(f"{'':14}{'paragraphs':>12}{'questions':>12}" + "".join(f"{f'recall@{depth}':>12}" for depth in DEPTHS))
     for name in names:
         questions = [row for row in read_lines(folder / name / "questions.jsonl") if row.get("answerable", True)]
@@ -27,7 +27,7 @@ def main(folder: Path, names: list[str]) -> None:
 
 
 def _measure(data_set: Path, questions: list[dict[str, Any]]) -> tuple[int, list[float]]:
-    """How many paragraphs there are, and the recall at each depth."""
+    """Return the number of paragraphs and the recall at each depth."""
     with open_paragraphs(data_set) as (application, paragraphs):
         found = [
             [paragraphs[hit.source_id] for hit in application.library.search(row["question"], max(DEPTHS))]

@@ -1,10 +1,10 @@
-"""What becomes of questions that a library answers and of such that it does not, with thresholds calibrated and not.
+"""Routes of answerable and unanswerable questions with default and calibrated thresholds.
 
-Takes the path of a folder with `squad_a` (corpus.jsonl, questions.jsonl with `answerable`):
-`python -m benchmarks.routes FOLDER`. The paragraphs are added as text files; the questions are parted in two halves,
-alike in kind. Thresholds are calibrated on one half, and by questions that are made from the paragraphs alone; the
-other half is what they are tried on. The web is off, so what the documents do not answer is refused: the action is
-*incorrect*. The unanswerable questions of SQuAD 2.0 were written to look answerable by people who saw the paragraph.
+Run with `python -m benchmarks.routes FOLDER`, where FOLDER contains `squad_a` (corpus.jsonl, questions.jsonl with
+`answerable`). The paragraphs are added as text files; the questions are split into two stratified halves. Thresholds
+are calibrated on one half, and on questions generated from the paragraphs alone; both are tested on the other half. The
+web is off, so a question with the action *incorrect* is refused. The unanswerable questions of SQuAD 2.0 were written
+by people who saw the paragraph, to look answerable.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from crag.types import Outcome
 
 CURVE = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 OPTIONS = RunOptions(model="builtin")
-SEEDS = (0, 1, 2)  # of the questions that are made: how much hangs on which paragraphs were drawn
+SEEDS = (0, 1, 2)  # of the generated questions, to see how much depends on the sampled paragraphs
 _SPLIT = 0
 
 
 def main(folder: Path) -> None:
-    """Prints the proposals, what they do to the other half, the curve, and the outcomes of whole runs."""
+    """Print the proposals, their effect on the other half, the curve, and the outcomes of whole runs."""
     rows = read_lines(folder / "squad_a" / "questions.jsonl")
     calibrated_on, tried_on = halves(rows)
     with open_paragraphs(folder / "squad_a") as (application, _):
@@ -50,7 +50,7 @@ def main(folder: Path) -> None:
 
 
 def halves(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The rows parted at random into two halves, each with half of the answerable ones."""
+    """Split the rows at random into two halves, each with half of the answerable ones."""
     chance = random.Random(_SPLIT)
     first: list[dict[str, Any]] = []
     second: list[dict[str, Any]] = []
@@ -117,7 +117,7 @@ def _print_curve(tried: Sequence[Scored], made: Sequence[Scored]) -> None:
 
 
 def _print_runs(application: Application, rows: Sequence[dict[str, Any]], candidates: dict[str, Thresholds]) -> None:
-    """Whole runs of the half tried on: by their outcome, which may be *not answered* after other actions, too."""
+    """Print outcomes of whole runs on the test half; *not answered* can also follow other actions."""
     print("\nOutcomes of whole runs: answerable answered from the documents, unanswerable not answered")
     for name in ("uncalibrated", "by the other half", f"by made questions, {SEEDS[0]}"):
         outcomes = [(row["answerable"], _outcome(application, row["question"], candidates[name])) for row in rows]

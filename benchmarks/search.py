@@ -1,8 +1,8 @@
-"""Search at 10,000, 100,000 and a million passages: time, memory, disk, and how much of what is near is found.
+"""Search over 10,000, 100,000 and a million passages: time, memory, disk and recall.
 
-`python -m benchmarks.search 10k 100k 1m`. With `--keep FOLDER` the filled libraries stay there and are used again.
-Every stage has a process of its own, so that its memory is told apart. Processor time is told beside time, for on a
-machine that is busy otherwise it says more.
+Run with `python -m benchmarks.search 10k 100k 1m`. With `--keep FOLDER` the filled libraries are kept there and reused.
+Every stage runs in a process of its own, so that its memory can be measured separately. Processor time is printed as
+well, because it is more reliable than elapsed time on a busy machine.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ DEPTHS = (10, 40)
 
 
 def main(arguments: Sequence[str] = ()) -> None:
-    """Measures each size named, or the two smaller ones."""
+    """Measure each named size, by default the two smaller ones."""
     parser = argparse.ArgumentParser(description="Search at size")
     parser.add_argument("sizes", nargs="*", help=f"of {', '.join(SIZES)}")
     parser.add_argument("--keep", type=Path, help="a folder to keep the libraries in, and to find them again")
@@ -78,7 +78,7 @@ def _fill(home: Path, passages: int) -> None:
 
 
 def _build(home: Path) -> None:
-    """Without a snapshot: the first search compares with every vector, and what is to be built is built behind it."""
+    """Delete the snapshot, then measure the first search, which is exhaustive, and the background index build."""
     for path in (home / "index").glob("*.faiss"):
         path.unlink()
     with closing(_open(home)) as application:
@@ -135,7 +135,7 @@ def _time(name: str, search: Callable[[str], object], queries: Sequence[str]) ->
 
 
 def _nearest(application: Application, vectors: Vectors) -> NDArray[np.int64]:
-    """The ids of the nearest passages of each question, by comparing with every one."""
+    """Return the ids of the nearest passages of each question, by exhaustive search."""
     space = application.library.space()
     best = np.full((len(vectors), max(DEPTHS)), -np.inf, dtype=np.float32)
     ids = np.zeros(best.shape, dtype=np.int64)
@@ -150,7 +150,7 @@ def _nearest(application: Application, vectors: Vectors) -> NDArray[np.int64]:
 
 
 def _compare_words(application: Application) -> float:
-    """How many of the ten best passages that FTS5 finds by scoring all are among the candidates by words."""
+    """Return the share of the ten best FTS5 hits, found by scoring all passages, among the word candidates."""
     words, shares = FullText(application.database), []
     ranked = text("SELECT rowid FROM passage_terms WHERE passage_terms MATCH :query ORDER BY rank LIMIT 10")
     for query in make_queries(make_passages(11, 1_000), QUERIES // 5):
@@ -166,7 +166,7 @@ def _open(home: Path) -> Application:
 
 
 def _index_of(application: Application) -> VectorIndex:
-    """Opened once more: what it maps of its file is shared."""
+    """Open the index a second time; memory-mapped pages of its file are shared."""
     space = application.library.space()
     return VectorIndex(application.database, space, application.library.home / "index", _no_sample)
 
@@ -183,7 +183,7 @@ def _embed(application: Application, query: str) -> Vectors:
 
 
 def _memory() -> str:
-    """Resident memory of this process: its own, and pages of files, which the system takes back when it needs them."""
+    """Return resident memory of this process: its own, and pages of files, which the system can reclaim."""
     memory = psutil.Process().memory_info()
     return f"{(memory.rss - memory.shared) / 1e6:,.0f} MB own + {memory.shared / 1e6:,.0f} MB mapped"
 

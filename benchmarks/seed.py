@@ -21,7 +21,7 @@ _TO_DO = "Connect to the internet, or save the three pages to a folder and run `
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The exit code of `evaluate`, or 1 where the posts cannot be had."""
+    """Run the evaluation; return the exit code of `evaluate`, or 1 if a post cannot be fetched."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.seed", description=__doc__)
     parser.add_argument("--home", type=Path, help="the folder that holds everything (default: CRAG_HOME, else ./data)")
     parser.add_argument(
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def fetch_posts(library: Library, addresses: Sequence[str]) -> list[str]:
-    """Adds those that are not there yet; for each that cannot be had its address and why."""
+    """Add missing posts; return address and reason of each that cannot be fetched."""
     present = {source.location for source in library.sources(COLLECTION)}
     missing: list[str] = []
     for address in addresses:

@@ -1,7 +1,7 @@
-"""The cold start: from the command to the first paint in a real browser, against an empty Streamlit page.
+"""Cold start: from the command to the first paint in a real browser, compared with an empty Streamlit page.
 
-Both are started in turn, several times; reported are medians and their ratios. *Painted* is when the page's heading is
-visible, *settled* when its script has run to its end and everything is drawn.
+Both are started in turn, several times; medians and their ratios are printed. *Painted* means that the heading of the
+page is visible, *settled* that its script has finished and everything is drawn.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--
 
 
 def main() -> None:
-    """Starts both in turn, and prints what it took."""
+    """Start both in turn and print the times."""
     if not BROWSER:
         raise SystemExit("Chromium is needed; on Debian: apt install chromium")
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
@@ -46,7 +46,7 @@ def main() -> None:
                 "empty page": _time(playwright, [*plain, f"--server.port={port}"], port, Path(folder)),
                 "CRAG Chat": _time(playwright, ["launcher.py", "--port", port], port, Path(folder)),
             }
-            for name, seconds in measured.items() if number else ():  # the first round warms the disk's cache
+            for name, seconds in measured.items() if number else ():  # the first round warms the disk cache
                 times[name].append(seconds)
     _print(times)
 
@@ -80,7 +80,7 @@ def _time(playwright: Playwright, arguments: list[str], port: str, folder: Path)
 
 @contextmanager
 def serving(arguments: list[str], port: str, folder: Path) -> Iterator[None]:
-    """A process of this Python that answers at the port, with a home of its own in the folder."""
+    """Start a Python process that serves at the port, with a home of its own in the folder; stop it on exit."""
     home = tempfile.mkdtemp(dir=folder)
     process = subprocess.Popen(
         [sys.executable, *arguments],
@@ -109,7 +109,7 @@ def _wait(url: str, seconds: float = 60) -> None:
 
 
 def free_port() -> int:
-    """A port on which nothing listens."""
+    """Return a free port."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         return int(listening.getsockname()[1])

@@ -1,4 +1,4 @@
-"""Prints what was measured."""
+"""Printed tables of measurements."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The value below which this share of the values lies."""
+    """Return the value at this quantile, from 0 to 1."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, round(share * (len(ordered) - 1)))]
 
 
 def print_milliseconds(title: str, rows: dict[str, Sequence[float]]) -> None:
-    """One line a row: name, median and 95th percentile. The values are in seconds, what is printed in milliseconds."""
+    """Print name, median and 95th percentile of each row; values are in seconds, the output in milliseconds."""
     print(f"\n{title}\n{'':28}{'median ms':>12}{'p95 ms':>12}{'n':>6}")
     for name, values in rows.items():
         middle, high = 1000 * statistics.median(values), 1000 * percentile(values, 0.95)

@@ -1,6 +1,6 @@
-"""Texts on topics, the same at every run: real words as often as in real text, so that vectors gather by topic.
+"""Generated texts on topics, identical in every run: real words with real frequencies, so vectors cluster by topic.
 
-The words are those of the built-in vectors' vocabulary, in the order of their frequency.
+The words are the vocabulary of the built-in vectors, by frequency.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _WORDS_OF_TOPIC = 40
 _NAMES_OF_TOPIC = 12
 _WORDS_IN_SENTENCE = 13
 _SENTENCES = 8
-# Of a passage's words: general ones, those of its topic, and names of its topic, which no other topic has.
+# Shares of general words, words of the topic, and names that no other topic has.
 _SHARES = (0.55, 0.40, 0.05)
 _SHORT = re.compile("an?|and|are|as|at|be|by|for|he|in|is|it|no|not|of|on|or|the|to|was|we|you")
 _QUESTIONS = ("What is said about {}?", "How does {} relate to {}?", "Who or what was {}, and why {}?")
@@ -32,14 +32,14 @@ _QUESTIONS = ("What is said about {}?", "How does {} relate to {}?", "Who or wha
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """Its words, the most frequent first, and its names."""
+    """Words of a topic, most frequent first, and its names."""
 
     words: NDArray[Any]
     names: NDArray[Any]
 
 
 def make_passages(source: int, passages: int) -> list[str]:
-    """The passages of one source; every `PASSAGES_ON_TOPIC` of them are on one topic."""
+    """Return the passages of one source; each run of `PASSAGES_ON_TOPIC` passages has one topic."""
     chance = np.random.default_rng((1, source))
     texts: list[str] = []
     while len(texts) < passages:
@@ -48,7 +48,7 @@ def make_passages(source: int, passages: int) -> list[str]:
 
 
 def make_queries(texts: Sequence[str], number: int) -> list[str]:
-    """In turn a sentence, some key words, and a question with words of some passage."""
+    """Return queries from passages: in turn a sentence, some key words, and a question."""
     chance = np.random.default_rng(2)
     queries = []
     for index in range(number):
@@ -73,7 +73,7 @@ def _sentence(words: NDArray[Any]) -> str:
 
 
 def _draw(chance: np.random.Generator, words: NDArray[Any], size: tuple[int, int]) -> NDArray[Any]:
-    """Words by Zipf's law, as Mandelbrot corrected it."""
+    """Draw words by the Zipf–Mandelbrot law."""
     weights = np.cumsum(1 / (np.arange(len(words)) + 2.7))
     return words[np.searchsorted(weights, chance.random(size) * weights[-1])]
 
@@ -88,7 +88,7 @@ def _topic(number: int) -> Topic:
 
 @cache
 def _vocabulary() -> NDArray[Any]:
-    """Whole words in the order of their frequency: the tokenizer learned frequent ones first."""
+    """Return whole words by frequency; token ids are in that order, as the tokenizer learned frequent words first."""
     from tokenizers import Tokenizer
 
     known = Tokenizer.from_file(str(llama_file())).get_vocab()

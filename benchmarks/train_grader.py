@@ -30,22 +30,22 @@ from crag.scoring import WEIGHTS
 SETS = ("squad_a", "korquad_a", "drcd_a")
 SCRIPTS = {"words": False, "characters": True}
 FOLDS = 5
-FULL_WEIGHT = 200  # rows from which on a set weighs as much as any other
-RETRIEVED = 1.5  # weight of a set of retrieved passages, which is what the grader mostly sees, against a graded one
-ALONE = 0.5  # weight of the same rows judged one by one
-LOWER, UPPER = 0.3, 0.7  # where the thresholds lie on the scale that is shown
+FULL_WEIGHT = 200  # rows from which a set has full weight
+RETRIEVED = 1.5  # weight of a set of retrieved passages, the grader's usual input, relative to a graded set
+ALONE = 0.5  # weight of the same rows judged one at a time
+LOWER, UPPER = 0.3, 0.7  # positions of the thresholds on the displayed scale
 LEAST_BETWEEN = 0.15
 COLUMNS = ("n", "commoner", "accuracy", "AUC", "alone: acc.", "alone: AUC")
 PRECISE = 0.75
-FLAT = 0.01  # costs that differ by less are the same
+FLAT = 0.01  # smaller differences in cost are ignored
 EASY = 0.1
-FREE = ("mean_candidates", "mean_terms")  # neither good nor bad: how the others are to be read
+FREE = ("mean_candidates", "mean_terms")  # context for reading the other features; neither good nor bad as such
 
 
 def balance(rows: list[Row]) -> Floats:
-    """A weight for each row, so that no set drowns another, and right and wrong weigh the same; 1 on average.
+    """Return a weight for each row, so that no set dominates and right and wrong have equal weight; the mean is 1.
 
-    Among the wrong ones of a graded set, those of another question's passages weigh a tenth: they are easily told.
+    Wrong rows of a graded set that come from another question have a tenth of the weight, since they are easy.
     """
     source = np.array([row.source for row in rows])
     right = np.array([row.right for row in rows])
@@ -61,7 +61,7 @@ def balance(rows: list[Row]) -> Floats:
 
 
 def fit_passages(rows: list[Row], chosen: Any) -> Any:
-    """Boosted trees over the chosen rows, each as judged among others and as judged alone."""
+    """Fit boosted trees to the chosen rows, each judged both among others and alone."""
     picked = [row for row, take in zip(rows, chosen, strict=True) if take]
     features = np.array([row.features for row in picked])
     alone = features.copy()
@@ -78,7 +78,7 @@ def fit_passages(rows: list[Row], chosen: Any) -> Any:
 
 
 def cross_validate(rows: list[Row]) -> tuple[Floats, Floats]:
-    """Scores of every row by trees that saw nothing of its question: among others, and alone."""
+    """Return scores of every row, judged among others and alone, by trees not trained on its question."""
     features = np.array([row.features for row in rows])
     alone = features.copy()
     alone[:, -OF_OTHERS:] = 0.0
@@ -94,11 +94,11 @@ def cross_validate(rows: list[Row]) -> tuple[Floats, Floats]:
 
 
 def choose_thresholds(rows: list[Row], scores: Floats) -> tuple[float, float]:
-    """(lower, upper) from the cross-validated scores of what retrieval found.
+    """Return (lower, upper) from the cross-validated scores of retrieved passages.
 
-    Lower: the least at which the refused share of answered questions plus the share of absent topics not refused is
-    as good as smallest. Upper: of the passages at or above it, for questions that the library answers, three of four
-    say the answer.
+    Lower minimizes the share of answerable questions refused plus the share of missing topics not refused; of nearly
+    equal values, the smallest is taken. At or above upper, three of four passages contain the answer, for questions
+    that the library answers.
     """
     grid = np.arange(0.05, 0.99, 0.01)
     retrieved = np.array([row.source in SETS for row in rows])
@@ -114,20 +114,20 @@ def choose_thresholds(rows: list[Row], scores: Floats) -> tuple[float, float]:
 
 
 def scale(bounds: tuple[float, float]) -> tuple[float, float]:
-    """(stretch, shift) of log-odds that bring `bounds` to `LOWER` and `UPPER`."""
+    """Return (stretch, shift) of log-odds that map `bounds` to `LOWER` and `UPPER`."""
     lower, upper, new_lower, new_upper = (math.log(p / (1 - p)) for p in (*bounds, LOWER, UPPER))
     stretch = (new_upper - new_lower) / (upper - lower)
     return stretch, new_lower - stretch * lower
 
 
 def rescaled(scores: Floats, stretch: float, shift: float) -> Floats:
-    """The scores with log-odds stretched and shifted."""
+    """Return the scores with log-odds stretched and shifted."""
     odds: Floats = stretch * np.log(scores / (1 - scores)) + shift
     return 1 / (1 + np.exp(-odds))
 
 
 def fit_sentences(rows: list[Row]) -> tuple[list[float], float]:
-    """Bias and slopes, and the cross-validated AUC."""
+    """Fit the sentence scorer; return its bias and slopes, and the cross-validated AUC."""
     features = np.array([row.features for row in rows])
     right = np.array([row.right for row in rows])
     groups = np.array([row.question for row in rows])
@@ -139,7 +139,7 @@ def fit_sentences(rows: list[Row]) -> tuple[list[float], float]:
 
 
 def report(rows: list[Row], scores: Floats, alone: Floats) -> None:
-    """Prints the cross-validated table by source."""
+    """Print the cross-validated table by source."""
     print(f"{'cross-validated by question':30}" + "".join(f"{name:>12}" for name in COLUMNS))
     sources = np.array([row.source for row in rows])
     right = np.array([row.right for row in rows])
@@ -156,7 +156,7 @@ def report(rows: list[Row], scores: Floats, alone: Floats) -> None:
 
 
 def report_routes(rows: list[Row], scores: Floats) -> None:
-    """Prints for what share of the questions the best of the retrieved passages is relevant or irrelevant."""
+    """Print the shares of questions whose best retrieved passage is relevant or irrelevant."""
     retrieved = [index for index, row in enumerate(rows) if row.source in SETS]
     firsts = [rows[index] for index in retrieved[::FOUND]]
     best = scores[retrieved].reshape(-1, FOUND).max(axis=1)
@@ -177,7 +177,7 @@ def report_routes(rows: list[Row], scores: Floats) -> None:
 
 
 def main() -> None:
-    """Fits both scripts, prints the report and, with --write, replaces the data file."""
+    """Fit the scorers of both scripts and print the report; with --write, replace the data file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--write", action="store_true", help="replace the numbers of the application")

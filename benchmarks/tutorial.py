@@ -1,8 +1,8 @@
-"""The baseline: corrective RAG as LangGraph's tutorial for local models has it, written plainly.
+"""Baseline: corrective RAG as in LangGraph's tutorial for local models, without LangGraph.
 
-Each document is graded by a call of its own, one after the other, in JSON mode at temperature 0; those that were judged
-relevant are handed whole to the model, which answers in three sentences at most. Nothing is kept between questions. The
-web is not searched: neither contender is connected.
+Each document is graded by a call of its own, one after the other, in JSON mode at temperature 0. Relevant documents are
+passed whole to the model, which answers in at most three sentences. Nothing is kept between questions. The web is not
+searched, since neither contender is online.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ Answer:
 
 @dataclass
 class TutorialPipeline:
-    """`retrieve` finds the texts of the nearest documents; `verdicts` holds those of the last question."""
+    """The tutorial's pipeline: `retrieve` returns document texts, `verdicts` holds those of the last question."""
 
     model: str
     host: str
@@ -63,7 +63,7 @@ class TutorialPipeline:
         self._writer = ChatOllama(model=self.model, base_url=self.host, temperature=0)
 
     def answer(self, question: str) -> Iterator[str]:
-        """The answer in pieces, as they come."""
+        """Yield the answer in pieces as they arrive."""
         documents = self.retrieve(question)
         self.verdicts = [self._grade(question, document) for document in documents]
         relevant = [text for text, verdict in zip(documents, self.verdicts, strict=True) if verdict == "yes"]
