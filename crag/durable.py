@@ -15,7 +15,10 @@ _ABANDONED_SECONDS = 3600.0
 
 
 def write_durably(path: Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Lets `write` fill a temporary file beside `path`, then puts it in its place. Raises `OSError`."""
+    """Write a file atomically: `write` fills a temporary file next to `path`, which then replaces it.
+
+    Raises `OSError`.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f"{path.name}.{secrets.token_hex(8)}{_UNFINISHED}")
     try:
@@ -30,7 +33,7 @@ def write_durably(path: Path, write: Callable[[IO[bytes]], object]) -> None:
 
 
 def remove_unfinished(folder: Path, now: float | None = None) -> None:
-    """Removes what writers that died left behind; what is young may belong to one that lives."""
+    """Remove temporary files of dead writers. Recent files are kept, because their writer may be alive."""
     latest = (time.time() if now is None else now) - _ABANDONED_SECONDS
     for path in folder.rglob(f"*{_UNFINISHED}"):
         with suppress(OSError):  # another process may clean at the same time
@@ -39,7 +42,7 @@ def remove_unfinished(folder: Path, now: float | None = None) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Makes the new name last; Windows cannot open folders and needs no such call."""
+    """Make a new name in the folder durable. Windows cannot open folders and does not need it."""
     if os.name == "nt":
         return
     handle = os.open(folder, os.O_RDONLY)

@@ -14,14 +14,14 @@ from crag.database.tables import departures
 from crag.errors import HomeFault
 from crag.types import Departure, DepartureKind
 
-SERVER = "server"  # for whom commands ask, and what asks for several people: no browser has this key
+SERVER = "server"  # owner of what commands send, or what is sent for several users; no browser has this key
 _LAST = 100
 _person: ContextVar[str] = ContextVar("person", default="")
 
 
 @contextmanager
 def on_behalf_of(person: str) -> Iterator[None]:
-    """What leaves the machine while the block runs is written down as sent for this person (empty: for nobody)."""
+    """Attribute everything sent during the block to this user (empty: to nobody)."""
     token = _person.set(person)
     try:
         yield
@@ -30,15 +30,15 @@ def on_behalf_of(person: str) -> Iterator[None]:
 
 
 class Ledger:
-    """The list of departures of one home. Safe to share between threads; several processes may write to it."""
+    """The outbound log of one home. Safe to share between threads; several processes may write to it."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def record(self, host: str, kind: DepartureKind, what: str) -> None:
-        """Writes down, durably, what is about to go to `host`; send it only after this returns. Raises `HomeFault`.
+        """Record durably what is about to be sent to `host`. Send only after this returns. Raises `HomeFault`.
 
-        `what` is for people: the query, the address, the question; never a key or a password.
+        `what` is shown to users: the query, the address, the question; never a key or a password.
         """
         readable = what.encode("utf-8", "replace").decode().replace("\x00", "")
         row = {"at": time.time(), "host": host, "kind": kind, "what": readable, "person": _person.get()}
@@ -52,7 +52,7 @@ class Ledger:
     def entries(
         self, last: int = _LAST, kind: DepartureKind | None = None, person: str | None = None
     ) -> list[Departure]:
-        """The `last` departures that a person may see, of one kind or of all, newest first."""
+        """Return the last records visible to a user, of one kind or of all, newest first."""
         columns = (departures.c.at, departures.c.host, departures.c.kind, departures.c.what)
         query = select(*columns).where(_visible(person)).order_by(departures.c.number.desc()).limit(last)
         if kind:
@@ -61,7 +61,7 @@ class Ledger:
             return [Departure(*row) for row in connection.execute(query)]
 
     def count_since(self, moment: float = 0.0, kind: DepartureKind | None = None, person: str | None = None) -> int:
-        """How many departures that a person may see there were since `moment`, in seconds since the epoch."""
+        """Return the number of records visible to a user since `moment`, in seconds since the epoch."""
         query = select(func.count()).select_from(departures).where(departures.c.at >= moment, _visible(person))
         if kind:
             query = query.where(departures.c.kind == kind)
@@ -69,11 +69,11 @@ class Ledger:
             return connection.scalar(query) or 0
 
     def clear(self, person: str | None = None) -> int:
-        """Forgets what a person may see; how many departures that were. Raises `HomeFault`."""
+        """Delete the records visible to a user and return their number. Raises `HomeFault`."""
         with self._database.write() as connection:
             return connection.execute(delete(departures).where(_visible(person))).rowcount
 
 
 def _visible(person: str | None) -> ColumnElement[bool]:
-    """What was sent for this person, and for nobody in particular; None, who has this home, may see all."""
+    """Match what was sent for this user or for nobody in particular. None, the owner of the home, sees everything."""
     return true() if person is None else departures.c.person.in_((person, ""))

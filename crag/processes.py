@@ -8,12 +8,12 @@ import psutil
 
 
 def this_process() -> str:
-    """A name for this process, fit for a file too, that no later process with the same number shares."""
+    """Return a name for this process, usable in file names, that no later process with the same id shares."""
     return f"{os.getpid()}-{_started(psutil.Process())}"
 
 
 def is_alive(name: str) -> bool:
-    """Whether the process with this name still runs; what follows a second `-` does not matter."""
+    """Return whether the named process is running. Anything after a second `-` is ignored."""
     number, _, rest = name.partition("-")
     try:
         return _started(psutil.Process(int(number))) == int(rest.partition("-")[0])
@@ -22,5 +22,8 @@ def is_alive(name: str) -> bool:
 
 
 def _started(process: psutil.Process) -> int:
-    """When it was started, in hundredths of a second: on Linux since the boot, for times of day move with the clock."""
+    """Return the start time in hundredths of a second.
+
+    On Linux it counts from boot, because times of day change with the clock.
+    """
     return round(100 * (process.create_time() - (psutil.boot_time() if psutil.LINUX else 0.0)))

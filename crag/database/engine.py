@@ -16,15 +16,15 @@ from crag.database.migrations import migrate
 from crag.errors import HomeFault
 
 FILE_NAME = "crag.sqlite"
-CHECKPOINTS_NAME = "checkpoints.sqlite"  # beside it: the state of runs, as the graph keeps it
+CHECKPOINTS_NAME = "checkpoints.sqlite"  # in the same folder: graph state of runs
 _BUSY_SECONDS = 30
 
 
 class Database:
-    """One SQLite file in WAL mode; safe to share between threads, and between processes on one machine."""
+    """One SQLite file in WAL mode. Safe to share between threads, and between processes on one machine."""
 
     def __init__(self, home: Path) -> None:
-        """Opens or creates `home/crag.sqlite`. Raises `HomeFault`, leaving a file that cannot be used untouched."""
+        """Open or create `home/crag.sqlite`. Raises `HomeFault`, and leaves an unusable file untouched."""
         self.home = home
         _make_home(home)
         path = home / FILE_NAME
@@ -43,13 +43,16 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """A connection for reading; every statement sees what is committed. Raises `HomeFault` when it is damaged."""
+        """Provide a connection for reading; each statement sees the latest commit.
+
+        Raises `HomeFault` if the file is damaged.
+        """
         with _translated(), self._engine.connect() as connection:
             yield connection
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:
-        """A connection for reading whose statements all see one and the same state, whatever is committed meanwhile."""
+        """Provide a connection for reading whose statements all see the same state, whatever is committed meanwhile."""
         with _translated(), self._engine.connect() as connection:
             connection.exec_driver_sql("BEGIN")
             yield connection
@@ -57,9 +60,9 @@ class Database:
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """A write transaction, begun at once so that it waits in line instead of failing later; commits at the end.
+        """Provide a write transaction that commits at the end. Raises `HomeFault` if the disk is full or read-only.
 
-        Raises `HomeFault` when the disk is full or cannot be written.
+        It takes the write lock at the start, so that it waits its turn instead of failing later.
         """
         with _translated(), self._engine.connect() as connection:
             try:
@@ -74,7 +77,7 @@ class Database:
                 raise
 
     def close(self) -> None:
-        """Closes every connection."""
+        """Close all connections."""
         self._engine.dispose()
 
     @retry(
@@ -84,13 +87,13 @@ class Database:
         reraise=True,
     )
     def _write_ahead(self) -> None:
-        """From now on in WAL mode; SQLite does not wait by itself while another process makes the same home."""
+        """Switch to WAL mode, with retries: SQLite does not wait here while another process creates the same home."""
         with self._engine.connect() as connection:
             connection.execute(text("PRAGMA journal_mode = WAL"))
 
 
 def _configure(connection: Any, _record: Any) -> None:
-    connection.isolation_level = None  # transactions are begun by name, never behind our back
+    connection.isolation_level = None  # transactions are always started explicitly
     for pragma in ("synchronous = FULL", "foreign_keys = ON", f"busy_timeout = {_BUSY_SECONDS * 1000}"):
         connection.execute(f"PRAGMA {pragma}")
 
@@ -109,7 +112,7 @@ def _make_home(home: Path) -> None:
 
 @contextmanager
 def _translated() -> Iterator[None]:
-    """Errors of the file become faults of the home; errors of a statement stay what they are."""
+    """Convert errors of the file into `HomeFault`; errors of a statement pass unchanged."""
     try:
         yield
     except DatabaseError as error:

@@ -7,8 +7,8 @@ from sqlalchemy import Connection, text
 from crag.database.tables import FULL_TEXT_INDEX, metadata
 from crag.errors import HomeFault
 
-# Conversations kept every option; from now on only those that differ from what was the default
-# then; whether the web was searched is kept as it was.
+# Conversations stored every option. Keep only those that differ from the defaults of that version,
+# and the web search mode in any case.
 _ONLY_CHANGES = """
 UPDATE conversations SET options = (
     SELECT json_group_object(mine.key, json(conversations.options -> mine.fullkey))
@@ -25,7 +25,7 @@ UPDATE conversations SET options = (
 )
 """
 
-# From each version to the next, as plain SQL, so that a step never changes with the tables of today.
+# One step per version, as plain SQL, so that a step does not change with the current table definitions.
 _STEPS: tuple[tuple[str, ...], ...] = (
     (
         "ALTER TABLE spaces ADD COLUMN canary BLOB",
@@ -162,7 +162,10 @@ VERSION = len(_STEPS) + 1
 
 
 def migrate(connection: Connection) -> None:
-    """Brings the schema up to date within the caller's transaction. Raises `HomeFault` when it is newer."""
+    """Update the schema within the caller's transaction: create an empty one, or apply the missing steps.
+
+    Raises `HomeFault` if the schema is newer than this application.
+    """
     version: int = connection.execute(text("PRAGMA user_version")).scalar_one()
     if version > VERSION:
         raise HomeFault(

@@ -13,18 +13,18 @@ _NAME = re.compile("[0-9a-f]{64}")
 
 
 class Originals:
-    """A folder of files named by their content."""
+    """The files as added, stored under their SHA-256. A user-supplied name never becomes a path."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def path(self, sha256: str) -> Path | None:
-        """Where the original lies, or None."""
+        """Return the path of the original, or None."""
         path = self._place(sha256)
         return path if path.is_file() else None
 
     def keep(self, sha256: str, data: bytes) -> None:
-        """Stores the bytes durably, once. Raises `HomeFault` when the disk refuses."""
+        """Store the bytes durably, unless they are already stored. Raises `HomeFault` if the disk refuses."""
         if self.path(sha256):
             return
         try:
@@ -33,7 +33,7 @@ class Originals:
             raise HomeFault("The file could not be saved: the disk is full or cannot be written to.") from error
 
     def keep_only(self, used: Iterable[str]) -> None:
-        """Removes every original but these. Only while nothing can be added: within a write transaction."""
+        """Remove all other originals. Call it within a write transaction, so that nothing can be added meanwhile."""
         wanted = set(used)
         for path in self._folder.glob("*/*"):
             if _NAME.fullmatch(path.name) and path.name not in wanted and not path.is_dir():
@@ -41,7 +41,7 @@ class Originals:
         remove_unfinished(self._folder)
 
     def remove(self, sha256: str) -> None:
-        """Removes one original. Only within a write transaction that saw it unused."""
+        """Remove one original. Call it within the write transaction that found it unused."""
         self._place(sha256).unlink(missing_ok=True)
 
     def _place(self, sha256: str) -> Path:

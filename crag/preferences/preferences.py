@@ -23,28 +23,28 @@ ValueOrigin = Literal["default", "saved", "environment", "conversation"]
 
 _ALLOWED_MODELS = "allowed_models"
 _TRACES = "traces_allowed"
-_RUN_BY_THEMSELVES = "pinned_questions_run_by_themselves"  # whose
+_RUN_BY_THEMSELVES = "pinned_questions_run_by_themselves"  # keys of users
 _LONGEST_NAME = 60
-# What a known variant settles: the way of a question. Which models go it, and how, is left as it is.
+# Options set by a published variant: the steps of a run. Models and their parameters stay unchanged.
 _ROUTE = ("k", "policy", "web", "refine", "rewrite", "web_results", "join_web", "parent_context", "fetch_pages")
-_OF_EVALUATIONS = "passage_size"  # only they have documents cut in other ways
-# What a preset leaves alone: which documents are asked is not how they are asked.
+_OF_EVALUATIONS = "passage_size"  # only evaluations split documents differently
+# Not part of a preset: which documents are searched.
 _NOT_IN_PRESETS = ("collection", "source_ids", "thresholds", "preset", _OF_EVALUATIONS)
 
 
 @dataclass(frozen=True, slots=True)
 class Effective:
-    """The value that holds, and where it comes from."""
+    """The effective value of an option, and its origin."""
 
     value: Any
     origin: ValueOrigin
 
 
 class Preferences:
-    """The preferences of one home. Safe to share between threads; other processes' changes are seen at once."""
+    """The preferences of one home. Safe to share between threads; changes by other processes are visible at once."""
 
     def __init__(self, database: Database, settings: Settings, on_change: Callable[[], None] = lambda: None) -> None:
-        """`on_change` hears of every value that was saved here, and of each return to the default."""
+        """Read the environment. `on_change` is called after every value saved or reset in this process."""
         self._on_change = on_change
         self._database = database
         self._settings = settings
@@ -54,11 +54,14 @@ class Preferences:
         self._defaults = RunOptions(web="ask" if settings.tavily_api_key else "off")
 
     def options(self, changes: Changes | None = None) -> RunOptions:
-        """What a question runs under, in a conversation with these changes, as far as they still can be."""
+        """Return the effective options in a conversation with these changes.
+
+        Changes that are no longer valid are ignored.
+        """
         return with_changes(self._defaults, {**self.saved(), **self._environment, **_possible(changes or {})})
 
     def effective(self, name: str, changes: Changes | None = None) -> Effective:
-        """The value of one setting, in a conversation with these changes."""
+        """Return the effective value of one option in a conversation with these changes."""
         layers: tuple[tuple[ValueOrigin, Changes], ...] = (
             ("conversation", _possible(changes or {})),
             ("environment", self._environment),
@@ -68,17 +71,17 @@ class Preferences:
         return next(found, Effective(value_of(self._defaults, name), "default"))
 
     def default(self, name: str) -> Any:
-        """What a setting is where nobody says otherwise."""
+        """Return the default of an option."""
         return value_of(self._defaults, name)
 
     def saved(self) -> dict[str, Any]:
-        """What was saved, by name; a value that its setting cannot have any longer is left out."""
+        """Return the saved values by name, without those that are no longer valid."""
         with self._database.read() as connection:
             rows = connection.execute(select(preferences.c.name, preferences.c.value)).all()
         return {name: value for name, text in rows if name in CATALOG and _holds(name, value := _read(text))}
 
     def save(self, name: str, value: Any) -> None:
-        """Keeps a value for every conversation that does not say otherwise. Raises `BadRequest`, `NotFound`."""
+        """Save a value for every conversation that does not set its own. Raises `BadRequest`, `NotFound`."""
         setting = CATALOG.get(name)
         if setting is None:
             raise NotFound(f"There is no setting called “{name}”.", "Choose one of those on the settings page.")
@@ -90,81 +93,84 @@ class Preferences:
             self._on_change()
 
     def reset(self, name: str) -> None:
-        """Goes back to the default; harmless where nothing was saved."""
+        """Delete the saved value, if any, so that the default applies."""
         with self._database.write() as connection:
             connection.execute(delete(preferences).where(preferences.c.name == name))
         self._on_change()
 
     def presets(self) -> dict[str, Changes]:
-        """The changes that each preset makes, by its name: the known variants first, then those that were saved."""
+        """Return the changes of each preset by name: published variants first, then the saved ones."""
         known = {name: {key: value_of(options, key) for key in _ROUTE} for name, options in PRESETS.items()}
         with self._database.read() as connection:
             rows = connection.execute(select(presets.c.name, presets.c.changes).order_by(presets.c.made_at)).all()
         return {**known, **{name: _possible(load_changes(text)) for name, text in rows if name not in known}}
 
     def save_preset(self, name: str, options: RunOptions) -> None:
-        """Keeps these options under a name, in place of an earlier preset of that name. Raises `BadRequest`."""
+        """Save the options as a preset, and replace an earlier one of that name. Raises `BadRequest`."""
         row = {"name": preset_name(name), "changes": dump_changes(preset_of(options)), "made_at": time.time()}
         with self._database.write() as connection:
             statement = insert(presets).values(row)
             connection.execute(statement.on_conflict_do_update(index_elements=["name"], set_=row))
 
     def delete_preset(self, name: str) -> None:
-        """Forgets a preset that was saved. Raises `NotFound`."""
+        """Delete a saved preset. Raises `NotFound`."""
         with self._database.write() as connection:
             gone = connection.execute(delete(presets).where(presets.c.name == name)).rowcount
         if not gone:
             raise NotFound(f"There is no saved preset called “{name}”.", "Choose one of the list.")
 
     def may_send_to(self, model: str) -> bool:
-        """Whether questions and passages may go to this model, which runs elsewhere.
+        """Return whether questions and passages may be sent to this remote model.
 
-        They may where a person allowed it, or named the model in the environment.
+        They may if the user allowed it or named the model in the environment.
         """
         named = model in (self._settings.chat_model, self._settings.grader_model)
         return named or model in self._allowed_here or model in self.allowed_models()
 
     def allowed_models(self) -> list[str]:
-        """The models elsewhere that a person allowed, the first first."""
+        """Return the remote models that the user allowed, oldest first."""
         with self._database.read() as connection:
             return _read_names(connection, _ALLOWED_MODELS)
 
     def allow_model(self, model: str) -> None:
-        """Lets questions and passages go to this model from now on."""
+        """Allow questions and passages to be sent to this model."""
         self._change_names(_ALLOWED_MODELS, lambda names: list(dict.fromkeys([*names, model])))
 
     def allow_model_here(self, model: str) -> None:
-        """Lets questions and passages go to this model while this process lives: it was named on the command line."""
+        """Allow this model for the lifetime of the process: it was named on the command line."""
         self._allowed_here |= {model}
 
     def forbid_model(self, model: str) -> None:
-        """Takes the leave back; what was sent stays sent."""
+        """Withdraw the permission. What was sent stays sent."""
         self._allowed_here -= {model}
         self._change_names(_ALLOWED_MODELS, lambda names: [name for name in names if name != model])
 
     def may_trace(self) -> bool:
-        """Whether traces of answers may go to LangSmith: a person allowed it, here or by `CRAG_LANGSMITH`."""
+        """Return whether traces may be sent to LangSmith: the user allowed it, on a page or by `CRAG_LANGSMITH`."""
         with self._database.read() as connection:
             kept = connection.execute(select(preferences.c.value).where(preferences.c.name == _TRACES)).scalar()
         return self._settings.langsmith.always or _read(kept or "") is True
 
     def allow_traces(self, allowed: bool) -> None:
-        """Lets traces of answers go to LangSmith from now on, or takes that back; what was sent stays sent."""
+        """Allow or forbid traces to LangSmith. What was sent stays sent."""
         self._keep(_TRACES, allowed)
 
     def whose_pinned_run(self) -> list[str]:
-        """The people whose pinned questions are asked by themselves after a change; empty: whoever has no key."""
+        """Return the users whose pinned questions are asked automatically after a change.
+
+        An empty key stands for questions pinned without one.
+        """
         with self._database.read() as connection:
             return _read_names(connection, _RUN_BY_THEMSELVES)
 
     def let_pinned_run(self, person: str, on: bool) -> None:
-        """Has the questions that this person pinned asked by themselves after a change, or no longer."""
+        """Turn automatic runs of this user's pinned questions after a change on or off."""
         self._change_names(
             _RUN_BY_THEMSELVES, lambda names: [*(name for name in names if name != person), *([person] if on else [])]
         )
 
     def _change_names(self, kept: str, change: Callable[[list[str]], list[str]]) -> None:
-        """In one transaction, so that what two processes change at the same time is not lost."""
+        """Update a list of names in one transaction, so that concurrent changes by two processes are not lost."""
         with self._database.write() as connection:
             _write(connection, kept, change(_read_names(connection, kept)))
 
@@ -179,13 +185,13 @@ def _write(connection: Connection, name: str, value: Any) -> None:
 
 
 def _read_names(connection: Connection, kept: str) -> list[str]:
-    """Names that are kept as JSON under one."""
+    """Return a list of names that is stored as JSON."""
     value = _read(connection.execute(select(preferences.c.value).where(preferences.c.name == kept)).scalar() or "")
     return [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
 
 
 def preset_name(written: str) -> str:
-    """The name that a preset can be kept under. Raises `BadRequest` for none, and for that of a known variant."""
+    """Normalize the name of a preset. Raises `BadRequest` if it is empty or names a published variant."""
     name = " ".join(written.split())[:_LONGEST_NAME]
     if not name:
         raise BadRequest("A preset needs a name.", "Write one and try again.")
@@ -195,18 +201,18 @@ def preset_name(written: str) -> str:
 
 
 def preset_of(options: RunOptions) -> Mapping[str, Any]:
-    """All that a preset settles, so that it means the same whatever a home has saved since."""
+    """Return all options that a preset fixes, so that it does not depend on what the home saves later."""
     return {name: value_of(options, name) for name in names_of_options() if name not in _NOT_IN_PRESETS}
 
 
 def _possible(changes: Changes) -> dict[str, Any]:
-    """The changes without those to values that their settings cannot have, or no longer."""
+    """Return the changes whose values are valid."""
     known = {name: value for name, value in changes.items() if name != _OF_EVALUATIONS}
     return {name: value for name, value in known.items() if name not in CATALOG or _holds(name, value)}
 
 
 def _read(text: str) -> Any:
-    """A kept value; None, which no setting has, for what is none."""
+    """Parse a stored value. Returns None, which no option has, if it is invalid."""
     try:
         return json.loads(text)
     except ValueError:

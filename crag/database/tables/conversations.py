@@ -6,7 +6,7 @@ from sqlalchemy import Column, Float, ForeignKey, Index, Integer, LargeBinary, T
 
 from crag.database.tables.metadata import metadata
 
-# Its messages are a tree: `head_id` is the last message of the branch that is shown. A deleted one is kept for a while.
+# The messages form a tree: `head_id` is the last message of the branch shown. Deletion becomes final after a delay.
 conversations = Table(
     "conversations",
     metadata,
@@ -15,7 +15,7 @@ conversations = Table(
     Column("created_at", Float, nullable=False),
     Column("updated_at", Float, nullable=False, index=True),
     Column("options", Text, nullable=False),
-    Column("person", Text, nullable=False, server_default="", index=True),  # whose it is: the key of a browser
+    Column("person", Text, nullable=False, server_default="", index=True),  # owner: the key of a browser
     Column("pinned", Integer, nullable=False, server_default="0"),
     Column("deleted_at", Float),
     Column("head_id", Integer),
@@ -30,10 +30,10 @@ runs = Table(
     Column("state", Text, nullable=False, index=True),
     Column("owner", Text, nullable=False),
     Column("started_at", Float, nullable=False, index=True),
-    Column("version_of", Text, ForeignKey("runs.id", ondelete="CASCADE"), index=True),  # the first answer to the same
-    Column("change", Text, nullable=False, server_default=""),  # in what it differs from the version before
-    Column("draft", Text, nullable=False, server_default=""),  # of the query that waits for consent, as edited so far
-    Column("gap_closed", Integer, nullable=False, server_default="0"),  # a person said that nothing is missing
+    Column("version_of", Text, ForeignKey("runs.id", ondelete="CASCADE"), index=True),  # first answer to the question
+    Column("change", Text, nullable=False, server_default=""),  # difference from the previous version
+    Column("draft", Text, nullable=False, server_default=""),  # edited text of the query that waits for consent
+    Column("gap_closed", Integer, nullable=False, server_default="0"),  # the user closed this coverage gap
     Column("evaluation_id", Text, ForeignKey("evaluations.id", ondelete="CASCADE"), index=True),
 )
 
@@ -46,7 +46,7 @@ messages = Table(
     Column("text", Text, nullable=False),
     Column("created_at", Float, nullable=False),
     Column("run_id", Text, ForeignKey("runs.id", ondelete="CASCADE")),
-    Column("parent_id", Integer, index=True),  # no foreign key: SQLite deletes chains of a thousand at most
+    Column("parent_id", Integer, index=True),  # no foreign key: SQLite cascades through at most 1,000 levels
     Index("messages_of_conversation", "conversation_id", "id"),
 )
 
@@ -58,7 +58,7 @@ events = Table(
     Column("body", Text, nullable=False),
 )
 
-# What a run came to, to be listed by: made of its events when it ends, and made again where it is missing.
+# Summary of a run for lists, built from its events when it ends, and rebuilt where it is missing.
 run_summaries = Table(
     "run_summaries",
     metadata,
@@ -72,14 +72,14 @@ run_summaries = Table(
     Column("query_sent", Text, nullable=False),
     Column("seconds", Float, nullable=False),
     Column("tokens", Integer, nullable=False),
-    Column("best", Float),  # the highest score of a passage of the library
+    Column("best", Float),  # highest score of a library passage
     Column("relevant", Integer, nullable=False),
     Column("ambiguous", Integer, nullable=False),
     Column("irrelevant", Integer, nullable=False),
     Column("unknown", Integer, nullable=False),
 )
 
-# Every prompt as it was sent, and what came back. `at` in seconds since the run began; `body` is compressed JSON.
+# Every prompt as sent, with the reply. `at` is in seconds since the start of the run; `body` is compressed JSON.
 model_calls = Table(
     "model_calls",
     metadata,
@@ -104,7 +104,7 @@ feedback = Table(
     Column("given_at", Float, nullable=False),
 )
 
-# What people decided of passages against the grader, with all that another grader needs to judge the same again.
+# Verdicts overridden by users, with everything that another grader needs to grade the same passages again.
 rulings = Table(
     "rulings",
     metadata,
@@ -123,7 +123,7 @@ rulings = Table(
     sqlite_autoincrement=True,
 )
 
-# Thresholds that were fitted for a grader on a collection ("": the whole library); `report` is JSON.
+# Thresholds fitted for a grader on a collection ("": the whole library); `report` is JSON.
 calibrations = Table(
     "calibrations",
     metadata,

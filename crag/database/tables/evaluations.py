@@ -12,11 +12,11 @@ datasets = Table(
     Column("id", Text, primary_key=True),
     Column("name", Text, nullable=False),
     Column("kind", Text, nullable=False),
-    Column("person", Text, nullable=False, server_default=""),  # whose it is: the key of a browser, or everybody's
+    Column("person", Text, nullable=False, server_default=""),  # owner: the key of a browser; empty: everyone
     Column("made_at", Float, nullable=False),
 )
 
-# What is known of the right answer is JSON. `run_id` is the answer that it was pinned from, if any.
+# `body` holds the reference answer as JSON. `run_id` is the answer from which the question was pinned, if any.
 examples = Table(
     "examples",
     metadata,
@@ -28,7 +28,7 @@ examples = Table(
     UniqueConstraint("dataset_id", "key"),
 )
 
-# Its examples, as compressed JSON, are those that the dataset had then. `seconds` is the time spent on it so far.
+# `examples` is a copy of the dataset at the start, as compressed JSON. `seconds` is the time spent so far.
 evaluations = Table(
     "evaluations",
     metadata,
@@ -47,14 +47,14 @@ evaluations = Table(
     Column("person", Text, nullable=False, server_default=""),
     Column("state", Text, nullable=False),
     Column("owner", Text, nullable=False, server_default=""),
-    Column("stopping", Integer, nullable=False, server_default="0"),  # a person said so, perhaps in another process
+    Column("stopping", Integer, nullable=False, server_default="0"),  # stop requested, possibly by another process
     Column("fault", Text, nullable=False, server_default=""),
     Column("started_at", Float, nullable=False, index=True),
     Column("ended_at", Float),
     Column("seconds", Float, nullable=False, server_default="0"),
 )
 
-# One answer each; `body` and `judged` are JSON, `label` what a person said of the answer.
+# One row per answer. `body` and `judged` are JSON; `label` is the user's judgement of the answer.
 evaluation_results = Table(
     "evaluation_results",
     metadata,

@@ -6,7 +6,7 @@ from sqlalchemy import Column, Float, Integer, Table, Text
 
 from crag.database.tables.metadata import metadata
 
-# Everything that left the machine. Rows are written before anything is sent.
+# Everything that left the machine. A row is written before its content is sent.
 departures = Table(
     "departures",
     metadata,
@@ -15,11 +15,11 @@ departures = Table(
     Column("host", Text, nullable=False),
     Column("kind", Text, nullable=False),
     Column("what", Text, nullable=False),
-    Column("person", Text, nullable=False, server_default=""),  # for whom, where that is known
+    Column("person", Text, nullable=False, server_default=""),  # on whose behalf, if known
     sqlite_autoincrement=True,
 )
 
-# What a person settled for this home, as JSON by name; presets are several such values under one name.
+# Saved options of this home, as JSON by name. A preset is a named set of such values.
 preferences = Table(
     "preferences",
     metadata,
@@ -35,7 +35,7 @@ presets = Table(
     Column("made_at", Float, nullable=False),
 )
 
-# What is or was fetched of models, by name; `owner` is what fetches it. Sizes in bytes, `rate` in bytes a second.
+# Model downloads by name. `owner` is the downloading process. Sizes are in bytes, `rate` is in bytes per second.
 downloads = Table(
     "downloads",
     metadata,

@@ -16,11 +16,11 @@ spaces = Table(
     Column("dimension", Integer, nullable=False),
     Column("document_prefix", Text, nullable=False),
     Column("query_prefix", Text, nullable=False),
-    Column("canary", LargeBinary),  # the vector of a fixed sentence: tells a model changed under the same name
-    Column("vector_weight", Float),  # of its ranking against that of the words, once it was fitted
+    Column("canary", LargeBinary),  # vector of a fixed sentence; detects a model changed under the same name
+    Column("vector_weight", Float),  # weight of the vector ranking against the word ranking, once fitted
 )
 
-# The last row names the space that answers; the one before it is what a rollback goes back to.
+# The last row names the active space; the row before it is the target of a rollback.
 active_spaces = Table(
     "active_spaces",
     metadata,
@@ -31,7 +31,7 @@ active_spaces = Table(
     sqlite_autoincrement=True,
 )
 
-# What a person decided by hand: the one embedder that is chosen, and those refused until they are chosen anew.
+# The user's choices: the one chosen embedder, and those refused until they are chosen again.
 embedder_choices = Table(
     "embedder_choices",
     metadata,
@@ -60,8 +60,8 @@ sources = Table(
     Column("chunker", Text, nullable=False),
     Column("added_at", Float, nullable=False),
     Column("author", Text, nullable=False, server_default=""),
-    Column("published", Text, nullable=False, server_default=""),  # YYYY-MM-DD, or as much of it as is known
-    Column("found_by", Text, nullable=False, server_default=""),  # the question whose web search found it, if one did
+    Column("published", Text, nullable=False, server_default=""),  # YYYY-MM-DD, or its known prefix
+    Column("found_by", Text, nullable=False, server_default=""),  # the question whose web search found it, if any
     UniqueConstraint("collection", "sha256"),
 )
 
@@ -77,7 +77,7 @@ passages = Table(
     Column("context_start", Integer, nullable=False),
     Column("context_end", Integer, nullable=False),
     UniqueConstraint("source_id", "ordinal"),
-    sqlite_autoincrement=True,  # an id is never used again, so that a stale cache cannot show another text
+    sqlite_autoincrement=True,  # ids are never reused, so that a stale cache cannot show another text
 )
 
 vectors = Table(
@@ -88,15 +88,15 @@ vectors = Table(
     Column("vector", LargeBinary, nullable=False),
 )
 
-# The terms are cut and stemmed before they come here; the tokenizer only separates them at the spaces between them.
+# Terms are extracted and stemmed before insertion; the tokenizer only splits them at spaces.
 FULL_TEXT_INDEX = (
     """CREATE VIRTUAL TABLE passage_terms USING fts5(terms, tokenize = "ascii tokenchars '.'")""",
     "CREATE VIRTUAL TABLE passage_vocabulary USING fts5vocab(passage_terms, row)",
     "CREATE VIRTUAL TABLE passage_occurrences USING fts5vocab(passage_terms, instance)",
 )
 
-# Work that is not done yet, or whose end was not seen yet. `spec` is what to add: an address, a path, or the name of a
-# spooled upload; `owner` the process at work.
+# Jobs that are unfinished, or whose result was not seen yet. `spec` is what to add: an address, a path, or the name of
+# a spooled upload. `owner` is the process that works on it.
 jobs = Table(
     "jobs",
     metadata,
@@ -118,8 +118,8 @@ jobs = Table(
     sqlite_autoincrement=True,
 )
 
-# One row for every change of what can be searched: of passages with ids from `first_id` to `last_id` vectors came or
-# went; both are 0 where none did. Whoever keeps a copy of the vectors reads here what it has missed.
+# One row per change of the searchable content: vectors were added or removed for passages with ids from `first_id` to
+# `last_id`; both are 0 if no vectors changed. A copy of the vectors, such as the index, catches up from these rows.
 epochs = Table(
     "epochs",
     metadata,

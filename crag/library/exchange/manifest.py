@@ -61,7 +61,7 @@ class Manifest:
 
 
 def original_name(sha256: str) -> str:
-    """Return the path of an original, relative to the home and within a backup."""
+    """Return the relative path of an original, in the home and in a backup."""
     return f"originals/{sha256[:2]}/{sha256}"
 
 
@@ -107,14 +107,14 @@ def read_manifest(archive: zipfile.ZipFile) -> Manifest:
 
 def _decode(written: bytes) -> Manifest:
     try:
-        held: Any = json.loads(written)
-        if held["format"] != _FORMAT:
+        fields: Any = json.loads(written)
+        if fields["format"] != _FORMAT:
             raise not_a_backup()
-        if held["version"] > _VERSION or held["schema"] > SCHEMA:
+        if fields["version"] > _VERSION or fields["schema"] > SCHEMA:
             raise BadRequest("This backup was made by a newer version of the application.", "Update the application.")
-        members = {str(name): Member(int(one["size"]), str(one["sha256"])) for name, one in held["members"].items()}
-        missing = [str(digest) for digest in held["missing"]]
-        manifest = Manifest(float(held["made_at"]), int(held["sources"]), members, missing, int(held["schema"]))
+        members = {str(name): Member(int(one["size"]), str(one["sha256"])) for name, one in fields["members"].items()}
+        missing = [str(digest) for digest in fields["missing"]]
+        manifest = Manifest(float(fields["made_at"]), int(fields["sources"]), members, missing, int(fields["schema"]))
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError, OverflowError) as error:
         raise not_a_backup() from error
     if any(one.size < 0 or not _DIGEST.fullmatch(one.sha256) for one in members.values()):

@@ -17,7 +17,10 @@ _UNFINISHED = ".unfinished"
 
 @contextmanager
 def staging_folder(destination: Path) -> Iterator[Path]:
-    """The folder, gone at the end; what killed processes left there goes at the next time. Raises `HomeFault`."""
+    """Provide a temporary folder next to `destination` and remove it at the end. Raises `HomeFault`.
+
+    It also removes folders left by killed processes. The result appears at `destination` by one rename, or not at all.
+    """
     prefix = f".{destination.name}."
     for left in destination.parent.glob(f"{_escaped(prefix)}*{_UNFINISHED}"):
         if not is_alive(left.name.removeprefix(prefix)):
@@ -37,19 +40,19 @@ def staging_folder(destination: Path) -> Iterator[Path]:
 
 
 def check_new(destination: Path) -> None:
-    """Raises `BadRequest` when something is there already: nothing is ever written over."""
+    """Raise `BadRequest` if `destination` exists: nothing is ever overwritten."""
     if destination.exists() or destination.is_symlink():
         raise BadRequest(f"“{destination.name}” exists already; nothing was written.", "Choose another name.")
 
 
 def put_in_place(made: Path, destination: Path) -> None:
-    """Moves a finished file or folder to its place and makes it last. Raises `BadRequest`, `OSError`."""
+    """Move a finished file or folder to its destination durably. Raises `BadRequest`, `OSError`."""
     check_new(destination)
     made.rename(destination)
-    with suppress(OSError):  # some file systems refuse; the rename itself has been made
+    with suppress(OSError):  # some file systems refuse this; the rename has succeeded
         sync_folder(destination.parent)
 
 
 def _escaped(prefix: str) -> str:
-    """The prefix as a pattern that matches itself alone."""
+    """Return a glob pattern that matches only the prefix itself."""
     return "".join(f"[{sign}]" if sign in "[*?" else sign for sign in prefix)
