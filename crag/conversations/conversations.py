@@ -29,7 +29,7 @@ class Conversations:
         self._database = database
 
     def create(self, changes: Changes | None = None, person: str = "") -> Conversation:
-        """A new, empty conversation of a person, whose questions differ so from what holds for the home."""
+        """Create an empty conversation for a user. `changes` are its options that differ from the home's."""
         now = time.time()
         made = Conversation(uuid.uuid4().hex, NEW_TITLE, now, now, changes or {}, person)
         values = {"id": made.id, "title": made.title, "created_at": now, "updated_at": now, "person": person}
@@ -47,7 +47,7 @@ class Conversations:
             return [_conversation(row) for row in connection.execute(query)]
 
     def find(self, search: str, person: str | None, limit: int) -> Found:
-        """The first `limit` of `list`, with how many there are and where what was sought is."""
+        """Return the first `limit` conversations of `list`, the total, and a snippet of each match."""
         with self._database.read() as connection:
             ids = (
                 connection.execute(listing.ordered(select(conversations.c.id), search.strip(), person)).scalars().all()
@@ -59,7 +59,7 @@ class Conversations:
         return Found([by_id[one] for one in shown if one in by_id], len(ids), snippets)
 
     def get(self, conversation_id: str, person: str | None = None) -> Conversation:
-        """One conversation. Raises `NotFound`, also for one of another person or one that was deleted."""
+        """Return one conversation. Raises `NotFound`, also if it belongs to another user or was deleted."""
         query = select(conversations).where(conversations.c.id == conversation_id, listing.visible(person))
         with self._database.read() as connection:
             row = connection.execute(query).first()
@@ -68,10 +68,10 @@ class Conversations:
         return _conversation(row)
 
     def of_run(self, run_id: str, person: str | None = None) -> Conversation | None:
-        """The conversation that a run belongs to; None for one of no conversation, which only None may see.
+        """Return the conversation of a run. Returns None for a run without one, which only `person` None may see.
 
-        Those of an evaluation may be seen by whose it is, or by everybody. Raises `NotFound`, also for a run of another
-        person or of a conversation that was deleted.
+        Runs of an evaluation are visible to its owner, or to everyone if it has none. Raises `NotFound`, also for a run
+        of another user or of a deleted conversation.
         """
         joined = runs.outerjoin(evaluations, evaluations.c.id == runs.c.evaluation_id)
         query = select(runs.c.conversation_id, evaluations.c.person).select_from(joined)
@@ -82,17 +82,17 @@ class Conversations:
         return self.get(row.conversation_id, person) if row.conversation_id else None
 
     def rename(self, conversation_id: str, title: str) -> None:
-        """Gives it another title. Raises `BadRequest` for an empty one, `NotFound`."""
+        """Change the title. Raises `BadRequest` if it is empty, `NotFound`."""
         if not title.strip():
             raise BadRequest("A conversation needs a title.", "Write one and try again.")
         self._update(conversation_id, title=title.strip()[:_TITLE_LENGTH])
 
     def set_changes(self, conversation_id: str, changes: Changes) -> None:
-        """Keeps in what its next questions differ from what holds for the home. Raises `NotFound`."""
+        """Save the conversation's options that differ from the home's. Raises `NotFound`."""
         self._update(conversation_id, options=dump_changes(changes))
 
     def follow_collection(self, name: str, new_name: str) -> None:
-        """Keeps the conversations that ask a collection with it when it gets another name."""
+        """Update the conversations that use a collection when it is renamed."""
         with self._database.write() as connection:
             for row in connection.execute(select(conversations)).all():
                 kept = load_changes(row.options)
@@ -103,25 +103,28 @@ class Conversations:
                     )
 
     def pin(self, conversation_id: str, *, pinned: bool) -> None:
-        """Keeps it at the top of the list, or no longer. Raises `NotFound`."""
+        """Pin the conversation to the top of the list, or unpin it. Raises `NotFound`."""
         self._update(conversation_id, pinned=int(pinned))
 
     def delete(self, conversation_id: str) -> None:
-        """Takes it out of every list; it can be restored until it is purged. One that is not there is left alone."""
+        """Hide the conversation from every list; it can be restored until it is purged. Ignores an unknown id."""
         self._mark(conversation_id, time.time())
 
     def restore(self, conversation_id: str) -> None:
-        """Takes a deletion back; one that was purged stays gone."""
+        """Undo a deletion. A purged conversation stays deleted."""
         self._mark(conversation_id, None)
 
     def purge(self, older_than: float = 0.0) -> int:
-        """Deletes for good, with messages and runs, what was deleted more than so many seconds ago; how many."""
+        """Delete permanently, with messages and runs, what was deleted more than `older_than` seconds ago.
+
+        Return the number.
+        """
         gone = conversations.c.deleted_at <= time.time() - older_than
         with self._database.write() as connection:
             return connection.execute(delete(conversations).where(gone)).rowcount
 
     def messages(self, conversation_id: str, last: int | None = None) -> Sequence[Message]:
-        """The messages of the branch that is shown, oldest first; with `last`, only so many of the newest."""
+        """Return the messages of the branch shown, oldest first; with `last`, only that many of the newest."""
         with self._database.read() as connection:
             rows = tree.up_from(connection, tree.head(connection, conversation_id), last)
             beside = tree.siblings(connection, [row for row in rows if row.role == "user"])
@@ -129,14 +132,14 @@ class Conversations:
         return [_message(row, beside.get(row.id, ()), versions.get(row.run_id, 1)) for row in rows]
 
     def count(self, conversation_id: str) -> int:
-        """How many messages the branch has that is shown."""
+        """Return the number of messages of the branch shown."""
         with self._database.read() as connection:
             return tree.length(connection, tree.head(connection, conversation_id))
 
     def show_branch(self, conversation_id: str, message_id: int) -> None:
-        """Shows the branch that goes on from this question, to where it was last written to.
+        """Show the branch of this question, up to its latest message.
 
-        Raises `NotFound`, `BadRequest` while an answer of the conversation is written or waits for a person.
+        Raises `NotFound`, and `BadRequest` while an answer of the conversation is being written or waits for the user.
         """
         with self._database.write() as connection:
             in_it = (messages.c.id == message_id) & (messages.c.conversation_id == conversation_id)
@@ -146,13 +149,13 @@ class Conversations:
             tree.set_head(connection, conversation_id, tree.latest_below(connection, message_id))
 
     def run_of(self, question_id: int) -> str | None:
-        """The run whose answer to a question is shown; None where there is no answer."""
+        """Return the id of the run whose answer to the question is shown, or None if there is no answer."""
         answer = select(messages.c.run_id).where(messages.c.parent_id == question_id, messages.c.role == "assistant")
         with self._database.read() as connection:
             return connection.execute(answer).scalar()
 
     def give_feedback(self, run_id: str, helpful: bool, reason: str = "") -> None:
-        """Keeps a thumb and its reason for one answer, in place of an earlier one. Raises `NotFound`."""
+        """Save a rating and its reason for one answer, replacing an earlier one. Raises `NotFound`."""
         with self._database.write() as connection:
             if connection.execute(select(runs.c.id).where(runs.c.id == run_id)).first() is None:
                 raise NotFound("This answer is no longer there.")
@@ -164,12 +167,12 @@ class Conversations:
             )
 
     def withdraw_feedback(self, run_id: str) -> None:
-        """Takes back what was said of one answer; where nothing was said nothing happens."""
+        """Delete the rating of an answer, if any."""
         with self._database.write() as connection:
             connection.execute(delete(feedback).where(feedback.c.run_id == run_id))
 
     def feedback(self, run_id: str) -> Feedback | None:
-        """What was said of the answer; None when nobody said anything."""
+        """Return the rating of an answer, or None."""
         with self._database.read() as connection:
             row = connection.execute(select(feedback).where(feedback.c.run_id == run_id)).first()
         return None if row is None else Feedback(bool(row.helpful), row.reason)
@@ -189,20 +192,20 @@ class Conversations:
 
 
 def title_of(question: str) -> str:
-    """The title that a first question gives its conversation."""
+    """Return the title of a conversation made from its first question."""
     line = " ".join(question.split())
     return line if len(line) <= _TITLE_LENGTH else line[: _TITLE_LENGTH - 1].rstrip() + "…"
 
 
 def refuse_deleted(connection: Connection, conversation_id: str) -> None:
-    """Raises `NotFound` for a conversation that was deleted, also while that can be taken back."""
+    """Raise `NotFound` for a deleted conversation, even while the deletion can be undone."""
     query = select(conversations.c.id).where(conversations.c.id == conversation_id, listing.visible(None))
     if connection.execute(query).first() is None:
         raise NotFound("This conversation is no longer there.", "Start a new one.")
 
 
 def refuse_while_answering(connection: Connection, conversation_id: str) -> None:
-    """Raises `BadRequest` while an answer of this conversation is written, or waits for a person."""
+    """Raise `BadRequest` while an answer of this conversation is being written or waits for the user."""
     if found := answering(connection, conversation_id):
         if found.state == "waiting":
             raise BadRequest("The answer before this one waits for you.", "Say first whether its query may be sent.")
@@ -210,7 +213,7 @@ def refuse_while_answering(connection: Connection, conversation_id: str) -> None
 
 
 def answering(connection: Connection, conversation_id: str) -> Any:
-    """The run that is answering in this conversation or waits for a person, with its state; None where none is."""
+    """Return the row (id, state) of the run that is active in this conversation or waits for the user, or None."""
     active = runs.c.state.in_(("running", "waiting"))
     query = select(runs.c.id, runs.c.state, runs.c.owner).where(runs.c.conversation_id == conversation_id, active)
     rows = connection.execute(query).all()

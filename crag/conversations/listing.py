@@ -13,12 +13,12 @@ from crag.database.tables import conversations, messages
 from crag.types import Conversation
 
 _BEFORE, _AFTER = 30, 60  # characters around a match
-_MARKUP = re.compile(r"\*\*|`+|#+ |\s?\[\d{1,3}\]")  # of answers: it only disturbs
+_MARKUP = re.compile(r"\*\*|`+|#+ |\s?\[\d{1,3}\]")  # noise in a snippet of an answer
 
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """Where something was found: a piece of a message, on one line."""
+    """A piece of a message around a match, on one line."""
 
     before: str
     match: str
@@ -27,7 +27,7 @@ class Snippet:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The first of the conversations that were found, how many there are in all, and by id where in their text."""
+    """The first matching conversations, the total number, and snippets by conversation id."""
 
     conversations: list[Conversation]
     total: int
@@ -35,22 +35,22 @@ class Found:
 
 
 def visible(person: str | None) -> ColumnElement[bool]:
-    """What a person may see (None: whoever has this home may see all); what was deleted nobody does.
+    """Match conversations that the user may see (None: all of them). Deleted ones are visible to nobody.
 
-    Of runs, outer-joined to their conversations, those of no conversation are seen by None alone.
+    For runs outer-joined to their conversations, only None matches those without a conversation.
     """
     return conversations.c.deleted_at.is_(None) & (true() if person is None else conversations.c.person == person)
 
 
 def ordered(query: Select[Any], search: str, person: str | None) -> Select[Any]:
-    """Of all conversations that are listed: pinned ones first, then the latest."""
+    """Limit a query to listed conversations, pinned ones first, then the latest."""
     return query.where(_listed(search, person)).order_by(
         conversations.c.pinned.desc(), conversations.c.updated_at.desc()
     )
 
 
 def _listed(search: str, person: str | None) -> ColumnElement[bool]:
-    """Those that a person may see and that were used, with what is sought; all of them where nothing is."""
+    """Match conversations that the user may see, that have messages, and that contain the search text, if any."""
     of_it = messages.c.conversation_id == conversations.c.id
     shown = select(messages.c.id).where(of_it).exists() & visible(person)
     if not search:
@@ -60,7 +60,7 @@ def _listed(search: str, person: str | None) -> ColumnElement[bool]:
 
 
 def snippets(connection: Connection, conversation_ids: Sequence[str], search: str) -> dict[str, Snippet]:
-    """By conversation where its latest message that holds what is sought does; only those that have one."""
+    """Return the latest match in the messages of each conversation, by id. Conversations without one are omitted."""
     if not search:
         return {}
     among = messages.c.conversation_id.in_(conversation_ids)
@@ -72,9 +72,9 @@ def snippets(connection: Connection, conversation_ids: Sequence[str], search: st
 
 
 def holds(column: Column[str], search: str) -> ColumnElement[bool]:
-    """Whether a text has this in it, whatever the case and however long it is: `LIKE` refuses 50,000 characters.
+    """Match texts that contain `search`, ignoring case. `LIKE` cannot be used: it refuses 50,000 characters.
 
-    Both cases of letters beyond ASCII only a regular expression knows.
+    Letters beyond ASCII need a regular expression to ignore case.
     """
     if search.isascii():
         return func.instr(func.lower(column), search.lower()) > 0
@@ -92,7 +92,7 @@ def _snippet(text: str, search: str) -> Snippet | None:
 
 
 def _whole_words(text: str, start: int, at: int) -> int:
-    """Where the first whole word from `start` on begins; `start` where there is none before `at`."""
+    """Return the start of the first whole word at or after `start`, or `start` if there is none before `at`."""
     cut = start and re.compile(r"(?<=\s)\S").search(text, start, at)
     return cut.start() if cut else start
 

@@ -12,26 +12,26 @@ from crag.errors import BadRequest
 from crag.person_keys import is_key
 
 _SOMEBODYS = conversations.c.person != ""
-_WITH_QUESTIONS = ("web search", "model", "embedding")  # the departures that tell what somebody asked
+_WITH_QUESTIONS = ("web search", "model", "embedding")  # kinds of outbound records that contain questions
 
 
 class People:
-    """Those who have conversations in one home, each known by the key of a browser."""
+    """Owners of conversations in one home, each identified by the key of a browser."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def count(self) -> int:
-        """How many people have conversations here."""
+        """Return the number of users who have conversations."""
         query = select(func.count(conversations.c.person.distinct())).where(_SOMEBODYS)
         with self._database.read() as connection:
             return connection.execute(query).scalar_one()
 
     def adopt(self, person: str) -> None:
-        """Gives this person what was asked before anybody had a key; nothing once one conversation has a person."""
+        """Give this user all conversations without an owner. Does nothing once any conversation has an owner."""
         anybodys = select(conversations.c.id).where(~_SOMEBODYS).limit(1)
         somebodys = select(conversations.c.id).where(_SOMEBODYS).limit(1)
-        with self._database.read() as connection:  # each visit asks; hardly any has to wait in line to write
+        with self._database.read() as connection:  # called on each visit, which should rarely wait for the write lock
             if connection.execute(anybodys).first() is None or connection.execute(somebodys).first():
                 return
         with self._database.write() as connection:
@@ -41,12 +41,18 @@ class People:
                 connection.execute(update(departures).where(asked).values(person=person))
 
     def give(self, to: str, conversation_ids: Sequence[str]) -> int:
-        """Hands conversations over to the person with this key; how many. Raises `BadRequest` without a key."""
+        """Transfer conversations to the user with this key, and return how many.
+
+        Raises `BadRequest` if it is not a key.
+        """
         with self._database.write() as connection:
             return connection.execute(_giving(to).where(conversations.c.id.in_(conversation_ids))).rowcount
 
     def give_all(self, to: str) -> int:
-        """Hands over every conversation, and what was sent for them; how many conversations. Raises `BadRequest`."""
+        """Transfer all conversations and their outbound records; return the number of conversations.
+
+        Raises `BadRequest`.
+        """
         sent = update(departures).where(departures.c.person != "").values(person=to)
         with self._database.write() as connection:
             connection.execute(sent)

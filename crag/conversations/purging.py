@@ -23,7 +23,7 @@ class Purging:
         self._timers: set[threading.Timer] = set()
 
     def schedule(self) -> None:
-        """Something was deleted just now."""
+        """Schedule a purge. Call it after each deletion."""
         timer = threading.Timer(self._seconds, lambda: self._run(timer))
         timer.daemon = True
         with self._lock:
@@ -31,7 +31,7 @@ class Purging:
         timer.start()
 
     def close(self) -> None:
-        """What is scheduled does not happen any more; one that is at work is waited for."""
+        """Cancel scheduled purges and wait for one in progress."""
         with self._lock:
             timers, self._timers = self._timers, set()
         for timer in timers:

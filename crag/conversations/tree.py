@@ -14,13 +14,13 @@ _ANY_DEPTH = 1_000_000
 
 
 def head(connection: Connection, conversation_id: str) -> int | None:
-    """The last message of the branch that is shown; None while there is no message."""
+    """Return the last message of the branch shown, or None if there are no messages."""
     found = select(conversations.c.head_id).where(conversations.c.id == conversation_id)
     return connection.execute(found).scalar()
 
 
 def set_head(connection: Connection, conversation_id: str, message_id: int) -> None:
-    """Shows the branch that ends with this message."""
+    """Show the branch that ends with this message."""
     connection.execute(update(conversations).where(conversations.c.id == conversation_id).values(head_id=message_id))
 
 
@@ -37,19 +37,19 @@ def up_from(connection: Connection, message_id: int | None, last: int | None = N
 
 
 def length(connection: Connection, message_id: int | None) -> int:
-    """How many messages led to this one, itself among them."""
+    """Return the number of messages from the root to this one, inclusive."""
     return connection.execute(select(func.count()).select_from(_walk_up(message_id, _ANY_DEPTH))).scalar_one()
 
 
 def latest_below(connection: Connection, message_id: int) -> int:
-    """The last message of the branch below this one that was written to last; itself where nothing follows."""
+    """Return the newest descendant of this message, or the message itself if it has none."""
     walked = select(messages.c.id).where(messages.c.id == message_id).cte("below", recursive=True)
     walked = walked.union_all(select(messages.c.id).join(walked, messages.c.parent_id == walked.c.id))
     return int(connection.execute(select(func.max(walked.c.id))).scalar_one())
 
 
 def siblings(connection: Connection, rows: Sequence[Row[Any]]) -> dict[int, tuple[int, ...]]:
-    """For each of these messages all that were written at its place, in order, itself among them."""
+    """Return for each message the ids of all messages at its position, in order and including its own."""
     own, other = messages, aliased(messages)
     same_place = _equal(own.c.parent_id, other.c.parent_id) & (own.c.conversation_id == other.c.conversation_id)
     query = (
@@ -65,7 +65,7 @@ def siblings(connection: Connection, rows: Sequence[Row[Any]]) -> dict[int, tupl
 
 
 def version_counts(connection: Connection, rows: Sequence[Row[Any]]) -> dict[str, int]:
-    """For the runs of these messages that have other versions beside them, how many there are in all."""
+    """Return the number of versions for each of these messages' runs that has other versions."""
     own = select(runs.c.id, runs.c.version_of).where(runs.c.id.in_([row.run_id for row in rows if row.run_id]))
     roots: dict[str, str] = {row.id: row.version_of or row.id for row in connection.execute(own)}
     counted = (
@@ -90,5 +90,5 @@ def _walk_up(message_id: int | None, most: int) -> CTE:
 
 
 def _equal(one: ColumnElement[Any], other: ColumnElement[Any]) -> ColumnElement[bool]:
-    """Whether two values are the same, or both are missing."""
+    """Match two values that are equal or both NULL."""
     return one.is_not_distinct_from(other)

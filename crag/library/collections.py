@@ -16,7 +16,7 @@ _LONGEST_NAME = 80
 
 
 class Collections:
-    """The collections of one home. The default one is always there and keeps its name."""
+    """The collections of one home. The default collection always exists and keeps its name."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -24,7 +24,7 @@ class Collections:
             self.create(DEFAULT_COLLECTION)
 
     def all(self) -> list[Collection]:
-        """Every collection with its counts, by name, the default one first."""
+        """Return every collection with its counts, the default one first, then by name."""
         query = (
             select(collections.c.name, func.count(sources.c.id.distinct()), func.count(passages.c.id))
             .select_from(collections.outerjoin(sources).outerjoin(passages))
@@ -35,16 +35,19 @@ class Collections:
             return [Collection(*row) for row in connection.execute(query)]
 
     def create(self, name: str) -> str:
-        """Makes sure that it exists; its name as kept. Raises `BadRequest` for a name that cannot be."""
+        """Create the collection if necessary and return its normalized name.
+
+        Raises `BadRequest` for an invalid name.
+        """
         name = collection_name(name)
         with self._database.write() as connection:
             ensure_collection(connection, name)
         return name
 
     def rename(self, name: str, new_name: str) -> str:
-        """Gives it another name, as kept; its jobs would not follow, so that it must have none.
+        """Rename a collection and return the normalized name. It must have no jobs, because they would not follow.
 
-        Raises `BadRequest` for a name that cannot be or is taken, or while a job adds to it, and `NotFound`.
+        Raises `BadRequest` if the name is invalid or taken, or while a job adds to the collection, and `NotFound`.
         """
         new_name = collection_name(new_name)
         if name == DEFAULT_COLLECTION:
@@ -55,7 +58,7 @@ class Collections:
             if new_name != name and _find(connection, new_name):
                 raise BadRequest(f"There is a collection “{new_name}” already.", "Move the documents there instead.")
             connection.execute(update(collections).where(collections.c.name == name).values(name=new_name))
-            move_epoch(connection)  # what a search was narrowed to is remembered by name
+            move_epoch(connection)  # caches remember the limits of a search by name
         return new_name
 
     def move(self, source_ids: Sequence[str], name: str) -> list[MoveResult]:
@@ -73,7 +76,7 @@ class Collections:
         return moved
 
     def delete(self, name: str) -> list[str]:
-        """Deletes it with its documents, in one commit; the SHA-256 of each. Raises as `rename` does."""
+        """Delete a collection with its documents in one commit. Return the SHA-256 of each. Raises as `rename` does."""
         if name == DEFAULT_COLLECTION:
             raise BadRequest(f"“{DEFAULT_COLLECTION}” cannot be deleted.", "Remove its documents instead.")
         with self._database.write() as connection:
@@ -91,7 +94,7 @@ class Collections:
 
 
 def collection_name(name: str) -> str:
-    """The name as it is kept. Raises `BadRequest` when it is empty or endless."""
+    """Normalize a collection name. Raises `BadRequest` if it is empty or too long."""
     name = " ".join(name.encode("utf-8", "replace").decode().replace("\x00", "").split())
     if not name or len(name) > _LONGEST_NAME:
         raise BadRequest(f"A collection needs a name of 1 to {_LONGEST_NAME} characters.", "Give it a short name.")
@@ -113,7 +116,7 @@ def _move(connection: Connection, source_id: str, name: str) -> MoveResult:
 
 
 def _is_place(location: str) -> bool:
-    """Whether it is a path or an address; mere names of uploads may be shared."""
+    """Return whether it is a path or a URL. Upload names are not unique."""
     return "/" in location or "\\" in location
 
 
@@ -123,7 +126,7 @@ def _check_exists(connection: Connection, name: str) -> None:
 
 
 def _check_idle(connection: Connection, name: str) -> None:
-    """A job that goes on would make the collection anew, under its old name and with the rest of its documents."""
+    """Raise `BadRequest` while a job adds to the collection: it would recreate it under its old name."""
     unfinished = jobs.c.state.in_(("waiting", "working"))
     if connection.scalar(select(func.count()).where(jobs.c.collection == name, unfinished)):
         raise BadRequest(f"Documents are being added to “{name}”.", "Wait until they are, or cancel that first.")

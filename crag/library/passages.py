@@ -22,7 +22,7 @@ _AT_ONCE = 2_000
 
 
 def read_passages(database: Database, ids: Sequence[int]) -> dict[int, Passage]:
-    """The passages that still exist, by id, each with its wider context. `len(ids)` at most a few hundred."""
+    """Return the passages that still exist, by id, each with its wider context. Pass at most a few hundred ids."""
     query = select(passages, sources.c.title, sources.c.location.label("source_location")).select_from(
         passages.join(sources)
     )
@@ -33,7 +33,10 @@ def read_passages(database: Database, ids: Sequence[int]) -> dict[int, Passage]:
 
 
 def within(collection: str, source_ids: Sequence[str]) -> list[ColumnElement[bool]]:
-    """The conditions on `sources` for a search limited to a collection or to some sources; empty: no limit."""
+    """Return the conditions on `sources` for a search limited to a collection or to some sources.
+
+    Empty means no limit.
+    """
     conditions: list[ColumnElement[bool]] = []
     if collection:
         conditions.append(sources.c.collection == collection)
@@ -43,9 +46,10 @@ def within(collection: str, source_ids: Sequence[str]) -> list[ColumnElement[boo
 
 
 def read_ids(database: Database, collection: str, source_ids: Sequence[str]) -> Ids:
-    """The ids of all passages within these limits.
+    """Return the ids of all passages within these limits.
 
-    Those of one source follow each other, for all are written in one transaction: so their ends are enough to read.
+    The ids of one source are consecutive, because they are written in one transaction. It is enough to read the first
+    and the last.
     """
     import numpy as np
 
@@ -57,7 +61,7 @@ def read_ids(database: Database, collection: str, source_ids: Sequence[str]) -> 
 
 
 def count_passages(database: Database, collection: str, source_ids: Sequence[str]) -> int:
-    """How many passages are within these limits."""
+    """Return the number of passages within these limits."""
     limits = within(collection, source_ids)
     query = select(func.count()).select_from(passages.join(sources) if limits else passages)
     with database.read() as connection:
@@ -65,13 +69,13 @@ def count_passages(database: Database, collection: str, source_ids: Sequence[str
 
 
 def read_vector_ids(connection: Connection, space_id: str, first: int, last: int) -> Ids:
-    """The ids from `first` to `last` of all passages with a vector of this space."""
+    """Return the ids from `first` to `last` of all passages with a vector of this space."""
     of_space = (vectors.c.space_id == space_id) & vectors.c.passage_id.between(first, last)
     return _as_ids(connection.scalars(select(vectors.c.passage_id).where(of_space)))
 
 
 def stream_vectors(connection: Connection, space_id: str, dimension: int, ids: Ids) -> Iterator[tuple[Ids, Vectors]]:
-    """The vectors of these passages, some thousand at a time, so that memory stays bounded."""
+    """Yield the vectors of these passages in batches, to bound memory."""
     import numpy as np
 
     for start in range(0, len(ids), _AT_ONCE):
@@ -85,7 +89,10 @@ def stream_vectors(connection: Connection, space_id: str, dimension: int, ids: I
 
 
 def read_cosines(database: Database, space: Space, vector: Vectors, ids: Sequence[int]) -> dict[int, float]:
-    """How near these passages are to a unit vector, by id; without those that have no vector of its space."""
+    """Return the cosine of each passage and a unit vector, by id.
+
+    Passages without a vector of the space are omitted.
+    """
     cosines: dict[int, float] = {}
     with database.read() as connection:
         for some, matrix in stream_vectors(connection, space.id, space.dimension, _as_ids(ids)):
@@ -94,7 +101,7 @@ def read_cosines(database: Database, space: Space, vector: Vectors, ids: Sequenc
 
 
 def read_unembedded(database: Database, space_id: str, limit: int, after: int) -> list[tuple[int, str, str]]:
-    """(id, heading, text) of passages without a vector of this space whose ids are above `after`, by id."""
+    """Return (id, heading, text) of passages above id `after` without a vector of this space, ordered by id."""
     query = select(passages.c.id, passages.c.heading, passages.c.text).where(
         passages.c.id > after, lacks_vector(space_id)
     )
@@ -105,13 +112,13 @@ def read_unembedded(database: Database, space_id: str, limit: int, after: int) -
 
 
 def count_unembedded(database: Database, space_id: str) -> int:
-    """How many passages have no vector of this space."""
+    """Return the number of passages without a vector of this space."""
     with database.read() as connection:
         return connection.scalar(select(func.count()).select_from(passages).where(lacks_vector(space_id))) or 0
 
 
 def lacks_vector(space_id: str) -> ColumnElement[bool]:
-    """The condition on `passages` for those without a vector of this space."""
+    """Return the condition on `passages` for those without a vector of this space."""
     return (
         ~select(vectors.c.passage_id)
         .where(vectors.c.passage_id == passages.c.id, vectors.c.space_id == space_id)
@@ -126,7 +133,7 @@ def _as_ids(values: Any) -> Ids:
 
 
 def _texts_around(connection: Connection, rows: Sequence[Row[Any]]) -> dict[tuple[str, int], str]:
-    """The texts of all contexts, by source and place."""
+    """Return the texts of all contexts, by source and ordinal."""
     wanted = [
         (passages.c.source_id == row.source_id) & passages.c.ordinal.between(row.context_start, row.context_end)
         for row in rows

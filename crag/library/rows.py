@@ -16,7 +16,7 @@ from crag.library.spaces.rows import ensure_space
 from crag.protocols import Vectors
 from crag.types import AddStatus, Space
 
-# Given to the driver as they are: for as many rows SQLAlchemy's own way takes several times as long.
+# Passed directly to the driver: SQLAlchemy's insert takes several times as long for this many rows.
 _ADD_PASSAGE = (
     "INSERT INTO passages (id, source_id, ordinal, page, heading, text, context_start, context_end)"
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
@@ -29,10 +29,10 @@ _ROWS_AT_ONCE = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What a source is known by before it is read.
+    """What identifies a source before it is read.
 
-    `located`: its location names it, so that a new version takes the place of the old one. `source_id` is the id that
-    it is to have; empty: a new one.
+    `located`: the location identifies the source, so that a new version replaces the old one. `source_id` is the id to
+    use; an empty one means a new id.
     """
 
     collection: str
@@ -45,9 +45,9 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What reading a source has told. `chunker` says how it was cut: tokenizer, size and overlap.
+    """Metadata known after reading a source. `chunker` gives tokenizer, chunk size and overlap.
 
-    `found_by` is the question whose web search found it; a new version of a source keeps what the first one said.
+    `found_by` is the question whose web search found the source. A new version of a source keeps the first value.
     """
 
     title: str
@@ -61,7 +61,7 @@ class Description:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What became of a source, its id, and the SHA-256 of the version that went."""
+    """Result of storing a source: status, id, and the SHA-256 of the replaced version."""
 
     status: AddStatus
     id: str
@@ -70,9 +70,9 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class NewPassages:
-    """The passages of a new source, row by row: chunk, search terms, vector of `space`, which `canary` vouches for.
+    """The passages of a new source, row by row: chunks, search terms, and vectors of `space`, verified by `canary`.
 
-    `activation` is the number of the `ActiveSpace` that it was embedded for.
+    `activation` is the number of the `ActiveSpace` for which they were embedded.
     """
 
     chunks: Sequence[Chunk]
@@ -84,14 +84,15 @@ class NewPassages:
 
 
 def read_epoch(connection: Connection) -> int:
-    """A number that grows with every change of what can be searched, as this connection sees it."""
+    """Return a number that grows with every change of the searchable content, as seen by this connection."""
     return connection.scalar(select(func.max(epochs.c.number))) or 0
 
 
 def move_epoch(connection: Connection, ids: Sequence[int] = ()) -> None:
-    """Begins a new epoch, in which the vectors of these passages came or went.
+    """Start a new epoch, in which the vectors of these passages were added or removed.
 
-    Counts up, and adds chance below, so that a copy of a database since put back from a backup is told apart.
+    The upper bits count up. The lower 32 bits are random, which distinguishes a database that was restored from a
+    backup.
     """
     number = ((read_epoch(connection) >> 32) + 1 << 32) | secrets.randbits(32)
     values = {"number": number, "first_id": min(ids, default=0), "last_id": max(ids, default=0)}
@@ -107,27 +108,27 @@ def read_changes(connection: Connection, since: int) -> list[tuple[int, int]] | 
 
 
 def ensure_collection(connection: Connection, name: str) -> None:
-    """Makes the collection unless it is there."""
+    """Create the collection if it does not exist."""
     connection.execute(insert(collections).prefix_with("OR IGNORE"), {"name": name, "created_at": time.time()})
 
 
 def find_first(connection: Connection, conditions: Sequence[ColumnElement[bool]]) -> Row[Any] | None:
-    """The one source that meets the conditions, or None."""
+    """Return the one source that meets the conditions, or None."""
     return connection.execute(select(sources).where(*conditions)).first()
 
 
 def same_bytes(identity: Identity) -> tuple[ColumnElement[bool], ...]:
-    """The conditions for a source of the collection with these very bytes."""
+    """Return the conditions for a source of the collection with the same bytes."""
     return sources.c.collection == identity.collection, sources.c.sha256 == identity.sha256
 
 
 def same_location(identity: Identity) -> tuple[ColumnElement[bool], ...]:
-    """The conditions for the source of the collection at this place."""
+    """Return the conditions for the source of the collection at the same location."""
     return sources.c.collection == identity.collection, sources.c.location == identity.location
 
 
 def write_source(connection: Connection, identity: Identity, description: Description, old: str | None) -> str:
-    """Writes the row, over the old version if there is one; the source's id."""
+    """Write the row of a source, replacing the old version if given, and return its id."""
     source_id = old or identity.source_id or secrets.token_hex(6)
     values = asdict(identity) | asdict(description) | {"added_at": time.time()}
     del values["located"], values["source_id"]
@@ -143,9 +144,9 @@ def write_source(connection: Connection, identity: Identity, description: Descri
 def write_passages(
     connection: Connection, source_id: str, content: NewPassages, check: Callable[[], None] = lambda: None
 ) -> None:
-    """Adds the passages of a source with their search terms and vectors, and begins a new epoch.
+    """Add the passages of a source with their search terms and vectors, and start a new epoch.
 
-    `check` is called every now and then, and may raise to give it up.
+    `check` is called regularly and may raise to abort.
     """
     last = connection.scalar(text("SELECT seq FROM sqlite_sequence WHERE name = 'passages'")) or 0
     ids = range(last + 1, last + 1 + len(content.chunks))
@@ -170,9 +171,9 @@ def write_vectors(
     canary: Vectors,
     check: Callable[[], None] = lambda: None,
 ) -> None:
-    """Adds one vector of `space` for each passage id, and begins a new epoch; `check` as in `write_passages`.
+    """Add one vector of `space` for each passage id, and start a new epoch. `check` works as in `write_passages`.
 
-    Raises `ModelFault` when the canary is not that of the space.
+    Raises `ModelFault` if the canary differs from that of the space.
     """
     ensure_space(connection, space, canary)
     for start in range(0, len(ids), _ROWS_AT_ONCE):
@@ -183,13 +184,13 @@ def write_vectors(
 
 
 def delete_source(connection: Connection, source_id: str) -> None:
-    """Removes a source and all its passages, and begins a new epoch."""
+    """Remove a source and all its passages, and start a new epoch."""
     _delete_passages(connection, source_id)
     connection.execute(delete(sources).where(sources.c.id == source_id))
 
 
 def _delete_passages(connection: Connection, source_id: str) -> None:
-    """The full-text index knows no foreign keys: its rows go first, the vectors go with their passages."""
+    """Delete the full-text rows first, because FTS has no foreign keys. Vectors are deleted with their passages."""
     ids = list(connection.scalars(select(passages.c.id).where(passages.c.source_id == source_id)))
     connection.exec_driver_sql(_REMOVE_TERMS, (source_id,))
     connection.execute(delete(passages).where(passages.c.source_id == source_id))

@@ -30,22 +30,22 @@ from crag.types import Source, Space
 
 
 class SpaceSwitched(Exception):
-    """Another space answers than when the passages were embedded; within the library only, never shown."""
+    """The active space changed after the passages were embedded. Used within the library only, never shown."""
 
 
 class Store:
-    """What the library knows, read and written in short transactions."""
+    """Sources in the database, read and written in short transactions."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
 
     def epoch(self) -> int:
-        """A number that differs after every change of the library, by whichever process."""
+        """Return a number that changes with every change of the library, by any process."""
         with self.database.read() as connection:
             return read_epoch(connection)
 
     def sources(self, *conditions: ColumnElement[bool]) -> list[Source]:
-        """The sources that meet all conditions, newest first."""
+        """Return the sources that meet all conditions, newest first."""
         passage_count = (
             select(func.count()).where(passages.c.source_id == sources.c.id).correlate(sources).scalar_subquery()
         )
@@ -61,7 +61,7 @@ class Store:
             return [_source(row) for row in connection.execute(query.order_by(sources.c.added_at.desc(), sources.c.id))]
 
     def source(self, source_id: str) -> Source | None:
-        """The source with this id."""
+        """Return the source with this id, or None."""
         return next(iter(self.sources(sources.c.id == source_id)), None)
 
     def unchanged(self, identity: Identity) -> Source | None:
@@ -80,11 +80,11 @@ class Store:
         prepare: Callable[[], None],
         check: Callable[[], None] = lambda: None,
     ) -> Stored:
-        """Makes a source visible in one commit; `prepare` runs within it, last of all that may still fail.
+        """Make a source visible in one commit. `prepare` runs within it, as the last step that may fail.
 
-        `check` is called every now and then meanwhile, and may raise to give it up.
-        *unchanged* has the id of the twin that another worker stored meanwhile, *replaced* the id that the location
-        has always had. Raises `SpaceSwitched` when another space answers by now.
+        `check` is called regularly meanwhile and may raise to abort. Status *unchanged* comes with the id of the twin
+        that another worker stored meanwhile, *replaced* with the existing id of the location. Raises `SpaceSwitched` if
+        another space is active by now.
         """
         with self.database.write() as connection:
             active = read_active_space(connection)
@@ -103,7 +103,7 @@ class Store:
         return Stored("replaced", source_id, old.sha256) if old else Stored("added", source_id, None)
 
     def add_vectors(self, ids: Sequence[int], rows: Vectors, space: Space, canary: Vectors) -> int:
-        """Gives existing passages vectors of another space; how many of them still exist and had none."""
+        """Give existing passages vectors of another space. Return how many of them still exist and had none."""
         with self.database.write() as connection:
             exist = set(connection.scalars(select(passages.c.id).where(passages.c.id.in_(ids))))
             held = select(vectors.c.passage_id).where(vectors.c.space_id == space.id, vectors.c.passage_id.in_(ids))
@@ -114,7 +114,7 @@ class Store:
         return len(wanted)
 
     def remove(self, source_ids: Sequence[str]) -> list[Source]:
-        """Takes sources out; those that were there."""
+        """Remove sources and return those that existed."""
         gone = self.sources(sources.c.id.in_(source_ids))
         with self.database.write() as connection:
             for source in gone:
@@ -122,33 +122,33 @@ class Store:
         return gone
 
     def release(self, digests: Iterable[str], remove: Callable[[str], None]) -> None:
-        """Calls `remove` for each SHA-256 that no source uses, while none can be added."""
+        """Call `remove` for each SHA-256 that no source uses, while no source can be added."""
         with self.database.write() as connection:
             for digest in set(digests):
                 if not connection.scalar(select(func.count()).where(sources.c.sha256 == digest)):
                     remove(digest)
 
     def sweep(self, keep_only: Callable[[Sequence[str]], None]) -> None:
-        """Calls `keep_only` with every SHA-256 in use, while none can be added."""
+        """Call `keep_only` with every SHA-256 in use, while no source can be added."""
         with self.database.write() as connection:
             keep_only(list(connection.scalars(select(sources.c.sha256))))
 
     def counts(self) -> tuple[int, int]:
-        """How many sources and passages there are."""
+        """Return the numbers of sources and passages."""
         with self.database.read() as connection:
             number_of_sources = connection.scalar(select(func.count()).select_from(sources)) or 0
             number_of_passages = connection.scalar(select(func.count()).select_from(passages)) or 0
         return number_of_sources, number_of_passages
 
     def originals_size(self) -> int:
-        """Bytes of all files kept, each counted once."""
+        """Return the total size in bytes of all originals, each counted once."""
         files = select(sources.c.sha256, sources.c.size).distinct().subquery()
         with self.database.read() as connection:
             return connection.scalar(select(func.sum(files.c.size))) or 0
 
 
 def _keep_twin(connection: Connection, twin: Row[Any], old: Row[Any] | None) -> Stored:
-    """The very bytes are there already, so what was at their location goes."""
+    """Keep the twin with the same bytes, and delete the old version at the location."""
     if old is None or old.id == twin.id:
         return Stored("unchanged", twin.id, None)
     delete_source(connection, old.id)

@@ -9,7 +9,7 @@ _LATER = "Try again later."
 
 
 def refused(status: int, retry_after: str = "") -> WebSearchFailed:
-    """What a reply with this status means; `retry_after` is its header of that name (RFC 9110, section 10.2.3)."""
+    """Return the fault for a status code. `retry_after` is the header of that name (RFC 9110, section 10.2.3)."""
     match status:
         case 401:
             return WebSearchFailed("Tavily refused the key.", "Check TAVILY_API_KEY.")
@@ -26,17 +26,17 @@ def refused(status: int, retry_after: str = "") -> WebSearchFailed:
 
 
 def unreadable() -> WebSearchFailed:
-    """A reply that is not what was agreed."""
+    """Return the fault for a malformed reply."""
     return WebSearchFailed("Tavily's reply could not be read.", _LATER)
 
 
 def too_slow() -> WebSearchFailed:
-    """No reply, or not all of it, before the deadline."""
+    """Return the fault for a reply that was not complete before the deadline."""
     return WebSearchFailed("Tavily did not answer in time.", _LATER)
 
 
 def translate(error: Exception, retry_after: str = "") -> WebSearchFailed:
-    """What the client or its HTTP library raised."""
+    """Return the fault for an exception of the client or its HTTP library."""
     import requests
     from tavily import errors
 

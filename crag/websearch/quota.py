@@ -13,7 +13,7 @@ from crag.ledger import Ledger
 from crag.websearch.faults import refused, translate, unreadable
 from crag.websearch.tavily import host_of
 
-FREE_CREDITS = 1_000  # a month, in Tavily's free plan; a basic search takes one
+FREE_CREDITS = 1_000  # per month in Tavily's free plan; a basic search costs one
 _VALID_SECONDS = 3600.0
 _TIMEOUT_SECONDS = 10.0
 _USAGE = "How much of the account is used (with the key, nothing else)"
@@ -21,7 +21,7 @@ _USAGE = "How much of the account is used (with the key, nothing else)"
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """Credits used of `limit` (0: no limit). `plan` is Tavily's name for it, empty where the searches are our count."""
+    """Credits used of `limit` (0: no limit). `plan` is Tavily's name of the plan; it is empty for a local count."""
 
     used: int
     limit: int
@@ -29,7 +29,7 @@ class Quota:
 
 
 class SearchQuota:
-    """The meter of one account. Its own count holds every query of this calendar month that was sent from here."""
+    """Search quota of one account. The local count covers all queries of this calendar month sent from this home."""
 
     def __init__(self, key: str, base_url: str, ledger: Ledger) -> None:
         self._key = key
@@ -38,14 +38,14 @@ class SearchQuota:
         self._told: tuple[float, Quota] | None = None
 
     def now(self) -> Quota:
-        """Tavily's own figures and what was sent since, for an hour after it was asked; else the count of queries."""
+        """Return Tavily's figures plus the queries sent since, for an hour after `ask`; otherwise the local count."""
         if self._told and time.time() - self._told[0] < _VALID_SECONDS:
             asked_at, quota = self._told
             return replace(quota, used=quota.used + self._ledger.count_since(asked_at, "web search"))
         return Quota(self._ledger.count_since(_month_began(), "web search"), FREE_CREDITS)
 
     def ask(self) -> Quota:
-        """Asks Tavily (`GET /usage`), which is written down as everything that leaves.
+        """Ask Tavily (`GET /usage`). The request is logged like everything that leaves the machine.
 
         Raises `WebSearchFailed`, also without a key, and `HomeFault`.
         """
@@ -58,7 +58,7 @@ class SearchQuota:
         return quota
 
     def _request(self) -> Any:
-        import requests  # imported late, like all that only a search needs
+        import requests  # imported late because only a search needs it
 
         with requests.Session() as session:
             session.max_redirects = 0
@@ -73,7 +73,7 @@ class SearchQuota:
 
 
 def read_usage(said: Any) -> Quota:
-    """The figures of the key or of the account's plan, whichever has less left. Raises `WebSearchFailed`."""
+    """Return the usage of the key or of the account's plan, whichever has less left. Raises `WebSearchFailed`."""
     key, account = (said.get(part) if isinstance(said, dict) else None for part in ("key", "account"))
     plan = account.get("current_plan") if isinstance(account, dict) else None
     name = plan.strip()[:60] if isinstance(plan, str) and plan.strip() else "Tavily"

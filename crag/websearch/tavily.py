@@ -21,7 +21,7 @@ _UNTITLED = "Web result"
 
 
 class TavilySearch:
-    """One search is one request to `host` that holds the query and nothing else of the person; it is never repeated."""
+    """Web search by Tavily. One search is one request to `host` with only the query; it is never retried."""
 
     name = "Tavily"
 
@@ -33,9 +33,9 @@ class TavilySearch:
         may_link: Callable[[str], bool],
         timeout: float = _TIMEOUT_SECONDS,
     ) -> None:
-        """`may_link` judges the addresses of results: those that lead into a private network are not shown.
+        """Set up the client. `may_link` judges the URLs of results: those of private networks are not shown.
 
-        Raises `ValueError` without a key: the client would send the query all the same.
+        Raises `ValueError` without a key, because the client would send the query anyway.
         """
         if not key:
             raise ValueError("a search without a key would still leave the machine")
@@ -47,9 +47,9 @@ class TavilySearch:
         self.host = host_of(base_url)
 
     def search(self, query: str, results: int, stop: Stop) -> list[Passage]:
-        """At most `results` passages, best first, ids -1, -2, …, the query written down before it is sent.
+        """Return at most `results` passages, best first, with ids -1, -2, …. The query is logged before it is sent.
 
-        Raises `WebSearchFailed`, also when the query cannot be written down, and `Stopped`.
+        Raises `WebSearchFailed`, also if the query cannot be logged, and `Stopped`.
         """
         stop.check()
         sent = query[:QUERY_LIMIT]
@@ -65,12 +65,12 @@ class TavilySearch:
         return [self._passage(-number, item) for number, item in enumerate(usable, start=1)]
 
     def _request(self, query: str, results: int) -> Any:
-        import requests  # imported late, like all that only a search needs
+        import requests  # imported late because only a search needs it
         from tavily import TavilyClient
 
-        waits: list[str] = []  # what the client loses: how long the server asks to wait
+        waits: list[str] = []  # Retry-After headers, which the client discards
         with requests.Session() as session:
-            session.max_redirects = 0  # the query goes to the address that was shown, and nowhere else
+            session.max_redirects = 0  # the query goes only to the address that was shown
             session.hooks["response"].append(lambda reply, **_: waits.append(reply.headers.get("Retry-After", "")))
             client = TavilyClient(api_key=self._key, api_base_url=self._base_url, session=session)
             try:
@@ -95,12 +95,15 @@ class TavilySearch:
 
 
 def host_of(base_url: str) -> str:
-    """Where requests go, as shown and written down: never a user name or a password."""
+    """Return the host of a URL as shown and logged, without user name and password."""
     return urlsplit(base_url).netloc.rpartition("@")[2]
 
 
 def _await(work: Callable[[], Any], stop: Stop, seconds: float) -> Any:
-    """The result of `work`, left to itself in its thread when time is up or the person stops: it cannot be cut."""
+    """Return the result of `work`.
+
+    On timeout or cancellation the thread is abandoned, because it cannot be interrupted.
+    """
     outcome: list[Any] = []
     failure: list[Exception] = []
     over = threading.Event()
@@ -126,5 +129,5 @@ def _await(work: Callable[[], Any], stop: Stop, seconds: float) -> Any:
 
 
 def _text(value: Any) -> str:
-    """A string that every database and screen can hold; anything else is empty."""
+    """Return a string without characters that the database cannot store. Anything but a string becomes empty."""
     return value.encode("utf-8", "ignore").decode().replace("\x00", "").strip() if isinstance(value, str) else ""

@@ -16,7 +16,7 @@ from crag.processes import this_process
 from crag.protocols import Vectors
 from crag.types import Space
 
-# Vectors of one sentence by one model differ by rounding only, far less than this; those of two models by far more.
+# Vectors of one sentence from one model differ only by rounding, far less than this; those of two models far more.
 SAME_MODEL = 0.999
 _FIELDS = ("provider", "model", "digest", "dimension", "document_prefix", "query_prefix")
 _GENERATION = "+"
@@ -27,7 +27,7 @@ Outcome = Literal["done", "lacking", "overtaken"]
 
 @dataclass(frozen=True, slots=True)
 class ActiveSpace:
-    """The space that answers, None while there are no passages. `number` changes with every switch (0: never yet)."""
+    """The active space, None while there are no passages. `number` changes with every switch (0: none yet)."""
 
     number: int
     space: Space | None
@@ -36,7 +36,7 @@ class ActiveSpace:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What a person decided by hand; `chosen` is empty where they left it to the settings."""
+    """The user's choice of embedder. `chosen` is empty if they leave it to the settings."""
 
     chosen: str = ""
     refused: frozenset[str] = frozenset()
@@ -44,14 +44,14 @@ class Choices:
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """A space of the library and how many passages have a vector of it."""
+    """An embedding space and the number of passages that have a vector in it."""
 
     space: Space
     vectors: int
 
 
 def read_active_space(connection: Connection) -> ActiveSpace:
-    """The space that answers, as this connection sees it; a library without passages has no space that it must keep."""
+    """Return the active space as seen by this connection. A library without passages has none that it must keep."""
     query = select(active_spaces.c.number, active_spaces.c.owner, spaces).join(spaces)
     row = connection.execute(query.order_by(active_spaces.c.number.desc()).limit(1)).first()
     if row is None:
@@ -61,22 +61,22 @@ def read_active_space(connection: Connection) -> ActiveSpace:
 
 
 def read_previous(connection: Connection) -> Space | None:
-    """The space that answered before the present one, if its vectors were not dropped since."""
+    """Return the space that was active before the present one, unless its vectors were dropped."""
     query = select(spaces).join(active_spaces).order_by(active_spaces.c.number.desc())
     found = [_space(row) for row in connection.execute(query)]
     return next((space for space in found if space != found[0]), None)
 
 
 def activate_space(connection: Connection, space: Space) -> None:
-    """Makes this space, which must have its row, the one that answers."""
+    """Make this space, whose row must exist, the active one."""
     values = {"space_id": space.id, "activated_at": time.time(), "owner": this_process()}
     connection.execute(insert(active_spaces), values)
 
 
 def switch_space(connection: Connection, space: Space, since: int | None = None) -> Outcome:
-    """Lets this space answer, if no passage lacks a vector of it. The caller moves the epoch.
+    """Activate this space if every passage has a vector in it. The caller must advance the epoch.
 
-    `since`: only while the space that answers still has this number.
+    `since`: switch only while the active space still has this number.
     """
     active = read_active_space(connection)
     if since is not None and active.number != since:
@@ -89,9 +89,9 @@ def switch_space(connection: Connection, space: Space, since: int | None = None)
 
 
 def ensure_space(connection: Connection, space: Space, canary: Vectors | None) -> None:
-    """Writes the row of a space, or the canary that it lacks.
+    """Insert the row of a space, or add its missing canary.
 
-    Raises `ModelFault` when the space is known by another canary: these vectors may not be mixed with its own.
+    Raises `ModelFault` if the space has a different canary: these vectors must not be mixed with its own.
     """
     body = None if canary is None else canary.astype("<f4").tobytes()
     row = connection.execute(select(spaces.c.canary).where(spaces.c.id == space.id)).first()
@@ -105,9 +105,9 @@ def ensure_space(connection: Connection, space: Space, canary: Vectors | None) -
 
 
 def recognize_space(connection: Connection, space: Space, canary: Vectors) -> Space:
-    """The space that these vectors belong to: the known one of this fingerprint with the same canary, else a new one.
+    """Return the space of these vectors: the known one with this fingerprint and canary, else a new one.
 
-    A new one counts up behind the digest: `DIGEST+2` is the second model seen under one fingerprint.
+    A new space gets a counter after the digest: `DIGEST+2` is the second model seen under one fingerprint.
     """
     alike = [getattr(spaces.c, field) == getattr(space, field) for field in _FIELDS if field != "digest"]
     known = {
@@ -126,7 +126,7 @@ def recognize_space(connection: Connection, space: Space, canary: Vectors) -> Sp
 
 
 def read_holdings(connection: Connection) -> list[Holding]:
-    """Every space that was ever begun and not dropped since, those with the most vectors first."""
+    """Return every space that was started and not dropped, those with the most vectors first."""
     count = func.count(vectors.c.passage_id)
     query = select(spaces, count.label("held")).select_from(spaces.outerjoin(vectors)).group_by(spaces.c.id)
     rows = connection.execute(query.order_by(count.desc(), spaces.c.id))
@@ -134,7 +134,7 @@ def read_holdings(connection: Connection) -> list[Holding]:
 
 
 def drop_some(connection: Connection, space_id: str) -> int:
-    """Removes some thousand vectors of a space; how many. With the last of them goes all that is known of the space."""
+    """Delete one batch of vectors of a space and return its size. After the last vector, delete the space itself."""
     some = "SELECT rowid FROM vectors WHERE space_id = :space LIMIT :limit"
     removed = connection.execute(
         text(f"DELETE FROM vectors WHERE rowid IN ({some})"),  # noqa: S608 — both parts are constants
@@ -147,14 +147,14 @@ def drop_some(connection: Connection, space_id: str) -> int:
 
 
 def read_choices(connection: Connection) -> Choices:
-    """What a person decided."""
+    """Return the user's choice of embedder."""
     rows = connection.execute(select(embedder_choices)).all()
     chosen = next((row.name for row in rows if row.chosen), "")
     return Choices(chosen, frozenset(row.name for row in rows if not row.chosen))
 
 
 def write_choice(connection: Connection, chosen: str, refused: Iterable[str]) -> None:
-    """Remembers a decision in place of any earlier one; with neither name it is forgotten."""
+    """Replace the user's choice of embedder. Empty arguments delete it."""
     connection.execute(delete(embedder_choices))
     names = dict.fromkeys(refused, 0) | ({chosen: 1} if chosen else {})
     if names:
@@ -162,7 +162,7 @@ def write_choice(connection: Connection, chosen: str, refused: Iterable[str]) ->
 
 
 def changed_model(space: Space) -> ModelFault:
-    """What is said when a model makes other vectors than it did."""
+    """Return the fault for a model whose vectors differ from its earlier ones."""
     return ModelFault(
         "embedder_changed",
         f"The model {space.label} gives other vectors than before: it is another model under the same name.",
