@@ -1,4 +1,4 @@
-"""The composition root: opens the rooms and puts them together. Heavy parts are opened when first used."""
+"""Composition root: opens the packages' services and connects them. Heavy parts are opened on first use."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ _SLOW_ROOMS = ("crag.graph.build", "crag.models.embeddings", "crag.models.builti
 
 
 class Application:
-    """Everything behind one home. Safe to share between threads; close it when done."""
+    """All services of one home. Safe to share between threads; close it when done."""
 
     example_urls = EXAMPLE_URLS
 
     def __init__(self, settings: Settings) -> None:
-        """Raises `HomeFault` when the home cannot be used."""
+        """Open the home. Raises `HomeFault` if it cannot be used."""
         self.settings = settings
         self._builtin_embedder = DeferredEmbedder("builtin", settings)
         self.database = Database(settings.home)
@@ -129,26 +129,26 @@ class Application:
         self._upkeep = Upkeep((lambda: self.regression.look(time.monotonic()), self.recuts.tidy))
 
     def model_choice(self, *, anew: bool = False) -> ModelChoice:
-        """What answers under `auto` now, and why; looked up every few seconds at most, or `anew`."""
+        """Return what answers under `auto` now, and why; cached for a few seconds unless `anew`."""
         return self._chosen.now(anew=anew)
 
     def forget_choice(self) -> None:
-        """Something about the models has changed: what answers under `auto` is looked up anew."""
+        """Drop the cached choice of `auto` after a change of models, so that it is looked up again."""
         self._chosen.forget()
 
     def _notice_model(self) -> None:
-        """A model has come: it may be what is to answer, or what the library waits for."""
+        """React to a new model, which may be the one to answer or to embed."""
         self.forget_choice()
         self.library.spaces.answering.look_again()
         self.library.space_work.wake()
         self.warmth.follow()
 
     def models(self) -> list[ModelChoice]:
-        """Every model that can be chosen now."""
+        """Return every model that can be chosen now."""
         return available_chat_models(self.settings)
 
     def checks(self) -> list[Check]:
-        """The set-up checklist, each line with what mends it."""
+        """Run the set-up checks; each says how to fix what is wrong."""
         return setup_checks(
             Facts(
                 settings=self.settings,
@@ -168,7 +168,7 @@ class Application:
         return next((one for one in downloads if one.name.startswith("ollama:llama3") and one.state != "done"), None)
 
     def diagnose(self) -> list[Check]:
-        """The set-up checklist, whether what is to answer can, and the state of the library."""
+        """Run the set-up checks, try the model that answers, and check the library."""
         options = self.preferences.options()
         answering = self.answering(options)
         reason = self.model_choice().reason if options.model == "auto" else "Chosen in the settings."
@@ -176,7 +176,7 @@ class Application:
         return [*self.checks(), tried, *library_checks(self.library)]
 
     def warm_up(self) -> None:
-        """Opens what the first question needs, then follows what is wanted of the spaces in the background."""
+        """Open what the first question needs, then start the background work on embedding spaces and the library."""
         self._open_rooms()
         self._purge(time.monotonic() - self._opened)
         self.library.space_work.begin()
@@ -191,32 +191,35 @@ class Application:
             self.library.warm()
 
     def _prepare(self, options: RunOptions, report: Report, stop: Stop) -> None:
-        """Sees to what an evaluation under these options needs, so that none of it counts as time of an answer."""
+        """Prepare what an evaluation under these options needs, so that none of it counts as answer time."""
         self._open_rooms()
         self.recuts.prepare(options, report, stop)
 
     def judging(self, options: RunOptions) -> Judging:
-        """What would grade under these options now. Raises `ModelFault`."""
+        """Return what would grade under these options now. Raises `ModelFault`."""
         return self._equipping.judging(options)
 
     def rename_collection(self, name: str, new_name: str) -> str:
-        """Renames it in the library and where conversations are kept to it. Raises `BadRequest`, `NotFound`."""
+        """Rename a collection in the library, conversations and thresholds. Raises `BadRequest`, `NotFound`."""
         new_name = self.library.rename_collection(name, new_name)
         self.conversations.follow_collection(name, new_name)
         self.calibration.follow_collection(name, new_name)
         return new_name
 
     def delete_collection(self, name: str) -> int:
-        """Deletes it with its documents and its thresholds; how many documents. Raises `BadRequest`, `NotFound`."""
+        """Delete a collection with its documents and thresholds; return the number of documents.
+
+        Raises `BadRequest`, `NotFound`.
+        """
         gone = self.library.delete_collection(name)
         self.calibration.forget_collection(name)
         return gone
 
     def delete_conversation(self, conversation_id: str) -> None:
-        """Deletes a conversation; what is being answered in it is stopped.
+        """Delete a conversation, and stop the run that is answering in it.
 
-        `Conversations.restore` takes that back for ten minutes, until the next start at most; then all that was kept of
-        it is gone for good.
+        `Conversations.restore` undoes this for ten minutes, at most until the next start; then its data is deleted for
+        good.
         """
         if active := self.runs.active(conversation_id):
             self.runs.stop(active.id)
@@ -228,7 +231,7 @@ class Application:
         self.runs.forget_deleted()
 
     def close(self) -> None:
-        """Stops what runs and closes what is open."""
+        """Stop all background work and close everything that is open."""
         self._upkeep.close()
         self._purging.close()
         self.downloads.close()
@@ -244,46 +247,48 @@ class Application:
         self.database.close()
 
     def answering(self, options: RunOptions) -> str:
-        """The name of what answers under these options now."""
+        """Return the name of the model that answers under these options now."""
         return self.model_choice().name if options.model == "auto" else options.model
 
     def load_model(self, name: str) -> None:
-        """Has a model of Ollama in memory as questions would use it; minutes may pass. Raises `ModelFault`, `Stopped`.
+        """Load an Ollama model into memory as questions would use it; this may take minutes.
 
-        All roles of one model share a window, so that none of them makes the server load it anew.
+        All roles of one model share a window, so that no role makes the server reload it. Raises `ModelFault`,
+        `Stopped`.
         """
         tuning = self.engines.cast(f"ollama:{name}", self.preferences.options()).answering.tuning
         self.ollama.load(name, tuning)
 
     def _is_busy(self) -> bool:
-        """Whether anything is asked, added or measured now, in so far as this process knows."""
+        """Return whether anything is being asked, added or measured, as far as this process knows."""
         at_work = self.library.space_work.progress or self.measuring.progress
         return self.runs.busy or self.jobs.active or at_work is not None
 
     def _may_link(self, address: str) -> bool:
-        """Whether an address that a stranger gave may be shown as a link."""
+        """Return whether an address from an untrusted source may be shown as a link."""
         return leads_outside(address, self.settings.allow_private_urls)
 
     def _answering_role(self) -> Role:
-        """Who answers where no conversation says otherwise. Raises `BadRequest`."""
+        """Return the role that answers unless a conversation chooses another model. Raises `BadRequest`."""
         options = self.preferences.options()
         return self.engines.cast(self.answering(options), options).answering
 
     def _open_judge(self, model: str) -> Judge:
-        """The judge of that model. Raises `ModelFault`."""
+        """Open the judge that uses this model. Raises `ModelFault`."""
         return Judge(self.engines.chat_model(Role(model)))
 
     def _question_model(self, options: RunOptions) -> ChatModel | None:
-        """The chat model that answers under these options, None for the built-in engine. Raises `ModelFault`."""
+        """Return the chat model that answers under these options; None for the built-in engine. Raises `ModelFault`."""
         role = self.engines.cast(self.answering(options), replace(options, grader="builtin")).answering
         return None if role.model == BUILTIN else self.engines.chat_model(role)
 
 
 def open_application(settings: Settings | None = None, home: Path | None = None) -> Application:
-    """The application over the given settings, or over those of the environment. Raises `HomeFault`, `BadRequest`.
+    """Open the application with the given settings, or with those of the environment. Raises `HomeFault`, `BadRequest`.
 
-    LangChain's own tracing, which a variable left over from other work switches on, is off: it would send every prompt
-    to another service, past the list of what left the machine. `crag/langsmith/traces.py` is the only way there.
+    LangChain's own tracing, which a leftover environment variable may enable, is switched off: it would send every
+    prompt to another service without an entry in the outbound log. The project's own trace upload is the only way to
+    LangSmith.
     """
-    os.environ["LANGSMITH_TRACING_V2"] = "false"  # this one overrules the others
+    os.environ["LANGSMITH_TRACING_V2"] = "false"  # takes precedence over the other variables
     return Application(settings or load_settings(home))

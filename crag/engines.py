@@ -1,4 +1,4 @@
-"""Opens what answers and what grades, by name: the part of the composition root that knows graders and models."""
+"""Models and graders opened by name: the part of the composition root that knows them."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from crag.protocols import ChatModel, Embedder, Engine, Grader, Refiner, TermSta
 from crag.settings import Settings
 
 BUILTIN = "builtin"
-# The action has the model's word, for one or two calls instead of one for each passage. What is lost is what the
-# built-in grader, which is trained, surely rejects and should not: docs/measurements.md says how much that is.
+# A cascade leaves the action to the model, for one or two calls instead of one per passage. The cost: relevant passages
+# that the built-in, trained grader rejects with high confidence (measured in docs/measurements.md).
 AUTOMATIC: GraderKind = "cascade"
 _REMEMBERED_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """A model by its name, and how it is to play its role; the built-in engine plays it in its own way."""
+    """A model by name, with the settings of its role; the built-in engine ignores the settings."""
 
     model: str
     tuning: Tuning = field(default_factory=Tuning)
@@ -34,7 +34,7 @@ class Role:
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """Who plays which role."""
+    """Assignment of models to roles."""
 
     answering: Role
     kind: GraderKind
@@ -43,7 +43,7 @@ class Cast:
 
 
 class Engines:
-    """Opens what answers, by name, and remembers it for a few seconds so that changes are noticed soon."""
+    """Opens engines by name and caches them for a few seconds, so that changes take effect soon."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Engines:
         ledger: Ledger,
         may_send_to: Callable[[str], bool],
     ) -> None:
-        """`may_send_to` says of a model that runs elsewhere, by its name, whether a person allowed it."""
+        """Create the factory. `may_send_to` says whether the user allowed the hosted model of this name."""
         from crag.grading.cache import GradeMemory
 
         self._settings = settings
@@ -66,9 +66,9 @@ class Engines:
         self._opened: dict[Cast, tuple[float, Engine]] = {}
 
     def open(self, answering: str, options: RunOptions) -> Engine:
-        """The engine in which the model `answering` answers, with all else as in the options.
+        """Open the engine in which the model `answering` answers and the options decide the rest.
 
-        Raises `ModelFault`, also for a model elsewhere that nobody allowed; `BadRequest`.
+        Raises `ModelFault`, also for a hosted model without permission; `BadRequest`.
         """
         cast = self.cast(answering, options)
         with self._lock:
@@ -79,16 +79,16 @@ class Engines:
             return engine
 
     def cast(self, answering: str, options: RunOptions) -> Cast:
-        """Who plays which role when `answering` answers, nothing of it `auto`.
+        """Assign models to roles when `answering` answers; the result contains no `auto`.
 
-        Raises `BadRequest` where the grader needs a language model and there is none.
+        Raises `BadRequest` if the grader needs a language model and there is none.
         """
         kind, grading = choose_grader(options.grader, options.grader_model, self._settings.grader_model, answering)
         rewriting = options.rewriter_model or answering
         tunings = ((answering, options.answering), (grading, options.grading), (rewriting, options.rewriting))
 
         def role(model: str, tuning: Tuning, *, thinking: bool = False) -> Role:
-            # Another window would make the server load the model anew, at every change of role.
+            # A different window would make the server reload the model whenever the role changes.
             window = max(other.window for name, other in tunings if name == model)
             return Role(BUILTIN) if model == BUILTIN else Role(model, replace(tuning, window=window), thinking)
 
@@ -100,23 +100,23 @@ class Engines:
         )
 
     def grader(self, model: str, statistics: TermStatistics | None = None, kind: GraderKind = "auto") -> Grader:
-        """The grader alone, by `builtin` or the name of a chat model. Raises `ModelFault`, `BadRequest`.
+        """Open the grader alone: `builtin` or the name of a chat model. Raises `ModelFault`, `BadRequest`.
 
-        The built-in one weighs words by their rarity in the library, or by the `statistics` given.
+        The built-in grader weights words by their rarity in the library, or by the `statistics` given.
         """
         kind, model = choose_grader(kind, model)
         opened = None if kind == BUILTIN else self.chat_model(Role(model))
         return self._judges(kind, opened, statistics or self._library, lambda grader: grader)[0]
 
     def may_send(self, name: str, host: str) -> bool:
-        """Whether questions and passages may go to this model, which runs at `host`; always where that is empty.
+        """Return whether questions and passages may be sent to this model, which runs at `host` (empty: this machine).
 
-        An Ollama server on another machine was named by a person: what it runs itself needs no more leave.
+        The user configured the address of an Ollama server, so models that it runs itself need no further permission.
         """
         return host in ("", host_label(self._settings)) or self._may_send_to(name)
 
     def chat_model(self, role: Role) -> ChatModel:
-        """The chat model that plays this role. Raises `ModelFault`, also where it may not be sent to."""
+        """Open the chat model of this role. Raises `ModelFault`, also without permission to send to it."""
         from crag.models.chat import open_chat_model
 
         def require_leave(host: str) -> None:
@@ -129,7 +129,7 @@ class Engines:
             self._ledger,
             role.tuning,
             thinking=role.thinking,
-            require_leave=require_leave,  # also asked before each prompt: leave may be taken back meanwhile
+            require_leave=require_leave,  # also checked before each prompt: permission may be revoked meanwhile
         )
         require_leave(model.host)
         return model
@@ -162,10 +162,10 @@ class Engines:
         statistics: TermStatistics,
         remembered: Callable[[Grader], Grader],
     ) -> tuple[Grader, Refiner]:
-        """The grader of a kind, and the refiner that scores strips in the same way (the built-in one in a cascade).
+        """Open the grader of a kind and the refiner that scores strips the same way (built-in in a cascade).
 
-        The built-in coefficients hold for the built-in vectors only, whatever embeds the library. Its verdicts are not
-        remembered: they are cheap, and change with the words of the library.
+        The built-in coefficients hold for the built-in vectors only, whatever embeds the library. Built-in verdicts are
+        not cached: they are cheap, and change with the words of the library.
         """
         from crag.grading.builtin import BuiltinGrader
         from crag.grading.cascade import CascadeGrader
@@ -186,7 +186,7 @@ class Engines:
 
 
 def _asking(kind: GraderKind, model: ChatModel) -> tuple[Grader, Refiner]:
-    """The grader of a kind that asks a model about everything, and the refiner that asks in the same way."""
+    """Open a grader that asks the model about every passage, and the refiner that asks the same way."""
     from crag.grading.explained import ExplainedGrader
     from crag.grading.listwise import ListwiseGrader
     from crag.grading.refining import ExplainedRefiner, ListwiseRefiner, ScoreRefiner
@@ -200,10 +200,10 @@ def _asking(kind: GraderKind, model: ChatModel) -> tuple[Grader, Refiner]:
 
 
 def choose_grader(kind: GraderKind, *models: str) -> tuple[GraderKind, str]:
-    """The grader, and its model: the first of `models` that is named and that such a grader can use.
+    """Choose the grader and its model: the first named one of `models` that this grader can use.
 
-    Left to the application (`auto`), the built-in engine grades by itself and a language model as `AUTOMATIC` says.
-    Raises `BadRequest` where the grader needs a language model and none is named.
+    Under `auto` the built-in engine grades by itself, and a language model grades as `AUTO_GRADER`. Raises `BadRequest`
+    if the grader needs a language model and none is named.
     """
     named = [model for model in models if model]
     if kind == "builtin" or (kind == "auto" and named[0] == BUILTIN):

@@ -1,4 +1,4 @@
-"""With what questions are answered now besides their settings: models with their digests, documents, this version."""
+"""Environment of an answer besides its options: models with their digests, documents, the application's version."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ VERSION = "0.1.0"
 
 
 class Environments:
-    """Looks it up for an evaluation, so that its figures can be told from those under other models or documents."""
+    """Reads the environment for an evaluation, so that results under other models or documents can be told apart."""
 
     def __init__(
         self,
@@ -33,7 +33,7 @@ class Environments:
         equip: Equip,
         answering: Callable[[RunOptions], str],
     ) -> None:
-        """`answering` names what answers under some options."""
+        """Create the reader. `answering` returns the name of the model that answers under some options."""
         self._database = database
         self._library = library
         self._settings = settings
@@ -42,7 +42,7 @@ class Environments:
         self._answering = answering
 
     def look_up(self, options: RunOptions) -> Environment:
-        """The environment under these options now. Raises `ModelFault`, `BadRequest`."""
+        """Return the environment under these options now. Raises `ModelFault`, `BadRequest`."""
         equipment = self._equip(options)
         cast = self._engines.cast(self._answering(options), options)
         roles = dict.fromkeys((cast.answering, cast.grading, cast.rewriting))
@@ -63,14 +63,14 @@ class Environments:
         )
 
     def leaving(self, options: RunOptions) -> list[str]:
-        """Where a question under these options would go to beyond this machine. Raises as `look_up`."""
+        """Return where a question under these options would be sent outside this machine. Raises as `look_up`."""
         equipment = self._equip(options)
         web = equipment.web.name if equipment.web else ""
         traced = "LangSmith" if equipment.callbacks is not no_callbacks else ""
         return list(filter(None, [*equipment.engine.away, self.embedding_host(), web, traced]))
 
     def embedding_host(self) -> str:
-        """Where each question goes to be searched for; empty on this machine."""
+        """Return the host that each question is sent to for embedding; empty on this machine."""
         space = self._library.spaces.answering.active().space
         return destination(space.name, self._settings) if space else ""
 
@@ -78,7 +78,7 @@ class Environments:
         return f"{BUILTIN} {VERSION}" if role.model == BUILTIN else self._engines.chat_model(role).fingerprint
 
     def _documents(self, options: RunOptions) -> list[str]:
-        """What is searched, by content and by how it is cut in the library."""
+        """Identify the searched documents by content and by how the library splits them."""
         query = select(sources.c.sha256, sources.c.chunker).order_by(sources.c.sha256, sources.c.chunker)
         if options.collection:
             query = query.where(sources.c.collection == options.collection)

@@ -1,4 +1,4 @@
-"""What a question is answered with under its options: engine, retriever, web search, thresholds, put together."""
+"""Run dependencies for given options: engine, retriever, web search and thresholds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ AWAY = "{} runs on another machine: your question and the passages it needed wen
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """What grades, by name, and where its scores turn into words; `calibrated`: fitted to the collection."""
+    """The grader, by name, and its thresholds; `calibrated`: fitted to the collection."""
 
     grader: str
     thresholds: Thresholds
@@ -27,9 +27,10 @@ class Judging:
 
 @dataclass(frozen=True, slots=True)
 class Equipping:
-    """Safe to share between threads. `answering` names what answers under some options.
+    """Builds the resources of runs. Safe to share between threads.
 
-    `fitted` gives the thresholds that were kept for a collection and a grader.
+    `answering` returns the name of the model that answers under some options. `fitted` returns the stored thresholds of
+    a collection and a grader.
     """
 
     engines: Engines
@@ -41,7 +42,7 @@ class Equipping:
     fitted: Callable[[str, str], Thresholds | None]
 
     def equip(self, options: RunOptions) -> Equipment:
-        """Everything for one question. Raises `ModelFault`, `BadRequest`, `NotFound`."""
+        """Open all resources for one question. Raises `ModelFault`, `BadRequest`, `NotFound`."""
         web, missing = self.web.search(options)
         engine = self.engines.open(self.answering(options), options)
         fitted = None if options.thresholds else self.fitted(options.collection, engine.grader.name)
@@ -61,7 +62,7 @@ class Equipping:
         )
 
     def judging(self, options: RunOptions) -> Judging:
-        """What would grade under these options. Raises as `equip`."""
+        """Return what would grade under these options. Raises as `build`."""
         equipment = self.equip(options)
         grader = equipment.engine.grader
         return Judging(grader.name, equipment.thresholds or grader.thresholds, equipment.calibrated)

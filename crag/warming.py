@@ -1,4 +1,4 @@
-"""Has the model that would answer in memory before the first question, which then need not wait for it."""
+"""Preloading of the answering model, so that the first question need not wait for it."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _OLLAMA = "ollama:"
 
 
 class ModelWarmth:
-    """Loads, in the background, the model that plays a role now, where it runs on this machine; each one once.
+    """Loads the model of a role in the background if it runs on this machine; each model once.
 
-    What a person unloads after that stays unloaded. Closing the server cuts a load.
+    A model that the user unloads later stays unloaded. Closing the server client aborts a load.
     """
 
     def __init__(self, ollama: OllamaServer, role: Callable[[], Role]) -> None:
-        """`role` says who would answer now; it may ask a server."""
+        """Create the preloader. `role` returns the role that would answer now; it may query a server."""
         self._ollama = ollama
         self._role = role
         self._lock = threading.Lock()
@@ -30,12 +30,12 @@ class ModelWarmth:
         self._warmed = ""
 
     def begin(self) -> None:
-        """Loads the model, and from now on what takes its place. Before that nothing is loaded: commands end soon."""
+        """Load the model, and from now on its replacements. Nothing is loaded before this call: commands end soon."""
         self._begun = True
         self.follow()
 
     def follow(self) -> None:
-        """Another model may be the one that answers."""
+        """Check again which model answers, and load it."""
         with self._lock:
             self._asked = self._begun
             if self._begun and self._worker is None:
@@ -43,7 +43,7 @@ class ModelWarmth:
                 self._worker.start()
 
     def wait(self, seconds: float) -> bool:
-        """Whether all is loaded that was asked for, after so many seconds at most."""
+        """Wait at most `seconds`; return whether everything requested is loaded."""
         worker = self._worker
         if worker is not None:
             worker.join(seconds)
@@ -51,7 +51,7 @@ class ModelWarmth:
 
     def _work(self) -> None:
         while self._is_asked():
-            with suppress(CragError, Stopped):  # whoever asks a question is told what is wrong
+            with suppress(CragError, Stopped):  # an actual question reports the fault
                 self._warm(self._role())
 
     def _is_asked(self) -> bool:

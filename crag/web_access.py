@@ -1,4 +1,4 @@
-"""Opens the ways to the web, by the options of a question: the part of the composition root that knows searches."""
+"""Access to the web for given options: the part of the composition root that knows web searches."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NO_KEY = "There is no Tavily key"
 
 
 class WebAccess:
-    """What may be searched and fetched under the settings of a home."""
+    """Opens web search and page reading under the settings of a home."""
 
     def __init__(self, settings: Settings, library: Library, builtin_embedder: Embedder, ledger: Ledger) -> None:
         self._settings = settings
@@ -27,7 +27,7 @@ class WebAccess:
         self._ledger = ledger
 
     def search(self, options: RunOptions) -> tuple[WebSearch | None, str]:
-        """The web search, or None and why there is none, in a clause."""
+        """Return the web search, or None and the reason as a clause."""
         key, url = self._settings.tavily_api_key, self._settings.tavily_url
         if options.web == "off":
             return None, OFF
@@ -36,7 +36,7 @@ class WebAccess:
         return TavilySearch(key, url, self._ledger, partial(leads_outside, allow=self._settings.allow_private_urls)), ""
 
     def pages(self, options: RunOptions) -> PageReader | None:
-        """What reads the pages that a search found, where that is wanted."""
+        """Return a reader for the pages that a search found, if the options ask for it."""
         if not options.fetch_pages:
             return None
         from crag.library.adding.reading import GuardedReader

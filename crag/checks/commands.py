@@ -1,4 +1,4 @@
-"""What to type to get the programs that the application works with, on this kind of machine."""
+"""Commands that install or start the required programs on this platform."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ _LINUX_PACKAGES = ("apt", "dnf", "pacman", "zypper")
 
 
 def install_ollama() -> str:
-    """From Ollama's own page of downloads; it starts by itself afterwards, with Homebrew by the second command."""
+    """Return the command from Ollama's download page.
+
+    Ollama then starts by itself; with Homebrew, by the second command.
+    """
     if sys.platform == "darwin":
         return "brew install ollama\nbrew services start ollama"
     if sys.platform == "win32":
@@ -18,7 +21,7 @@ def install_ollama() -> str:
 
 
 def update_ollama() -> str:
-    """The newest version in place of the one that is there."""
+    """Return the command that updates Ollama to the newest version."""
     if sys.platform == "darwin":
         return "brew upgrade ollama\nbrew services restart ollama"
     if sys.platform == "win32":
@@ -27,12 +30,12 @@ def update_ollama() -> str:
 
 
 def start_ollama() -> str:
-    """Starts a server that is installed, or nothing where it is not."""
+    """Return the command that starts Ollama; empty if it is not installed."""
     return "ollama serve" if shutil.which("ollama") else ""
 
 
 def install_tesseract() -> str:
-    """The program and English; other languages are packages of their own."""
+    """Return the command that installs Tesseract with English; other languages are separate packages."""
     if sys.platform == "darwin":
         return "brew install tesseract tesseract-lang"
     if sys.platform == "win32":

@@ -1,4 +1,4 @@
-"""The checks of what embeds: Nomic's weights, whether the library uses them, and the embedder that is chosen."""
+"""Checks of embedders: Nomic's weights, whether the library uses them, and the chosen embedder."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from crag.checks.values import Check, CheckAction
 from crag.models.choice import embedder_label
 from crag.models.nomic.weights import NOMIC, NOMIC_ON_OLLAMA, nomic_here, nomic_present, weights_path
 
-BYTES = 274_000_000  # of the weights, here and in Ollama
+BYTES = 274_000_000  # size of the weights, here and in Ollama
 NOMIC_CHECK = "Nomic embeddings"
 
 
 def nomic_check(facts: Facts) -> Check:
-    """Whether Nomic's weights are here, whole as far as is known, and used for the documents."""
+    """Check that Nomic's weights are present, undamaged as far as known, and used for the documents."""
     if facts.embedder.name == NOMIC_ON_OLLAMA:
         return Check(NOMIC_CHECK, "ok", "in use, through Ollama")
     if nomic_here() == NOMIC_ON_OLLAMA:
@@ -32,7 +32,7 @@ def nomic_check(facts: Facts) -> Check:
 
 
 def embedder_check(facts: Facts) -> list[Check]:
-    """Whether the embedder is there that was chosen, where it is one of Ollama's."""
+    """Check that the chosen embedder is installed, if it is an Ollama model."""
     provider, _, model = facts.embedder.name.partition(":")
     if provider != "ollama" or not facts.server.version:
         return []
@@ -43,7 +43,7 @@ def embedder_check(facts: Facts) -> list[Check]:
 
 
 def _through_ollama(facts: Facts) -> Check:
-    """Where gpt4all has no wheel, as on ARM, Ollama runs Nomic's model."""
+    """Check Nomic where gpt4all has no wheel, as on ARM, and Ollama runs the model."""
     model = NOMIC_ON_OLLAMA.partition(":")[2]
     detail = "only through Ollama on this kind of machine"
     if not facts.server.version:

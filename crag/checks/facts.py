@@ -1,4 +1,4 @@
-"""What the checks judge, looked up once for all of them."""
+"""Facts that the checks judge, looked up once for all of them."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from crag.websearch import Quota
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """The Ollama server as it answers now; without a version it does not, and `fault` says why."""
+    """State of the Ollama server; without a version it is not responding, and `fault` says why."""
 
     version: str = ""
     installed: tuple[InstalledModel, ...] = ()
     fault: ModelFault | None = None
 
     def find(self, model: str) -> InstalledModel | None:
-        """The installed model of this name, where a missing tag means `latest`."""
+        """Return the installed model of this name, where a missing tag means `latest`."""
         return named(model, self.installed)
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """How things stand. `model` and `embedder` are what answers and embeds when nothing is named.
+    """Facts for the checks. `model` and `embedder` are what answers and embeds under `auto`.
 
-    `options` hold for the next question. `llama` is the Llama 3 to get, by its name in Ollama, and its size in bytes.
-    `begun` is a download of a Llama 3 that has not come to its end. `movable` passages have vectors, but none of Nomic,
-    whose weights are here; they stay so until the last one has moved.
+    `options` apply to the next question. `llama` is the recommended Llama 3, by its Ollama name, and its size in bytes.
+    `begun` is an unfinished download of a Llama 3. `movable` passages have vectors, but none from Nomic, whose weights
+    are present; they count until the last one has moved.
     """
 
     settings: Settings
@@ -47,17 +47,17 @@ class Facts:
 
     @property
     def server_is_here(self) -> bool:
-        """Whether Ollama runs, or is to run, on this machine."""
+        """Whether Ollama runs, or would run, on this machine."""
         return not destination("ollama:", self.settings)
 
     @property
     def answering(self) -> str:
-        """The name of what answers the next question."""
+        """The name of the model that answers the next question."""
         return self.model.name if self.options.model == "auto" else self.options.model
 
 
 def look_at_server(settings: Settings) -> Server:
-    """Asks the server, and waits for half a second at most."""
+    """Query the server, waiting half a second at most."""
     try:
         installed = tuple(installed_models(settings, PROBE_SECONDS))
     except ModelFault as fault:

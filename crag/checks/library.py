@@ -1,4 +1,4 @@
-"""The checks of what answers and of the library, which take longer and are for `doctor` alone."""
+"""Checks of the answering model and the library, which take longer and run only in `doctor`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from crag.models.choice import model_label
 
 
 def library_checks(library: Library) -> list[Check]:
-    """One line each for Python, the library, its vectors and its spaces."""
+    """Run one check each for Python, the library, its vector index and its embedding spaces."""
     return [
         Check("Python", "ok", f"{sys.version_info.major}.{sys.version_info.minor}"),
         _library(library),
@@ -23,7 +23,7 @@ def library_checks(library: Library) -> list[Check]:
 
 
 def answering_check(name: str, reason: str, open_engine: Callable[[], object]) -> Check:
-    """What answers now, tried and not only named."""
+    """Check the answering model by opening it."""
     try:
         open_engine()
     except ModelFault as fault:
@@ -46,7 +46,7 @@ def _library(library: Library) -> Check:
 
 
 def _spaces(library: Library) -> Check:
-    """Which space answers, which one is being built, and a setting that was decided against by hand."""
+    """Check which space answers, which one is being built, and whether a manual choice overrides the settings."""
     words = {"answering": "answers", "kept": "is kept to go back to"}
     told = [
         f"{report.space.name} {words.get(report.state) or f'has {report.vectors:,} of {report.passages:,} passages'}"

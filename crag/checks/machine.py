@@ -1,4 +1,4 @@
-"""The checks of this machine: the program that reads scans, and room on the disks."""
+"""Checks of this machine: the OCR program, and free disk space."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from crag.checks.values import Check, CheckAction
 from crag.models.nomic.weights import nomic_present, weights_path
 from crag.models.ollama.storage import places
 
-_LOW_BYTES = 2_000_000_000  # for documents, and beside a model that is fetched
+_LOW_BYTES = 2_000_000_000  # for documents, and on top of a model download
 _SECONDS = 5.0
-_NO_LANGUAGES = ("osd", "equ")  # how a page is turned, and formulas
+_NO_LANGUAGES = ("osd", "equ")  # page orientation and formulas
 
 
 def ocr_check() -> Check:
-    """Whether Tesseract is there to read scans, and for which languages."""
+    """Check that Tesseract is installed to read scans, and list its languages."""
     program = shutil.which("tesseract")
     languages = _languages(program) if program else []
     if languages:
@@ -31,7 +31,7 @@ def ocr_check() -> Check:
 
 
 def disk_check(facts: Facts) -> Check:
-    """Whether there is room for documents in the home, and for the models that are still to be fetched."""
+    """Check that there is space for documents in the home and for pending model downloads."""
     home = _free(facts.settings.home)
     lacking = [f"{size(home)} free for your documents"] if home < _LOW_BYTES else []
     for where, needed in _to_fetch(facts):
@@ -43,7 +43,7 @@ def disk_check(facts: Facts) -> Check:
 
 
 def _to_fetch(facts: Facts) -> list[tuple[Path, int]]:
-    """Folders, and the bytes that the checklist offers to fetch into them."""
+    """Return the folders and bytes of the downloads that the checklist offers."""
     wanted = [] if nomic_present() else [(weights_path(), BYTES)]
     has_model = any(not model.only_embeds for model in facts.server.installed)
     if facts.server_is_here and not has_model:
@@ -52,14 +52,14 @@ def _to_fetch(facts: Facts) -> list[tuple[Path, int]]:
 
 
 def _free(folder: Path) -> int:
-    """Free bytes on the disk of a folder, or of the nearest above it that is there."""
+    """Return the free bytes on the disk of a folder, or of its nearest existing parent."""
     there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
     return shutil.disk_usage(there).free
 
 
 def _languages(program: str) -> list[str]:
     try:
-        told = subprocess.run(  # noqa: S603 — the program that was found, no shell
+        told = subprocess.run(  # noqa: S603 — an absolute path, no shell
             [program, "--list-langs"], capture_output=True, text=True, timeout=_SECONDS, check=True
         )
     except (OSError, subprocess.SubprocessError, ValueError):

@@ -1,4 +1,4 @@
-"""The checks of language models: whether Ollama is there and new enough, and each model that a role is given."""
+"""Checks of language models: whether Ollama is present and recent enough, and the model of each role."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from crag.models.providers import providers
 LLAMA = "Llama 3 on Ollama"
 _PREFIX = "ollama:"
 _AUTO = ("", "auto", "builtin")
-# Before these, Ollama takes no JSON schema and tells no log-probabilities (its release notes).
+# Before these versions, Ollama supports no JSON schema and no log-probabilities (its release notes).
 _SCHEMAS, _PROBABILITIES = (0, 5), (0, 12, 11)
-_MEMORY_SHARE = 0.9  # of all there is; what is larger is read from the disk again for each token
+_MEMORY_SHARE = 0.9  # of total memory; a larger model is read from disk again for every token
 
 
 def llama_check(facts: Facts) -> Check:
-    """Whether a Llama 3 answers, or what is missing first: the server, or a model in it."""
+    """Check whether a Llama 3 answers; if not, name what is missing first: the server or a model."""
     server, begun = facts.server, facts.begun
-    if not server.version and begun and begun.state != "cancelled":  # its own words say what is the matter
+    if not server.version and begun and begun.state != "cancelled":  # the download's own message explains it
         return Check(LLAMA, "warn", _absence(facts), begun.fault, get_model(begun.name.removeprefix(_PREFIX)))
     if not server.version:
         return _no_server(facts)
@@ -39,22 +39,22 @@ def llama_check(facts: Facts) -> Check:
 
 
 def get_model(name: str, amount: int = 0) -> CheckAction:
-    """Has Ollama fetch a model by its name there, of so many bytes (0: not known)."""
+    """Return the action that downloads an Ollama model of `amount` bytes (0: unknown)."""
     known = f" · {size(amount)}" if amount else ""
     label = f"Get {model_label(_PREFIX + name)}{known}"
     return CheckAction("download", label, _PREFIX + name, f"ollama pull {name}")
 
 
 def how_to_get(action: CheckAction) -> str:
-    """In words, what a *download* does and what does the same by hand."""
+    """Describe how to download: in the application or by command."""
     return f"Get it in the application, or with `{action.commands}`."
 
 
 def version_check(facts: Facts) -> list[Check]:
-    """Whether the server is new enough for how passages are graded; nothing where its version cannot be read."""
+    """Check whether the server is recent enough for grading; no check if its version is unreadable."""
     found = re.match(r"\d+(\.\d+)+", facts.server.version)
     version = tuple(int(part) for part in found.group().split(".")) if found else ()
-    if not any(version):  # 0.0.0 is what those who build it themselves have
+    if not any(version):  # self-built servers report 0.0.0
         return []
     if version >= _PROBABILITIES:
         return [Check("Ollama's version", "ok", facts.server.version)]
@@ -66,7 +66,7 @@ def version_check(facts: Facts) -> list[Check]:
 
 
 def chosen_checks(facts: Facts) -> list[Check]:
-    """Whether the models are there that the settings name for a role; where Ollama is not, that cannot be told."""
+    """Check that the models named in the options are installed; unknown while Ollama is absent."""
     options = facts.options
     named = {"Answering": options.model, "Grading": options.grader_model, "Rewriting": options.rewriter_model}
     checks = (_chosen(facts, f"{role} model", name) for role, name in named.items() if name not in _AUTO)
@@ -74,7 +74,7 @@ def chosen_checks(facts: Facts) -> list[Check]:
 
 
 def memory_check(facts: Facts) -> list[Check]:
-    """Whether the model that answers fits the memory of this machine, where that is what it runs on."""
+    """Check that the answering model fits the memory of this machine, if it runs here."""
     model = facts.server.find(facts.answering.removeprefix(_PREFIX))
     if model is None or model.cloud or not facts.server_is_here:
         return []
@@ -88,7 +88,7 @@ def memory_check(facts: Facts) -> list[Check]:
 
 def _no_server(facts: Facts) -> Check:
     fault = facts.server.fault
-    if fault is not None and fault.code != "unreachable":  # something is there
+    if fault is not None and fault.code != "unreachable":  # something responds
         return Check(LLAMA, "warn", _absence(facts), fault.remedy)
     if not facts.server_is_here:
         where = host_label(facts.settings)
@@ -104,7 +104,7 @@ def _no_server(facts: Facts) -> Check:
 
 
 def _absence(facts: Facts) -> str:
-    """Why there is no server: nothing answers, or what answers is something else."""
+    """Say why there is no server: nothing responds, or something other than Ollama does."""
     fault, where = facts.server.fault, host_label(facts.settings)
     if fault is None or fault.code == "unreachable":
         return f"not reachable at {where}"
@@ -124,7 +124,7 @@ def _chosen(facts: Facts, role: str, name: str) -> Check | None:
 
 
 def _hosted(facts: Facts, role: str, name: str) -> Check | None:
-    """Whether package and key of a provider are there; nothing for one that is not known well enough to tell."""
+    """Check the package and key of a hosted provider; None for an unknown provider."""
     provider = next((known for known in providers(facts.settings) if known.name == name), None)
     if provider is None:
         return None
@@ -140,7 +140,7 @@ def _hosted(facts: Facts, role: str, name: str) -> Check | None:
 
 
 def _smaller(facts: Facts) -> CheckAction:
-    """Where the model for this machine is there already, choosing it; else getting it."""
+    """Return the action for the recommended model: choose it if installed, else download it."""
     name, amount = facts.llama
     if facts.server.find(name):
         return CheckAction("open", "Choose another", "settings")

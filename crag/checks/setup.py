@@ -1,4 +1,4 @@
-"""The checks of the start page: four lines that always stand there, and others for what is not as it should be."""
+"""Checks of the start page: four lines that are always shown, and others that appear only on a problem."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FIRST = ("Built-in engine", "Llama 3 on Ollama", "Nomic embeddings", "Web search
 
 
 def setup_checks(facts: Facts) -> list[Check]:
-    """All of them, those that always stand on the start page (`FIRST`) before the others."""
+    """Run all checks; those always shown on the start page (`ALWAYS_SHOWN`) come first."""
     return [
         _builtin(in_use=facts.answering == "builtin"),
         llama_check(facts),
@@ -28,12 +28,12 @@ def setup_checks(facts: Facts) -> list[Check]:
 
 
 def unknown_checks() -> list[Check]:
-    """What stands there before anything has been looked up."""
+    """Return the lines shown before any check has run."""
     return [_builtin(in_use=False), *(Check(name, "warn", "looking for it …") for name in FIRST[1:])]
 
 
 def shown_checks(checks: list[Check]) -> tuple[list[Check], list[Check]]:
-    """What a page shows: the lines that always stand there, and what else is not as it should be."""
+    """Return the checks that a page shows: the permanent lines, and the others with a problem."""
     first = [check for check in checks if check.name in FIRST]
     return first, [check for check in checks if check.name not in FIRST and check.status != "ok"]
 

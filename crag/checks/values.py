@@ -1,4 +1,4 @@
-"""What a line of the set-up checklist is."""
+"""Data types of the set-up checklist."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class CheckAction:
-    """What a button does about a check, and `commands`, one a line, that do the same by hand.
+    """What a check's button does, and `commands`, one per line, that do the same by hand.
 
     `target` is what to *download* (`ollama:NAME` or `nomic`), the embedder to *move* the library to, or the page to
     *open*. A *command* is only to be copied; so is a *key*, where `commands` is a line for the file `.env`.
@@ -22,7 +22,7 @@ class CheckAction:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One line of the set-up checklist: how it stands, and the one thing that mends it, in words and as an action."""
+    """One line of the set-up checklist: its status and one remedy, in words and as an action."""
 
     name: str
     status: Literal["ok", "warn", "fail"]
