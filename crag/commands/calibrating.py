@@ -75,8 +75,8 @@ def _measure(application: Application, asked: RunOptions, plan: Plan) -> Calibra
 def _forget(application: Application, asked: RunOptions, as_document: bool) -> int:
     grader = application.judging(asked).grader
     forgotten = application.calibration.forget(asked.collection, grader)
-    said = "Back to the grader's own thresholds." if forgotten else "There were no calibrated thresholds to forget."
-    finish(as_document, {"collection": asked.collection, "grader": grader, "forgotten": forgotten}, said)
+    message = "Back to the grader's own thresholds." if forgotten else "There were no calibrated thresholds to forget."
+    finish(as_document, {"collection": asked.collection, "grader": grader, "forgotten": forgotten}, message)
     return OK
 
 

@@ -53,16 +53,16 @@ def as_text(measured: Calibration, past: Sequence[Past], applied: bool) -> str:
     lines = [*_head(measured), "", *_distributions(measured), ""]
     if proposed := measured.proposal.thresholds:
         lines += [*_proposal(proposed, measured), "", *_actions(proposed, measured), "", *_past(past)]
-        kept = "Kept: this grader judges by them from now on." if applied else "Not kept; --apply keeps them."
-        return "\n".join([*lines, kept])
+        note = "Kept: this grader judges by them from now on." if applied else "Not kept; --apply keeps them."
+        return "\n".join([*lines, note])
     return "\n".join([*lines, "No thresholds can be proposed.", *measured.proposal.remarks])
 
 
 def _head(measured: Calibration) -> list[str]:
     where = f"“{measured.collection}”" if measured.collection else "the whole library"
     kinds = Counter(one.kind for one in measured.scored)
-    told = ", ".join(f"{kinds[kind]} {words}" for kind, words in _KINDS.items() if kinds[kind])
-    return [f"{measured.grader} on {where}", f"{amounts.count(len(measured.scored), 'question')}: {told}"]
+    origins = ", ".join(f"{kinds[kind]} {words}" for kind, words in _KINDS.items() if kinds[kind])
+    return [f"{measured.grader} on {where}", f"{amounts.count(len(measured.scored), 'question')}: {origins}"]
 
 
 def _distributions(measured: Calibration) -> list[str]:

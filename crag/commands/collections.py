@@ -55,12 +55,12 @@ def move(application: Application, options: argparse.Namespace) -> int:
 def delete(application: Application, options: argparse.Namespace) -> int:
     """Deletes a collection."""
     check_collection(application, options.name)
-    held = len(application.library.sources(options.name))
-    if held and not options.with_documents:
+    documents = len(application.library.sources(options.name))
+    if documents and not options.with_documents:
         raise BadRequest(
-            f"“{options.name}” holds {amounts.count(held, 'document')}; nothing was deleted.",
+            f"“{options.name}” holds {amounts.count(documents, 'document')}; nothing was deleted.",
             "Move them, or add --with-documents to delete them, too.",
         )
     application.delete_collection(options.name)
-    finish(options.json, {"deleted": options.name, "documents": held}, f"Deleted “{options.name}”.")
+    finish(options.json, {"deleted": options.name, "documents": documents}, f"Deleted “{options.name}”.")
     return OK

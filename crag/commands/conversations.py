@@ -56,15 +56,15 @@ def list_conversations(application: Application, options: argparse.Namespace) ->
 def export(application: Application, options: argparse.Namespace) -> int:
     """Writes a conversation as Markdown, as JSON to be imported again, or as one web page with trace and citations."""
     content = _content(application, options.id, options.format)
-    said = {"exported": options.id, "format": options.format}
+    header = {"exported": options.id, "format": options.format}
     if options.output is None:
         if options.json:
-            finish(True, said | {"content": content}, "")
+            finish(True, header | {"content": content}, "")
         else:
             sys.stdout.write(content)
         return OK
     write_new(options.output, content)
-    document = said | {"path": str(options.output), "bytes": options.output.stat().st_size}
+    document = header | {"path": str(options.output), "bytes": options.output.stat().st_size}
     finish(options.json, document, f"Exported to {options.output}.")
     return OK
 

@@ -102,12 +102,12 @@ def _environments(evaluation: Evaluation) -> list[str]:
     return list(dict.fromkeys(lines))
 
 
-def _environment(held: Environment) -> list[str]:
-    holds = f"{count(held.documents, 'document')}, {count(held.passages, 'passage')}"
+def _environment(environment: Environment) -> list[str]:
+    library = f"{count(environment.documents, 'document')}, {count(environment.passages, 'passage')}"
     return [
-        f"answered by  {held.model} ({held.fingerprint}), CRAG Chat {held.version}",
-        f"graded by    {held.grader}",
-        f"searched     {holds}, digest {held.library}; {held.embedder}",
+        f"answered by  {environment.model} ({environment.fingerprint}), CRAG Chat {environment.version}",
+        f"graded by    {environment.grader}",
+        f"searched     {library}, digest {environment.library}; {environment.embedder}",
     ]
 
 
@@ -157,19 +157,19 @@ def _questions(results: Sequence[Result], cutoffs: Cutoffs) -> str:
 
 
 def _of(known: Sequence[bool | None]) -> str:
-    told = [one for one in known if one is not None]
-    return f"{sum(told)} of {len(told)}" if told else "not known"
+    values = [one for one in known if one is not None]
+    return f"{sum(values)} of {len(values)}" if values else "not known"
 
 
 def _not_right(evaluation: Evaluation, results: Sequence[Result], cutoffs: Cutoffs) -> str:
     """Return the questions with a failed, wrong or wrongly declined answer, each with its first such run."""
     rows = []
     for answers in _by_question(results):
-        told = [(one, verdict(one, cutoffs)) for one in answers]
-        bad = [(one, word) for one, word in told if word not in ("right", "unknown")]
-        if bad:
-            one, word = bad[0]
-            share = f"{len(bad)} of {len(told)}" if evaluation.repetitions > 1 else ""
+        verdicts = [(one, verdict(one, cutoffs)) for one in answers]
+        wrong = [(one, word) for one, word in verdicts if word not in ("right", "unknown")]
+        if wrong:
+            one, word = wrong[0]
+            share = f"{len(wrong)} of {len(verdicts)}" if evaluation.repetitions > 1 else ""
             rows.append((VERDICTS[word].word, share, one.run_id or "no run", _asked(one)))
     if not rows:
         return ""

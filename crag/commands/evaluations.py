@@ -105,13 +105,13 @@ def export(application: Application, options: argparse.Namespace) -> int:
     content = exported(
         options.format, evaluation, application.evaluations.results(evaluation.id), application.evaluations.cutoffs()
     )
-    said = {"exported": evaluation.id, "format": options.format}
+    header = {"exported": evaluation.id, "format": options.format}
     if options.output:
         write_new(options.output, content)
-        document = said | {"path": str(options.output), "bytes": options.output.stat().st_size}
+        document = header | {"path": str(options.output), "bytes": options.output.stat().st_size}
         finish(options.json, document, f"Exported to {options.output}.")
     elif options.json:
-        finish(True, said | {"content": content}, "")
+        finish(True, header | {"content": content}, "")
     else:
         sys.stdout.write(content)
     return OK

@@ -25,8 +25,8 @@ def gaps(application: Application, options: argparse.Namespace) -> int:
     """Lists what the documents do not cover, the topic with most questions first."""
     application.archive.complete()
     found = application.gaps.list()
-    told = "\n\n".join(map(_told, found)) or _NONE
-    finish(options.json, {"gaps": [_entry(gap) for gap in found]}, told)
+    listing = "\n\n".join(map(_told, found)) or _NONE
+    finish(options.json, {"gaps": [_entry(gap) for gap in found]}, listing)
     return OK
 
 

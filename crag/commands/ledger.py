@@ -25,9 +25,9 @@ def ledger(application: Application, options: argparse.Namespace) -> int:
     """Lists what left the machine, newest first: when, where to, and what, in full."""
     entries = application.ledger.entries(options.last)
     count = application.ledger.count_since()
-    told = "\n".join(_line(entry) for entry in entries) or "Nothing has left this machine."
+    listing = "\n".join(_line(entry) for entry in entries) or "Nothing has left this machine."
     left_out = f"\n{count - len(entries):,} older ones: --last {count}" if count > len(entries) else ""
-    finish(options.json, {"count": count, "departures": [asdict(entry) for entry in entries]}, told + left_out)
+    finish(options.json, {"count": count, "departures": [asdict(entry) for entry in entries]}, listing + left_out)
     return OK
 
 

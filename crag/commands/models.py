@@ -44,8 +44,8 @@ def list_models(application: Application, options: argparse.Namespace) -> int:
         "recommended": {"name": name, "bytes": amount},
     }
     lines = [_line(model) for model in models] + [_told(download) for download in downloads]
-    nothing = f"Ollama has no models yet. Get one with `models pull {name}` ({size(amount)})."
-    finish(options.json, document, "\n".join(lines) or nothing)
+    empty_text = f"Ollama has no models yet. Get one with `models pull {name}` ({size(amount)})."
+    finish(options.json, document, "\n".join(lines) or empty_text)
     return OK
 
 

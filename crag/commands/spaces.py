@@ -78,7 +78,7 @@ def _say_what_answers(application: Application, options: argparse.Namespace) -> 
 
 def _line(report: SpaceReport) -> str:
     space = report.space
-    held = f"{report.vectors:,} of {report.passages:,} passages"
+    coverage = f"{report.vectors:,} of {report.passages:,} passages"
     weight = f"meaning counts {report.weight.share:.0%} ({report.weight.origin})"
-    facts = f"{space.dimension} dimensions, {held}, {weight}, digest {space.digest[:12]}"
+    facts = f"{space.dimension} dimensions, {coverage}, {weight}, digest {space.digest[:12]}"
     return f"{space.id}  {_STATES[report.state]}: {space.name}  ({facts})"

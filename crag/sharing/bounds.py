@@ -63,10 +63,10 @@ def _fits(name: str, value: object) -> bool:
     return True
 
 
-def _thresholds(held: Thresholds | None) -> Iterable[Bounded]:
-    if held is not None:
-        yield 0, held.lower, held.upper
-        yield held.lower, held.upper, 1
+def _thresholds(thresholds: Thresholds | None) -> Iterable[Bounded]:
+    if thresholds is not None:
+        yield 0, thresholds.lower, thresholds.upper
+        yield thresholds.lower, thresholds.upper, 1
 
 
 def _numbers(event: Event) -> Iterable[Bounded]:

@@ -128,8 +128,8 @@ def _keep_run(
     numbered = enumerate(happened, start=1)
     bodies = [{"run_id": row["id"], "number": number, "body": encode(event).decode()} for number, event in numbered]
     connection.execute(insert(events), bodies)
-    if said := run.feedback:
-        values = {"helpful": int(said.helpful), "reason": storable(said.reason), "given_at": said.given_at}
+    if given := run.feedback:
+        values = {"helpful": int(given.helpful), "reason": storable(given.reason), "given_at": given.given_at}
         connection.execute(insert(feedback).values(run_id=row["id"], **values))
 
 
@@ -140,7 +140,7 @@ def _keep_messages(
     texts: Mapping[int, str],
     conversation_id: str,
 ) -> None:
-    own: dict[int, int] = {}
+    new_ids: dict[int, int] = {}
     for message in sorted(shared.messages, key=lambda message: message.id):
         row = {
             "conversation_id": conversation_id,
@@ -148,12 +148,12 @@ def _keep_messages(
             "text": storable(_text(message, texts)),
             "created_at": message.created_at,
             "run_id": ids[message.run] if message.run else None,
-            "parent_id": own[message.parent] if message.parent else None,
+            "parent_id": new_ids[message.parent] if message.parent else None,
         }
-        kept = connection.execute(insert(messages).values(row).returning(messages.c.id))
-        own[message.id] = kept.scalar_one()
-    here = conversations.c.id == conversation_id
-    connection.execute(update(conversations).where(here).values(head_id=own.get(shared.head or 0)))
+        inserted = connection.execute(insert(messages).values(row).returning(messages.c.id))
+        new_ids[message.id] = inserted.scalar_one()
+    is_conversation = conversations.c.id == conversation_id
+    connection.execute(update(conversations).where(is_conversation).values(head_id=new_ids.get(shared.head or 0)))
 
 
 def _text(message: SharedMessage, texts: Mapping[int, str]) -> str:

@@ -82,11 +82,11 @@ def _facts(run: SharedRun, trace: Trace, shared: SharedConversation) -> str:
 
 def _source(cited: Citation) -> str:
     """Render one source as a list item with its own number and the quote below."""
-    place = plain(cited.title) + (f", p. {cited.page}" if cited.page is not None else "")
+    entry = plain(cited.title) + (f", p. {cited.page}" if cited.page is not None else "")
     if is_web_address(cited.location):
-        place += f"  \n   {_code(cited.location)}"
+        entry += f"  \n   {_code(cited.location)}"
     quote = f"\n   > {plain(cited.quote)}" if cited.quote.strip() else ""
-    return f"{cited.n}. {place}{quote}"
+    return f"{cited.n}. {entry}{quote}"
 
 
 def _code(text: str) -> str:

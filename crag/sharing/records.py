@@ -21,15 +21,15 @@ from crag.sharing.places import without_folders
 
 def read_conversation(database: Database, conversation_id: str) -> SharedConversation:
     """Read the whole conversation in its current state. Raises `NotFound`, also for a deleted one."""
-    there = (conversations.c.id == conversation_id) & conversations.c.deleted_at.is_(None)
+    is_available = (conversations.c.id == conversation_id) & conversations.c.deleted_at.is_(None)
     with database.snapshot() as connection:
-        row = connection.execute(select(conversations).where(there)).first()
+        row = connection.execute(select(conversations).where(is_available)).first()
         if row is None:
             raise NotFound("This conversation is no longer there.", "Start a new one.")
         answers = _runs(connection, runs.c.conversation_id == conversation_id)
-        of_it = select(messages).where(messages.c.conversation_id == conversation_id).order_by(messages.c.id)
-        kept = connection.execute(of_it).all()
-    numbers = {message.id: number for number, message in enumerate(kept, start=1)}
+        query = select(messages).where(messages.c.conversation_id == conversation_id).order_by(messages.c.id)
+        message_rows = connection.execute(query).all()
+    numbers = {message.id: number for number, message in enumerate(message_rows, start=1)}
     return SharedConversation.model_construct(
         exported_at=time.time(),
         title=row.title,
@@ -37,7 +37,7 @@ def read_conversation(database: Database, conversation_id: str) -> SharedConvers
         updated_at=row.updated_at,
         changes=_plain(row.options),
         head=numbers.get(row.head_id),
-        messages=[_message(message, numbers, answers) for message in kept],
+        messages=[_message(message, numbers, answers) for message in message_rows],
         runs=list(answers.values()),
     )
 
@@ -57,9 +57,9 @@ def _runs(connection: Connection, which: ColumnElement[bool]) -> dict[str, Share
     """Load the matching runs by id, numbered by start time."""
     rows = connection.execute(select(runs).where(which).order_by(runs.c.started_at, runs.c.id)).all()
     numbers = {row.id: number for number, row in enumerate(rows, start=1)}
-    happened = _events(connection, which)
-    said = connection.execute(select(feedback).join(runs, feedback.c.run_id == runs.c.id).where(which)).all()
-    opinions = {row.run_id: _feedback(row) for row in said}
+    events_by_run = _events(connection, which)
+    feedback_rows = connection.execute(select(feedback).join(runs, feedback.c.run_id == runs.c.id).where(which)).all()
+    feedback_by_run = {row.run_id: _feedback(row) for row in feedback_rows}
     return {
         row.id: SharedRun.model_construct(
             id=numbers[row.id],
@@ -69,8 +69,8 @@ def _runs(connection: Connection, which: ColumnElement[bool]) -> dict[str, Share
             version_of=numbers.get(row.version_of),
             change=row.change,
             gap_closed=bool(row.gap_closed),
-            events=[_shared(event, numbers) for event in happened.get(row.id, ())],
-            feedback=opinions.get(row.id),
+            events=[_shared(event, numbers) for event in events_by_run.get(row.id, ())],
+            feedback=feedback_by_run.get(row.id),
         )
         for row in rows
     }
@@ -78,10 +78,10 @@ def _runs(connection: Connection, which: ColumnElement[bool]) -> dict[str, Share
 
 def _events(connection: Connection, which: ColumnElement[bool]) -> dict[str, list[Event]]:
     query = select(events.c.run_id, events.c.body).join(runs, events.c.run_id == runs.c.id).where(which)
-    found: dict[str, list[Event]] = {}
+    events_by_run: dict[str, list[Event]] = {}
     for row in connection.execute(query.order_by(events.c.run_id, events.c.number)):
-        found.setdefault(row.run_id, []).append(decode(row.body))
-    return found
+        events_by_run.setdefault(row.run_id, []).append(decode(row.body))
+    return events_by_run
 
 
 def _shared(event: Event, numbers: Mapping[str, int]) -> Event:

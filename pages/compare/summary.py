@@ -42,11 +42,11 @@ def _verdicts(one: Side, other: Side) -> list[str]:
 
 def _path(one: Side, other: Side) -> list[str]:
     """Return the nodes that only one of the runs visited."""
-    told = []
-    for side, beside in ((one, other), (other, one)):
-        if nodes := only_in(side.trace, beside.trace):
-            told.append(f"**Path**: only {side.name} took *{', '.join(words.NODES[node] for node in nodes)}*")
-    return told
+    lines = []
+    for side, opposite in ((one, other), (other, one)):
+        if nodes := only_in(side.trace, opposite.trace):
+            lines.append(f"**Path**: only {side.name} took *{', '.join(words.NODES[node] for node in nodes)}*")
+    return lines
 
 
 def _cost(one: Side, other: Side) -> list[str]:

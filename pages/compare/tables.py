@@ -131,11 +131,11 @@ def _documents(trace: Trace) -> str:
 
 
 def _thresholds(trace: Trace) -> str:
-    held = trace.thresholds
-    if held is None:
+    thresholds = trace.thresholds
+    if thresholds is None:
         return ""
     origin = words.threshold_origin(trace.options, calibrated=trace.calibrated)
-    return f"{words.score(held.lower)} and {words.score(held.upper)}, {origin}"
+    return f"{words.score(thresholds.lower)} and {words.score(thresholds.upper)}, {origin}"
 
 
 def _rulings(trace: Trace) -> str:

@@ -115,10 +115,14 @@ def _name_form(name: str, label: str, act: Callable[[str], None]) -> None:
 
 
 def _delete(name: str) -> None:
-    held = len(application().library.sources(name))
-    goes = f"goes with its {words.count(held, 'document')} and all their passages" if held else "is empty and goes"
-    st.markdown(f"**{markdown.label(name)}** {goes}.")
-    if held:
+    documents = len(application().library.sources(name))
+    consequence = (
+        f"goes with its {words.count(documents, 'document')} and all their passages"
+        if documents
+        else "is empty and goes"
+    )
+    st.markdown(f"**{markdown.label(name)}** {consequence}.")
+    if documents:
         st.caption("Answers that cite them stay as they are. To keep the documents, move them first.")
     with st.container(horizontal=True):
         if st.button("Delete it", icon=":material/delete:"):

@@ -33,8 +33,8 @@ def _refresh(source_ids: list[str] | None) -> None:
         st.session_state.refreshed = application().library.refresh(source_ids, progress=show)
         bar.empty()
     results: list[AddResult] = st.session_state.refreshed
-    told = summarize(results) or "nothing to do"
-    st.markdown(f"{words.count(len(results), 'document')} read again: {told}.")
+    summary = summarize(results) or "nothing to do"
+    st.markdown(f"{words.count(len(results), 'document')} read again: {summary}.")
     draw_refusals(results)
     if st.button("Close"):
         _close()

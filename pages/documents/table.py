@@ -91,12 +91,14 @@ def _rows(sources: list[Source]) -> dict[str, list[Any]]:
     actions = {"Actions": [[*_ROW_ACTIONS] for _ in sources]}
     if is_phone():  # further columns would need horizontal scrolling
         return name | {"Pages": [source.pages for source in sources]} | actions
-    told = found.questions(sources)
-    asked = {"Found for": [markdown.visible(source.found_by) if source.found_by in told else "" for source in sources]}
+    questions = found.questions(sources)
+    found_for = {
+        "Found for": [markdown.visible(source.found_by) if source.found_by in questions else "" for source in sources]
+    }
     return {
         **name,
         "Kind": [_kind(source) for source in sources],
-        **(asked if told else {}),
+        **(found_for if questions else {}),
         "Collection": [markdown.visible(source.collection) for source in sources],
         "Pages": [source.pages for source in sources],
         "Passages": [source.passages for source in sources],

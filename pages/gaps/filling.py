@@ -47,10 +47,11 @@ def choose_collection() -> None:
 def look() -> Shelf:
     """Load the current jobs and sources."""
     application_ = application()
-    held = application_.library.sources()
+    sources = application_.library.sources()
     return Shelf(
         {job.name: job for job in application_.jobs.jobs() if job.kind == "address"},
-        {source.location: source.collection for source in held} | {source.id: source.collection for source in held},
+        {source.location: source.collection for source in sources}
+        | {source.id: source.collection for source in sources},
     )
 
 

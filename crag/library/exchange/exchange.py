@@ -121,6 +121,8 @@ class Exchange:
     def _add(self, imported: ImportedSource, collection: str, present: Mapping[str, Source], stop: Stop) -> AddResult:
         """Add one source, unless the file it was exported from is already present."""
         incoming = imported.incoming(collection)
-        if twin := present.get(imported.sha256):
-            return AddResult(incoming.asked, twin.id, twin.title, "unchanged", twin.passages, twin.pages)
+        if existing := present.get(imported.sha256):
+            return AddResult(
+                incoming.asked, existing.id, existing.title, "unchanged", existing.passages, existing.pages
+            )
         return self._library.add_reading(incoming, imported.read, stop=stop)

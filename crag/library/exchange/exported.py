@@ -91,19 +91,21 @@ def _shortest(vector: Vectors) -> list[float]:
 
 
 def _query(space: Space) -> Any:
-    held = passages.outerjoin(vectors, (vectors.c.passage_id == passages.c.id) & (vectors.c.space_id == space.id))
+    passages_with_vectors = passages.outerjoin(
+        vectors, (vectors.c.passage_id == passages.c.id) & (vectors.c.space_id == space.id)
+    )
     columns = ("title", "location", "kind", "sha256", "author", "published", "found_by")
     return (
         select(passages, vectors.c.vector, *(sources.c[name] for name in columns))
-        .select_from(held.join(sources, sources.c.id == passages.c.source_id))
+        .select_from(passages_with_vectors.join(sources, sources.c.id == passages.c.source_id))
         .order_by(sources.c.added_at, sources.c.id, passages.c.ordinal)
     )
 
 
 def _metadata(row: Row[Any]) -> Json:
     """Return plain values as LangChain users expect them; unknown values are omitted."""
-    held: Json = {"source": row.location, "title": row.title, "page": row.page, "heading": row.heading}
-    held |= {"author": row.author, "published": row.published, "found_by": row.found_by}
-    held |= {"kind": row.kind, "sha256": row.sha256}
-    held |= {"source_id": row.source_id, "passage_id": row.id, "context": [row.context_start, row.context_end]}
-    return {name: value for name, value in held.items() if value not in ("", None)}
+    metadata: Json = {"source": row.location, "title": row.title, "page": row.page, "heading": row.heading}
+    metadata |= {"author": row.author, "published": row.published, "found_by": row.found_by}
+    metadata |= {"kind": row.kind, "sha256": row.sha256}
+    metadata |= {"source_id": row.source_id, "passage_id": row.id, "context": [row.context_start, row.context_end]}
+    return {name: value for name, value in metadata.items() if value not in ("", None)}

@@ -114,6 +114,6 @@ def _placed(chunk: Chunk, ordinal: int, context: tuple[int, int] | None, count: 
 
 
 def _metadata(line: Line) -> Json:
-    held: Json = {"source": line.location, "title": line.title, "page": line.page, "heading": line.heading}
-    held |= {"author": line.author, "published": line.published, "found_by": line.found_by, "context": line.context}
-    return {name: value for name, value in held.items() if value}
+    metadata: Json = {"source": line.location, "title": line.title, "page": line.page, "heading": line.heading}
+    metadata |= {"author": line.author, "published": line.published, "found_by": line.found_by, "context": line.context}
+    return {name: value for name, value in metadata.items() if value}

@@ -129,8 +129,8 @@ def names_space(path: Path, space: Space) -> bool:
     """Return whether the file describes exactly this space, in every field."""
     try:
         with path.open("rb") as file:
-            held = json.loads(file.read(_LONGEST_SPACE))
-        return {name: held[name] for name in asdict(space)} == asdict(space)
+            fields = json.loads(file.read(_LONGEST_SPACE))
+        return {name: fields[name] for name in asdict(space)} == asdict(space)
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return False
 

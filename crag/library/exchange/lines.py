@@ -46,10 +46,10 @@ class Line:
 
 def encode(text: str, metadata: Json, vector: list[float] | None = None, space: str = "") -> bytes:
     """Return one line, with its newline."""
-    held: Json = {"text": text, "metadata": metadata}
+    record: Json = {"text": text, "metadata": metadata}
     if vector is not None:
-        held |= {"vector": vector, "space": space}
-    return json.dumps(held, ensure_ascii=False).encode() + b"\n"
+        record |= {"vector": vector, "space": space}
+    return json.dumps(record, ensure_ascii=False).encode() + b"\n"
 
 
 def decode(line: bytes, number: int, nameless: str) -> Line:
@@ -58,11 +58,11 @@ def decode(line: bytes, number: int, nameless: str) -> Line:
     `nameless` is the location for passages without a source. Raises `SourceRefused`, which gives the line `number`.
     """
     try:
-        held = json.loads(line)
+        record = json.loads(line)
     except (ValueError, RecursionError):
         raise _refused(number, "is not JSON") from None
-    text = (held.get("text") or held.get("page_content")) if isinstance(held, dict) else None
-    metadata = (held.get("metadata") or {}) if isinstance(held, dict) else None
+    text = (record.get("text") or record.get("page_content")) if isinstance(record, dict) else None
+    metadata = (record.get("metadata") or {}) if isinstance(record, dict) else None
     if not isinstance(text, str) or not clean_text(text).strip():
         raise _refused(number, "has no text")
     if not isinstance(metadata, dict):
@@ -80,8 +80,8 @@ def decode(line: bytes, number: int, nameless: str) -> Line:
         sha256=_string(metadata, "sha256"),
         from_zero="page_label" in metadata or metadata.get("page") == 0,
         context=_context(metadata.get("context")),
-        vector=_vector(held.get("vector")),
-        space=_string(held, "space"),
+        vector=_vector(record.get("vector")),
+        space=_string(record, "space"),
     )
 
 
@@ -93,8 +93,8 @@ def _refused(number: int, what: str) -> SourceRefused:
     )
 
 
-def _string(held: Json, name: str) -> str:
-    value = held.get(name)
+def _string(fields: Json, name: str) -> str:
+    value = fields.get(name)
     return clean_text(value) if isinstance(value, str) else ""
 
 

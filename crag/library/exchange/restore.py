@@ -179,11 +179,11 @@ def _check_contents(home: Path, manifest: Manifest) -> None:
             if not set(metadata.tables) <= set(inspect(connection).get_table_names()):
                 raise damaged_backup("tables are missing from its database")
             number = connection.scalar(select(func.count()).select_from(sources))
-            held: Sequence[str] = connection.scalars(select(sources.c.sha256).distinct()).all()
+            digests: Sequence[str] = connection.scalars(select(sources.c.sha256).distinct()).all()
     finally:
         database.close()
-    lacking = {digest for digest in held if original_name(digest) not in manifest.members} - set(manifest.missing)
-    if lacking or number != manifest.sources:
+    missing = {digest for digest in digests if original_name(digest) not in manifest.members} - set(manifest.missing)
+    if missing or number != manifest.sources:
         raise damaged_backup("documents are missing from it")
 
 
