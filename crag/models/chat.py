@@ -1,4 +1,4 @@
-"""Opens chat models by the names people write in the settings."""
+"""Opens chat models by the names used in the settings."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
 _DEFAULT_CONCURRENCY = 4
-# What a model may think before its answer, besides the answer's own tokens; at most a quarter of its window.
+# Budget for thinking, on top of the answer's own tokens; at most a quarter of the window.
 THINKING_TOKENS = 2048
 _USUAL = Tuning()
-_ALTERNATIVES = {"logprobs": True, "top_logprobs": 20}  # the most that OpenAI and Ollama tell
-# Providers whose LangChain package passes these options on; others would refuse them or raise.
+_ALTERNATIVES = {"logprobs": True, "top_logprobs": 20}  # the maximum of OpenAI and Ollama
+# Providers whose LangChain package supports these options; others would refuse them or raise.
 _TELL_ALTERNATIVES = ("openai", "azure_openai", "deepseek")
-# Providers whose client tries again by itself, where no stop is heard and nobody is told.
+# Providers whose client retries internally, where it cannot be cancelled and reports nothing.
 _TRY_AGAIN = ("openai", "azure_openai", "deepseek", "xai", "together", "anthropic", "groq")
 
 
@@ -51,13 +51,13 @@ def open_chat_model(
     thinking: bool = False,
     require_leave: RequireLeave = no_leave_needed,
 ) -> ChatModel:
-    """The model called `ollama:NAME` or, by LangChain's `init_chat_model`, any other `provider:model`.
+    """Open the model `ollama:NAME`, or `provider:model` through LangChain's `init_chat_model`.
 
-    An Ollama server is asked at once for the model's digest and limits, so that a missing server or model is told
-    before any work begins. With `thinking` what it streams begins with its thoughts, where it can think; whole replies
-    and single tokens, by which it judges, come without. `require_leave`, given where prompts go, raises where they may
-    not; it is asked before each of them.
-    Raises `ModelFault`, and `ValueError` without a ledger for a model on another machine.
+    An Ollama server is asked immediately for the model's digest and limits, so that a missing server or model is
+    reported before any work begins. With `thinking`, streamed replies begin with the model's thoughts if it supports
+    that; whole replies and single tokens, which serve for grading, never do. `require_leave` is called with the
+    destination before each prompt and raises if prompts may not go there. Raises `ModelFault`, and `ValueError` for a
+    model on another machine without a ledger.
     """
     provider, colon, model = name.partition(":")
     if not colon or not provider or not model:
@@ -100,12 +100,12 @@ def _open_ollama(
 
 
 def _only_embeds(installed: InstalledModel, facts: ModelFacts) -> bool:
-    """Whether it cannot chat: by what the server says, else by its name and family."""
+    """Return whether the model cannot chat: from its capabilities, or else from its name and family."""
     return installed.only_embeds if facts.capabilities is None else "completion" not in facts.capabilities
 
 
 def _translated(error: Exception, model: InstalledModel, settings: Settings) -> ModelFault:
-    """What an error means; where the model is too large, with the largest smaller one that is there."""
+    """Translate an error; for a model that is too large, suggest the largest smaller one installed."""
     fault = translate_ollama(error, model.name, settings)
     if fault.code != "out_of_memory":
         return fault
@@ -121,7 +121,7 @@ def _translated(error: Exception, model: InstalledModel, settings: Settings) -> 
 
 
 def _options(tuning: Tuning) -> dict[str, Any]:
-    """What every call sends. A different `num_ctx` would make the server load the model anew; the rest would not."""
+    """Return the options of every call. Only a different `num_ctx` would make the server reload the model."""
     return {"num_ctx": tuning.window, "num_predict": tuning.answer_limit, "temperature": tuning.temperature}
 
 
@@ -134,14 +134,14 @@ def _chat_ollama(model: str, settings: Settings, tuning: Tuning) -> BaseChatMode
         model=model,
         base_url=settings.ollama_host,
         **_options(tuning),
-        reasoning=False,  # unset means on: thinking eats the answer's tokens and its text is dropped
+        reasoning=False,  # unset means on: thinking would use up the answer's tokens and be dropped
         keep_alive=tuning.keep_alive,
         **client_options(settings),
     )
 
 
 def _server_parallelism() -> int:
-    """The server's slots, which it does not tell: its own variable where it is set here too."""
+    """Return the number of parallel slots. The server does not report it; its variable may be set here too."""
     value = os.environ.get("OLLAMA_NUM_PARALLEL", "")
     return (int(value) if value.isdecimal() else 0) or _DEFAULT_CONCURRENCY
 
@@ -183,7 +183,7 @@ def _init_provider(provider: str, model: str, tuning: Tuning) -> BaseChatModel:
 
 
 def _with_schema_in_words(prompts: list[Prompt], schema: Schema) -> tuple[list[Prompt], dict[str, Any]]:
-    """The schema as a last instruction: every provider understands that, whatever its own JSON mode is called."""
+    """Append the schema as an instruction: every provider understands that, whatever its JSON mode is called."""
     words = f"Reply with one JSON object and nothing else. It must match this JSON schema:\n{json.dumps(schema)}"
     *before, last = prompts
     return [*before, replace(last, text=f"{last.text}\n\n{words}")], {}

@@ -1,4 +1,4 @@
-"""What answers and what embeds: what was asked for, else the best that is present now, with the reason to show."""
+"""Choice of the chat model and the embedder: the configured one, or the best available, with a reason to show."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from crag.settings import Settings
 BUILTIN_LABEL = "Built-in engine"
 _OLLAMA_CLOUD, _USUAL_PORT = "ollama.com", ":443"
 _AUTO = ("", "auto")
-# Larger models than this fit few machines: an automatic choice prefers the largest below it. Bytes.
+# In bytes. Larger models fit few machines, so the automatic choice prefers the largest below this.
 _COMFORTABLE = 10_000_000_000
 _SIZE = re.compile(r"\d+(?:\.\d+)?[bm]", re.IGNORECASE)
 _VERSIONED = re.compile(r"([a-z]{2,})(\d+(?:\.\d+)*)")
@@ -27,10 +27,10 @@ _PLAIN_NAME = re.compile(r"[a-z][a-z0-9.\-]*(?::[\w.\-]+)?")
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """A model to choose or chosen: name as in the settings, label and reason as shown.
+    """An available or chosen model: name as in the settings, label and reason as shown.
 
-    `host` is where what it is given goes to, empty on this machine. `builtin` is True for the built-in engine, which is
-    not a chat model and has no `open_chat_model`.
+    `host` is where its inputs go, empty on this machine. `builtin` marks the built-in engine, which is not a chat model
+    and cannot be opened with `open_chat_model`.
     """
 
     name: str
@@ -40,7 +40,7 @@ class ModelChoice:
 
     @property
     def cloud(self) -> bool:
-        """Whether what it is given leaves the machine."""
+        """Whether its inputs leave this machine."""
         return bool(self.host)
 
     @property
@@ -50,7 +50,7 @@ class ModelChoice:
 
 
 def choose_chat_model(settings: Settings) -> ModelChoice:
-    """The chat model of the settings; on auto a Llama 3 of an Ollama that answers now, else the built-in engine."""
+    """Return the configured chat model; on auto a Llama 3 of a reachable Ollama, else the built-in engine."""
     if settings.chat_model not in _AUTO:
         return ModelChoice(settings.chat_model, model_label(settings.chat_model), "Chosen in the settings.")
     try:
@@ -66,7 +66,7 @@ def choose_chat_model(settings: Settings) -> ModelChoice:
 
 
 def choose_embedder(settings: Settings) -> ModelChoice:
-    """The embedder of the settings; on auto Nomic where its weights are on disk, else the built-in vectors."""
+    """Return the configured embedder; on auto Nomic if its weights are on disk, else the built-in vectors."""
     if settings.embedder not in _AUTO:
         return ModelChoice(settings.embedder, embedder_label(settings.embedder), "Chosen in the settings.")
     if nomic_present():
@@ -76,25 +76,25 @@ def choose_embedder(settings: Settings) -> ModelChoice:
 
 
 class InstalledEmbedders:
-    """The embedders of this machine and of the providers that were named, as the library asks for them."""
+    """Embedders of this machine and of the configured providers, implementing `Embedders`."""
 
     def __init__(self, settings: Settings, ledger: Ledger) -> None:
         self._settings = settings
         self._ledger = ledger
 
     def wanted(self) -> WantedEmbedder:
-        """See `Embedders`."""
+        """Return the wanted embedder, as in `Embedders`."""
         return WantedEmbedder(choose_embedder(self._settings).name, self._settings.embedder not in _AUTO)
 
     def open(self, name: str) -> Embedder:
-        """See `Embedders`."""
+        """Open an embedder, as in `Embedders`."""
         from crag.models.embeddings import open_embedder
 
         return open_embedder(name, self._settings, self._ledger)
 
 
 def available_embedders(settings: Settings) -> list[ModelChoice]:
-    """The built-in vectors, Nomic where its weights are, and each model of Ollama that only embeds."""
+    """List the built-in vectors, Nomic if its weights are on disk, and the local embedding models of Ollama."""
     names = ["builtin"] + ["nomic"] * nomic_present()
     choices = [ModelChoice(name, embedder_label(name)) for name in names]
     try:
@@ -108,7 +108,7 @@ def available_embedders(settings: Settings) -> list[ModelChoice]:
 
 
 def available_chat_models(settings: Settings) -> list[ModelChoice]:
-    """The built-in engine and, where Ollama answers, each of its models that can chat."""
+    """List the built-in engine and, if Ollama answers, its chat models."""
     choices = [ModelChoice("builtin", BUILTIN_LABEL)]
     try:
         models = installed_models(settings, PROBE_SECONDS)
@@ -123,9 +123,9 @@ def available_chat_models(settings: Settings) -> list[ModelChoice]:
 
 
 def destination(name: str, settings: Settings, remote_host: str = "") -> str:
-    """The host or the provider that what this model is given goes to; empty on this machine, and for no model at all.
+    """Return the host or provider that receives the model's inputs; empty on this machine and for no model.
 
-    `remote_host` is where Ollama says that it passes a cloud model's prompts on to.
+    `remote_host` is the address to which Ollama forwards a cloud model's prompts.
     """
     provider, _, model = name.partition(":")
     if provider != "ollama":
@@ -136,7 +136,7 @@ def destination(name: str, settings: Settings, remote_host: str = "") -> str:
 
 
 def model_label(name: str) -> str:
-    """The name to show: `ollama:llama3.1:8b` is “Llama 3.1 8B”; what cannot be read so stays as it is."""
+    """Return the label to show: `ollama:llama3.1:8b` is “Llama 3.1 8B”; other patterns stay as they are."""
     if name == "builtin":
         return BUILTIN_LABEL
     provider, _, model = name.partition(":")
@@ -149,7 +149,7 @@ def model_label(name: str) -> str:
 
 
 def embedder_label(name: str) -> str:
-    """The name of an embedder to show."""
+    """Return the label of an embedder to show."""
     return {"builtin": "Built-in vectors", "nomic": "Nomic (local)"}.get(name, model_label(name))
 
 
@@ -163,7 +163,7 @@ def _word(part: str) -> str:
 
 
 def _best_llama(models: list[InstalledModel]) -> InstalledModel | None:
-    """The largest local Llama 3 that most machines can run, else the smallest."""
+    """Return the largest local Llama 3 that most machines can run, else the smallest."""
     llamas = [model for model in models if model.name.startswith("llama3") and not model.cloud]
     comfortable = [model for model in llamas if model.size <= _COMFORTABLE]
     if comfortable:

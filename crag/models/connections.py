@@ -1,4 +1,4 @@
-"""HTTP connections to an Ollama server that another thread can cut, even while the server is silent.
+"""HTTP connections to an Ollama server that another thread can shut down, even while the server is silent.
 
 Closing a socket does not wake a thread that reads from it; shutting it down does.
 """
@@ -14,9 +14,9 @@ from crag.line import current_line
 from crag.settings import Settings
 
 CONNECT_SECONDS = 5.0
-# A cold load of a large model is minutes of silence before the first byte.
+# Loading a large model can mean minutes of silence before the first byte.
 SILENCE_SECONDS = 900.0
-# In bytes. A line of a stream holds one token, a whole reply some hundred vectors at most.
+# In bytes. A streamed line holds one token, a whole reply a few hundred vectors at most.
 LONGEST_LINE = 1_000_000
 LONGEST_REPLY = 100_000_000
 
@@ -24,13 +24,13 @@ _OPENED = ("connection.connect_tcp.complete", "connection.start_tls.complete")
 
 
 def client_options(settings: Settings) -> dict[str, Any]:
-    """What LangChain's Ollama classes make their HTTP clients with.
+    """Return the HTTP client options for LangChain's Ollama classes.
 
-    Proxies of the environment are for the web, not for this server.
+    Proxy settings of the environment are for the web, not for this server.
     """
     options = {
         "timeout": httpx.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS),
-        "follow_redirects": False,  # what is sent goes where a person said, and nowhere else
+        "follow_redirects": False,  # prompts go only to the configured address
         "trust_env": False,
         "verify": settings.ollama_host.startswith("https"),
     }
@@ -38,14 +38,14 @@ def client_options(settings: Settings) -> dict[str, Any]:
 
 
 class CuttableTransport(httpx.HTTPTransport):
-    """A transport whose requests each get a connection of their own, known to the line of the calling thread."""
+    """Transport with a new connection per request, registered with the connection group of the calling thread."""
 
     def __init__(self, settings: Settings) -> None:
         verify = settings.ollama_host.startswith("https")
         super().__init__(verify=verify, trust_env=False, limits=httpx.Limits(max_keepalive_connections=0))
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """As its parent, noting the socket."""
+        """Handle the request and register its socket."""
         request.extensions = {**request.extensions, "trace": note_connection}
         reply = super().handle_request(request)
         streamed = "ndjson" in reply.headers.get("Content-Type", "")
@@ -54,7 +54,7 @@ class CuttableTransport(httpx.HTTPTransport):
 
 
 class _Bounded(httpx.SyncByteStream):
-    """The body of a reply. `ValueError` for a line longer than any that a model server sends: it would fill memory."""
+    """Reply body that raises `ValueError` for a line longer than any model server sends: it would fill memory."""
 
     def __init__(self, stream: httpx.SyncByteStream, longest: int) -> None:
         self._stream = stream
@@ -74,7 +74,7 @@ class _Bounded(httpx.SyncByteStream):
 
 
 def note_connection(event: str, details: dict[str, Any]) -> None:
-    """A `trace` of httpx: makes what a request opens known to the line of the calling thread."""
+    """Register the socket of a request with the calling thread's connection group (an httpx `trace` callback)."""
     line = current_line()
     if line is not None and event in _OPENED:
         opened = details["return_value"].get_extra_info("socket")

@@ -1,4 +1,4 @@
-"""Going on with an answer that broke off: what of it is kept, and joining what the model writes next to it."""
+"""Continuation of an interrupted answer: trims its end and joins the new text to it."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import replace
 
 from crag.protocols import Piece
 
-_ENOUGH = 80  # characters in which a model repeats the end of what it goes on from
+_ENOUGH = 80  # characters within which a model may repeat the end of the begun answer
 _LEAST_OVERLAP = 4
-_NO_SPACES = r"\u2e80-\u312f\u3190-\ua95f\ua980-\uabff\uf900-\uffef"  # between words: Chinese, Japanese; not Korean
+_NO_SPACES = r"\u2e80-\u312f\u3190-\ua95f\ua980-\uabff\uf900-\uffef"  # Chinese, Japanese; not Korean
 _LAST_WORD = re.compile(rf"\s+[^\s{_NO_SPACES}]*\w$")
 _OPEN_CITATION = re.compile(r"\s*\[[\d\s,]*$")
 _WORD = re.compile(r"\w")
@@ -18,15 +18,18 @@ _WIDE = re.compile(f"[{_NO_SPACES}]")
 
 
 def without_broken_word(text: str) -> str:
-    """The text without its last word or citation, which may be half of one.
+    """Remove the last word or citation, which may be incomplete.
 
-    It is whole where it ends with a sign, or in a script without spaces between words.
+    The text is complete if it ends with punctuation, or in a script without spaces between words.
     """
     return _LAST_WORD.sub("", _OPEN_CITATION.sub("", text.rstrip()))
 
 
 def joined(begun: str, pieces: Iterable[Piece]) -> Iterator[Piece]:
-    """The pieces that go on from `begun`, without what they repeat of its end, or of all of it, and spaced from it."""
+    """Yield the pieces that continue `begun`, without repeated text and with a space where needed.
+
+    The model may repeat the end of `begun`, or all of it.
+    """
     held: str | None = ""
     for piece in pieces:
         if held is None:
@@ -48,7 +51,7 @@ def _continued(begun: str, text: str) -> str:
     lengths = range(min(len(begun), len(fresh)), _LEAST_OVERLAP - 1, -1)
     if overlap := next((length for length in lengths if begun.endswith(fresh[:length])), 0):
         return fresh[overlap:]
-    if text != fresh:  # the model began with white space of its own
+    if text != fresh:  # the model sent its own white space
         return text
     return f" {text}" if _needs_space(begun[-1:], text[:1]) else text
 

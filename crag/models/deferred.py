@@ -1,4 +1,4 @@
-"""An embedder that is opened when first used, so that nothing heavy happens at start."""
+"""Embedder that is opened on first use, to keep the start fast."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from crag.types import Space
 
 
 class DeferredEmbedder:
-    """The embedder called `name`. Safe to share between threads."""
+    """The embedder called `name`, opened on first use. Thread-safe."""
 
     def __init__(self, name: str, settings: Settings) -> None:
         self._name = name
@@ -21,7 +21,7 @@ class DeferredEmbedder:
 
     @property
     def space(self) -> Space:
-        """As in `Embedder`. Raises `ModelFault` when it cannot be opened."""
+        """Embedding space, as in `Embedder`. Raises `ModelFault` when it cannot be opened."""
         return self._open().space
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:

@@ -1,4 +1,4 @@
-"""Where models run, and what is written down before anything is sent to one that does not run on this machine."""
+"""Where models run, and the record of everything sent to another machine."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ RequireLeave = Callable[[str], None]
 
 
 def no_leave_needed(_: str) -> None:
-    """Whoever asks has leave."""
+    """Allow every request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The way to the model called `model` at `host`: a host, or the name of a provider; empty on this machine.
+    """Destination of the model `model`: a host or a provider name; `host` is empty on this machine.
 
-    `require_leave`, given the host, raises where nobody allowed it, or no longer: it is asked before each prompt.
+    `require_leave` is called with the host before each prompt and raises if consent is missing or withdrawn.
     """
 
     model: str
@@ -38,9 +38,10 @@ class Route:
             raise ValueError("what goes to another machine must be written down")
 
     def record_prompts(self, prompts: Sequence[Prompt]) -> None:
-        """What the request is for, with the question in full; a prompt that does not say so is written down whole.
+        """Record the purpose of the request and the full question.
 
-        Raises `HomeFault`, and `ModelFault` without leave; nothing may be sent then.
+        A prompt without a stated purpose is recorded in full. Raises `HomeFault`, and `ModelFault` without consent;
+        nothing may be sent then.
         """
         size = sum(len(prompt.text) for prompt in prompts)
         about = next((prompt.about for prompt in prompts if prompt.about), "")
@@ -48,7 +49,7 @@ class Route:
         self._record("model", f"{size:,} characters to {self.model}. {about}")
 
     def recording_texts(self, embed: Callable[[list[str]], Any]) -> Callable[[list[str]], Any]:
-        """`embed`, which writes down first how many texts are embedded. Raises `HomeFault`."""
+        """Wrap `embed` to record the number of texts before embedding. Raises `HomeFault`."""
 
         def recorded(texts: list[str]) -> Any:
             size = sum(len(text) for text in texts)
@@ -58,7 +59,7 @@ class Route:
         return recorded if self.host else embed
 
     def recording_questions(self, embed: Callable[[list[str]], Any]) -> Callable[[list[str]], Any]:
-        """`embed`, which writes down first what is asked, in full. Raises `HomeFault`."""
+        """Wrap `embed` to record the full question before embedding. Raises `HomeFault`."""
 
         def recorded(texts: list[str]) -> Any:
             self._record("embedding", f"To {self.model}. Question: {texts[0]}")
@@ -78,6 +79,6 @@ def ollama_route(
     ledger: Ledger | None,
     require_leave: RequireLeave = no_leave_needed,
 ) -> Route:
-    """The way to a model of the Ollama server, which may be another machine, or pass on what it is given to one."""
+    """Return the route to a model of the Ollama server, which may be remote or forward prompts to the cloud."""
     host = destination(f"ollama:{installed.name}", settings, installed.remote_host)
     return Route(installed.name, host, ledger, require_leave)

@@ -1,4 +1,4 @@
-"""Opens embedders by the names people write in the settings, and checks every vector before anyone uses it."""
+"""Opens embedders by the names used in the settings, and validates every vector."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 Embed = Callable[[list[str]], Any]
 
 _SMALLEST_LENGTH = 1e-6
-# Faults that say nothing more of a text that was to be embedded than that it was not.
+# Faults that say no more than that a text could not be embedded.
 _NOTHING_TOLD = ("refused", "server_error", "bad_reply", "incomplete", "model_failed")
-# OpenAI's class counts tokens before it sends, and would download what it counts with.
+# OpenAI's class counts tokens before sending, and would download the tokenizer.
 _OPTIONS: dict[str, dict[str, Any]] = {"openai": {"check_embedding_ctx_length": False}}
-# What a model was trained to see before documents and before queries; Ollama does not add it.
+# Task prefixes for documents and queries that a model was trained with; Ollama does not add them.
 _PREFIXES = {
     "nomic-embed-text": ("search_document: ", "search_query: "),
     "mxbai-embed": ("", "Represent this sentence for searching relevant passages: "),
@@ -37,9 +37,10 @@ _PREFIXES = {
 
 
 def open_embedder(name: str, settings: Settings, ledger: Ledger | None = None) -> Embedder:
-    """The embedder called `builtin`, `nomic`, `ollama:NAME` or `provider:NAME` of LangChain.
+    """Open the embedder `builtin`, `nomic`, `ollama:NAME` or LangChain's `provider:NAME`.
 
-    Raises `ModelFault`, and `ValueError` without a ledger for one on another machine: what it is given is written down.
+    Raises `ModelFault`, and `ValueError` for an embedder on another machine without a ledger, because its inputs must
+    be recorded.
     """
     provider, _, model = name.partition(":")
     if name == "builtin":
@@ -55,7 +56,7 @@ def open_embedder(name: str, settings: Settings, ledger: Ledger | None = None) -
 
 
 class CheckedEmbedder:
-    """An `Embedder` over any function from texts to rows; lets only sound vectors of its space through."""
+    """`Embedder` over any function from texts to rows; only valid vectors of its space pass."""
 
     def __init__(self, space: Space, documents: Embed, queries: Embed) -> None:
         self._space = space
@@ -64,11 +65,11 @@ class CheckedEmbedder:
 
     @property
     def space(self) -> Space:
-        """The space all vectors of this embedder live in."""
+        """Embedding space of all its vectors."""
         return self._space
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """One row for each text, shape (len(texts), dimension), each row of length 1. Raises `ModelFault`."""
+        """Return unit vectors of shape (len(texts), dimension). Raises `ModelFault`."""
         import numpy as np
 
         if not texts:
@@ -76,21 +77,21 @@ class CheckedEmbedder:
         return unit_vectors(self._documents(list(texts)), len(texts), self._space)
 
     def embed_query(self, text: str) -> Vectors:
-        """Shape (dimension,), length 1. Raises `ModelFault`."""
+        """Return a unit vector of shape (dimension,). Raises `ModelFault`."""
         row: Vectors = unit_vectors(self._queries([text]), 1, self._space)[0]
         return row
 
 
 def unit_vectors(rows: Any, count: int, space: Space) -> Vectors:
-    """`rows` as float32 of shape (count, space.dimension) and length 1.
+    """Return `rows` as float32 unit vectors of shape (count, space.dimension).
 
-    Raises `ModelFault` with the code `embedding_failed` for anything else: too few, of another size, not numbers,
-    not finite, or without a direction.
+    Raises `ModelFault` (`embedding_failed`) for anything else: a wrong count or size, values that are not numbers or
+    not finite, zero vectors.
     """
     import numpy as np
 
     try:
-        with np.errstate(over="ignore"):  # what is too large becomes infinite, and is refused below
+        with np.errstate(over="ignore"):  # overflow becomes infinity, which is refused below
             vectors = np.asarray(rows, dtype=np.float32)
     except (TypeError, ValueError) as error:
         raise _unsound(space, "are not all of one size") from error
@@ -164,7 +165,7 @@ def _open_provider(provider: str, model: str, ledger: Ledger | None) -> Embedder
 
     embed = route.recording_texts(_guarded(embeddings.embed_documents, translate))
     query = route.recording_questions(_guarded(lambda texts: [embeddings.embed_query(texts[0])], translate))
-    # Hosted models have no digest: their name is all that tells them apart.
+    # Hosted models have no digest; only the name identifies them.
     return CheckedEmbedder(Space(provider, model, model, _probe(embed)), embed, query)
 
 
@@ -194,7 +195,7 @@ def _guarded(embed: Embed, translate: Callable[[Exception], ModelFault]) -> Embe
 
 
 def _trying_again(embed: Embed) -> Embed:
-    """A busy server turns requests away; it is asked twice more."""
+    """Wrap `embed` to retry passing faults, such as a busy server, twice."""
     from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
 
     attempts = Retrying(
@@ -211,13 +212,13 @@ def _prefixed(embed: Embed, prefix: str) -> Embed:
 
 
 def _probe(embed: Embed) -> int:
-    """The dimension of a model that does not tell it, from one vector."""
+    """Return the dimension of a model that does not report it, by embedding one text."""
     rows = embed(["dimension"])
     return len(rows[0]) if rows else 0
 
 
 def _about_embedding(fault: ModelFault, label: str) -> ModelFault:
-    """What this fault means when the model was to embed, not to answer."""
+    """Rephrase a fault of an answering model for an embedder."""
     if fault.code == "prompt_too_long":
         return ModelFault(
             "embedding_failed",
@@ -238,7 +239,7 @@ def _unsound(space: Space, what: str) -> ModelFault:
 
 
 def _unnamed_elsewhere(model: str, host: str) -> ModelFault:
-    """All documents would leave the machine: only a name in the settings is leave for that."""
+    """Build the fault for a remote embedder: all documents would leave, so it must be named in the settings."""
     return ModelFault(
         "consent_needed",
         f"{model} runs on another machine, at {host}: every passage of your documents would go there.",

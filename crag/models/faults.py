@@ -1,4 +1,4 @@
-"""Errors of the Ollama server and its client library in words a person can act on; those of others stand beside it."""
+"""Translation of errors of the Ollama server and its client library into faults; hosted providers are separate."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ _OUT_OF_MEMORY = ("out of memory", "system memory", "enough memory", "insufficie
 _GPU_FAILED = ("cuda error", "rocm error", "hip error", "metal error", "vulkan")
 _RUNNER_ENDED = ("runner process", "runner has unexpectedly stopped")
 _TOO_LONG = ("context length", "context size", "context window", "exceed_context_size")
-# What servers before 0.5 say to a JSON schema, and what newer ones say to any wish that they do not know.
+# Reply of servers before 0.5 to a JSON schema, and of newer ones to any unknown option.
 _TOO_OLD = ("cannot unmarshal",)
 _ALLOWANCE = ("usage limit", "quota", "upgrade", "subscription")
 _TWO_SIZES = re.compile(r"(\d[\d.]* ?[KMGT]i?B)\D.*?(\d[\d.]* ?[KMGT]i?B)")
 _ACCESS = (HTTPStatus.UNAUTHORIZED, HTTPStatus.PAYMENT_REQUIRED, HTTPStatus.FORBIDDEN, HTTPStatus.TOO_MANY_REQUESTS)
-_IN_STREAM = -1  # what the client library calls an error that was a line of the stream
-_REDIRECTS = range(300, 400)  # never followed: what is sent goes where a person said
+_IN_STREAM = -1  # the client library's status for an error sent as a line of the stream
+_REDIRECTS = range(300, 400)  # never followed: prompts go only to the configured address
 
 
 def host_label(settings: Settings) -> str:
-    """Where Ollama is, as shown: host and port, never user name or password."""
+    """Return Ollama's host and port for display, never user name or password."""
     return urlsplit(settings.ollama_host).netloc.rpartition("@")[2]
 
 
 def unreachable(settings: Settings) -> ModelFault:
-    """Nothing listens, or the connection could not be made."""
+    """Build the fault for a server that does not accept connections."""
     remedy = "Start it with `ollama serve`, then try again."
     if not settings.ollama_is_here:
         remedy = "Start it there with `OLLAMA_HOST=0.0.0.0 ollama serve`, or set OLLAMA_HOST here to where it is."
@@ -37,7 +37,7 @@ def unreachable(settings: Settings) -> ModelFault:
 
 
 def missing_model(model: str) -> ModelFault:
-    """The server is there, the model is not."""
+    """Build the fault for a model that the server does not have."""
     return ModelFault(
         "model_missing",
         f"Ollama has no model called {model}.",
@@ -47,7 +47,7 @@ def missing_model(model: str) -> ModelFault:
 
 
 def only_embeds(model: str) -> ModelFault:
-    """The model is there, and makes vectors."""
+    """Build the fault for an embedding model chosen to answer."""
     return ModelFault(
         "only_embeds",
         f"{model} only makes vectors: it cannot answer.",
@@ -56,7 +56,7 @@ def only_embeds(model: str) -> ModelFault:
 
 
 def consent_needed(model: str, label: str, host: str) -> ModelFault:
-    """Nobody has said yet that questions and passages may go to this model, which runs elsewhere."""
+    """Build the fault for a remote model without consent to send questions and passages."""
     return ModelFault(
         "consent_needed",
         f"{label} runs on another machine, at {host}: your question and passages of your documents would go there.",
@@ -66,7 +66,7 @@ def consent_needed(model: str, label: str, host: str) -> ModelFault:
 
 
 def question_too_long(tokens: int, room: int) -> ModelFault:
-    """The question, which is never cut, does not fit; counts in tokens, by our own estimate."""
+    """Build the fault for a question over the window; questions are never cut. Counts are our token estimates."""
     return ModelFault(
         "question_too_long",
         f"Your question is too long for this model: about {tokens:,} tokens, where {room:,} fit.",
@@ -75,36 +75,36 @@ def question_too_long(tokens: int, room: int) -> ModelFault:
 
 
 def bad_reply(server: str) -> ModelFault:
-    """The reply is not what such a server sends."""
+    """Build the fault for a malformed reply."""
     return ModelFault(
         "bad_reply", f"{server} sent a reply that cannot be read.", "Try again, or restart the model server.", "passing"
     )
 
 
 def broken_off(server: str) -> ModelFault:
-    """The connection ended in the middle of a reply."""
+    """Build the fault for a connection that ended in the middle of a reply."""
     return ModelFault("incomplete", f"{server} broke off its reply.", "Ask again to get a whole answer.", "passing")
 
 
 def broken_in_the_middle(fault: ModelFault) -> ModelFault:
-    """A fault that came when a part of the answer had been written, which is kept."""
+    """Turn a fault into a partial one: part of the answer was written and is kept."""
     mended = "" if fault.fault == "passing" else f"{fault.remedy} "
     remedy = f"{mended}Continue from what had come, or ask again."
     return ModelFault(fault.code, fault.message, remedy, "partial", model=fault.model)
 
 
 def silent(server: str) -> ModelFault:
-    """The server holds the connection but sends nothing for longer than its work can take."""
+    """Build the fault for a server that keeps the connection open but sends nothing."""
     return ModelFault("silent", f"{server} has sent nothing for too long.", "Restart the model server, then try again.")
 
 
 def unknown(server: str) -> ModelFault:
-    """Nothing better is known than that it failed."""
+    """Build the fault for a failure without a known cause."""
     return ModelFault("model_failed", f"{server} failed for a reason it did not explain.", "Look at its log.", "bug")
 
 
 def translate_ollama(error: Exception, model: str, settings: Settings) -> ModelFault:
-    """What an error of `httpx` or `ollama` means to the person, for `model` on the server of `settings`."""
+    """Translate an error of `httpx` or `ollama` for `model` on the configured server."""
     import httpx
 
     if isinstance(error, ModelFault):
@@ -200,7 +200,7 @@ def _server_error(status: int, model: str, *, gpu: bool, ended: bool) -> ModelFa
 
 
 def _is_ollama(text: str) -> bool:
-    """Whether the words of a 404 are Ollama's own, and not those of some other web server."""
+    """Return whether an error text comes from Ollama and not from another web server."""
     try:
         return "error" in json.loads(text)
     except (ValueError, TypeError):
@@ -208,7 +208,7 @@ def _is_ollama(text: str) -> bool:
 
 
 def not_ollama(settings: Settings) -> ModelFault:
-    """Something else answers at that address."""
+    """Build the fault for a server at that address that is not Ollama."""
     return ModelFault(
         "not_ollama",
         f"What answers at {host_label(settings)} does not act like Ollama.",

@@ -1,6 +1,6 @@
-"""Fits an answer's prompt into the window: history goes first, then the lowest-ranked strips, never the question.
+"""Fits an answer's prompt into the window: drops history first, then the lowest-ranked strips, never the question.
 
-A server that gets too long a prompt cuts it from its start, silently, and with it the instructions.
+A server silently truncates a prompt that is too long at its start, which loses the instructions.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from crag.protocols import Prompt, PromptFit
 from crag.types import Knowledge, Strip, Turn
 
 HISTORY_TURNS = 4
-# What the chat format adds around each message, generously.
+# Overhead of the chat format per message, a generous estimate.
 TOKENS_PER_MESSAGE = 8
 _SHORTEST_CHARACTERS = 200
 _SHORTENING = 0.8
 _TELLS_LANGUAGE = 2000  # characters
 _SAFELY = 0.98
 _BEGUN_SHARE = 3
-# The numbers of an earlier answer name other sources than those of this one.
+# Citation numbers of an earlier answer refer to other sources than those of this one.
 _CITATION = re.compile(r"\s?\[\d+\]")
 _TAG = re.compile(r"<(?=/?knowledge\b)", re.IGNORECASE)
 _NUMBER = re.compile(r"^(\s*)\[(?=\d+\])", re.MULTILINE)
@@ -33,7 +33,7 @@ Count = Callable[[str], int]
 
 @dataclass(frozen=True, slots=True)
 class FittedPrompt:
-    """The messages to send and how they fit."""
+    """Messages to send, and how they fit."""
 
     prompts: tuple[Prompt, ...]
     fit: PromptFit
@@ -49,11 +49,11 @@ def fit_prompt(
     count_tokens: Count,
     begun: str = "",
 ) -> FittedPrompt:
-    """The answer's prompt within `window - answer_limit` tokens. Raises `ModelFault` when the question alone is longer.
+    """Fit the answer's prompt into `window - answer_limit` tokens.
 
-    `knowledge` comes in the order of its rank. `left_out` counts the strips that were dropped and, when only one is
-    left, whether it was shortened; a passage that was not cut into strips counts as one. `begun` is an answer that the
-    model is to go on from; of a very long one it sees the end.
+    Raises `ModelFault` when the question alone is longer. `knowledge` is ordered by rank. `left_out` counts the dropped
+    strips and, when only one is left, whether it was shortened; a passage without strips counts as one. `begun` is an
+    answer to continue; of a very long one the model sees only the end.
     """
     room = window - answer_limit
     going_on = _going_on(question, begun, room // _BEGUN_SHARE, count_tokens) if begun else ()
@@ -71,7 +71,7 @@ def fit_prompt(
 
 
 class _Kept:
-    """The knowledge that is still in the prompt, strip by strip."""
+    """Knowledge still in the prompt, strip by strip."""
 
     def __init__(self, knowledge: Sequence[Knowledge], count_tokens: Count) -> None:
         self._knowledge = knowledge
@@ -82,7 +82,7 @@ class _Kept:
         self.left_out = 0
 
     def knowledge(self) -> list[Knowledge]:
-        """What is left, without the passages that lost every strip."""
+        """Return the remaining knowledge without passages that lost every strip."""
         return [
             replace(item, text="\n".join(strip.text for strip in self._strips[item.n]))
             for item in self._knowledge
@@ -90,7 +90,7 @@ class _Kept:
         ]
 
     def give_way(self, tokens: int) -> bool:
-        """Drop the lowest strips that make up about so many tokens; False when there is nothing more to drop."""
+        """Drop the lowest-ranked strips worth about this many tokens; return False if nothing is left to drop."""
         dropped = False
         while tokens > 0 and len(self._lowest_first) > 1:
             n, strip = self._lowest_first.pop(0)
@@ -101,9 +101,9 @@ class _Kept:
         return dropped or self._shorten_last()
 
     def _ranked(self) -> list[tuple[int, Strip]]:
-        """The strips by score; those of equal score, or without one, by the rank of their passage, the last first.
+        """Return the strips by score, lowest first; ties by the rank of their passage, last passage first.
 
-        A strip without a score stands where the best of the others do: nobody found it worse.
+        A strip without a score ranks with the best: no grader rated it lower.
         """
         places = [(item.n, strip) for item in self._knowledge for strip in self._strips[item.n]]
         ranked = sorted(enumerate(places), key=lambda place: (_score(place[1][1]), -place[0]))
@@ -137,7 +137,7 @@ def _going_on(question: str, begun: str, limit: int, count: Count) -> tuple[Prom
 
 
 def _numbered(item: Knowledge) -> str:
-    """One piece of knowledge under its number; it can neither close its frame nor pass as a piece of another number."""
+    """Format one piece of knowledge under its number, escaped so that it cannot forge a tag or another number."""
     title = " ".join(item.passage.title.split())
     text = _NUMBER.sub(r"\1‹", item.text.strip())
     return _TAG.sub("‹", f"[{item.n}] {title}\n{text}")

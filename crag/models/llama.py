@@ -1,4 +1,4 @@
-"""The Llama tokenizer of WordLlama's wheel, with a cache for words."""
+"""Llama tokenizer of WordLlama's wheel, with a cache for words."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from crag.word_cache import WordCache
 
 _FILE = "tokenizers/l2_supercat_tokenizer_config.json"
 _SPACE = "\u2581"
-_MARKS = ",.;:!?)"  # no token joins one of these to a letter or digit before it
+_MARKS = ",.;:!?)"  # no token joins one of these to a preceding letter or digit
 _SPECIAL = ("<s>", "</s>", "<unk>")
-_BYTES_PER_ID = 2  # there are 32,000
-_LATER_BYTES = range(3 + 0x80, 3 + 0xC0)  # ids of the bytes after the first of a character spelled out in bytes
+_BYTES_PER_ID = 2  # 32,000 ids fit 16 bits
+_LATER_BYTES = range(3 + 0x80, 3 + 0xC0)  # ids of the UTF-8 continuation bytes of a character encoded as bytes
 
 
 class LlamaTokens:
-    """Token ids without special tokens, the same as the tokenizer's own. Safe to share between threads.
+    """Tokenizer without special tokens, identical to the original. Thread-safe.
 
-    Llama writes a space as the mark ▁, and no merge of its byte-pair encoding joins a mark or a line's end to what
-    stands before it: the tokens of a text are those of its words, one after the other.
+    Llama writes a space as ▁, and no merge of its byte-pair encoding joins ▁ or a line end to the preceding text. The
+    tokens of a text are therefore those of its words, in order.
     """
 
     def __init__(self, file: Path) -> None:
@@ -30,7 +30,7 @@ class LlamaTokens:
         self._tokenizer = Tokenizer.from_file(str(file))
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
-        self._model = self._tokenizer.model  # takes half the time where nothing is to be normalized
+        self._model = self._tokenizer.model  # twice as fast where no normalization is needed
         alone = {token: array("H", [number]).tobytes() for token, number in self._tokenizer.get_vocab().items()}
         self._marks = {mark: alone[mark] for mark in _MARKS}
         self._words = WordCache(self._word_ids)
@@ -38,17 +38,17 @@ class LlamaTokens:
         self._lengths = WordCache(self._word_length)
 
     def ids(self, text: str) -> bytes:
-        """The ids as unsigned integers of 16 bits in the machine's order."""
+        """Return the ids as unsigned 16-bit integers in native byte order."""
         if _is_plain(text):
             return b"".join(map(self._words.__getitem__, _words(text)))
         return self._encode(text)
 
     def count(self, text: str) -> int:
-        """How many tokens `text` has."""
+        """Return the number of tokens in `text`."""
         return len(self.ids(text)) // _BYTES_PER_ID
 
     def count_characters_once(self, text: str) -> int:
-        """As `count`, but a character that is spelled out in bytes counts as one token, not as three or four."""
+        """Return the token count, with a character encoded as bytes counted once, not three or four times."""
         if _is_plain(text):
             return sum(map(self._lengths.__getitem__, _words(text)))
         return _count_once(self._encode(text))
@@ -68,19 +68,22 @@ class LlamaTokens:
 
 
 def _well_formed(text: str) -> str:
-    """The text without half surrogates, which are no text to the tokenizer."""
+    """Replace lone surrogates, which the tokenizer rejects."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def _is_plain(text: str) -> bool:
-    """Whether `text` may be cut at its spaces: several in a row make one token, special tokens swallow those beside."""
+    """Return whether `text` may be split at spaces.
+
+    Several spaces in a row form one token, and special tokens absorb adjacent ones.
+    """
     if "  " in text or _SPACE in text or text[:1] in ("", " ") or text[-1] == " ":
         return False
     return "<" not in text or not any(mark in text for mark in _SPECIAL)
 
 
 def _words(text: str) -> list[str]:
-    """The words of a plain text; what stands after a line's end begins with that, and with no space."""
+    """Split a text into words; a word after a line end begins with it instead of a space."""
     return (text.replace("\n", " \n") if "\n" in text else text).split(" ")
 
 
@@ -90,7 +93,7 @@ def _count_once(ids: bytes) -> int:
 
 @cache
 def llama_tokens() -> LlamaTokens:
-    """The tokenizer. Raises `LookupError` where the wheel is not installed."""
+    """Load the tokenizer once. Raises `LookupError` where the wheel is not installed."""
     file = llama_file()
     if file is None:
         raise LookupError("wordllama is not installed")
@@ -98,7 +101,7 @@ def llama_tokens() -> LlamaTokens:
 
 
 def llama_file() -> Path | None:
-    """Where the tokenizer lies, or None where the wheel is not installed."""
+    """Return the path of the tokenizer file, or None where the wheel is not installed."""
     package = find_spec("wordllama")
     folders = (package.submodule_search_locations or []) if package else []
     return next((path for folder in folders if (path := Path(folder) / _FILE).is_file()), None)

@@ -1,6 +1,6 @@
-"""Errors of hosted providers and their packages in words a person can act on.
+"""Translation of errors of hosted providers and their packages into faults.
 
-Only codes and names of types are looked at, or told on: the words of an error may hold keys, prompts or addresses.
+Only codes and type names are used: an error's text may contain keys, prompts or addresses.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _VARIABLE = re.compile(r"\b[A-Z][A-Z0-9_]*_(?:API_KEY|KEY|TOKEN)\b")
 
 
 def missing_package(provider: str) -> ModelFault:
-    """The provider's client library is not installed."""
+    """Build the fault for a provider whose client library is not installed."""
     return ModelFault(
         "package_missing",
         f"The package for the provider {provider} is not installed.",
@@ -28,7 +28,7 @@ def missing_package(provider: str) -> ModelFault:
 
 
 def missing_key(provider: str, words: str = "") -> ModelFault:
-    """No key, or one that is refused. The variable is read from the library's words where they name one."""
+    """Build the fault for a missing or refused key; the variable comes from the library's message if it names one."""
     named = _VARIABLE.search(words)
     variable = named.group() if named else key_variable_of(provider)
     return ModelFault(
@@ -37,7 +37,7 @@ def missing_key(provider: str, words: str = "") -> ModelFault:
 
 
 def unknown_provider(name: str) -> ModelFault:
-    """A name that no engine goes by."""
+    """Build the fault for a name that matches no engine."""
     return ModelFault(
         "unknown_model",
         f"There is no model called “{name}”.",
@@ -46,7 +46,7 @@ def unknown_provider(name: str) -> ModelFault:
 
 
 def translate_provider(error: Exception, provider: str) -> ModelFault:
-    """What an error of a hosted provider means to the person."""
+    """Translate an error of a hosted provider."""
     import httpx
 
     if isinstance(error, ModelFault):
@@ -63,7 +63,7 @@ def translate_provider(error: Exception, provider: str) -> ModelFault:
 
 
 def _status(error: Exception) -> int:
-    """The HTTP status, where the many libraries keep it; 0 for none."""
+    """Return the HTTP status from the places where client libraries keep it; 0 for none."""
     response = getattr(error, "response", None)
     told = response.get("ResponseMetadata", {}).get("HTTPStatusCode") if isinstance(response, dict) else None
     places = (getattr(error, "status_code", None), getattr(response, "status_code", None), told)

@@ -1,4 +1,4 @@
-"""Hosted providers that LangChain knows by name: which packages and keys they need, and what is there of both."""
+"""Hosted providers known to LangChain: the packages and keys they need, and which are present."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from crag.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """One provider, `name` as before the colon in `openai:gpt-4o-mini`. Its key itself is never held here.
+    """A hosted provider; `name` is the prefix in `openai:gpt-4o-mini`. The key itself is never stored here.
 
-    `key_variable` is the variable that its package reads the key from; `key_present` also where another one will do.
+    `key_variable` is the variable that its package reads. `key_present` is also true if an alternative variable is set.
     """
 
     name: str
@@ -25,7 +25,7 @@ class Provider:
 
 
 _AWS = ("AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_BEARER_TOKEN_BEDROCK")
-# Name, label, package, variables of the key; as https://docs.langchain.com/oss/python/integrations/chat has them.
+# Name, label, package, key variables; from https://docs.langchain.com/oss/python/integrations/chat.
 _KNOWN = (
     ("openai", "OpenAI", "langchain-openai", ("OPENAI_API_KEY",)),
     ("anthropic", "Anthropic", "langchain-anthropic", ("ANTHROPIC_API_KEY",)),
@@ -46,7 +46,7 @@ _KNOWN = (
     ("upstage", "Upstage", "langchain-upstage", ("UPSTAGE_API_KEY",)),
 )
 _SAME_AS = {"bedrock": "bedrock_converse"}
-# Other names that LangChain takes; which packages and keys those need is for it to say.
+# Other names that LangChain accepts; their packages and keys are left to LangChain.
 _OTHERS = (
     *("anthropic_bedrock", "azure_ai", "baseten", "bedrock_mantle_anthropic", "bedrock_mantle_openai"),
     *("google_anthropic_vertex", "huggingface", "ibm", "langsmith", "litellm", "meta"),
@@ -54,7 +54,7 @@ _OTHERS = (
 
 
 def providers(settings: Settings) -> list[Provider]:
-    """Every provider that is known well enough to name its package and key; no package is imported."""
+    """List the providers with a known package and key, without importing any package."""
     set_now = {name for name, value in {**settings.keys, **os.environ}.items() if value}
     return [
         Provider(name, label, package, _installed(package), variables[0], not set_now.isdisjoint(variables))
@@ -63,24 +63,24 @@ def providers(settings: Settings) -> list[Provider]:
 
 
 def is_provider(name: str) -> bool:
-    """Whether LangChain takes this before the colon; what else stands there is asked nothing."""
+    """Return whether LangChain accepts this provider prefix; any other prefix is never contacted."""
     return name in _SAME_AS or name in _OTHERS or any(name == known for known, *_ in _KNOWN)
 
 
 def package_of(provider: str) -> str:
-    """The package of a provider, by LangChain's usual name where it is not known."""
+    """Return the package of a provider, by LangChain's naming scheme if it is not known."""
     name = _SAME_AS.get(provider, provider)
     return next((package for known, _, package, _ in _KNOWN if known == name), f"langchain-{name.replace('_', '-')}")
 
 
 def key_variable_of(provider: str) -> str:
-    """The variable of a provider's key, by the usual name where it is not known."""
+    """Return the key variable of a provider, by the usual naming scheme if it is not known."""
     name = _SAME_AS.get(provider, provider)
     return next((variables[0] for known, _, _, variables in _KNOWN if known == name), f"{name.upper()}_API_KEY")
 
 
 def provide_keys(settings: Settings) -> None:
-    """Puts the keys of `.env` and of Streamlit's secrets where providers look for them; the environment's own stay."""
+    """Export the keys of `.env` and Streamlit's secrets to the environment; existing variables take precedence."""
     for name, value in settings.keys.items():
         os.environ.setdefault(name, value)
 

@@ -1,4 +1,4 @@
-"""Fits a question that is longer than a model's window: its beginning and its end stay, what does not is told."""
+"""Shortens a question that exceeds a model's window: keeps beginning and end, and reports what was left out."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _BROKEN_WORD_AFTER, _BROKEN_WORD_BEFORE = re.compile(r"\s\S{0,30}$"), re.compile
 
 
 def shortener(models: Sequence[ChatModel]) -> Callable[[str], ShortenedQuestion]:
-    """Fits questions into half of what the smallest window leaves for them, so that passages find room beside them.
+    """Return a function that fits questions into half of the smallest window's room, leaving the rest for passages.
 
-    The built-in engine, where there are no models, has no window, but reads no more than `_LONGEST_UNBOUND` tokens.
+    Without models the built-in engine has no window but reads at most `_MAX_BUILTIN_TOKENS` tokens.
     """
 
     def shorten(question: str) -> ShortenedQuestion:
@@ -32,7 +32,7 @@ def shortener(models: Sequence[ChatModel]) -> Callable[[str], ShortenedQuestion]
 
 
 def shorten_question(question: str, limit: int, count: Callable[[str], int]) -> ShortenedQuestion:
-    """The question within `limit` tokens: its beginning and its end, where what is asked mostly stands."""
+    """Shorten the question to `limit` tokens, keeping beginning and end, where the actual question usually is."""
     tokens = count(question)
     kept = len(question)
     text, left = question, tokens

@@ -1,4 +1,4 @@
-"""Counts tokens without ever downloading: cl100k where it is on disk, else the Llama tokenizer of WordLlama's wheel."""
+"""Token counts without any download: cl100k where it is on disk, else the Llama tokenizer of WordLlama's wheel."""
 
 from __future__ import annotations
 
@@ -13,38 +13,38 @@ from crag.models.llama import llama_file, llama_tokens
 
 Count = Callable[[str], int]
 
-# Where tiktoken fetches the encoding and what it must be; it names its cached copy after the address.
+# tiktoken's download address of the encoding and its checksum; the cached copy is named after the address.
 _CL100K_ADDRESS = "https://openaipublic.blob.core.windows.net/encodings/cl100k_base.tiktoken"
 _CL100K_SHA256 = "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7"
 
 
 def count_tokens(text: str) -> int:
-    """How many tokens `text` has, in the words of `token_counter_name()`; special tokens are counted as plain text."""
+    """Return the token count of `text` by `token_counter_name()`; special tokens count as plain text."""
     return _opened()(text)
 
 
 def count_passage_tokens(text: str) -> int:
-    """As `count_tokens`, but no character counts twice: passages hold about as much in every script.
+    """Return the token count of a passage, with one token at most per character.
 
-    Llama's tokenizer spells most Chinese and Korean characters out in three bytes. Prompts must reckon with that, but
-    passages cut so would be a third as long as those of other tokenizers.
+    Llama's tokenizer encodes most Chinese and Korean characters as three bytes. Prompts must account for that, but
+    passages split that way would be a third as long as with other tokenizers.
     """
     return _opened_for_passages()(text)
 
 
 def token_counter_name() -> str:
-    """What counts: `cl100k_base`, `llama2`, or `bytes` where no tokenizer is installed. It does not change in a run."""
+    """Return `cl100k_base`, `llama2`, or `bytes` without a tokenizer; constant for the life of the process."""
     return _counter()[0]
 
 
 def passage_counter_name() -> str:
-    """What counts for passages; another name than before characters were counted once."""
+    """Return the name of the passage counter; it changed when characters began to be counted once."""
     return "llama2-characters" if token_counter_name() == "llama2" else token_counter_name()
 
 
 @cache
 def _counter() -> tuple[str, Callable[[], Count]]:
-    """The name of the best counter on this machine, and what opens it, which takes a while."""
+    """Return the name of the best available counter, and a slow function that opens it."""
     if _cl100k_on_disk():
         return "cl100k_base", _cl100k
     if llama_file():
@@ -67,7 +67,7 @@ def _count_bytes(text: str) -> int:
 
 
 def _cl100k_on_disk() -> bool:
-    """Whether tiktoken will find the encoding whole; a damaged copy would make it delete that and download."""
+    """Return whether tiktoken will find an intact encoding; it would delete a damaged one and download it."""
     named = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
     folder = Path(tempfile.gettempdir()) / "data-gym-cache" if named is None else Path(named)
     file = folder / hashlib.sha1(_CL100K_ADDRESS.encode(), usedforsecurity=False).hexdigest()

@@ -1,4 +1,4 @@
-"""The roles a language model plays with words: it writes the answer, and it writes questions anew."""
+"""Writer and rewriter over a chat model."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _AROUND = " \t\"'`“”‘’«»「」*_"
 
 
 class ModelWriter:
-    """The `Writer` over a chat model."""
+    """`Writer` over a chat model."""
 
     def __init__(self, model: ChatModel) -> None:
         self._model = model
@@ -38,7 +38,7 @@ class ModelWriter:
     def write(
         self, question: str, knowledge: Sequence[Knowledge], history: Sequence[Turn], stop: Stop, *, begun: str = ""
     ) -> Iterator[PromptFit | Piece]:
-        """See `Writer`: what was `begun` is gone on from."""
+        """Write the answer, as in `Writer`; continue from `begun` if given."""
         model, begun = self._model, without_broken_word(begun)
         fitted = fit_prompt(
             question,
@@ -57,13 +57,13 @@ class ModelWriter:
 
 
 class ModelRewriter:
-    """The `Rewriter` over a chat model. It sees questions alone, so no document text can reach the web through it."""
+    """`Rewriter` over a chat model. It sees only questions, so no document text can reach the web through it."""
 
     def __init__(self, model: ChatModel) -> None:
         self._model = model
 
     def condense(self, question: str, history: Sequence[Turn], stop: Stop) -> str:
-        """The question, made to stand without its history. Raises `ModelFault`, `Stopped`."""
+        """Return the question, rewritten to be understood without its history. Raises `ModelFault`, `Stopped`."""
         asked = [one_line(turn.text) for turn in history if turn.role == "user"][-_QUESTIONS_REMEMBERED:]
         if not asked:
             return question
@@ -73,9 +73,9 @@ class ModelRewriter:
         return condensed if condensed and speaks_as(condensed, question) else question
 
     def rewrite(self, question: str, options: RunOptions, stop: Stop) -> str:
-        """A query for the web within `QUERY_LIMIT`, as `options.rewrite` says. Raises `ModelFault`, `Stopped`.
+        """Return a web query within `QUERY_LIMIT`, as `options.rewrite` says. Raises `ModelFault`, `Stopped`.
 
-        A reply that is none, or in another language than the question, is replaced by the question itself.
+        An empty reply, or one in another language than the question, is replaced by the question itself.
         """
         if options.rewrite == "none":
             return one_line(question)
@@ -89,7 +89,7 @@ class ModelRewriter:
 
 
 def read_keywords(reply: str) -> list[str]:
-    """The first three keywords of a reply; none when it is a sentence."""
+    """Return the first three keywords of a reply; none when it is a sentence."""
     parts = (_BULLET.sub("", part) for part in _BETWEEN.split(_LABEL.sub("", reply.strip())))
     found = list(dict.fromkeys(part for part in (part.strip(_AROUND + ".。") for part in parts) if part))
     if any(len(keyword.split()) > _LONGEST_KEYWORD for keyword in found[:_MOST_KEYWORDS]):
@@ -98,7 +98,7 @@ def read_keywords(reply: str) -> list[str]:
 
 
 def one_line(text: str) -> str:
-    """The first line with words in it, without label and quotation marks, cut between words at `QUERY_LIMIT`."""
+    """Return the first line with words, without label and quotation marks, cut between words at `QUERY_LIMIT`."""
     lines = (_LABEL.sub("", line).strip(_AROUND) for line in text.splitlines())
     line = " ".join(next((line for line in lines if line), "").split())
     if len(line) <= QUERY_LIMIT:

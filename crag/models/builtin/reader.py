@@ -1,4 +1,4 @@
-"""The writer that needs no language model: quotes the sentences that answer the question, each with its source."""
+"""Extractive writer without a language model: quotes the sentences that answer the question, with sources."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ NEARLY_AS_GOOD = 0.6
 ADDS_SOMETHING = 0.5
 _LEAD_IN = 3
 _MARK = re.compile(r"^\s*(?:[-*+•·‣▪–]|\(?\d{1,2}[.)]|[①-⑳])\s+")
-# What a document calls [3] is another source than the third one of the answer.
+# A document's own [3] is not the third source of the answer.
 _REFERENCE = re.compile(r"\s?\[\d{1,3}(?:\s*,\s*\d{1,3})*\]")
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One sentence, heading, list item or table row of one piece of knowledge, and how well it answers."""
+    """One sentence, heading, list item or table row of a piece of knowledge, with its score."""
 
     n: int
     place: int
@@ -35,7 +35,7 @@ class Unit:
 
 
 class BuiltinWriter(Writer):
-    """Answers by quoting. Lists and tables that the question asks for are quoted whole."""
+    """Extractive `Writer`. Lists and tables that the question asks for are quoted whole."""
 
     def __init__(self, embedder: Embedder, statistics: TermStatistics) -> None:
         self._embedder = embedder
@@ -45,12 +45,12 @@ class BuiltinWriter(Writer):
         self,
         question: str,
         knowledge: Sequence[Knowledge],
-        history: Sequence[Turn],  # noqa: ARG002 — it has done its part when the question was condensed
+        history: Sequence[Turn],  # noqa: ARG002 — already used to condense the question
         stop: Stop,
         *,
-        begun: str = "",  # noqa: ARG002 — the whole answer takes no longer than the rest of it
+        begun: str = "",  # noqa: ARG002 — writing the whole answer is as fast as continuing it
     ) -> Iterator[PromptFit | Piece]:
-        """The answer word by word. Raises `Stopped`."""
+        """Yield the answer word by word. Raises `Stopped`."""
         yield PromptFit(tokens=0, window=0, left_out=0)
         asked = read_question(what_is_asked(question), self._statistics)
         texts = [self._score(asked, held) for held in knowledge]
@@ -61,7 +61,7 @@ class BuiltinWriter(Writer):
         yield Piece("", Usage(finish_reason="stop"))
 
     def _score(self, question: Question, held: Knowledge) -> list[Unit]:
-        """Each sentence's own score times that of the whole passage."""
+        """Score each sentence, multiplied by the score of its passage."""
         around = f"{held.passage.title} {held.passage.heading}"
         reading = read_units(_readable(sentences(held.text)), around)
         if not reading.sentences:
@@ -75,14 +75,14 @@ class BuiltinWriter(Writer):
 
 
 def _readable(units: Sequence[str]) -> list[str]:
-    """The units that say something: neither the head of a table nor the rule below it."""
+    """Return the units with content, without table headers and the rules below them."""
     rules = [is_row(unit) and not re.search(r"\w", unit) for unit in units]
     below = [*rules[1:], False]
     return [unit for unit, ruled in zip(units, below, strict=False) if re.search(r"\w", unit) and not ruled]
 
 
 def answer(question: Question, texts: Sequence[Sequence[Unit]]) -> str:
-    """The answer in Markdown, with `[n]` behind everything that is quoted; empty when there is nothing to quote."""
+    """Compose the Markdown answer with `[n]` after every quotation; empty when there is nothing to quote."""
     every = [unit for text in texts for unit in text]
     prose = [unit for unit in every if not is_heading(unit.text)] or every
     if not prose:
@@ -96,7 +96,7 @@ def answer(question: Question, texts: Sequence[Sequence[Unit]]) -> str:
 
 
 def _choose(question: Question, prose: Sequence[Unit]) -> list[Unit]:
-    """The best sentence; then what covers more of the question, somewhat weaker too; then what is nearly as good."""
+    """Choose the best sentence, then somewhat weaker ones that cover more of the question, then similarly good ones."""
     ranked = sorted(prose, key=lambda unit: -unit.score)
     best, chosen = ranked[0].score, ranked[:1]
     covered = set(terms(ranked[0].text))
@@ -111,7 +111,7 @@ def _choose(question: Question, prose: Sequence[Unit]) -> list[Unit]:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A list or table with the sentences that lead into it."""
+    """A list or table with the sentences that introduce it."""
 
     lead: tuple[Unit, ...]
     items: tuple[Unit, ...]
@@ -122,7 +122,7 @@ def _block_score(block: Block) -> float:
 
 
 def _blocks(text: Sequence[Unit]) -> list[Block]:
-    """Every run of two or more items, with what leads into it up to the heading above."""
+    """Return every run of two or more items, with its introduction up to the heading above."""
     blocks: list[Block] = []
     start = 0
     while start < len(text):
@@ -136,7 +136,7 @@ def _blocks(text: Sequence[Unit]) -> list[Block]:
 
 
 def _without_head(items: Sequence[Unit]) -> tuple[Unit, ...]:
-    """The items without the head of a table: a first row less than half as long as any other."""
+    """Return the items without a table header: a first row less than half as long as any other."""
     first, *rest = items
     if len(rest) > 1 and is_row(first.text) and 2 * len(first.text) < min(len(unit.text) for unit in rest):
         return tuple(rest)
@@ -161,19 +161,19 @@ def _write_list(block: Block) -> str:
 
 
 def _plain(item: str) -> str:
-    """An item without its mark, a row without its bars."""
+    """Return an item without its mark, or a row without its bars."""
     if is_row(item):
         return " — ".join(cell.strip() for cell in item.strip().strip("|").split("|") if cell.strip())
     return _MARK.sub("", item).strip()
 
 
 def _write_prose(chosen: Sequence[Unit]) -> str:
-    """The chosen sentences, those of the best source first, each source in the order of its text."""
+    """Join the chosen sentences: best source first, each source in text order."""
     order = list(dict.fromkeys(unit.n for unit in chosen))
     reading = sorted(chosen, key=lambda unit: (order.index(unit.n), unit.place))
     return " ".join(_quote(_plain(unit.text) if is_item(unit.text) else unit.text, unit.n) for unit in reading)
 
 
 def _quote(text: str, n: int) -> str:
-    """The words of a source with its number behind them, and no other number that would read as a citation."""
+    """Return the text with its source number, and without other numbers that would look like citations."""
     return f"{_REFERENCE.sub('', text).strip()} [{n}]"

@@ -1,4 +1,4 @@
-"""Rewrites questions without a language model: follow-ups borrow the key words of the question before."""
+"""Question rewriter without a language model: follow-ups borrow key words from the previous question."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ _FILLER = re.compile(
 
 
 class BuiltinRewriter(Rewriter):
-    """Works by rules on the questions alone; keeps their language."""
+    """Rule-based `Rewriter` that uses the questions alone and keeps their language."""
 
     def condense(self, question: str, history: Sequence[Turn], stop: Stop) -> str:
-        """The question, with the key words of the earlier ones behind it where it points back or says too little."""
+        """Append key words of earlier questions if the question refers back or has too few of its own."""
         stop.check()
         asked = key_words(question)
         own = {part for _, parts in asked for part in parts}
@@ -52,7 +52,7 @@ class BuiltinRewriter(Rewriter):
         return _fit(f"{question} ({' '.join(borrowed)})") if borrowed else question
 
     def rewrite(self, question: str, options: RunOptions, stop: Stop) -> str:
-        """A query for the web: unchanged, without its filler, or its three strongest key words."""
+        """Return a web query: the question unchanged, without filler, or its three strongest key words."""
         stop.check()
         if options.rewrite == "none":
             return _fit(question)
@@ -63,12 +63,12 @@ class BuiltinRewriter(Rewriter):
 
 
 def _says_enough(found: Sequence[KeyWord]) -> bool:
-    """Whether a question has two key words; a Chinese word has two characters, and no space around it."""
+    """Return whether a question has two key words; in Chinese, two characters count as a word."""
     return sum(-(-len(word) // 2) if cjk(word) else 1 for word, _ in found) >= _FEW_WORDS
 
 
 def _earlier(history: Sequence[Turn]) -> list[KeyWord]:
-    """The key words of the last question that said enough, with those of the ones after it."""
+    """Return the key words of the last question that had enough, and of the ones after it."""
     found: list[KeyWord] = []
     for turn in reversed(history):
         if turn.role == "user":
@@ -80,7 +80,10 @@ def _earlier(history: Sequence[Turn]) -> list[KeyWord]:
 
 
 def strongest_words(question: str) -> list[str]:
-    """The three strongest key words of a question in their order: names, kept whole, and numbers, then long words."""
+    """Return the three strongest key words in question order: names and numbers first, then long words.
+
+    Multi-word names are kept whole.
+    """
     phrases = re.findall(r"[A-Z][\w’'-]*(?: (?:of |the )?[A-Z][\w’'-]*)+", question.partition(" ")[2])
     rest = question
     for phrase in phrases:
@@ -92,7 +95,7 @@ def strongest_words(question: str) -> list[str]:
 
 
 def _fit(text: str) -> str:
-    """At most `QUERY_LIMIT` characters, cut between words where there are any."""
+    """Cut to `QUERY_LIMIT` characters, between words if possible."""
     if len(text) <= QUERY_LIMIT:
         return text
     return text[:QUERY_LIMIT].rsplit(" ", 1)[0]

@@ -1,4 +1,4 @@
-"""WordLlama's vectors: weights and tokenizer come inside its wheel, nothing is ever fetched."""
+"""WordLlama embeddings; weights and tokenizer are part of its wheel, nothing is downloaded."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from crag.protocols import Vectors
 from crag.types import Space
 
 DIMENSION = 256
-_LONGEST = 2048  # tokens of one text that count; 2 MB of vectors to be averaged
+_LONGEST = 2048  # tokens per text that are used; 2 MB of vectors to average
 
 
 def builtin_space() -> Space:
-    """The space of the built-in vectors. Raises `ModelFault`."""
+    """Return the space of the built-in vectors. Raises `ModelFault`."""
     return Space("builtin", "wordllama", _digest(), DIMENSION)
 
 
 def embed_texts(texts: Sequence[str]) -> Vectors:
-    """One row for each text, shape (len(texts), 256), not yet of length 1. Raises `ModelFault`.
+    """Return vectors of shape (len(texts), 256), not normalized. Raises `ModelFault`.
 
-    Each is the mean of the vectors of the text's tokens, as WordLlama itself makes it. An empty text has no tokens and
-    therefore no direction: it is embedded as a blank.
+    Each vector is the mean of the text's token vectors, as in WordLlama itself. An empty text has no tokens and thus no
+    direction, so it is embedded as a blank.
     """
     import numpy as np
 
@@ -44,7 +44,7 @@ def embed_texts(texts: Sequence[str]) -> Vectors:
 
 @cache
 def _weights() -> Vectors:
-    """One row for each token, shape (32000, 256)."""
+    """Load the token vectors, shape (32000, 256)."""
     folder = _folder()
     with _unchanged_logging():
         from wordllama import WordLlama
@@ -80,7 +80,7 @@ def _missing() -> ModelFault:
 
 @contextmanager
 def _unchanged_logging() -> Iterator[None]:
-    """WordLlama configures the root logger when it is imported, which is the application's to do."""
+    """Restore the root logger, which WordLlama configures on import; that is the application's task."""
     root = logging.getLogger()
     level, handlers = root.level, list(root.handlers)
     try:

@@ -1,4 +1,4 @@
-"""The line for each model: so many requests at once as its server works on, and one run after another."""
+"""Request queue per model: as many parallel requests as its server handles, with runs taking turns."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from crag.waiting import Wait, telling
 class _Request:
     stop: Stop
     limit: int
-    woken: threading.Event = field(default_factory=threading.Event)  # its turn has come, or it was stopped
+    woken: threading.Event = field(default_factory=threading.Event)  # set when it is its turn or it was cancelled
 
 
 class Admission:
-    """Who is at work on one model, and who waits for it. Safe to use from several threads.
+    """Queue of the requests to one model. Thread-safe.
 
-    Runs take turns, each request going with the run that its `Stop` belongs to: one that sends many does not keep
-    others waiting for all of them.
+    Runs take turns; a request belongs to the run of its cancellation token. A run with many requests does not make
+    others wait for all of them.
     """
 
     def __init__(self, model: str) -> None:
@@ -35,7 +35,7 @@ class Admission:
 
     @contextmanager
     def passing(self, stop: Stop, limit: int) -> Iterator[None]:
-        """The block runs when fewer than `limit` requests are at work. Raises `Stopped`, at once, while it waits."""
+        """Enter the block once fewer than `limit` requests are active. Raises `Stopped` immediately if cancelled."""
         request = _Request(stop, limit)
         self._enter(request)
         try:
@@ -67,7 +67,7 @@ class Admission:
             self._admit()
 
     def _admit(self) -> None:
-        """Lets in as many as may; a run of which one was let in goes behind the others."""
+        """Admit as many requests as allowed; a run with an admitted request moves behind the others."""
         while self._line:
             stop, waiting = next(iter(self._line.items()))
             if len(self._at_work) >= waiting[0].limit:
@@ -81,7 +81,7 @@ class Admission:
                 del self._line[stop]
 
     def _told(self, request: _Request, since: float) -> Wait | None:
-        """The place in the line; None where a run waits only for itself, and from when its turn has come."""
+        """Return the position in the queue; None if the run waits only for itself, or once it is admitted."""
         with self._lock:
             runs = list(self._line)
             others = any(other.stop is not request.stop for other in self._at_work)
@@ -91,7 +91,7 @@ class Admission:
 
 
 def admission_to(model: str, server: str) -> Admission:
-    """The line for a model at a server, the same for everybody who asks in this process."""
+    """Return the queue for a model at a server, shared by the whole process."""
     with _lock:
         return _lines.setdefault((model, server), Admission(model))
 

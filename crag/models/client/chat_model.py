@@ -1,4 +1,4 @@
-"""One chat model for every provider: a LangChain model, made stoppable, retried, and honest about how it ended."""
+"""Chat model for every provider: a LangChain model with cancellation, retries and reliable finish reasons."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 class LangChainChatModel:
     """The project's `ChatModel` over any LangChain chat model.
 
-    `Usage.finish_reason` is the provider's, with these of our own: `length` (the answer hit its limit, or went on far
-    beyond it and was ended), `incomplete` (the stream ended without its end mark), `repetition` (it repeated itself and
-    was ended), `thought` (it thought, and wrote nothing). A prompt that no tokenizer could fit into the window is not
-    sent.
-    Every request to a model on another machine is written down first; where that fails, `HomeFault` is raised.
+    `Usage.finish_reason` is the provider's, plus four of our own: `length` (the answer reached its limit, or far
+    exceeded it and was ended), `incomplete` (the stream ended without its end mark), `repetition` (the answer repeated
+    itself and was ended), `thought` (the model thought but wrote nothing). A prompt that fits the window under no
+    tokenizer is not sent. Every request to a model on another machine is recorded first; `HomeFault` is raised if that
+    fails.
     """
 
     def __init__(self, chat: BaseChatModel, traits: Traits) -> None:
@@ -36,17 +36,17 @@ class LangChainChatModel:
 
     @property
     def name(self) -> str:
-        """As in the settings, such as `ollama:llama3.1:8b`."""
+        """Name as in the settings, such as `ollama:llama3.1:8b`."""
         return self._traits.name
 
     @property
     def fingerprint(self) -> str:
-        """Name and digest: equal exactly when the same weights answer."""
+        """Name and digest: equal if and only if the weights are the same."""
         return self._traits.fingerprint
 
     @property
     def host(self) -> str:
-        """Where prompts go; empty when the model runs on this machine."""
+        """Destination of the prompts; empty when the model runs on this machine."""
         return self._traits.route.host
 
     @property
@@ -56,20 +56,20 @@ class LangChainChatModel:
 
     @property
     def answer_limit(self) -> int:
-        """How many tokens an answer may have, thoughts included; the prompt may use `window - answer_limit`."""
+        """Token limit of an answer, thoughts included; the prompt may use `window - answer_limit`."""
         return self._traits.answer_limit
 
     @property
     def concurrency(self) -> int:
-        """How many requests are worth sending at once."""
+        """Number of requests worth sending in parallel."""
         return self._traits.concurrency
 
     def count_tokens(self, text: str) -> int:
-        """An upper estimate of the tokens in `text`."""
+        """Return an upper estimate of the tokens in `text`."""
         return count_tokens(text)
 
     def complete(self, prompts: Sequence[Prompt], stop: Stop, *, schema: Schema | None = None) -> Reply:
-        """A whole reply, without thinking, constrained to a JSON schema when one is given.
+        """Return a whole reply without thinking, constrained to a JSON schema if one is given.
 
         Raises `ModelFault`, `Stopped`.
         """
@@ -81,20 +81,24 @@ class LangChainChatModel:
         return Reply(text[: len(text) - pieces[-1].repeated], usage)
 
     def first_token(self, prompts: Sequence[Prompt], stop: Stop) -> FirstToken:
-        """The first token with its alternatives, or what is said without them. Raises `ModelFault`, `Stopped`."""
+        """Return the first token with its alternatives, or the reply if they are not supported.
+
+        Raises `ModelFault`, `Stopped`.
+        """
         try:
             return self._asked_for_one(list(prompts), stop, self._one_token)
         except ModelFault as fault:
             if fault.code != "refused" or not self._one_token:
                 raise
         said = self._asked_for_one(list(prompts), stop, {})
-        self._one_token = {}  # it was the options that this model does not take
+        self._one_token = {}  # the model does not support the options
         return said
 
     def stream(self, prompts: Sequence[Prompt], stop: Stop) -> Iterator[Piece]:
-        """The reply as it is made, after thinking where that is on; the last piece is empty and carries the usage.
+        """Yield the reply as it is generated, thinking first where enabled.
 
-        Raises `ModelFault`, which is *partial* when some text had come, and `Stopped`.
+        The last piece is empty and carries the usage. Raises `ModelFault`, which is *partial* if some text was
+        received, and `Stopped`.
         """
         written = False
         with closing(self._pieces(list(prompts), stop, self._traits.aloud)) as pieces:

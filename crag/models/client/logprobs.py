@@ -1,4 +1,4 @@
-"""Reads the log-probabilities of a reply's first token, in the forms that model servers give them."""
+"""Parses the log-probabilities of a reply's first token in the formats of the model servers."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 
 def read_alternatives(told: Any) -> dict[str, float]:
-    """Each token that could have stood first, with its natural log-probability; empty where nothing is told.
+    """Return each candidate for the first token with its natural log-probability; empty if none are reported.
 
-    Ollama tells a list of objects (`ollama.Logprob`), OpenAI a mapping whose `content` lists mappings; both name the
-    chosen token and, in `top_logprobs`, the likeliest ones, which need not hold it.
+    Ollama sends a list of objects (`ollama.Logprob`), OpenAI a mapping whose `content` lists mappings. Both name the
+    chosen token and, in `top_logprobs`, the likeliest ones, which need not include it.
     """
     entries = told.get("content") if isinstance(told, dict) else told
     if not isinstance(entries, list) or not entries:
@@ -28,5 +28,5 @@ def _field(entry: Any, name: str) -> Any:
 
 
 def _is_logarithm(value: Any) -> bool:
-    """No NaN, and no integer beyond all floats, which JSON can hold too."""
+    """Return whether the value is a log-probability: no NaN, no integer beyond the float range (JSON allows both)."""
     return isinstance(value, float | int) and (value == -math.inf or -sys.float_info.max <= value <= 0)

@@ -1,4 +1,4 @@
-"""Reads a reply while it comes: its text, what was thought aloud, and what is to be believed of how it ended."""
+"""Reads a streamed reply: text, thoughts, usage, and a reliable finish reason."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from crag.types import Usage
 if TYPE_CHECKING:
     from langchain_core.messages import AIMessageChunk
 
-# Of our count, which is an upper estimate, tokenizers make at least this share. cl100k makes 0.9 of English and Chinese
-# and 0.7 of Korean; larger vocabularies make less. A server that cuts keeps about half of its window (Ollama 0.30.11).
+# Tokenizers yield at least this share of our count, an upper estimate. cl100k yields 0.9 for English and Chinese
+# and 0.7 for Korean; larger vocabularies yield less. A truncating server keeps about half its window (Ollama 0.30.11).
 LEAST_SHARE = 0.4
 _NEARLY_FULL = 0.95
 _SAME_AS_LENGTH = ("max_tokens", "MAX_TOKENS")
 
 
 class Reading:
-    """One reply. `ModelFault` for a prompt that no tokenizer could fit into the window: it need not be sent."""
+    """Reader of one reply. Raises `ModelFault` for a prompt that fits the window under no tokenizer."""
 
     def __init__(self, prompts: Sequence[Prompt], traits: Traits, answer_limit: int) -> None:
-        """`answer_limit` is the number of tokens that are asked for at most."""
+        """`answer_limit` is the maximum number of tokens requested."""
         self._words = sum(len(prompt.text.split()) for prompt in prompts)
         self._expected = sum(count_tokens(prompt.text) for prompt in prompts)
         self._traits = traits
@@ -44,7 +44,7 @@ class Reading:
             raise question_too_long(self._expected, traits.window)
 
     def pieces(self, chunks: Iterator[AIMessageChunk]) -> Iterator[Piece]:
-        """The reply as it comes, until it ends or runs away; the last piece carries the usage."""
+        """Yield the reply until it ends or runs away; the last piece carries the usage."""
         for chunk in chunks:
             self._note(chunk)
             content, thought = str(chunk.text), str(chunk.additional_kwargs.get("reasoning_content") or "")
@@ -52,7 +52,7 @@ class Reading:
             yield from self._told(text, thought + thought_in_text)
             self._runaway = self._guard.read(content)
             if not self._runaway and (astray := self._thought_guard.read(thought)):
-                self._runaway = Runaway(astray.reason)  # the text repeats nothing
+                self._runaway = Runaway(astray.reason)  # the runaway is in the thoughts; the text repeats nothing
             if self._runaway:
                 break
         yield from self._told(*self._splitter.rest())
@@ -94,9 +94,10 @@ class Reading:
         return "length" if reason in _SAME_AS_LENGTH else reason
 
     def _prompt_cut(self) -> bool:
-        """Whether the server read nearly its whole window, or fewer tokens than any tokenizer makes of the prompt.
+        """Return whether the server truncated the prompt.
 
-        Each word is a token at least; that says little of Chinese and Korean, where our count does.
+        It did if it read nearly its whole window, or fewer tokens than any tokenizer yields for the prompt. Each word
+        is at least one token. That bound is weak for Chinese and Korean, where our own count applies.
         """
         seen = self._prompt_tokens
         if seen is None:
@@ -105,5 +106,5 @@ class Reading:
 
 
 def _storable(text: str) -> str:
-    """The text without half surrogates: JSON can hold them, no database can."""
+    """Replace lone surrogates: JSON can hold them, a database cannot."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()

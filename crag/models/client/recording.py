@@ -1,4 +1,4 @@
-"""Keeps what one request to a model sent and brought back while it is read, and tells it when it is over."""
+"""Records one model call, the prompts sent and the reply received, and notifies listeners when it ends."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LEFT = "Not read to its end."
 def recorded(
     chunks: Generator[AIMessageChunk, None, None], model: str, prompts: Sequence[Prompt], stop: Stop
 ) -> Generator[AIMessageChunk, None, None]:
-    """The same chunks; the call that they make up is told once no more of them are read, however that came."""
+    """Yield the same chunks; notify listeners of the call once reading ends, for whatever reason."""
     began, read, fault = time.monotonic(), list["AIMessageChunk"](), ""
     try:
         with closing(chunks):

@@ -1,4 +1,4 @@
-"""Notices a reply that goes round in circles, or on without end, while it comes."""
+"""Detects a reply that loops or never ends, while it is streamed."""
 
 from __future__ import annotations
 
@@ -6,30 +6,30 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-# A text repeats itself when its last characters, as many as one of these, are one unit at least eight times over.
+# A text loops when its tail of one of these lengths consists of a unit repeated at least eight times.
 _STRETCHES = (400, 800, 1600, 3200, 6400, 12_800)
 _TIMES = 8
-_LOOKS = 4  # how often each stretch is looked at while it passes by
-# Ollama ends a stream after more than 30 equal tokens, without a word.
+_LOOKS = 4  # checks per tail length of new text
+# Ollama ends a stream after more than 30 equal tokens, without a notice.
 _EQUAL_TOKENS = 30
-# A piece is one token at least, and a token of prose far less than 16 characters.
+# A piece is at least one token, and a token of prose is much shorter than 16 characters.
 _BEYOND, _PIECES_MORE, _TOKEN_CHARACTERS = 1.25, 16, 16
 _SENTENCE_END = re.compile(r"[.!?](?=\s)|[。！？\n]")
 
 
 @dataclass(frozen=True, slots=True)
 class Runaway:
-    """Why a reply was ended. `repeated` is how many characters at its end only repeat what stands before them."""
+    """Why a reply was ended. `repeated` is the number of characters at its end that only repeat earlier text."""
 
     reason: Literal["repetition", "length"]
     repeated: int = 0
 
 
 class RunawayGuard:
-    """Reads a reply as it comes, at a cost that does not grow with it."""
+    """Runaway detector for a streamed reply; its memory does not grow with the reply."""
 
     def __init__(self, answer_limit: int) -> None:
-        """`answer_limit` is the number of tokens that were asked for at most."""
+        """`answer_limit` is the maximum number of tokens requested."""
         self._most_pieces = answer_limit * _BEYOND + _PIECES_MORE
         self._most_characters = answer_limit * _TOKEN_CHARACTERS + max(_STRETCHES)
         self._pieces = self._characters = 0
@@ -37,10 +37,10 @@ class RunawayGuard:
         self._new: list[str] = []
         self._looked_at = dict.fromkeys(_STRETCHES, 0)
         self._next_look = _STRETCHES[0]
-        self._last, self._equal = "", 0  # the last piece, and how many like it have come in a row
+        self._last, self._equal = "", 0  # the last piece and the length of the run of equal pieces
 
     def read(self, piece: str) -> Runaway | None:
-        """What is wrong with the reply, now that this piece has come."""
+        """Take in a piece and return the problem found, if any."""
         if not piece:
             return None
         self._pieces += 1
@@ -55,7 +55,7 @@ class RunawayGuard:
         return None
 
     def read_end(self) -> Runaway | None:
-        """Whether a reply that ended without its mark did so because the server saw it repeat one token."""
+        """Return whether a reply without end mark was ended by the server for repeating one token."""
         if self._equal < _EQUAL_TOKENS:
             return None
         return Runaway("repetition", _repeated(self._tail + "".join(self._new), len(self._last)))
@@ -74,10 +74,10 @@ class RunawayGuard:
 
 
 def smallest_unit(text: str) -> int:
-    """The length of the unit that `text` repeats at least eight times over, the last one perhaps cut; 0 for none.
+    """Return the length of the unit that `text` repeats at least eight times; 0 for none.
 
-    An end as long as two of the longest units comes again after a multiple of the smallest one, and after that itself
-    first (Fine and Wilf, 1965). Searching backwards finds it in linear time.
+    The last repetition may be incomplete. An end as long as two of the longest units recurs after a multiple of the
+    smallest unit, and first after that unit itself (Fine and Wilf, 1965). Searching backwards finds it in linear time.
     """
     backwards = text[::-1]
     end = backwards[: 2 * len(text) // _TIMES]
@@ -88,9 +88,9 @@ def smallest_unit(text: str) -> int:
 
 
 def _repeated(text: str, unit: int) -> int:
-    """How many characters at the end of `text` follow the first instance of its unit, and the sentence that ends it.
+    """Return how many characters at the end of `text` follow the first unit and the sentence that ends it.
 
-    What stands before the first instance may end like the unit does, so that the first seems to begin too early.
+    The text before the first unit may end like the unit, so the first unit may seem to begin too early.
     """
     count = 0
     while count + unit < len(text) and text[-1 - count] == text[-1 - count - unit]:

@@ -1,4 +1,4 @@
-"""Sends prompts to a model: in their turn, again where a fault passes, and never for longer than somebody listens."""
+"""Sends prompts to a model: queued, retried on passing faults, and cancellable."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from tenacity import RetryCallState
 
 ATTEMPTS = 3
-# A server that is busy says that it will do later: it is given some ten seconds.
+# A busy server recovers later: the retries give it about ten seconds.
 ATTEMPTS_WHEN_BUSY = 6
-# Half of each pause is fixed, half of it random, so that those who were refused together do not come back together.
+# Half of each pause is random, so that requests refused together are not retried together.
 FIRST_HALF_PAUSE, LONGEST_HALF_PAUSE = 0.15, 2.5
 
 Schema = dict[str, Any]
@@ -36,11 +36,14 @@ Constrain = Callable[[list[Prompt], Schema], tuple[list[Prompt], dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What differs between providers. `marks_end`: each whole reply ends with a mark whose absence means cut off.
+    """Differences between providers.
 
-    `admission` is the line of those who ask this model, `route` where prompts go: those that leave the machine are
-    written down first. `one_token` are the options that ask for one token and its alternatives; empty where no such
-    are known. `aloud` are those that let the model think first; what it thinks is told where `tells_thoughts`.
+    - `marks_end`: a complete reply ends with a mark; without the mark the reply was cut off.
+    - `admission`: the request queue of this model.
+    - `route`: where prompts go; prompts that leave the machine are recorded first.
+    - `one_token`: options that request one token and its alternatives; empty if unsupported.
+    - `aloud`: options that let the model think first.
+    - `tells_thoughts`: whether thoughts are passed on.
     """
 
     name: str
@@ -59,16 +62,16 @@ class Traits:
 
 
 class Sender:
-    """The way to one LangChain chat model."""
+    """Request sender for one LangChain chat model."""
 
     def __init__(self, chat: BaseChatModel, traits: Traits) -> None:
         self._chat = chat
         self._traits = traits
 
     def send(self, prompts: list[Prompt], stop: Stop, options: Mapping[str, Any]) -> Chunks:
-        """The chunks of a reply. Passing faults are tried again, but only before the first one.
+        """Yield the chunks of a reply. Passing faults are retried, but only before the first chunk.
 
-        Raises `ModelFault`, `Stopped`, and `HomeFault` where what leaves the machine cannot be written down.
+        Raises `ModelFault`, `Stopped`, and `HomeFault` if an outbound request cannot be recorded.
         """
         with self._traits.admission.passing(stop, self._traits.concurrency):
             first, rest = self._begin(prompts, stop, options)

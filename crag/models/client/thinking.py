@@ -1,4 +1,4 @@
-"""Tells what a model thinks aloud before its reply from the reply."""
+"""Separates a model's thinking from its reply."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ _OPEN, _CLOSE = "<think>", "</think>"
 
 
 class ThoughtSplitter:
-    """Takes a reply piece by piece. A leading `<think>…</think>` is a thought; later tags are part of the text.
+    """Incremental parser for replies with a leading `<think>…</think>`; later tags are part of the text.
 
-    White space before the text is left out, and a leading `</think>`, which ends a thought that was told elsewhere.
+    It drops white space before the text, and a leading `</think>`, which ends a thought that was sent separately.
     """
 
     def __init__(self) -> None:
@@ -18,14 +18,14 @@ class ThoughtSplitter:
         self._reading: Literal["beginning", "thought", "text"] = "beginning"
 
     def split(self, piece: str) -> tuple[str, str]:
-        """What of this piece, and of what was held back before, is surely text, and what surely thought."""
+        """Return the (text, thought) that is certain so far, from this piece and what was held back."""
         if self._reading == "text":
             return piece, ""
         self._held += piece
         return self._think() if self._reading == "thought" else self._begin()
 
     def rest(self) -> tuple[str, str]:
-        """What is still held back when nothing more comes, as text and thought."""
+        """Return the held-back remainder as (text, thought) at the end of the reply."""
         if self._reading == "thought":
             return "", self._held
         return self._held.lstrip() if self._reading == "beginning" else "", ""

@@ -1,4 +1,4 @@
-"""The downloads of one home: started, followed, cancelled and gone on with, by whichever process."""
+"""Downloads of one home: start, follow, cancel and resume, from any process."""
 
 from __future__ import annotations
 
@@ -19,10 +19,13 @@ _LOOK_SECONDS = 0.05
 
 
 class Downloads:
-    """One download for each name. Safe to share between threads; every method raises `HomeFault`."""
+    """Model downloads, one per name. Thread-safe; every method raises `HomeFault`."""
 
     def __init__(self, database: Database, choose: Callable[[str], Fetch], on_done: Callable[[str], None]) -> None:
-        """`choose` gives what fetches a name, or raises `BadRequest`; `on_done` hears of each that is there."""
+        """`choose` returns the fetch function for a name or raises `BadRequest`.
+
+        `on_done` is called with the name of each finished download.
+        """
         self._choose = choose
         self._on_done = on_done
         self._rows = DownloadRows(database, f"{this_process()}-{secrets.token_hex(4)}")
@@ -31,7 +34,7 @@ class Downloads:
         self._closed = False
 
     def start(self, name: str) -> None:
-        """Begins it, or goes on with it; harmless while it runs. Raises `BadRequest` for an unknown name."""
+        """Start or resume a download; do nothing while it runs. Raises `BadRequest` for an unknown name."""
         fetch = self._choose(name)
         self._let_end(name)
         with self._lock:
@@ -42,7 +45,7 @@ class Downloads:
             self._work[name].start()
 
     def cancel(self, name: str) -> None:
-        """Stops it within half a second, in whichever process; what has come is kept to go on from."""
+        """Stop a download within half a second, in any process; the received part is kept for resuming."""
         work = self._work.get(name)
         if work is None or not work.is_running:
             self._rows.cancel(name)
@@ -51,27 +54,27 @@ class Downloads:
         work.join(_HEARD_SECONDS)
 
     def all(self) -> list[Download]:
-        """Every download that was not dismissed, by name."""
+        """List the downloads that were not dismissed, by name."""
         return [self._now(download) for download in self._rows.all()]
 
     def get(self, name: str) -> Download | None:
-        """The download of this name."""
+        """Return the download of this name."""
         return next((download for download in self.all() if download.name == name), None)
 
     def dismiss(self, name: str) -> None:
-        """Forgets one that is not running."""
+        """Delete the record of a download that is not running."""
         self._let_end(name)
         self._rows.dismiss(name)
 
     def wait(self, name: str, seconds: float) -> Download | None:
-        """The download as it is when it ends, or after so many seconds."""
+        """Return the download once it has ended, or after this many seconds."""
         end = time.monotonic() + seconds
         while (download := self.get(name)) and download.state == "running" and time.monotonic() < end:
             time.sleep(_LOOK_SECONDS)
         return download
 
     def close(self) -> None:
-        """Stops what runs in this process; it can be gone on with."""
+        """Stop the downloads of this process; they can be resumed."""
         with self._lock:
             self._closed = True
             work = list(self._work.values())
@@ -81,7 +84,7 @@ class Downloads:
             one.join(_HEARD_SECONDS)
 
     def _let_end(self, name: str) -> None:
-        """Waits until the end of one that is over, or was asked to stop, is written down."""
+        """Wait until the end of a finished or cancelled download is recorded."""
         work = self._work.get(name)
         if work is not None and work.now().state != "running":
             work.join(_ENDED_SECONDS)

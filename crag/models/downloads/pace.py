@@ -1,4 +1,4 @@
-"""How fast something grows: over its last seconds, so that the figure is neither nervous nor old."""
+"""Transfer rate over the last seconds, so that the figure is neither jumpy nor stale."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from collections import deque
 from collections.abc import Callable
 
 _WINDOW_SECONDS = 5.0
-_LEAST_SECONDS = 0.25  # over less than this a rate is chance
+_LEAST_SECONDS = 0.25  # over a shorter time a rate is noise
 
 
 class Pace:
-    """The rate of a growing count. Used by one thread, or under its owner's lock."""
+    """Rate of a growing count. Not thread-safe: use it from one thread or under the owner's lock."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._seen: deque[tuple[float, int]] = deque()  # the first is where the window begins
+        self._seen: deque[tuple[float, int]] = deque()  # the first entry is the start of the window
 
     def note(self, done: int) -> None:
-        """The count is `done` now. What is there at once, from an earlier time, was not fetched now."""
+        """Record the current count. A count already present at the start was not fetched now and is ignored."""
         if self._seen and not self._seen[-1][1]:
             self._seen.clear()
         self._seen.append((self._clock(), done))
 
     def rate(self) -> float:
-        """A second; 0 while too little was seen, and after seconds without growth."""
+        """Return the rate per second; 0 without enough data, and after seconds without growth."""
         now = self._clock()
         while len(self._seen) > 1 and self._seen[1][0] <= now - _WINDOW_SECONDS:
             self._seen.popleft()

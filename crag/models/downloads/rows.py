@@ -1,4 +1,4 @@
-"""What is kept of downloads, so that other processes see them and a later one knows what was left unfinished."""
+"""Download rows, shared with other processes and kept so that unfinished downloads can be resumed."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ NOT_FINISHED = "Not finished"
 
 
 class DownloadRows:
-    """The rows of one home, for the owner that this is. Every method raises `HomeFault`."""
+    """Download rows of one home, on behalf of one owner. Every method raises `HomeFault`."""
 
     def __init__(self, database: Database, owner: str) -> None:
         self._database = database
         self._owner = owner
 
     def claim(self, name: str) -> bool:
-        """Begins it, or goes on with it; False when it is running already, in whichever living process."""
+        """Claim a new or unfinished download; return False if a living process is running it."""
         fresh = {"state": "running", "stage": "", "rate": 0.0, "fault": "", "owner": self._owner, "cancelled": 0}
         with self._database.write() as connection:
             row = connection.execute(select(downloads).where(downloads.c.name == name)).first()
@@ -34,7 +34,7 @@ class DownloadRows:
         return True
 
     def keep(self, download: Download) -> None:
-        """Writes down how far the owner's is, or how it ended; nothing after that."""
+        """Record the progress or end of the owner's download; an ended download is not changed."""
         kept = ("state", "stage", "done", "total", "rate", "fault")
         values = {column: getattr(download, column) for column in kept}
         own = update(downloads).where(downloads.c.name == download.name, downloads.c.owner == self._owner)
@@ -42,24 +42,24 @@ class DownloadRows:
             connection.execute(own.where(downloads.c.state == "running").values(values))
 
     def cancel(self, name: str) -> None:
-        """Asks the process that has it to stop."""
+        """Ask the owning process to stop."""
         with self._database.write() as connection:
             connection.execute(update(downloads).where(downloads.c.name == name).values(cancelled=1))
 
     def is_cancelled(self, name: str) -> bool:
-        """Whether somebody asked the owner to stop, or took it away."""
+        """Return whether the owner was asked to stop or lost the download."""
         mine = select(downloads.c.cancelled).where(downloads.c.name == name, downloads.c.owner == self._owner)
         with self._database.read() as connection:
             return connection.scalar(mine) != 0
 
     def dismiss(self, name: str) -> None:
-        """Forgets it, unless it is running."""
+        """Delete a download unless it is running."""
         if any(download.name == name and download.state != "running" for download in self.all()):
             with self._database.write() as connection:
                 connection.execute(delete(downloads).where(downloads.c.name == name))
 
     def all(self) -> list[Download]:
-        """By name; what a process left unfinished when it died is cancelled."""
+        """List the downloads by name; those left by a dead process count as cancelled."""
         with self._database.read() as connection:
             return [_download(row) for row in connection.execute(select(downloads).order_by(downloads.c.name))]
 

@@ -1,4 +1,4 @@
-"""What fetches what: Nomic's weights by this process, a model of Ollama by its server."""
+"""Fetch functions by name: Nomic's weights in this process, Ollama models by its server."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@-]{0,199}")
 
 
 def choose_fetch(settings: Settings, ledger: Ledger, name: str) -> Fetch:
-    """For `nomic` or `ollama:NAME`. Raises `BadRequest` for any other name."""
+    """Return the fetch function for `nomic` or `ollama:NAME`. Raises `BadRequest` for any other name."""
     from crag.models.nomic.weights import NOMIC, fetch_nomic
     from crag.models.ollama.pulling import pull
 

@@ -1,4 +1,4 @@
-"""What a download is, and what fetches."""
+"""State of a download, and the type of a fetch function."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from crag.stopping import Stop
 
 DownloadState = Literal["running", "cancelled", "failed", "done"]
 
-# Fetches all that is not there yet, and tells its `Report` how far it is in bytes; what it asks of which host is in the
-# ledger before it is sent. Raises `CragError`, and `Stopped` within half a second of a request, also while nothing
-# comes. Called again, it goes on where it was.
+# Fetches what is missing and reports progress in bytes. Each request is recorded in the ledger before it is sent.
+# Raises `CragError`, and `Stopped` within half a second of cancellation, even while no data arrives. Resumes when
+# called again.
 Fetch = Callable[[Report, Stop], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """How far it is. `name` is `ollama:NAME` or `nomic`; `stage` is for people; `done` and `total` in bytes.
+    """State of a download. `name` is `ollama:NAME` or `nomic`; `stage` is for display; sizes in bytes.
 
-    `total` is 0 while it is not known. `rate` in bytes a second, over the last seconds; `seconds_left` None while
-    nothing can be said. `fault`: why it failed, and what to do. What the end of its process broke off is *cancelled*.
+    `total` is 0 while unknown. `rate` is in bytes per second over the last seconds; `seconds_left` is None while
+    unknown. `fault` says why it failed and what to do. A download interrupted by the end of its process is *cancelled*.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Download:
 
     @property
     def seconds_left(self) -> float | None:
-        """At the rate of the last seconds."""
+        """Remaining time at the current rate."""
         if self.state != "running" or self.rate <= 0 or self.done >= self.total:
             return None
         return (self.total - self.done) / self.rate

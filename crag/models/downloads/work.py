@@ -1,4 +1,4 @@
-"""One download at work: a thread that fetches, and one that writes down how far it is and hears who cancels."""
+"""One running download: a thread that fetches, and one that records progress and watches for cancellation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _UNFORESEEN = "Something went wrong inside the application. Try again."
 
 
 class Work:
-    """Fetches until the end, a fault or a stop."""
+    """Download task that runs until its end, a fault or cancellation."""
 
     def __init__(self, begun: Download, fetch: Fetch, rows: DownloadRows, on_done: Callable[[str], None]) -> None:
         self.stop = Stop()
@@ -33,36 +33,36 @@ class Work:
         self._now = begun
         self._pace = Pace()
         self._ended = threading.Event()
-        self._given_up = threading.Event()  # nobody waits any longer for its end to be written down
+        self._given_up = threading.Event()  # set on close: its end need not be recorded
         self._running = threading.Thread(target=self._run, name=f"download-{begun.name}", daemon=True)
         self._kept = threading.Thread(target=self._keep, name=f"download-kept-{begun.name}", daemon=True)
 
     @property
     def is_running(self) -> bool:
-        """Whether it has not ended."""
+        """Whether the download has not ended."""
         return not self._ended.is_set()
 
     @property
     def is_stopping(self) -> bool:
-        """Whether it was asked to stop."""
+        """Whether cancellation was requested."""
         return self.stop.wait(0)
 
     def start(self) -> None:
-        """Begins to fetch."""
+        """Start both threads."""
         self._running.start()
         self._kept.start()
 
     def close(self) -> None:
-        """Stops it; where its end cannot be written now, it is found unfinished when this process is gone."""
+        """Stop without waiting for its end to be recorded; if it is not, it counts as unfinished later."""
         self._given_up.set()
         self.stop.request()
 
     def join(self, seconds: float) -> None:
-        """Waits until it has ended and that is written down, but no longer than so many seconds."""
+        """Wait until the download has ended and that is recorded, up to this many seconds."""
         self._running.join(seconds)
 
     def now(self) -> Download:
-        """How far it is, or how it ended; cancelled as soon as it was asked to stop, written down or not."""
+        """Return the current state; cancelled as soon as cancellation was requested, recorded or not."""
         with self._lock:
             if self._now.state != "running":
                 return self._now
@@ -73,7 +73,7 @@ class Work:
     def _report(self, progress: Progress) -> None:
         with self._lock:
             self._now = replace(self._now, stage=progress.stage)
-            if progress.total:  # till then what the last attempt knew is better than nothing
+            if progress.total:  # until then keep the figures of the last attempt
                 self._pace.note(progress.done)
                 self._now = replace(self._now, done=progress.done, total=progress.total)
 
@@ -86,7 +86,7 @@ class Work:
         self._ended.set()
 
     def _is_written(self, ended: Download) -> bool:
-        """Whether its end is on disk; the disk may be full, of what was fetched."""
+        """Record the end and return whether it succeeded; the download itself may have filled the disk."""
         try:
             self._rows.keep(ended)
         except HomeFault:
@@ -110,7 +110,7 @@ class Work:
         looks = 0
         while not self._ended.wait(_LOOK_SECONDS):
             looks += 1
-            with suppress(HomeFault):  # the next look may find the disk well again
+            with suppress(HomeFault):  # the disk may work again at the next poll
                 if self._rows.is_cancelled(self._now.name):
                     self.stop.request()
                 elif looks % _LOOKS_PER_WRITE == 0 and (now := self.now()).state == "running":

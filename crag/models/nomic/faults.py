@@ -1,4 +1,4 @@
-"""What is said when a file could not be fetched: what happened, why, and what to do next."""
+"""Faults of downloading a file: what happened, why, and what to do next."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def no_connection(host: str, error: Exception) -> ModelFault:
-    """Nothing came at all, for this reason of the HTTP library's."""
+    """Build the fault for a host that sent nothing, for this error of the HTTP library."""
     if isinstance(error.__cause__ and error.__cause__.__context__, ssl.SSLError):
         return _elsewhere("unreachable", f"{host} could not prove who it is (its TLS certificate was refused).")
     return ModelFault("unreachable", f"{host} does not answer.", "Check your connection, then try again.", "passing")
 
 
 def broken_off(host: str) -> ModelFault:
-    """It broke off again and again, though something came each time or once."""
+    """Build the fault for a connection that broke repeatedly after data was received."""
     return ModelFault("broken_off", f"The connection to {host} broke off again and again.", _KEPT, "passing")
 
 
 def refused(status: int, host: str) -> ModelFault:
-    """A status that is neither the file nor the way to it."""
+    """Build the fault for a status that is neither success nor a redirect."""
     if status in (HTTPStatus.NOT_FOUND, HTTPStatus.GONE):
         return _elsewhere("http_error", f"{host} no longer has this file ({status}).")
     if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
@@ -42,17 +42,17 @@ def refused(status: int, host: str) -> ModelFault:
 
 
 def unsafe_redirect(host: str) -> ModelFault:
-    """Only HTTPS proves that whoever one is sent to is who they say."""
+    """Build the fault for a redirect without HTTPS, which could not prove the identity of its target."""
     return _elsewhere("http_error", f"{host} sent us on to an address that is not secure (not https).")
 
 
 def endless_redirect(host: str) -> ModelFault:
-    """Sent on more often than any honest server does."""
+    """Build the fault for too many redirects."""
     return _elsewhere("http_error", f"{host} sent us on from address to address without end.")
 
 
 def other_file(host: str) -> ModelFault:
-    """Such as the sign-in page of a hotel's network, with the status of success."""
+    """Build the fault for wrong content with a success status, such as a network's sign-in page."""
     return ModelFault(
         "wrong_file",
         f"{host} sent something else than the file: a page of the network that you are in, perhaps.",
@@ -61,7 +61,7 @@ def other_file(host: str) -> ModelFault:
 
 
 def wrong_checksum(host: str) -> ModelFault:
-    """Every byte came, and some are not those that were published."""
+    """Build the fault for a complete file whose checksum differs from the published one."""
     return ModelFault(
         "wrong_checksum",
         f"What came from {host} is not what was published: its checksum is another. It was deleted.",
@@ -70,19 +70,19 @@ def wrong_checksum(host: str) -> ModelFault:
 
 
 def busy() -> ModelFault:
-    """Another process holds the unfinished file."""
+    """Build the fault for a partial file locked by another process."""
     return ModelFault("busy", "Another window or command is fetching this file.", "Wait until it is done.")
 
 
 def full(needed: int = 0) -> ModelFault:
-    """No room for all of it."""
+    """Build the fault for a full disk."""
     room = f" ({size(needed)} more are needed)" if needed else ""
     return ModelFault("disk_full", f"The disk is full{room}.", f"Free some space. {_KEPT}")
 
 
 @contextmanager
 def of_disk() -> Iterator[None]:
-    """Says in words what the operating system has against writing the file. Raises `ModelFault`."""
+    """Translate operating system errors while writing the file. Raises `ModelFault`."""
     try:
         yield
     except OSError as error:

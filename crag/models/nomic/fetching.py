@@ -1,4 +1,4 @@
-"""Fetches one large file into its place: goes on where it stopped, and is checked before anyone can see it."""
+"""Resumable download of one large file, verified before it becomes visible."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from crag.progress import Report
 from crag.stopping import Stop
 from crag.types import Progress
 
-# Seconds before each new try after a connection broke in the middle.
+# Seconds before each retry after a broken connection.
 _PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0)
-_MOST_BYTES = 2_000_000_000  # the weights are 274 MB; what goes on beyond this is something else, and fills the disk
+_MOST_BYTES = 2_000_000_000  # the weights are 274 MB; anything larger is wrong and would fill the disk
 
 
 def fetch_file(file: RemoteFile, target: Path, magic: bytes, record: Record, report: Report, stop: Stop) -> None:
-    """Puts the file, which begins with `magic`, at `target`, whole and checked; else what was there stays.
+    """Download the file to `target`, complete and verified; on failure an existing `target` stays.
 
-    `record(host, what)` is called before each request; `report` is told bytes. What has come is kept beside `target`
-    when it is stopped or fails, and the next call goes on from there. Raises `ModelFault`, `Stopped` and what `record`
+    The file must begin with `magic`. `record(host, what)` is called before each request; `report` receives bytes. A
+    partial download is kept in the same folder for the next call. Raises `ModelFault`, `Stopped` and what `record`
     raises.
     """
     import httpx

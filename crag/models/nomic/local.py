@@ -1,7 +1,7 @@
-"""Nomic's embedding model in this process, from weights on disk alone.
+"""Nomic's embedding model in this process, from local weights only.
 
-`NomicEmbeddings` in its local mode asks a server for a list of models even when the weights are there; so its
-`embed` is replaced by gpt4all's own, which does not.
+In its local mode `NomicEmbeddings` asks a server for a model list even when the weights are present. Its `embed` is
+therefore replaced by gpt4all's own, which does not.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ QUERY_PREFIX = "search_query: "
 
 
 def nomic_space() -> Space:
-    """The space of these weights. Raises `ModelFault` when they are missing."""
+    """Return the embedding space of these weights. Raises `ModelFault` when they are missing."""
     return Space("nomic", WEIGHTS.removesuffix(".gguf"), weights_digest(), DIMENSION, DOCUMENT_PREFIX, QUERY_PREFIX)
 
 
 @lru_cache(maxsize=1)
 def local_nomic(digest: str) -> Embeddings:
-    """LangChain's Nomic embeddings over the weights on disk; one for the process, with one thread that embeds.
+    """Load LangChain's Nomic embeddings over the local weights, once per process, with one embedding thread.
 
-    Adds the task prefixes itself. Raises `ModelFault`, also for weights that would end the process.
+    They add the task prefixes themselves. Raises `ModelFault`, also for weights that would end the process.
     """
     try:
         from gpt4all import Embed4All
         from langchain_nomic import NomicEmbeddings
-    except (ImportError, OSError) as error:  # its native library may not load on this machine
+    except (ImportError, OSError) as error:  # the native library may not load on this machine
         raise cannot_run() from error
 
     class LocalNomicEmbeddings(NomicEmbeddings):
-        """Pinned to the weights on disk. The parent's constructor would log in wherever a key is set."""
+        """Embeddings pinned to the local weights. The parent's constructor would log in wherever a key is set."""
 
         def __init__(self, weights: Path) -> None:
             self.model = weights.stem
@@ -48,7 +48,7 @@ def local_nomic(digest: str) -> Embeddings:
             self._engine = Embed4All(weights.name, model_path=weights.parent, allow_download=False)
 
         def embed(self, texts: list[str], *, task_type: str) -> list[list[float]]:
-            """One text after the other, which takes no longer, so that a question waits for one passage at most."""
+            """Embed one text at a time, which costs nothing, so that a question waits for at most one passage."""
             one = partial(self._engine.embed, prefix=task_type)
             return [self._line.submit(one, [text]).result()[0] for text in texts]
 

@@ -1,4 +1,4 @@
-"""What has come so far of a file, kept beside the place where it is to be, and put there when it is whole."""
+"""Partial download, kept next to its target and moved there once complete."""
 
 from __future__ import annotations
 
@@ -22,25 +22,26 @@ _ENDING = ".part"
 
 
 class PartialFile:
-    """Unfinished bytes of `target`, under a name that holds the mark of the remote file they are of."""
+    """Partial download of `target`; its file name holds the mark of the remote version."""
 
     def __init__(self, target: Path) -> None:
         self._target = target
 
     def size(self) -> int:
-        """How many bytes are kept."""
+        """Return the number of bytes kept."""
         return sum(path.stat().st_size for path in self._kept())
 
     def remove(self) -> None:
-        """Forgets what is kept."""
+        """Delete the partial files."""
         for path in self._kept():
             path.unlink(missing_ok=True)
 
     @contextmanager
     def opened(self, first: Piece) -> Iterator[IO[bytes]]:
-        """The file to write to from the first piece on; no other process writes to it meanwhile.
+        """Open the partial file for writing from the first piece on, locked against other processes.
 
-        Raises `FileChanged` when what is kept is of another file, `ModelFault` when it is in use or has no room.
+        Raises `RemoteFileChanged` when the kept bytes are of another version, `ModelFault` when the file is locked or
+        the disk is full.
         """
         path = self._target.with_name(f"{self._target.name}.{first.mark}{_ENDING}")
         if first.begin and not path.exists():
@@ -59,7 +60,7 @@ class PartialFile:
             yield file
 
     def finish(self, file: IO[bytes], remote: RemoteFile, report: Report, stop: Stop) -> None:
-        """Puts what is whole in its place, if its checksum is the published one. Raises `ModelFault`, `Stopped`."""
+        """Move the complete file to its target if its checksum matches. Raises `ModelFault`, `Stopped`."""
         file.flush()
         os.fsync(file.fileno())
         report(Progress("Checking", file.tell(), file.tell()))
@@ -83,7 +84,7 @@ def _checksum(file: IO[bytes], algorithm: str, stop: Stop) -> str:
 
 
 def _lock(file: IO[bytes]) -> None:
-    """Keeps other processes off; Windows does that by itself. Raises `ModelFault`."""
+    """Lock out other processes; Windows does that itself. Raises `ModelFault`."""
     if os.name == "nt":
         return
     import fcntl

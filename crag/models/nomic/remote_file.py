@@ -1,4 +1,4 @@
-"""Asks a server for a file from some byte on, over HTTPS or as the address says, in pieces that know their place."""
+"""HTTP download of a file from a byte offset, in pieces that carry their position."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+)")
 
 
 class FileChanged(Exception):
-    """What was kept is of another file than the server has now."""
+    """Raised when the kept bytes belong to another version of the remote file."""
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteFile:
-    """What to fetch: an address, and its checksum in hexadecimal by an `algorithm` of `hashlib`."""
+    """A file to download: address, and hexadecimal checksum by an `algorithm` of `hashlib`."""
 
     url: str
     algorithm: str
@@ -38,20 +38,20 @@ class RemoteFile:
 
     @classmethod
     def read(cls, address: str) -> RemoteFile:
-        """From an address with its checksum as the fragment, as pip has it: `https://host/file#sha256=…`."""
+        """Parse an address with its checksum as fragment, as in pip: `https://host/file#sha256=…`."""
         url, fragment = urldefrag(address)
         algorithm, _, checksum = fragment.partition("=")
         return cls(url, algorithm, checksum.lower())
 
     @property
     def host(self) -> str:
-        """Who is asked, as shown: never a user name or a password."""
+        """Host for display, without user name or password."""
         return _host(self.url)
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Bytes of a file from `begin` on, of `total` in all (0: not told); `mark` tells which state of the file it is."""
+    """Bytes of a file from `begin`; `total` size (0: unknown); `mark` identifies the version of the file."""
 
     body: bytes
     begin: int
@@ -60,17 +60,17 @@ class Piece:
 
     @property
     def end(self) -> int:
-        """Where the next piece begins."""
+        """Offset of the next piece."""
         return self.begin + len(self.body)
 
 
 def receive(file: RemoteFile, kept: int, record: Record) -> Iterator[Piece]:
-    """The pieces of the file, from byte `kept` on where the server can do that, else from its start.
+    """Yield the pieces from byte `kept` on, or from the start if the server does not support ranges.
 
-    `record(host, what)` is called before each request. Raises `FileChanged`, `ModelFault`, `httpx.TransportError`, and
-    what `record` raises.
+    `record(host, what)` is called before each request. Raises `RemoteFileChanged`, `ModelFault`,
+    `httpx.TransportError`, and what `record` raises.
     """
-    wanted = max(kept - 1, 0)  # one byte again, for nothing at all is no range to ask for
+    wanted = max(kept - 1, 0)  # re-request one byte, because an empty range is invalid
     with _opened(file, wanted, record) as response:
         begin, total = _place(response, wanted, file.host)
         state = response.headers.get("ETag") or response.headers.get("Last-Modified") or ""
@@ -83,12 +83,12 @@ def receive(file: RemoteFile, kept: int, record: Record) -> Iterator[Piece]:
 
 @contextmanager
 def _opened(file: RemoteFile, wanted: int, record: Record) -> Iterator[httpx.Response]:
-    """The reply of whoever has the file, however often one is sent on; only to HTTPS, and a few times."""
+    """Open the final response after a few redirects, which must use HTTPS."""
     import httpx
 
     from crag.models.connections import note_connection
 
-    headers = {"Accept-Encoding": "identity"}  # any other encoding changes what a range of bytes means
+    headers = {"Accept-Encoding": "identity"}  # with any other encoding a byte range has a different meaning
     if wanted:
         headers["Range"] = f"bytes={wanted}-"
     with httpx.Client(timeout=httpx.Timeout(_SILENCE_SECONDS, connect=_CONNECT_SECONDS)) as client:
@@ -109,7 +109,7 @@ def _opened(file: RemoteFile, wanted: int, record: Record) -> Iterator[httpx.Res
 
 
 def _place(response: httpx.Response, wanted: int, host: str) -> tuple[int, int]:
-    """Where in the file the reply begins, and how long the file is. Raises `FileChanged`, `ModelFault`."""
+    """Return (begin, total) of the response in bytes. Raises `RemoteFileChanged`, `ModelFault`."""
     match response.status_code:
         case HTTPStatus.OK:
             return 0, int(response.headers.get("Content-Length", 0))

@@ -1,4 +1,4 @@
-"""Run as a script in a child process: embeds one text with the weights that it is given, or does not live to."""
+"""Child script that embeds one text with the given weights; the process may crash."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 
 
 def embed_once(weights: Path) -> None:
-    """Raises whatever gpt4all raises; some damage it answers by ending the process."""
+    """Embed one text. Raises whatever gpt4all raises; some damage ends the process."""
     from gpt4all import Embed4All
 
     engine = Embed4All(weights.name, model_path=weights.parent, allow_download=False)
-    engine.gpt4all.model.thread_count()  # raises where nothing was loaded, which the constructor does not
+    engine.gpt4all.model.thread_count()  # raises if nothing was loaded; the constructor does not
     engine.embed(["Are you there?"], prefix="search_query")
 
 

@@ -1,4 +1,4 @@
-"""Nomic's weights on disk: where gpt4all keeps them, which ones they are, and how they get there."""
+"""Nomic's weights on disk: location, digest, download and verification."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ NOMIC, NOMIC_ON_OLLAMA = "nomic", "ollama:nomic-embed-text"
 _MAGIC = b"GGUF"
 _TRIAL = Path(__file__).with_name("trial.py")
 _TRIAL_SECONDS = 120
-_State = tuple[int, int]  # size in bytes, and when it was changed
-_damaged: set[_State] = set()  # weights whose trial failed
+_State = tuple[int, int]  # size in bytes and modification time in nanoseconds
+_damaged: set[_State] = set()  # states of weights that failed verification
 
 
 def weights_path() -> Path:
-    """Where gpt4all keeps the weights."""
+    """Return the path where gpt4all keeps the weights."""
     return Path.home() / ".cache" / "gpt4all" / WEIGHTS
 
 
 def nomic_here() -> str:
-    """What Nomic is called where it is to run: in this process, or through Ollama where gpt4all has no wheel."""
+    """Return Nomic's embedder name on this machine: in-process, or through Ollama if gpt4all has no wheel."""
     return NOMIC_ON_OLLAMA if find_spec("gpt4all") is None else NOMIC
 
 
 def nomic_present() -> bool:
-    """Whether the weights are on disk, not known to be damaged, and this machine can run them."""
+    """Return whether the weights are on disk, not known to be damaged, and usable on this machine."""
     return nomic_here() == NOMIC and _state() not in (None, *_damaged)
 
 
 def fetch_nomic(settings: Settings, ledger: Ledger, report: Report, stop: Stop) -> None:
-    """Fetches the weights to where gpt4all looks for them, in place of any that are there; goes on where it stopped.
+    """Download the weights to gpt4all's folder, replacing existing ones; resume an earlier download.
 
-    `report` is told bytes. Raises `ModelFault`, `Stopped`, and `HomeFault` when it cannot be written down first.
+    `report` receives bytes. Raises `ModelFault`, `Stopped`, and `HomeFault` when the request cannot be recorded first.
     """
     if nomic_here() != NOMIC:
         raise cannot_run()
@@ -58,7 +58,7 @@ def fetch_nomic(settings: Settings, ledger: Ledger, report: Report, stop: Stop) 
 
 
 def weights_digest() -> str:
-    """The SHA-256 of the weights. Raises `ModelFault` when they are missing."""
+    """Return the SHA-256 of the weights. Raises `ModelFault` when they are missing."""
     state = _state()
     if state is None:
         raise missing_weights()
@@ -66,8 +66,8 @@ def weights_digest() -> str:
 
 
 @lru_cache(maxsize=4)
-def try_out(digest: str) -> None:  # noqa: ARG001 — other weights in the same place are tried anew
-    """Lets a child embed with the weights: some damaged ones end the process that loads them. Raises `ModelFault`."""
+def try_out(digest: str) -> None:  # noqa: ARG001 — cache key: replaced weights are verified again
+    """Verify the weights in a child process: some damaged ones end the process. Raises `ModelFault`."""
     command, state = [sys.executable, "-P", str(_TRIAL), str(weights_path())], _state()
     if state in _damaged:
         raise _damaged_weights()
@@ -83,7 +83,7 @@ def try_out(digest: str) -> None:  # noqa: ARG001 — other weights in the same 
 
 
 def missing_weights() -> ModelFault:
-    """They are not there."""
+    """Build the fault for weights that have not been downloaded."""
     return ModelFault(
         "weights_missing",
         f"Nomic's weights ({WEIGHTS}, 274 MB) are not on this machine.",
@@ -93,7 +93,7 @@ def missing_weights() -> ModelFault:
 
 
 def cannot_run() -> ModelFault:
-    """gpt4all, which runs the weights, has no wheel for this machine, or its native library does not load."""
+    """Build the fault for a machine without a gpt4all wheel or with a native library that does not load."""
     return ModelFault(
         "package_missing",
         "The library that runs Nomic's weights (gpt4all) does not work on this machine.",
@@ -121,7 +121,7 @@ def _no_room() -> ModelFault:
 
 
 def _state() -> _State | None:
-    """Tells whether the file is another than before; None where there is none."""
+    """Return the file state, to detect a changed file; None if there is no file."""
     try:
         facts = weights_path().stat()
     except OSError:
@@ -130,7 +130,7 @@ def _state() -> _State | None:
 
 
 @lru_cache(maxsize=4)
-def _digest(path: Path, state: _State) -> str:  # noqa: ARG001 — it tells when the file is another
+def _digest(path: Path, state: _State) -> str:  # noqa: ARG001 — cache key: the state changes with the file
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

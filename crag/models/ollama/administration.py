@@ -1,6 +1,6 @@
-"""What the Ollama server says of itself and its models, asked over its plain HTTP interface.
+"""The Ollama server's models and their facts, read over its HTTP API.
 
-The Python client drops `remote_host`, which tells models that run on this machine from those that do not.
+The Python client drops `remote_host`, which separates models on this machine from cloud models.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Named = TypeVar("Named", bound=_HasName)
 
 @dataclass(frozen=True, slots=True)
 class InstalledModel:
-    """One model of the server. `size` in bytes; `remote_host` is where a cloud model really runs, else empty."""
+    """A model of the server. `size` in bytes; `remote_host` is the host of a cloud model, else empty."""
 
     name: str
     size: int
@@ -44,16 +44,16 @@ class InstalledModel:
 
     @property
     def only_embeds(self) -> bool:
-        """Whether this model makes vectors and cannot chat."""
+        """Whether this is an embedding model that cannot chat, judged by name and family."""
         words = f"{self.name} {self.family}".lower()
         return any(sign in words for sign in _EMBEDDING_SIGNS)
 
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """What `/api/show` says of one model; lengths are in tokens and numbers. Empty and None where it does not say.
+    """Facts from `/api/show`; `context_length` in tokens. Empty or None where not reported.
 
-    `parameters` is a count such as “8.0B”; `capabilities` are None where the server is too old to tell them.
+    `parameters` is a count such as “8.0B”. `capabilities` is None where the server is too old to report them.
     """
 
     context_length: int | None = None
@@ -65,12 +65,12 @@ class ModelFacts:
 
 
 def is_cloud_name(name: str) -> bool:
-    """Whether a model is named as those are that Ollama runs elsewhere."""
+    """Return whether a name follows Ollama's pattern for cloud models."""
     return name.endswith((":cloud", "-cloud"))
 
 
 def ollama_version(settings: Settings) -> str | None:
-    """The server's version, or None when nothing that acts like Ollama answers within half a second."""
+    """Return the server's version, or None if no Ollama answers within half a second."""
     try:
         version = ask(settings, "GET", "/api/version", timeout=PROBE_SECONDS).get("version")
     except ModelFault:
@@ -79,7 +79,7 @@ def ollama_version(settings: Settings) -> str | None:
 
 
 def installed_models(settings: Settings, timeout: float | None = None) -> list[InstalledModel]:
-    """All models of the server, in its order (newest first). Raises `ModelFault`."""
+    """List all models of the server, newest first. Raises `ModelFault`."""
     told = ask(settings, "GET", "/api/tags", timeout=timeout)
     if "models" not in told:
         raise not_ollama(settings)
@@ -90,7 +90,7 @@ def installed_models(settings: Settings, timeout: float | None = None) -> list[I
 
 
 def find_model(settings: Settings, name: str) -> InstalledModel:
-    """The model called `name`, where a missing tag means `latest`. Raises `ModelFault`."""
+    """Return the model called `name`; a missing tag means `latest`. Raises `ModelFault`."""
     found = named(name, installed_models(settings))
     if found is None:
         raise missing_model(name)
@@ -98,13 +98,13 @@ def find_model(settings: Settings, name: str) -> InstalledModel:
 
 
 def named(name: str, models: Iterable[Named]) -> Named | None:
-    """The one of these models that goes by this name, where a missing tag means `latest`."""
+    """Return the model of this name, or None; a missing tag means `latest`."""
     wanted = (name, f"{name}:latest")
     return next((model for model in models if model.name in wanted), None)
 
 
 def model_facts(settings: Settings, model: InstalledModel) -> ModelFacts:
-    """What the server knows of one model; asked once for each digest, which is another model. Raises `ModelFault`."""
+    """Return the server's facts on a model, cached by digest. Raises `ModelFault`."""
     key = (settings.ollama_host, model.name, model.digest)
     if key not in remembered_facts:
         remembered_facts[key] = _ask_for_facts(settings, model.name)
@@ -127,9 +127,9 @@ def _ask_for_facts(settings: Settings, name: str) -> ModelFacts:
 
 
 def fitting_window(tuning: Tuning, context_length: int | None) -> int:
-    """The context window that is asked for, in tokens, as far as the model has one so large.
+    """Return the context window to request, in tokens, limited to what the model supports.
 
-    Whoever loads a model and whoever asks it must ask for the same: with another it is loaded anew.
+    Loading and querying must request the same window; a different one makes the server reload the model.
     """
     return min(tuning.window, context_length or tuning.window)
 

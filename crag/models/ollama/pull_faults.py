@@ -1,4 +1,4 @@
-"""What is said when Ollama could not pull a model. Its own words hold addresses and paths: they are read, not shown."""
+"""Faults of pulling a model with Ollama. Its own messages contain addresses and paths, so they are never shown."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from crag.amounts import size
 from crag.errors import FaultClass, ModelFault
 
 _KEPT = "What has come is kept: try again, and it goes on from there."
-# What Ollama says, any of it: the code, what happened to a model (a template), what to do, and who can mend it.
+# Parts of Ollama's message (any of them), code, message template, remedy, fault class.
 _MEANINGS: tuple[tuple[tuple[str, ...], str, str, str, FaultClass], ...] = (
     (
         ("file does not exist", "not found", "invalid model name"),
@@ -54,7 +54,7 @@ _MEANINGS: tuple[tuple[tuple[str, ...], str, str, str, FaultClass], ...] = (
 
 
 def no_room(name: str, needed: int, free: int) -> ModelFault:
-    """It cannot be stored whole; in bytes."""
+    """Build the fault for too little disk space; sizes in bytes."""
     return ModelFault(
         "disk_full",
         f"There is no room for {name}: {size(needed)} more are needed, and {size(free)} are free.",
@@ -63,12 +63,12 @@ def no_room(name: str, needed: int, free: int) -> ModelFault:
 
 
 def pull_broken() -> ModelFault:
-    """The connection to the server itself broke off, as often as it was made anew."""
+    """Build the fault for a connection to the Ollama server that broke on every attempt."""
     return ModelFault("incomplete", "Ollama broke off the download again and again.", f"See that it runs. {_KEPT}")
 
 
 def pull_failed(name: str, words: str) -> ModelFault:
-    """What Ollama says in a stream that had begun well (status 200)."""
+    """Build the fault for an error inside a stream that began with status 200."""
     said = words.lower()
     for signs, code, message, remedy, fault in _MEANINGS:
         if any(sign in said for sign in signs):

@@ -1,6 +1,6 @@
-"""A model for the Ollama server, pulled by that from its registry: followed line by line, gone on with when it breaks.
+"""Pull of a model from Ollama's registry by its server, followed line by line and resumed on failure.
 
-The lines are those of Ollama's API, "Pull a Model": `status`, and for each layer `digest`, `total` and `completed`.
+The lines follow Ollama's API, "Pull a Model": `status`, and for each layer `digest`, `total` and `completed`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from crag.types import Progress
 
 _REGISTRY = "registry.ollama.ai"
 _ATTEMPTS = 5
-_LARGEST = 10**15  # bytes; what is told beyond that, or is no whole number, says nothing
+_LARGEST = 10**15  # bytes; larger or non-integer values are ignored
 _STAGES = {
     "pulling manifest": "Asking the registry",
     "verifying": "Checking what has come",
@@ -36,14 +36,14 @@ _STAGES = {
 
 @dataclass
 class Layers:
-    """How far each layer of a model is, in bytes; the server tells of one after the other."""
+    """Progress of each layer of a model, in bytes; the server reports one layer after another."""
 
     totals: dict[str, int] = field(default_factory=dict)
     done: dict[str, int] = field(default_factory=dict)
     stage: str = "Asking the registry"
 
     def note(self, line: dict[str, Any]) -> None:
-        """Takes in one line; early ones have no totals."""
+        """Record one line of the stream; early lines have no totals."""
         status = str(line.get("status") or "")
         self.stage = next((words for sign, words in _STAGES.items() if status.startswith(sign)), "Receiving")
         if digest := str(line.get("digest") or ""):
@@ -51,15 +51,15 @@ class Layers:
             self.done[digest] = _size(line.get("completed")) or self.done.get(digest, 0)
 
     def progress(self) -> Progress:
-        """All layers that are known, together."""
+        """Return the progress of all known layers together."""
         return Progress(self.stage, sum(self.done.values()), sum(self.totals.values()))
 
 
 def pull(name: str, settings: Settings, ledger: Ledger, report: Report, stop: Stop) -> None:
-    """Has the server pull `name`; what it has of it already is not sent again. `report` is told bytes.
+    """Let the server pull `name`, resuming an earlier pull; `report` receives bytes.
 
-    A connection that breaks is made anew, up to five times without a step forward. Raises `ModelFault`, `Stopped`, and
-    `HomeFault` when it cannot be written down first.
+    A broken connection is retried, up to five times without progress. Raises `ModelFault`, `Stopped`, and `HomeFault`
+    when the request cannot be recorded first.
     """
     from tenacity import Retrying, retry_if_exception, wait_random_exponential
 
@@ -84,7 +84,7 @@ def _size(told: object) -> int:
 
 
 class _Failures:
-    """Attempts that failed, since the last one that brought something."""
+    """Count of failed attempts since the last progress."""
 
     def __init__(self) -> None:
         self._failed = 0
@@ -97,7 +97,7 @@ class _Failures:
 
 
 def _may_pass(fault: ModelFault, layers: Layers) -> bool:
-    """A server that was there before may be starting anew."""
+    """Return whether to retry; a server that was reachable before may be restarting."""
     return fault.fault == "passing" or (fault.code == "unreachable" and bool(layers.totals))
 
 

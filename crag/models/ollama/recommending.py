@@ -1,6 +1,6 @@
-"""Which models are worth getting, and which Llama 3 suits a machine.
+"""Suggested models, and the Llama 3 that suits a machine.
 
-That is told by its memory alone: what is larger than that would be read from disk all the time.
+The choice depends on memory alone: a larger model would be read from disk continuously.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import psutil
 
 _GIGABYTE = 1_000_000_000
-# Names and bytes to download, as Ollama's library lists them; the server tells the true size when it begins.
+# Names and download sizes in bytes from Ollama's library; the server reports the exact size when a pull begins.
 SUGGESTED = {
     "llama3.1:8b": 4_900_000_000,
     "llama3.2:3b": 2_000_000_000,
@@ -19,11 +19,11 @@ SUGGESTED = {
     "mistral:7b": 4_400_000_000,
     "nomic-embed-text": 274_000_000,
 }
-# Memory from which it runs beside everything else.
+# Memory in bytes with which each runs alongside other programs.
 _LLAMAS = {"llama3.1:8b": 12 * _GIGABYTE, "llama3.2:3b": 6 * _GIGABYTE, "llama3.2:1b": 0}
 
 
 def recommended(memory: int | None = None) -> tuple[str, int]:
-    """The Llama 3 for a machine with so many bytes of memory (this one's), and how many bytes it is to download."""
+    """Return the Llama 3 for this many bytes of memory (default: this machine's) and its download size in bytes."""
     there = psutil.virtual_memory().total if memory is None else memory
     return next((name, SUGGESTED[name]) for name, least in _LLAMAS.items() if there >= least)

@@ -1,4 +1,4 @@
-"""All that is shown of one model of the Ollama server, put together from the three lists that it keeps."""
+"""Report on a model of the Ollama server, combined from its three endpoints."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 from crag.models.ollama.administration import InstalledModel, ModelFacts
 
-_FOR_EVER_YEAR = 2200  # a model that is kept as long as the server runs is given a date centuries ahead
+_FOR_EVER_YEAR = 2200  # a model kept for the life of the server has an expiry date centuries ahead
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A model in memory, as `/api/ps` tells of it; sizes in bytes, `window` in tokens, None where it is not told."""
+    """A model in memory, from `/api/ps`. Sizes in bytes, `window` in tokens; None where not reported."""
 
     size: int
     size_on_gpu: int
@@ -23,7 +23,7 @@ class Loaded:
 
     @property
     def processor(self) -> str:
-        """What it runs on: “GPU”, “CPU”, or the share of it that the GPU holds, such as “45% GPU”."""
+        """“GPU”, “CPU”, or the share held by the GPU, such as “45% GPU”."""
         if self.size_on_gpu <= 0:
             return "CPU"
         return "GPU" if self.size_on_gpu >= self.size else f"{100 * self.size_on_gpu // self.size}% GPU"
@@ -31,11 +31,11 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True)
 class ModelReport:
-    """One model: `name` as Ollama has it, such as `llama3.1:8b`, `size` in bytes, `parameters` such as “8.0B”.
+    """Report on one model: `name` as in Ollama (`llama3.1:8b`), `size` in bytes, `parameters` such as “8.0B”.
 
-    `cloud`: the server passes on what the model is given. `host`: where that goes; empty on this machine.
-    `window` is the context window it is loaded with, in tokens; `expires_at` when it is unloaded unless used, in
-    seconds since the epoch, None for as long as the server runs. Both are None where they are not known.
+    `cloud`: the server forwards the model's inputs. `host`: where they go, empty on this machine. `window` is the
+    loaded context window in tokens. `expires_at` is the time of unloading if unused, in seconds since the epoch, None
+    if it stays loaded. Both are None where unknown.
     """
 
     name: str
@@ -57,7 +57,7 @@ class ModelReport:
 
 
 def report(installed: InstalledModel, facts: ModelFacts, loaded: Loaded | None, label: str, host: str) -> ModelReport:
-    """What the three lists say of one model, under the name to show; `host` is where what it is given goes."""
+    """Combine the three sources into a report; `label` is the name to show, `host` where the inputs go."""
     return ModelReport(
         name=installed.name,
         label=label,
@@ -79,7 +79,7 @@ def report(installed: InstalledModel, facts: ModelFacts, loaded: Loaded | None, 
 
 
 def read_loaded(entry: Mapping[str, Any]) -> Loaded:
-    """One model of a reply of `/api/ps`. Raises `TypeError`, `ValueError`."""
+    """Parse one model of an `/api/ps` reply. Raises `TypeError`, `ValueError`."""
     window = entry.get("context_length")
     return Loaded(
         size=int(entry.get("size") or 0),
@@ -90,7 +90,7 @@ def read_loaded(entry: Mapping[str, Any]) -> Loaded:
 
 
 def _moment(written: str) -> float | None:
-    """Seconds since the epoch."""
+    """Return seconds since the epoch, or None if malformed or never."""
     try:
         moment = datetime.fromisoformat(written)
     except ValueError:

@@ -1,4 +1,4 @@
-"""One way to ask the Ollama server's plain HTTP interface, whole or line by line, with its errors in words."""
+"""JSON requests to the Ollama server, whole or streamed, with errors translated into faults."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def ask(
     model: str = "the model",
     timeout: float | None = None,
 ) -> dict[str, Any]:
-    """The JSON object that the server answers with; `model` is what faults speak of. Raises `ModelFault`."""
+    """Return the JSON object of the reply; `model` is the name used in faults. Raises `ModelFault`."""
     with _request(settings, method, path, body, model, timeout or ASK_SECONDS) as reply:
         content = reply.read()
     try:
@@ -40,7 +40,7 @@ def ask(
 def ask_for_lines(
     settings: Settings, path: str, body: dict[str, Any], *, model: str, timeout: float
 ) -> Iterator[dict[str, Any]]:
-    """The JSON objects of a streamed answer as they come; `timeout` bounds a silence. Raises `ModelFault`."""
+    """Yield the JSON objects of a streamed reply; `timeout` in seconds limits silence. Raises `ModelFault`."""
     with _request(settings, "POST", path, body, model, timeout) as reply:
         for line in reply.iter_lines():
             value = json.loads(line) if line else {}
@@ -53,7 +53,7 @@ def ask_for_lines(
 def _request(
     settings: Settings, method: str, path: str, body: dict[str, Any] | None, model: str, timeout: float
 ) -> Iterator[httpx.Response]:
-    """A reply whose content was not read yet; what goes wrong until it is, is translated."""
+    """Open a reply with unread content; translate errors until the block ends."""
     import httpx
 
     from crag.models.connections import CONNECT_SECONDS, CuttableTransport

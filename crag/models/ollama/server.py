@@ -1,4 +1,4 @@
-"""Ollama in the application: its models with all that is known of them, loaded, unloaded and deleted."""
+"""Ollama as seen by the application: model reports, loading, unloading and deletion."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ from crag.options import Tuning
 from crag.settings import Settings
 from crag.stopping import Stop
 
-_LOAD_SECONDS = 900.0  # minutes of silence are usual when a large model is read from a slow disk
+_LOAD_SECONDS = 900.0  # loading a large model from a slow disk can take minutes of silence
 _DELETE_SECONDS = 60.0
 _ASKED_AT_ONCE = 8
 _USUAL = Tuning()
 
 
 class OllamaServer:
-    """The server of the settings. Safe to share between threads; close it to cut what is still loading."""
+    """The configured Ollama server. Thread-safe; closing it cancels models that are still loading."""
 
     def __init__(self, settings: Settings, on_change: Callable[[], None] = lambda: None) -> None:
-        """`on_change` hears when a model was deleted, which may have been the one that answers."""
+        """`on_change` is called when a model was deleted; it may have been the one that answers."""
         self._on_change = on_change
         self._settings = settings
         self._closing = Stop()
 
     def version(self) -> str | None:
-        """The server's version, or None when nothing that acts like Ollama answers within half a second."""
+        """Return the server's version, or None if no Ollama answers within half a second."""
         return ollama_version(self._settings)
 
     def models(self) -> list[ModelReport]:
-        """All models, newest first; each is asked about once, until it changes. Raises `ModelFault`."""
+        """List all models, newest first; facts are cached until a model changes. Raises `ModelFault`."""
         installed = installed_models(self._settings)
         facts, loaded = self._known(installed), self._loaded()
         return [
@@ -54,19 +54,20 @@ class OllamaServer:
         ]
 
     def model(self, name: str) -> ModelReport:
-        """The model called `name`, where a missing tag means `latest`. Raises `ModelFault`."""
+        """Return the model called `name`; a missing tag means `latest`. Raises `ModelFault`."""
         installed = find_model(self._settings, name)
         [facts] = self._known([installed])
         return self._report(installed, facts, self._loaded().get(installed.name))
 
     def load(self, name: str, tuning: Tuning = _USUAL) -> None:
-        """Has the model in memory as questions under this tuning use it: with another window it would load anew.
+        """Load the model with the window that questions under this tuning use; another window would reload it.
 
-        Returns when it is there, which may take minutes. Raises `ModelFault`, and `Stopped` when this is closed.
+        Returns once it is loaded, which may take minutes. Raises `ModelFault`, and `Stopped` when this server is
+        closed.
         """
         model = self.model(name)
         body: dict[str, Any] = {"model": name, "stream": False}
-        if tuning.keep_alive:  # 0 would unload it at once, so it stays for the server's usual time instead
+        if tuning.keep_alive:  # 0 would unload it immediately; use the server's default instead
             body["keep_alive"] = tuning.keep_alive
         if model.embeds:
             self._wait_for("/api/embed", body | {"input": ""})
@@ -75,20 +76,20 @@ class OllamaServer:
             self._wait_for("/api/generate", body | {"prompt": "", "options": {"num_ctx": window}})
 
     def unload(self, name: str) -> None:
-        """Frees its memory; what it is answering ends first. Raises `ModelFault`."""
+        """Free the model's memory after its current replies end. Raises `ModelFault`."""
         self._wait_for("/api/generate", {"model": name, "prompt": "", "stream": False, "keep_alive": 0})
 
     def delete(self, name: str) -> None:
-        """Removes it from the disk. Raises `ModelFault`."""
+        """Delete the model from the disk. Raises `ModelFault`."""
         ask(self._settings, "DELETE", "/api/delete", {"model": name}, model=name, timeout=_DELETE_SECONDS)
         self._on_change()
 
     def recommended(self) -> tuple[str, int]:
-        """The Llama 3 for this machine's memory, and how many bytes it is to download."""
+        """Return the Llama 3 that suits this machine's memory, and its download size in bytes."""
         return recommended()
 
     def close(self) -> None:
-        """Cuts what is still loading."""
+        """Cancel models that are still loading."""
         self._closing.request()
 
     def _wait_for(self, path: str, body: dict[str, Any]) -> None:
@@ -103,7 +104,7 @@ class OllamaServer:
             return list(pool.map(self._ask_about, models))
 
     def _ask_about(self, model: InstalledModel) -> ModelFacts:
-        """Nothing where the server cannot say it now: one model that is broken must not hide the others."""
+        """Return the facts, empty on a fault: one broken model must not hide the others."""
         try:
             return model_facts(self._settings, model)
         except ModelFault:

@@ -1,4 +1,4 @@
-"""Whether a model has room where an Ollama server on this machine keeps its models."""
+"""Disk space check for models of an Ollama server on this machine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _USUAL_PLACES = (Path("~/.ollama/models"), Path("/usr/share/ollama/.ollama/model
 
 
 def check_room(name: str, needed: int, settings: Settings) -> None:
-    """Raises `ModelFault` where so many bytes more surely have no room; what cannot be known is left to the server."""
+    """Raise `ModelFault` if this many bytes certainly do not fit; unknown cases are left to the server."""
     if destination(f"ollama:{name}", settings):
         return
     free = [shutil.disk_usage(place).free for place in places() if place.is_dir()]
@@ -23,6 +23,6 @@ def check_room(name: str, needed: int, settings: Settings) -> None:
 
 
 def places() -> list[Path]:
-    """Where it may keep them: where its own variable says, if that is set here too, else where it usually does."""
+    """Return the candidate model folders: from Ollama's own variable if it is set here too, else its defaults."""
     said = os.environ.get("OLLAMA_MODELS", "").strip()
     return [Path(said)] if said else [place.expanduser() for place in _USUAL_PLACES]
