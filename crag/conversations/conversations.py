@@ -38,9 +38,9 @@ class Conversations:
         return made
 
     def list(self, search: str = "", person: str | None = None) -> list[Conversation]:
-        """Those with at least one message, pinned ones first, then the latest; of one person, or of all (None).
+        """Return the conversations with at least one message, pinned ones first, then the latest.
 
-        With `search`, those whose title or text holds it.
+        `person` None means all users. With `search`, return those whose title or messages contain it.
         """
         query = listing.ordered(select(conversations), search.strip(), person)
         with self._database.read() as connection:

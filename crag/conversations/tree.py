@@ -25,7 +25,10 @@ def set_head(connection: Connection, conversation_id: str, message_id: int) -> N
 
 
 def up_from(connection: Connection, message_id: int | None, last: int | None = None) -> Sequence[Row[Any]]:
-    """A message and those that led to it, with the states of their runs, the oldest first; `last`: so many at most."""
+    """Return a message and its ancestors with the states of their runs, oldest first.
+
+    With `last`, return at most that many, counted from the message upwards.
+    """
     walked = _walk_up(message_id, last or _ANY_DEPTH)
     query = (
         select(messages, runs.c.state)

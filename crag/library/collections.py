@@ -62,10 +62,10 @@ class Collections:
         return new_name
 
     def move(self, source_ids: Sequence[str], name: str) -> list[MoveResult]:
-        """Moves documents into a collection, made if need be, in one commit; what became of each that exists.
+        """Move documents into a collection in one commit, and return the result for each existing document.
 
-        A document whose very bytes are there already goes away (*merged*); one whose place is taken there by another
-        version stays where it is (*kept*). Raises `BadRequest` for a name that cannot be.
+        The collection is created if necessary. A document whose bytes already exist there is deleted (*merged*). One
+        whose location has another version there stays where it is (*kept*). Raises `BadRequest` for an invalid name.
         """
         name = collection_name(name)
         with self._database.write() as connection:

@@ -100,7 +100,10 @@ def move_epoch(connection: Connection, ids: Sequence[int] = ()) -> None:
 
 
 def read_changes(connection: Connection, since: int) -> list[tuple[int, int]] | None:
-    """Between which ids vectors came or went since that epoch, in order, each pair once; None if it never was here."""
+    """Return the id ranges whose vectors changed since an epoch, in order, each once.
+
+    Returns None if the database never had that epoch.
+    """
     if not connection.scalar(select(func.count()).where(epochs.c.number == since)):
         return None
     later = select(epochs.c.first_id, epochs.c.last_id).where(epochs.c.number > since, epochs.c.last_id > 0)

@@ -65,7 +65,10 @@ class Store:
         return next(iter(self.sources(sources.c.id == source_id)), None)
 
     def unchanged(self, identity: Identity) -> Source | None:
-        """The source of this collection that holds these very bytes, unless the location still holds others."""
+        """Return the source of this collection with the same bytes.
+
+        Returns None if there is none, or if the location still has a different version.
+        """
         twin = next(iter(self.sources(*same_bytes(identity))), None)
         if twin and identity.located:
             old = next(iter(self.sources(*same_location(identity))), None)
