@@ -41,7 +41,7 @@ def read_uncovered(connection: Connection, person: str | None) -> list[Row[Any]]
     or an older wording of it. Gaps that a person closed are left out, and so are doubtful answers from the documents
     that were rated helpful.
     """
-    answers = {row.answer: row for row in _read_ended(connection, person)}  # the last version overwrites earlier ones
+    answers = {row.answer: row for row in _read_ended(connection, person)}  # the last version wins
     covered_at: dict[str, float] = {}
     for row in answers.values():
         if _is_covered(row):
