@@ -26,14 +26,14 @@ def draw(message: Message, trace: Trace, question_id: int, *, last: bool) -> Non
     Each element costs the browser a few milliseconds.
     """
     run_id = message.run_id or ""
-    whole = last or actions.are_open(run_id)
-    _head(message, run_id, trace, whole=whole)
+    expanded = last or actions.are_open(run_id)
+    _head(message, run_id, trace, expanded=expanded)
     thoughts.draw(run_id, trace)
     if trace.text:
         draw_text(run_id, trace)
     _notes(trace)
     failures.draw(run_id, trace, last=last)
-    if whole:
+    if expanded:
         _whole(run_id, trace, question_id, last=last)
     else:
         _sources_in_short(run_id, trace)
@@ -79,8 +79,8 @@ def headline(trace: Trace) -> str:
     return f"{words.badge(badges.of_answer(trace))} {words.grey(' · '.join(badges.facts(trace)))}"
 
 
-def _head(message: Message, run_id: str, trace: Trace, *, whole: bool) -> None:
-    if not whole and message.versions < 2:
+def _head(message: Message, run_id: str, trace: Trace, *, expanded: bool) -> None:
+    if not expanded and message.versions < 2:
         st.markdown(headline(trace))
         return
     with st.container(gap=None):
@@ -117,16 +117,16 @@ def _notes(trace: Trace) -> None:
 
 def _without_source(run_id: str, trace: Trace) -> None:
     """Offer one web search per unsupported sentence, or say how to set up a search."""
-    bare = [one.sentence for one in trace.sentences if one.strength == "unsupported"]
-    if not bare or trace.outcome == "not_answered":
+    unsupported = [item.sentence for item in trace.sentences if item.strength == "unsupported"]
+    if not unsupported or trace.outcome == "not_answered":
         return
     if not state.web_is_there():
-        count = words.count(len(bare), "sentence")
+        count = words.count(len(unsupported), "sentence")
         st.caption(f"{count} without a source. A web search could look for one: put TAVILY_API_KEY into .env.")
         return
     with st.container(gap="xsmall"):
-        for index, sentence in enumerate(bare[:_SEARCHED]):
-            which = "the sentence without a source" if len(bare) == 1 else f"“{markdown.label(sentence, 60)}”"
+        for index, sentence in enumerate(unsupported[:_SEARCHED]):
+            which = "the sentence without a source" if len(unsupported) == 1 else f"“{markdown.label(sentence, 60)}”"
             st.button(
                 f"Search the web for {which}",
                 icon=":material/travel_explore:",

@@ -39,8 +39,8 @@ def draw_of(conversation_id: str, question: str) -> None:
         if job.id in unfinished and job.finished:
             unfinished[job.id].became = became(job.result) if job.result else f":gray[{job.state}]"
     for file in files:
-        told = file.became or ":gray[is being read]"
-        st.markdown(f":small[:gray[:material/attach_file: {markdown.label(file.name, 80)} ·] {told}]")
+        outcome = file.became or ":gray[is being read]"
+        st.markdown(f":small[:gray[:material/attach_file: {markdown.label(file.name, 80)} ·] {outcome}]")
 
 
 def _kept() -> dict[tuple[str, str], list[_File]]:

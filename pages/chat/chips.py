@@ -113,10 +113,10 @@ def _choose_web() -> None:
 
 def _options_chip(options: RunOptions) -> None:
     own = 0 if options.preset else len(state.overrides())
-    way = markdown.label(options.preset, 30) or words.POLICIES[options.policy][0]
-    told = [way, f"k {options.k}", *([words.count(own, "change")] if own else [])]
+    basis = markdown.label(options.preset, 30) or words.POLICIES[options.policy][0]
+    facts = [basis, f"k {options.k}", *([words.count(own, "change")] if own else [])]
     st.button(
-        " · ".join(told),
+        " · ".join(facts),
         icon=":material/tune:",
         type="tertiary",
         wrap=False,

@@ -54,11 +54,11 @@ class Controls:
         if tuning:
             self._group("Fine-tuning", "", tuning)
 
-    def _group(self, title: str, held: str, names: Iterable[str]) -> None:
+    def _group(self, title: str, value: str, names: Iterable[str]) -> None:
         names = list(names)
         own = sum(self.origins.get(name) == "conversation" for name in names)
-        told = f"{words.small(held)} {f':small[**{own} changed**]' if own else ''}"
-        with st.expander(f"{title} {told}", type="compact", key=self._key(f"group-{names[0]}")):
+        summary = f"{words.small(value)} {f':small[**{own} changed**]' if own else ''}"
+        with st.expander(f"{title} {summary}", type="compact", key=self._key(f"group-{names[0]}")):
             self._rows(names)
 
     def _rows(self, names: Iterable[str]) -> None:
@@ -98,8 +98,8 @@ class Controls:
         except CragError as error:
             st.caption(f":material/info: {markdown.label(str(error))}")
             return
-        held, key = judging.thresholds, self._key(THRESHOLDS)
-        st.session_state[key] = held.lower, held.upper  # also changes with the grader
+        thresholds, key = judging.thresholds, self._key(THRESHOLDS)
+        st.session_state[key] = thresholds.lower, thresholds.upper  # also changes with the grader
         origin = words.threshold_origin(self.options, calibrated=judging.calibrated)
         with st.container(gap="xxsmall"):
             self._head(THRESHOLDS, "Thresholds", f"Irrelevant below the first, relevant from the second: {origin}.")

@@ -70,8 +70,8 @@ def draw(run_id: str, trace: Trace, *, last: bool) -> None:
 
 
 def _tell(trace: Trace) -> None:
-    told = f"{markdown.label(trace.error)} {markdown.answer(trace.remedy)} {what_is_kept(trace)}"
-    st.markdown(f"**{title(trace)}**  \n{told}", anchors=False)
+    text = f"{markdown.label(trace.error)} {markdown.answer(trace.remedy)} {what_is_kept(trace)}"
+    st.markdown(f"**{title(trace)}**  \n{text}", anchors=False)
 
 
 def _draw_ways(run_id: str, trace: Trace, *, last: bool) -> None:

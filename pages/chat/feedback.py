@@ -23,8 +23,8 @@ def draw_reason(run_id: str, given: Feedback | None) -> None:
     if given is None or given.helpful:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        said = f"You said: “{markdown.label(given.reason, 160)}”" if given.reason else "You found it not helpful."
-        st.caption(said, width="content")
+        text = f"You said: “{markdown.label(given.reason, 160)}”" if given.reason else "You found it not helpful."
+        st.caption(text, width="content")
         st.button(
             "Change" if given.reason else "Say why",
             icon=":material/edit:",
@@ -51,8 +51,8 @@ def _reason(run_id: str) -> None:
             placeholder="For example: it leaves out the second cause",
             label_visibility="collapsed",
         )
-        kept = st.form_submit_button("Keep", icon=":material/check:")
-    if kept:
+        submitted = st.form_submit_button("Keep", icon=":material/check:")
+    if submitted:
         with refusals.kept():
             application().conversations.give_feedback(run_id, helpful=False, reason=reason or "")
         dialogs.close_and_redraw()

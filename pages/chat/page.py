@@ -52,14 +52,14 @@ def main() -> None:
     questions.ask_waiting()
     conversation = state.current()
     active = application().runs.active(conversation.id) if conversation else None
-    asks = active if active is not None and application().runs.trace(active.id).waiting else None
-    running = None if asks else active
+    consent_run = active if active is not None and application().runs.trace(active.id).waiting else None
+    running = None if consent_run else active
     messages = shown(conversation)
     last_run = messages[-1].run_id if messages else None
     if conversation:
         st.set_page_config(page_title=f"{conversation.title[:80]} · CRAG Chat")
     trace_place = sidebar.draw(running, last_run)
-    with box.draw(active, waits=asks is not None):
+    with box.draw(active, waits=consent_run is not None):
         page_glue(
             _status(messages, active),
             last_run or "",
@@ -71,7 +71,7 @@ def main() -> None:
     refusals.tell()
     _draw_dialog()
     places = draw_messages(conversation, messages, running)
-    _draw_waiting(conversation, asks)
+    _draw_waiting(conversation, consent_run)
     if running is not None and running.id in places:
         with places[running.id]:
             live.draw(running, trace_place)
@@ -80,7 +80,7 @@ def main() -> None:
             next_questions.draw(last_run, application().runs.trace(last_run), messages)
 
 
-def _draw_waiting(conversation: Conversation | None, asks: Run | None) -> None:
+def _draw_waiting(conversation: Conversation | None, consent_run: Run | None) -> None:
     """Draw the question that waits for another answer, for the user's consent, or for its files to be read."""
     waiting = st.session_state.get("waiting")
     if waiting is None:
@@ -90,7 +90,7 @@ def _draw_waiting(conversation: Conversation | None, asks: Run | None) -> None:
         if conversation:
             attachments.draw_of(conversation.id, waiting)
     reason = "asked when this answer is done"
-    if asks is not None:
+    if consent_run is not None:
         reason = "decide about the web search first"
     elif st.session_state.get("files_first"):
         reason = "its files are read first"

@@ -70,8 +70,8 @@ def _add_examples() -> None:
 
 
 def _questions(sources: int, passages: int) -> None:
-    held = f"{words.count(sources, 'document')}, {words.count(passages, 'passage')}"
-    st.markdown(f"{held}. Every passage that is found is graded before it is used.")
+    counts = f"{words.count(sources, 'document')}, {words.count(passages, 'passage')}"
+    st.markdown(f"{counts}. Every passage that is found is graded before it is used.")
     suggested = application().library.suggested_questions(3)
     if not suggested:
         return

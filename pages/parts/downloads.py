@@ -90,8 +90,8 @@ def facts(download: Download) -> str:
     if not download.total:
         return markdown.label(download.stage) or "Starting"
     rate = f"{words.size(round(download.rate))}/s" if download.rate else ""
-    told = (_amount(download), rate, _left(download.seconds_left))
-    return markdown.label(" · ".join(part for part in told if part))
+    parts = (_amount(download), rate, _left(download.seconds_left))
+    return markdown.label(" · ".join(part for part in parts if part))
 
 
 def _amount(download: Download) -> str:

@@ -22,5 +22,5 @@ def line(source: Source) -> str:
     """Return that a web search found the source, with the question if it is the user's own; safe Markdown or empty."""
     if not source.found_by:
         return ""
-    told = f" for “{markdown.label(source.found_by, 160)}”" if questions([source]) else ""
-    return f":material/travel_explore: {SIGN.capitalize()}{told}"
+    question = f" for “{markdown.label(source.found_by, 160)}”" if questions([source]) else ""
+    return f":material/travel_explore: {SIGN.capitalize()}{question}"

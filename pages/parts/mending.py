@@ -45,8 +45,8 @@ def draw_progress(check: Check) -> None:
         downloads.draw_progress(download)
     elif work := application().library.space_work.progress:
         share = min(1.0, work.done / work.total) if work.total else 0.0
-        told = f"{work.done:,} of {work.total:,}" if work.total else ""
-        st.progress(share, text=words.grey(markdown.label(f"{work.stage} {told}".strip(), 100)))
+        counts = f"{work.done:,} of {work.total:,}" if work.total else ""
+        st.progress(share, text=words.grey(markdown.label(f"{work.stage} {counts}".strip(), 100)))
 
 
 def draw_button(check: Check, key: str) -> None:

@@ -73,8 +73,8 @@ class Watch:
     def begin(self, name: str, word: str, act: Callable[[str], object]) -> None:
         """Start an operation on a model in a new thread; do nothing while another one runs on it."""
         with self._lock:
-            held = self._work.get(name)
-            if held is not None and not held.fault:
+            running = self._work.get(name)
+            if running is not None and not running.fault:
                 return
             self._work[name] = Work(word, time.monotonic())
         threading.Thread(target=self._do, args=(name, act), name="ollama-work", daemon=True).start()

@@ -155,11 +155,11 @@ def _draw_original(view: SourceView, passage: Passage, cut: Sequence[Strip]) -> 
 
 def _draw_found(passage: Passage) -> None:
     try:
-        told = found.line(application().library.source(passage.source_id))
+        origin = found.line(application().library.source(passage.source_id))
     except CragError:  # removed since the answer was written
         return
-    if told:
-        st.caption(told)
+    if origin:
+        st.caption(origin)
 
 
 def _picture_file(passage: Passage) -> Path | None:

@@ -19,10 +19,10 @@ def label(step: Step, trace: Trace) -> str:
         return f"{words.NODES['decide']} {words.action_badge(trace.action) if trace.action_reason else ''}"
     if step.state == "waiting":
         return f"{words.NODES[step.node]} {words.grey('waiting for you')}"
-    told = [counted(step, trace)]
+    facts = [counted(step, trace)]
     if step.seconds is not None and step.node != "check_answer":
-        told.append(words.duration(step.seconds))
-    return f"{words.NODES[step.node]} {words.grey(' · '.join(one for one in told if one))}"
+        facts.append(words.duration(step.seconds))
+    return f"{words.NODES[step.node]} {words.grey(' · '.join(fact for fact in facts if fact))}"
 
 
 def under_way(trace: Trace, waits: str = "") -> str:
@@ -115,11 +115,11 @@ def total(trace: Trace) -> str:
 
 def graded_by(trace: Trace) -> str:
     """Return the grader, its thresholds and their origin; empty if nothing was graded."""
-    held = trace.thresholds
-    if held is None or not trace.grader or not trace.verdicts:
+    thresholds = trace.thresholds
+    if thresholds is None or not trace.grader or not trace.verdicts:
         return ""
     origin = words.threshold_origin(trace.options, calibrated=trace.calibrated)
-    return f"Graded by: {words.grader_label(trace.grader)} · {bounds(held)} · {origin}"
+    return f"Graded by: {words.grader_label(trace.grader)} · {bounds(thresholds)} · {origin}"
 
 
 def _retrieved(trace: Trace) -> None:
@@ -171,11 +171,11 @@ def _strips(trace: Trace) -> None:
 
 
 def _check(trace: Trace) -> None:
-    bare = [sentence for sentence in trace.sentences if sentence.strength == "unsupported"]
+    unsupported = [sentence for sentence in trace.sentences if sentence.strength == "unsupported"]
     weak = [sentence for sentence in trace.sentences if sentence.strength == "weak"]
-    if not bare and not weak:
+    if not unsupported and not weak:
         st.caption("Every sentence rests on its sources." if trace.sentences else "There was nothing to check.")
-    for sentence in bare:
+    for sentence in unsupported:
         st.markdown(f":small[:orange[:material/link_off: no source] {markdown.label(sentence.sentence)}]")
     for sentence in weak:
         st.caption(f":material/contrast: weak source · {markdown.label(sentence.sentence)}")

@@ -109,8 +109,8 @@ def _space(report: SpaceReport) -> None:
                 st.button("Drop", type="tertiary", key=drop, on_click=_drop, args=(report.space.id,))
     if report.state == "building":
         made = max(report.vectors, _made(work.progress, report.passages))
-        told = f"{made:,} of {report.passages:,} passages; the other space answers till it is done"
-        st.progress(min(1.0, made / max(1, report.passages)), text=words.grey(told))
+        caption = f"{made:,} of {report.passages:,} passages; the other space answers till it is done"
+        st.progress(min(1.0, made / max(1, report.passages)), text=words.grey(caption))
 
 
 def _made(progress: Progress | None, passages: int) -> int:

@@ -12,11 +12,11 @@ from pages.settings.server import report, seen
 AUTO, SAME, BUILTIN, OLLAMA = "auto", "", "builtin", "ollama:"
 
 
-def labels(setting: Setting, held: str) -> dict[str, str]:
+def labels(setting: Setting, current: str) -> dict[str, str]:
     """Return model names with plain-text labels: installed, ready or allowed models, and the current one."""
     first = [AUTO, BUILTIN] if setting.name == "model" else [SAME]
     there = [f"{OLLAMA}{model.name}" for model in seen().models if not model.embeds]
-    names = [*first, *there, *hosted.ready(), *application().preferences.allowed_models(), held]
+    names = [*first, *there, *hosted.ready(), *application().preferences.allowed_models(), current]
     return {name: _label(name) for name in names}
 
 

@@ -33,16 +33,16 @@ def shown(name: str) -> str:
     return markdown.label(model_label(name), 60)
 
 
-def _control(held_setting: Setting, held: Effective) -> None:
-    key = setting.key_of(held_setting)
-    st.session_state[key] = held.value
-    common = {"key": key, "disabled": held.origin == "environment", "label_visibility": "collapsed"}
-    common |= {"on_change": _choose, "args": (held_setting, key)}
-    model_box.draw(held_setting.title, labels(held_setting, held.value), common)
-    _tell(held_setting, held.value)
+def _control(option: Setting, effective: Effective) -> None:
+    key = setting.key_of(option)
+    st.session_state[key] = effective.value
+    common = {"key": key, "disabled": effective.origin == "environment", "label_visibility": "collapsed"}
+    common |= {"on_change": _choose, "args": (option, key)}
+    model_box.draw(option.title, labels(option, effective.value), common)
+    _tell(option, effective.value)
 
 
-def _tell(held_setting: Setting, name: str) -> None:
+def _tell(option: Setting, name: str) -> None:
     """Draw what to know about the chosen model: it runs elsewhere, or is not downloaded."""
     if away.of_model(name):
         lacking = words.grey(markdown.label(hosted.lacking(name)))
@@ -50,25 +50,25 @@ def _tell(held_setting: Setting, name: str) -> None:
     elif name.startswith(OLLAMA) and seen().known and not seen().fault and report(name) is None:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(":orange-badge[:material/download: not on Ollama yet]", width="content")
-            downloads.draw_button(name, "Get it", f"-{held_setting.name}")
+            downloads.draw_button(name, "Get it", f"-{option.name}")
 
 
-def _explain(held_setting: Setting, held: Effective) -> str:
-    if held.value == SAME:
-        return held_setting.meaning
-    if host := away.of_model(model_choice().name if held.value == AUTO else held.value):
-        return f"{held_setting.meaning} {consent.what_goes(held_setting.name)} go to {host}."
-    return f"{held_setting.meaning} Local: nothing leaves this machine."
+def _explain(option: Setting, effective: Effective) -> str:
+    if effective.value == SAME:
+        return option.meaning
+    if host := away.of_model(model_choice().name if effective.value == AUTO else effective.value):
+        return f"{option.meaning} {consent.what_goes(option.name)} go to {host}."
+    return f"{option.meaning} Local: nothing leaves this machine."
 
 
-def _choose(held_setting: Setting, key: str) -> None:
+def _choose(option: Setting, key: str) -> None:
     name = _complete(model_box.taken(key))
     preferences = application().preferences
-    is_new = name != preferences.effective(held_setting.name).value
+    is_new = name != preferences.effective(option.name).value
     if is_new and hosted.needs_leave(name) and not preferences.may_send_to(name):
-        consent.ask(held_setting.name, name)
+        consent.ask(option.name, name)
     else:
-        setting.save(held_setting.name, name)
+        setting.save(option.name, name)
 
 
 def _complete(name: str) -> str:

@@ -92,10 +92,10 @@ def _facts(model: ModelReport) -> str:
     context = f"{model.context_length:,} tokens" if model.context_length else ""
     size = "" if model.cloud else words.size(model.size)
     facts = [model.parameters, model.quantization, context, size, "makes vectors" if model.embeds else ""]
-    told = [markdown.label(fact) for fact in facts if fact]
+    parts = [markdown.label(fact) for fact in facts if fact]
     if model.loaded:
-        told.append(f":green[{markdown.label(f'loaded on {model.processor}' if model.processor else 'loaded')}]")
-    return " · ".join(told)
+        parts.append(f":green[{markdown.label(f'loaded on {model.processor}' if model.processor else 'loaded')}]")
+    return " · ".join(parts)
 
 
 def _marks(model: ModelReport) -> str:

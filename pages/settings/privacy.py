@@ -74,11 +74,11 @@ def _meter() -> None:
     quota = application().search_quota.now()
     if quota.plan:
         limit = f"of {quota.limit:,} credits" if quota.limit else "credits"
-        told = f"{quota.used:,} {limit} used, as Tavily told within the last hour ({markdown.label(quota.plan, 60)})"
+        text = f"{quota.used:,} {limit} used, as Tavily told within the last hour ({markdown.label(quota.plan, 60)})"
     else:
-        told = f"{words.count(quota.used, 'search', 'searches')} this month of {quota.limit:,} in Tavily's free plan"
-        told += words.grey(", as counted here: only Tavily knows your plan and what else used the key")
-    st.progress(min(1.0, quota.used / quota.limit) if quota.limit else 0.0, text=told)
+        text = f"{words.count(quota.used, 'search', 'searches')} this month of {quota.limit:,} in Tavily's free plan"
+        text += words.grey(", as counted here: only Tavily knows your plan and what else used the key")
+    st.progress(min(1.0, quota.used / quota.limit) if quota.limit else 0.0, text=text)
     if st.button("Ask Tavily", icon=":material/sync:", type="tertiary"):
         try:
             application().search_quota.ask()

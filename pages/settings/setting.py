@@ -25,25 +25,25 @@ def row(name: str, draw: Draw | None = None, explain: Explain | None = None, tit
     )
 
 
-def control(setting: Setting, held: Effective, highest: float | None = None) -> None:
+def control(setting: Setting, effective: Effective, highest: float | None = None) -> None:
     """Draw the usual control, which saves at once."""
     key = key_of(setting)
     settings.control(
         setting,
-        held.value,
+        effective.value,
         key,
         lambda: save(setting.name, settings.taken(setting, key)),
         titled=False,
-        locked=held.origin == "environment",
+        locked=effective.origin == "environment",
         highest=highest,
     )
 
 
-def meaning(setting: Setting, held: Effective) -> str:
+def meaning(setting: Setting, effective: Effective) -> str:
     """Return the meaning of the option and of its current value."""
     if setting.name not in settings.CHOICES:
         return setting.meaning
-    word, explained = settings.CHOICES[setting.name][held.value]
+    word, explained = settings.CHOICES[setting.name][effective.value]
     return f"{setting.meaning} {word}: {explained}."
 
 
@@ -59,16 +59,16 @@ def save(name: str, value: Any) -> None:
 
 
 def _draw(setting: Setting, title: str, draw: Draw, explain: Explain) -> None:
-    held = application().preferences.effective(setting.name)
-    sentence = explain(setting, held)
-    if held.origin == "environment":
+    effective = application().preferences.effective(setting.name)
+    sentence = explain(setting, effective)
+    if effective.origin == "environment":
         sentence = f"{sentence} Set by {setting.variable}; change it there."
-    with rows.control(title, settings.ORIGINS[held.origin], sentence), st.container(gap="xxsmall"):
-        draw(setting, held)
+    with rows.control(title, settings.ORIGINS[effective.origin], sentence), st.container(gap="xxsmall"):
+        draw(setting, effective)
         rows.tell_refusal(setting.name)
-        if held.origin == "saved":
+        if effective.origin == "saved":
             _back(setting)
-        _differing(setting, held)
+        _differing(setting, effective)
 
 
 def _back(setting: Setting) -> None:
@@ -82,16 +82,16 @@ def _back(setting: Setting) -> None:
     )
 
 
-def _differing(setting: Setting, held: Effective) -> None:
+def _differing(setting: Setting, effective: Effective) -> None:
     """Draw that the open conversation has its own value, and the button that resets it."""
     changes = state.changes()
-    if setting.name not in changes or changes[setting.name] == held.value:
+    if setting.name not in changes or changes[setting.name] == effective.value:
         return
     own = settings.value_word(setting.name, state.options())
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f":orange-badge[this conversation: {_unit(setting)}{own}]", width="content")
         st.button(
-            "Use the saved value there" if held.origin == "saved" else "Use this value there",
+            "Use the saved value there" if effective.origin == "saved" else "Use this value there",
             type="tertiary",
             key=f"forget-{setting.name}",
             on_click=state.forget_changes,

@@ -44,20 +44,20 @@ def _row(name: str, *, short: bool = False) -> rows.Row:
     return setting.row(name, title=title)
 
 
-def _window(held_setting: Setting, held: Effective) -> None:
-    setting.control(held_setting, held, _most(held_setting))
+def _window(option: Setting, effective: Effective) -> None:
+    setting.control(option, effective, _most(option))
 
 
-def _explain_window(held_setting: Setting, held: Effective) -> str:
-    if (most := _most(held_setting)) is None:
-        return held_setting.meaning
-    if held.value > most:
+def _explain_window(option: Setting, effective: Effective) -> str:
+    if (most := _most(option)) is None:
+        return option.meaning
+    if effective.value > most:
         return f"This model reads {most:,} tokens at most."
-    told = f"{held.value:,} of the model's {most:,} tokens"
-    return f"{told}. Larger windows need more memory; roles that share a model share the largest of their windows."
+    window = f"{effective.value:,} of the model's {most:,} tokens"
+    return f"{window}. Larger windows need more memory; roles that share a model share the largest of their windows."
 
 
-def _most(held_setting: Setting) -> int | None:
+def _most(option: Setting) -> int | None:
     """Return the context window of the model in this role, in tokens; None if unknown."""
-    found = report(models.playing(held_setting.name.partition(".")[0]))
+    found = report(models.playing(option.name.partition(".")[0]))
     return found.context_length if found else None
