@@ -1,4 +1,4 @@
-"""How many scores lie where, as the bars of a picture or the rows of a table."""
+"""Histograms of scores, for charts and tables."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 def histogram(scores: Iterable[float], bins: int) -> list[int]:
-    """How many of the scores, in 0..1, lie within each of `bins` equal parts; 1 counts with the last."""
+    """Count the scores, in 0..1, in each of `bins` equal parts; 1 belongs to the last."""
     counts = [0] * bins
     for score in scores:
         counts[min(int(score * bins), bins - 1)] += 1

@@ -1,4 +1,4 @@
-"""Calibration: where the scores of a grader turn into verdicts, measured on what a collection holds and lacks."""
+"""Calibration: thresholds of a grader, measured on questions that a collection does and does not answer."""
 
 from crag.calibration.background import Measuring
 from crag.calibration.calibrator import Calibrator, Plan

@@ -1,4 +1,4 @@
-"""One measurement at a time in the background: its progress, its end, and a way to stop it."""
+"""Calibration in the background: one measurement at a time, with progress and cancellation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _log = logging.getLogger(__name__)
 
 
 class Measuring:
-    """The measurement that is under way in this process, or the last one. Safe to use from several threads."""
+    """The current measurement of this process, or the last one. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -30,21 +30,21 @@ class Measuring:
 
     @property
     def progress(self) -> Progress | None:
-        """How far it is; None while nothing is measured."""
+        """Progress of the measurement; None if none is running."""
         return self._progress
 
     @property
     def result(self) -> Calibration | None:
-        """What was measured last; None before, and while it is measured anew."""
+        """Result of the last measurement; None before the first and while one is running."""
         return self._result
 
     @property
     def fault(self) -> str:
-        """Why the last one did not come to its end, in the user's words."""
+        """Why the last measurement did not complete, as shown to the user."""
         return self._fault
 
     def begin(self, measure: Measure) -> bool:
-        """Starts to measure; False while another measurement is under way."""
+        """Start a measurement; return False if another is running."""
         with self._lock:
             if self._progress is not None:
                 return False
@@ -55,11 +55,11 @@ class Measuring:
         return True
 
     def cancel(self) -> None:
-        """Asks it to stop; harmless when nothing is measured."""
+        """Request a stop; does nothing if none is running."""
         self._stop.request()
 
     def close(self) -> None:
-        """Stops what is under way and waits for it."""
+        """Stop the running measurement and wait for it."""
         self.cancel()
         if self._thread:
             self._thread.join()
@@ -71,7 +71,7 @@ class Measuring:
             self._fault = "Stopped by you. Nothing was kept."
         except CragError as error:
             self._fault = str(error)
-        except Exception:  # noqa: BLE001 — the last line of defence of a thread; logged, and shown as a fault
+        except Exception:  # noqa: BLE001 — nothing above this in the thread; logged and shown as a fault
             _log.exception("A measurement failed in a way nobody foresaw")
             self._fault = "Something went wrong inside the application. Try again; the log has the details."
         finally:

@@ -1,4 +1,4 @@
-"""Measures a grader on a collection, keeps the thresholds that people take over, and hands them to runs."""
+"""Calibration of a grader on a collection: measures it, and stores the thresholds that runs then use."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from crag.runs.worker import Equip, Equipment
 from crag.stopping import Stop
 from crag.types import Passage, Progress
 
-PROBES, PROBES_OF_A_MODEL = 200, 30  # each of them and its twin without an answer takes k calls of a model
+PROBES, PROBES_OF_A_MODEL = 200, 30  # each probe and its unanswerable twin takes k model calls
 MOST_PROBES = 2_000
-_DEPTH = 24  # passages found for a question, so that enough are left when its document is hidden
+_DEPTH = 24  # passages per question, so that enough remain when its document is hidden
 _BUILTIN = "builtin:"
 
 OpenModel = Callable[[RunOptions], ChatModel | None]
@@ -33,9 +33,9 @@ OpenModel = Callable[[RunOptions], ChatModel | None]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be measured by: `questions` of a person, else made ones, `count` of either kind (0: as many as fit).
+    """What to measure with: the user's `questions`, otherwise `count` generated ones of each kind (0: the default).
 
-    `by_rules` makes them without the chat model even where one answers. The same `seed` draws the same passages.
+    `by_rules` generates them without the chat model, even if there is one. The same `seed` samples the same passages.
     """
 
     questions: Sequence[Given] = ()
@@ -45,10 +45,10 @@ class Plan:
 
 
 class Calibrator:
-    """Calibrations of one home; safe to use from several threads."""
+    """Calibrations of one home; thread-safe."""
 
     def __init__(self, database: Database, equip: Equip, open_model: OpenModel, runs: RunService) -> None:
-        """`open_model` gives the chat model that answers under some options, None for the built-in engine."""
+        """Take `open_model`, which returns the chat model for some options, None for the built-in engine."""
         self._database = database
         self._rows = CalibrationRows(database)
         self._equip = equip
@@ -58,9 +58,9 @@ class Calibrator:
     def run(
         self, options: RunOptions, plan: Plan | None = None, report: Report = silent, stop: Stop | None = None
     ) -> Calibration:
-        """Scores questions with and without an answer by the grader of the options, within their collection.
+        """Score answerable and unanswerable questions with the grader of the options, within their collection.
 
-        What people ruled on passages counts, too. Raises `ModelFault`, `BadRequest` for an empty collection, `Stopped`.
+        Verdicts that users changed count too. Raises `ModelFault`, `Stopped`, or `BadRequest` for an empty collection.
         """
         plan, stop = plan or Plan(), stop or Stop()
         equipment = self._equip(replace(options, web="off"))
@@ -74,16 +74,16 @@ class Calibrator:
             best = _best(grader, probe.question, probe.passages, stop)
             if best is not None:
                 scored.append(Scored(probe.question, probe.kind, probe.answerable, best))
-        with on_behalf_of(SERVER):  # what people ruled on holds their questions
+        with on_behalf_of(SERVER):  # rulings contain users' questions
             scored += self._ruled(grader, options.collection, report, stop)
         return Calibration(
             options.collection, grader.name, grader.thresholds, scored, propose(scored, grader.thresholds), time.time()
         )
 
     def save(self, measured: Calibration, thresholds: Thresholds | None = None) -> Thresholds:
-        """Has its grader judge by these thresholds from now on, or by those proposed.
+        """Have the grader use these thresholds from now on, by default the proposed ones.
 
-        Raises `BadRequest` for none, `NotFound` when the collection is gone.
+        Raises `BadRequest` if there are none or they are out of order, `NotFound` if the collection is gone.
         """
         chosen = thresholds or measured.proposal.thresholds
         if chosen is None:
@@ -94,27 +94,30 @@ class Calibrator:
         return chosen
 
     def load(self, collection: str, grader: str) -> Thresholds | None:
-        """The thresholds that were kept for this grader on this collection ("": the whole library)."""
+        """Return the saved thresholds of this grader on this collection ("": the whole library)."""
         return self._rows.load(collection, grader)
 
     def forget(self, collection: str, grader: str) -> bool:
-        """Goes back to the grader's own thresholds; whether there were others."""
+        """Restore the grader's own thresholds; return whether others were saved."""
         return self._rows.forget(collection, grader)
 
     def all(self) -> list[Kept]:
-        """Everything kept, the latest first."""
+        """Return all saved thresholds, newest first."""
         return self._rows.all()
 
     def past(self, collection: str, grader: str, thresholds: Thresholds, person: str | None = None) -> list[Past]:
-        """How a person's latest questions to this collection would have gone under these thresholds, latest first."""
+        """Replay a user's latest questions to this collection under these thresholds, newest first.
+
+        The actions come from stored scores; no model is called.
+        """
         return replay(self._runs, collection, grader, thresholds, person)
 
     def follow_collection(self, name: str, new_name: str) -> None:
-        """Keeps thresholds and rulings with a collection that gets another name."""
+        """Move thresholds and rulings to the new name of a renamed collection."""
         self._rows.follow_collection(name, new_name)
 
     def forget_collection(self, name: str) -> None:
-        """Forgets the thresholds and rulings of a collection that is deleted."""
+        """Delete the thresholds and rulings of a deleted collection."""
         self._rows.forget_collection(name)
 
     def _probes(self, equipment: Equipment, options: RunOptions, plan: Plan, count: int, stop: Stop) -> Iterator[Probe]:
@@ -131,7 +134,7 @@ class Calibrator:
         yield from maker.make(options.collection, count, stop)
 
     def _ruled(self, grader: Grader, collection: str, report: Report, stop: Stop) -> Iterator[Scored]:
-        """The passages that people ruled on, judged again by this grader."""
+        """Grade the passages that users ruled on, once more, with this grader."""
         labels = self._rows.labels(collection)
         for number, (question, ruled) in enumerate(labels.items()):
             report(Progress("Grading what you overruled", number, len(labels)))
@@ -141,12 +144,12 @@ class Calibrator:
 
 
 def default_count(grader: str) -> int:
-    """How many questions of either kind are made by default: seconds of the built-in grader, minutes of a model."""
+    """Return the default number of questions of each kind: it takes seconds built in, minutes with a model."""
     return PROBES if grader.startswith(_BUILTIN) else PROBES_OF_A_MODEL
 
 
 def _best(grader: Grader, question: str, passages: Sequence[Passage], stop: Stop) -> float | None:
-    """The best score among the passages; 0 where nothing was found, None where nothing could be judged."""
+    """Return the best score among the passages; 0 if there are none, None if none could be graded."""
     stop.check()
     if not passages:
         return 0.0

@@ -1,7 +1,7 @@
-"""Questions made of a sentence by rules alone: a piece is taken out and asked for, some of the rest is told otherwise.
+"""Cloze questions made from a sentence by rules: one piece is asked for, and some of the rest is substituted.
 
-Sentences as they stand are easier than what people ask, for people shorten, and use other words than the text. So a
-question keeps the few pieces next to the answer, and some give way to pieces that the passage does not hold.
+Complete sentences are easier to match than real questions, which are shorter and use other words than the text. So a
+question keeps only a few pieces next to the answer, and some of them are replaced by pieces that the passage lacks.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from crag.prompts.language import Language, detect
 Wanted = Literal["time", "number", "name", "thing"]
 
 LEAST_TERMS = 5
-_KEPT: dict[Language, tuple[int, int]] = {"en": (4, 8), "ko": (4, 8), "zh": (5, 11)}  # pieces, as people's questions
+_KEPT: dict[Language, tuple[int, int]] = {"en": (4, 8), "ko": (4, 8), "zh": (5, 11)}  # pieces, as in real questions
 _TOLD_OTHERWISE: dict[Language, float] = {"en": 0.22, "ko": 0.22, "zh": 0.09}  # see docs/measurements.md
 _MARKS = " ,.;:!?()[]{}\"'“”‘’«»「」『』《》。，、；：！？（）"
 _YEAR = re.compile(r"(?:1\d|20)\d\d年?$|.*\d년")
@@ -32,7 +32,7 @@ _ASK: dict[Language, dict[Wanted, str]] = {
 
 
 def pieces(sentence: str, language: Language) -> list[str]:
-    """What questions are put together from: words as written, in Chinese pairs of characters within a clause."""
+    """Split a sentence into the pieces of questions: words as written, in Chinese character pairs within a clause."""
     if language != "zh":
         return [piece for raw in sentence.split() if (piece := raw.strip(_MARKS))]
     clauses = [clause.strip() for clause in _CLAUSE.split(sentence.strip(_MARKS))]
@@ -40,16 +40,16 @@ def pieces(sentence: str, language: Language) -> list[str]:
 
 
 def telling_sentences(text: str) -> list[str]:
-    """The sentences that say enough to be asked about."""
+    """Return the sentences with enough content for a question."""
     return [sentence for sentence in sentences(text) if LEAST_TERMS <= len(set(terms(sentence))) <= 60]
 
 
 def make_question(
     sentence: str, strange: Sequence[str], chance: random.Random, swapped: Sequence[str] = ()
 ) -> str | None:
-    """A question that the sentence answers, with some of the `strange` pieces; None where it says too little.
+    """Make a question that the sentence answers, with some `strange` pieces; None if it says too little.
 
-    With `swapped` pieces of another text, one takes the place of one of its kind: then nothing answers the question.
+    With `swapped` pieces of another text, one replaces a piece of its kind, so that nothing answers the question.
     """
     language = detect(sentence)
     parts = pieces(sentence, language)
@@ -69,7 +69,7 @@ def make_question(
 
 
 def _choose_answer(parts: Sequence[str], carrying: Sequence[int], chance: random.Random) -> int:
-    """Where the piece stands that is asked for: people mostly ask for years, numbers and names."""
+    """Choose the place of the piece to ask for; like real questions, it prefers years, numbers and names."""
     facts = [at for at in carrying if at and _wanted(parts[at]) != "thing"]
     return chance.choice(facts or carrying)
 
@@ -83,13 +83,13 @@ def _wanted(piece: str) -> Wanted:
 
 
 def _around(asked: int, carrying: Sequence[int], count: int) -> list[int]:
-    """The places of `count` pieces that carry meaning next to the one asked for, and its own."""
+    """Return the places of the piece asked for and of the `count` meaningful pieces nearest to it."""
     nearest = sorted(carrying, key=lambda at: (abs(at - asked), at))
     return sorted(nearest[: count + 1])
 
 
 def _swap(told: dict[int, str], places: Sequence[int], swapped: Sequence[str], chance: random.Random) -> bool:
-    """Puts another name, number or, where there is none, other word in one place; whether there was one to put."""
+    """Replace a name or number, otherwise another word, by one of its kind; return whether there was one."""
     by_kind = {at: [piece for piece in swapped if _wanted(piece) == _wanted(told[at])] for at in places}
     usable = [at for at in places if by_kind[at]]
     facts = [at for at in usable if _wanted(told[at]) != "thing"]

@@ -1,4 +1,4 @@
-"""Reads the questions that a person gives to calibrate by."""
+"""Calibration questions read from a user's file."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from crag.json_lines import read_rows
 
 
 def read_given(file: Path) -> list[Given]:
-    """The lines `{"question", "answerable"}` of a JSON Lines file; other fields are left alone.
+    """Read the lines `{"question", "answerable"}` of a JSON Lines file; other fields are ignored.
 
-    Raises `BadRequest`, naming the line, when one cannot be read.
+    Raises `BadRequest`, naming the unreadable line.
     """
     return [_given(row, number) for number, row in read_rows(file)]
 

@@ -1,4 +1,4 @@
-"""How questions that were asked before would have gone under other thresholds, from what their runs kept."""
+"""Replay of past runs under other thresholds, from their stored scores."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SHOWN = 50
 
 
 def replay(runs: RunService, collection: str, grader: str, thresholds: Thresholds, person: str | None) -> list[Past]:
-    """At most 50 of a person's last 200 runs: those on this collection that this grader judged, the latest first."""
+    """Replay at most 50 of a user's last 200 runs: those on this collection with this grader, newest first."""
     latest = runs.recent(_LOOKED_AT, person)
     found = (_replay(run_id, runs.trace(run_id), collection, grader, thresholds) for run_id in latest)
     return [past for past in found if past is not None][:_SHOWN]
@@ -32,7 +32,7 @@ def _replay(run_id: str, trace: Trace, collection: str, grader: str, thresholds:
 
 
 def _judged_again(trace: Trace, thresholds: Thresholds) -> Iterator[Verdict]:
-    """The verdicts on passages of the library; what a person ruled stands."""
+    """Yield the verdicts on library passages under these thresholds; a user's ruling is kept."""
     for passage_id in trace.found.get("library", ()):
         if verdict := trace.verdicts.get(passage_id):
             word = verdict.word if verdict.ruling else thresholds.word(verdict.score)

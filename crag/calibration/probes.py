@@ -1,4 +1,4 @@
-"""Makes the questions that a collection answers, and for each one that it does not."""
+"""Probe questions for calibration: pairs of a question that a collection answers and one that it does not."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from crag.prompts.language import detect
 from crag.stopping import Stop
 from crag.types import Passage
 
-_DRAWN_FOR_ONE = 3  # not every passage says enough to be asked about
+_DRAWN_FOR_ONE = 3  # not every passage has enough content for a question
 _STRANGE = 200
-_NEAR = 2  # passages found beside its own that a fact to swap is taken from
+_NEAR = 2  # retrieved passages that swapped facts are taken from
 
 Find = Callable[[str], list[Passage]]
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A question with the passages that it is judged by, best first."""
+    """A question with the passages to grade for it, best first."""
 
     question: str
     kind: ProbeKind
@@ -36,7 +36,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A question that a sentence of a passage answers, with all that it finds; `strange` pieces the passage lacks."""
+    """A question answered by a sentence of a passage, with its retrieved passages and foreign (`strange`) pieces."""
 
     question: str
     of: Drawn
@@ -47,12 +47,15 @@ class _Asked:
 
 
 class ProbeMaker:
-    """Draws passages, makes questions of them, and finds what each is judged by. The same every time for one seed."""
+    """Samples passages, makes questions of them, and retrieves passages to grade. Deterministic for one seed."""
 
     def __init__(
         self, database: Database, find: Find, k: int, writer: QuestionWriter | None = None, seed: int = 0
     ) -> None:
-        """`find` retrieves far more than `k` passages, so that some can be hidden; without `writer` by rules alone."""
+        """Take `find`, which retrieves far more than `k` passages, so that some can be hidden.
+
+        Without a `writer`, questions are made by rules alone.
+        """
         self._database = database
         self._find = find
         self._k = k
@@ -60,7 +63,7 @@ class ProbeMaker:
         self._chance = random.Random(seed)  # noqa: S311 — a sample, no secret
 
     def make(self, collection: str, count: int, stop: Stop) -> Iterator[Probe]:
-        """For each of at most `count` passages a question it answers, then one that nothing answers.
+        """Yield, for each of at most `count` passages, a question it answers and one that nothing answers.
 
         Raises `ModelFault`, `Stopped`.
         """
@@ -74,7 +77,7 @@ class ProbeMaker:
             yield self._unanswered(one, next(kinds), elsewhere, pool, stop)
 
     def _ask(self, one: Drawn, pool: Sequence[str], stop: Stop) -> _Asked | None:
-        """The passage asked about; None where it says too little."""
+        """Make a question about the passage; None if it says too little."""
         stop.check()
         if not (told := cloze.telling_sentences(one.text)):
             return None
@@ -88,7 +91,7 @@ class ProbeMaker:
     def _unanswered(
         self, one: _Asked, kind: ProbeKind, elsewhere: Iterator[Drawn], pool: Sequence[str], stop: Stop
     ) -> Probe:
-        """A question of the wanted kind; the same question without its passage where that cannot be had."""
+        """Return an unanswerable question of this kind, or the same question with its passage hidden."""
         if kind == "elsewhere" and (other := next(elsewhere, None)) and (asked := self._ask(other, pool, stop)):
             return Probe(asked.question, kind, False, tuple(asked.found[: self._k]))
         if kind == "swapped" and (question := self._swap(one)):
@@ -96,7 +99,7 @@ class ProbeMaker:
         return Probe(one.question, "hidden", False, self._without(one))
 
     def _swap(self, one: _Asked) -> str | None:
-        """The question with a fact from a passage nearby in place of its own."""
+        """Return the question with one fact replaced by a fact from a nearby passage."""
         if one.written:
             return one.written.unanswered
         others = [passage for passage in one.found if passage.id != one.of.id][:_NEAR]
@@ -104,13 +107,16 @@ class ProbeMaker:
         return cloze.make_question(one.sentence, one.strange, self._chance, swapped) if swapped else None
 
     def _without(self, one: _Asked) -> tuple[Passage, ...]:
-        """What is found while its document is hidden; where that leaves too little, the passage and its neighbours."""
+        """Return the passages found without those of its document.
+
+        If too few remain, only the passage and its neighbours are left out.
+        """
         saying = {passage.id for passage in one.found if one.sentence in passage.text}
         others = [
             passage for passage in one.found if passage.id not in saying and passage.source_id != one.of.source_id
         ]
         if len(others) < self._k:
-            near = range(one.of.id - 1, one.of.id + 2)  # passages of one document have ids that follow each other
+            near = range(one.of.id - 1, one.of.id + 2)  # passages of one document have consecutive ids
             others = [passage for passage in one.found if passage.id not in saying and passage.id not in near]
         return tuple(others[: self._k])
 
@@ -120,6 +126,6 @@ def _pieces(text: str) -> list[str]:
 
 
 def _foreign(text: str, candidates: Sequence[str]) -> list[str]:
-    """Those that share no term with the text."""
+    """Return the candidates that share no term with the text."""
     held = set(terms(text))
     return [piece for piece in candidates if held.isdisjoint(terms(piece))]

@@ -1,9 +1,10 @@
-"""From the scores of questions that are answered, and of those that are not, to two thresholds: pure functions.
+"""Two thresholds proposed from the scores of answerable and unanswerable questions (pure).
 
-The rule: *between* is the score that separates both kinds best (Youden 1950); of all within one standard error of the
-best it is the one nearest to the grader's own thresholds, so that these move only as far as the scores ask for. *Upper*
-is the lowest score from there on at or above which at least `PRECISION` of the questions are answered, were both kinds
-equally frequent. *Lower* is the highest score up to there below which at most `LOST` of the answered questions fall.
+The rule: *between* is the score that separates both kinds best (Youden 1950). Of all scores within one standard error
+of the best, the one nearest to the grader's own thresholds is taken, so that thresholds move only as far as the scores
+require. *Upper* is the lowest score from there on at or above which at least `TARGET_PRECISION` of the questions are
+answerable, with both kinds weighted as equally frequent. *Lower* is the highest score up to *between* below which at
+most `MAX_LOST_SHARE` of the answerable questions fall.
 """
 
 from __future__ import annotations
@@ -27,16 +28,16 @@ else:
 
 PRECISION = 0.8
 LOST = 0.1
-# Where thresholds can lie: hundredths, and finer steps at both ends, where the probabilities of models crowd.
+# Possible thresholds: hundredths, and finer steps at both ends, where model probabilities crowd.
 GRID = (0.0, 0.001, 0.002, 0.005, *(step / 100 for step in range(1, 100)), 0.995, 0.998, 0.999)
-LEAST = 20  # of each kind: with fewer, one question more or less moves a threshold far
-_LEAST_REACHED = 0.25  # of the answered questions: an upper threshold that hardly any reaches serves nobody
+LEAST = 20  # with fewer of a kind, a single question moves a threshold far
+_LEAST_REACHED = 0.25  # share of answerable questions; an upper threshold above most scores is useless
 _SAMPLES = 500
 _TRUST = (2.5, 97.5)
 
 
 def propose(scored: Sequence[Scored], own: Thresholds) -> Proposal:
-    """The thresholds of the rule above, or none where there are too few questions or their scores tell nothing."""
+    """Propose thresholds by the rule above, or none if there are too few questions or the scores do not separate."""
     import numpy as np
 
     answered, unanswered = split(scored)
@@ -55,7 +56,7 @@ def propose(scored: Sequence[Scored], own: Thresholds) -> Proposal:
 
 
 def split(scored: Sequence[Scored]) -> tuple[Floats, Floats]:
-    """The scores of the answerable questions and those of the unanswerable ones."""
+    """Return the scores of the answerable and of the unanswerable questions."""
     import numpy as np
 
     return (
@@ -65,7 +66,7 @@ def split(scored: Sequence[Scored]) -> tuple[Floats, Floats]:
 
 
 def measure(scored: Sequence[Scored], thresholds: Thresholds) -> Figures:
-    """What these thresholds do to the questions."""
+    """Measure the effect of these thresholds on the questions."""
     answered, unanswered = split(scored)
     return Figures(
         _outcomes(answered, thresholds),
@@ -76,13 +77,13 @@ def measure(scored: Sequence[Scored], thresholds: Thresholds) -> Figures:
 
 
 def histograms(scored: Sequence[Scored], bins: int) -> tuple[list[int], list[int]]:
-    """How many answerable and how many unanswerable questions scored within each of `bins` equal parts of 0..1."""
+    """Count answerable and unanswerable questions in each of `bins` equal parts of 0..1."""
     answered, unanswered = (histogram(own, bins) for own in split(scored))
     return answered, unanswered
 
 
 def separation(scored: Sequence[Scored]) -> float | None:
-    """The chance that an answerable question scores above an unanswerable one (AUC); None without both."""
+    """Return the AUC: the chance that an answerable question scores above an unanswerable one; None without both."""
     answered, unanswered = split(scored)
     if not answered.size or not unanswered.size:
         return None
@@ -104,7 +105,7 @@ def _refusal(answered: Floats, unanswered: Floats) -> str:
 
 
 def _reaching(scores: Floats, grid: Floats) -> Floats:
-    """The share of the scores at or above each point of the grid."""
+    """Return the share of the scores at or above each point of the grid."""
     import numpy as np
 
     shares: Floats = 1 - np.searchsorted(np.sort(scores), grid) / scores.size
@@ -112,14 +113,14 @@ def _reaching(scores: Floats, grid: Floats) -> Floats:
 
 
 def _between(grid: Floats, gain: Floats, error: Floats, middle: float) -> int:
-    """Where on the grid both kinds are separated about as well as anywhere, nearest to `middle`."""
+    """Return the grid index nearest to `middle` among those that separate both kinds about as well as the best."""
     best = int(gain.argmax())
     as_good = [at for at in range(len(grid)) if gain[at] >= gain[best] - error[best]]
     return min(as_good, key=lambda at: abs(float(grid[at]) - middle))
 
 
 def _upper(answered: Floats, unanswered: Floats, between: int) -> tuple[int, str]:
-    """Where on the grid the upper threshold lies, and what is to be said where none is as precise as wanted."""
+    """Return the grid index of the upper threshold, and a remark if no score is precise enough."""
     import numpy as np
 
     grid = np.array(GRID)
@@ -148,7 +149,10 @@ def _outcomes(scores: Floats, thresholds: Thresholds) -> Outcomes:
 
 
 def _precision(right: Masks, wrong: Masks) -> Share:
-    """The share that is right of what was told so, both kinds weighing the same; `right` and `wrong` are masks."""
+    """Return the precision of one decision, both kinds weighted equally.
+
+    `right` and `wrong` are masks of the questions so decided, rightly and wrongly.
+    """
     import numpy as np
 
     told = int(right.sum() + wrong.sum())

@@ -1,4 +1,4 @@
-"""The rows of calibration: thresholds that were kept, and the rulings of people that count as labels."""
+"""Database rows of calibration: saved thresholds, and users' rulings that count as labels."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ Label = tuple[Passage, bool]
 
 
 class CalibrationRows:
-    """Thresholds by collection and grader."""
+    """Saved thresholds by collection and grader."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def save(self, collection: str, grader: str, thresholds: Thresholds, measured: Calibration) -> None:
-        """Keeps thresholds in place of earlier ones, with the measurement behind them.
+        """Store thresholds with their measurement, replacing earlier ones.
 
-        Raises `NotFound` when the collection is gone, or has another name now.
+        Raises `NotFound` if the collection was deleted or renamed.
         """
         values = {
             "lower": thresholds.lower,
@@ -45,37 +45,37 @@ class CalibrationRows:
             connection.execute(row.on_conflict_do_update(index_elements=["collection", "grader"], set_=values))
 
     def load(self, collection: str, grader: str) -> Thresholds | None:
-        """The thresholds kept for exactly this collection and grader."""
+        """Return the thresholds saved for exactly this collection and grader."""
         query = select(calibrations.c.lower, calibrations.c.upper).where(_is(collection, grader))
         with self._database.read() as connection:
             row = connection.execute(query).first()
         return Thresholds(row.lower, row.upper) if row else None
 
     def forget(self, collection: str, grader: str) -> bool:
-        """Whether there was something to forget."""
+        """Delete saved thresholds; return whether there were any."""
         with self._database.write() as connection:
             return connection.execute(delete(calibrations).where(_is(collection, grader))).rowcount > 0
 
     def all(self) -> list[Kept]:
-        """Everything kept, the latest first."""
+        """Return all saved thresholds, newest first."""
         with self._database.read() as connection:
             rows = connection.execute(select(calibrations).order_by(calibrations.c.made_at.desc())).all()
         return [_kept(row) for row in rows]
 
     def follow_collection(self, name: str, new_name: str) -> None:
-        """Keeps what belongs to a collection with it when it gets another name."""
+        """Move thresholds and rulings to the new name of a renamed collection."""
         with self._database.write() as connection:
             for table in (calibrations, rulings):
                 connection.execute(update(table).where(table.c.collection == name).values(collection=new_name))
 
     def forget_collection(self, name: str) -> None:
-        """Forgets the thresholds of a collection that is deleted, and what people ruled on its passages."""
+        """Delete the thresholds of a deleted collection, and the rulings on its passages."""
         with self._database.write() as connection:
             for table in (calibrations, rulings):
                 connection.execute(delete(table).where(table.c.collection == name))
 
     def labels(self, collection: str) -> dict[str, list[Label]]:
-        """By question the passages that people ruled on, the last ruling on each, and whether they are to be used."""
+        """Return the passages users ruled on, by question, with the last ruling on each: use it or not."""
         query = select(rulings).order_by(rulings.c.number)
         if collection:
             query = query.where(rulings.c.collection == collection)

@@ -1,4 +1,4 @@
-"""Draws passages of a collection, and of all others, to make questions of."""
+"""Samples of passages from a collection and from all others, to make questions of."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _AT_ONCE = 500
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A passage that questions are made of."""
+    """A passage to make questions of."""
 
     id: int
     source_id: str
@@ -25,12 +25,12 @@ class Drawn:
 
 
 def draw_passages(database: Database, collection: str, count: int, chance: random.Random) -> list[Drawn]:
-    """At most `count` passages from all over a collection, or from the whole library where it is empty."""
+    """Sample at most `count` passages from a collection, or from the whole library if it is empty."""
     return _draw(database, [sources.c.collection == collection] if collection else [], count, chance)
 
 
 def draw_elsewhere(database: Database, collection: str, count: int, chance: random.Random) -> list[Drawn]:
-    """At most `count` passages of the other collections; none for the whole library."""
+    """Sample at most `count` passages from the other collections; none for the whole library."""
     return _draw(database, [sources.c.collection != collection], count, chance) if collection else []
 
 

@@ -1,4 +1,4 @@
-"""What calibration speaks in: probes, their scores, what is proposed and how sure that is."""
+"""Values of calibration: probe scores, the effect of thresholds with its uncertainty, and what is saved."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Literal
 from crag.options import Thresholds
 from crag.types import Action
 
-# Answerable: made from a passage, or given. Unanswerable: its passage hidden, a fact in it swapped, from elsewhere,
-# or given. Rulings are labels of single passages.
+# Answerable: made from a passage, or given. Unanswerable: with its passage hidden, with a fact swapped, made from
+# another collection, or given. Rulings are labels of single passages.
 ProbeKind = Literal["passage", "hidden", "swapped", "elsewhere", "given", "ruling"]
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A question of a person's file, and whether the collection answers it."""
+    """A question from the user's file, and whether the collection answers it."""
 
     question: str
     answerable: bool
@@ -24,7 +24,7 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """The best score that a question's passages got (of a ruling: that passage's), and what would be right."""
+    """The best passage score of a question (of a ruling: its passage's score), and whether it is answerable."""
 
     question: str
     kind: ProbeKind
@@ -34,7 +34,7 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A share in 0..1 of `n` questions, with the interval that 95 % of bootstrap samples lie in; None of nothing."""
+    """A share in 0..1 of `n` questions, with its 95 % bootstrap interval; None if undefined."""
 
     value: float | None
     n: int
@@ -44,7 +44,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """What thresholds do to questions of one kind: the share of each action; all 0 where there is no question."""
+    """Share of each action among questions of one kind; all 0 without questions."""
 
     n: int
     shares: dict[Action, float]
@@ -52,9 +52,9 @@ class Outcomes:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What thresholds do: to either kind of question, and how far their two words can be trusted.
+    """Effect of thresholds on each kind of question, and the precision of both decisions.
 
-    Precision counts both kinds as equally frequent, however many of each were tried.
+    Precision weights both kinds as equally frequent, however many of each were tried.
     """
 
     answerable: Outcomes
@@ -65,7 +65,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """The thresholds proposed, None where the scores do not carry any; `remarks` say why, and what to know of them."""
+    """The proposed thresholds, None if the scores do not support any; `remarks` explain the result."""
 
     thresholds: Thresholds | None
     remarks: tuple[str, ...] = ()
@@ -73,7 +73,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """One measurement of a grader on a collection ("": the whole library). `made_at` in seconds since the epoch."""
+    """One measurement of a grader on a collection ("": the whole library). `made_at` is in seconds since the epoch."""
 
     collection: str
     grader: str
@@ -85,7 +85,7 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Thresholds in use for a grader on a collection; `n` questions were behind them."""
+    """Thresholds in use for a grader on a collection, measured with `n` questions."""
 
     collection: str
     grader: str
@@ -96,7 +96,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """A question asked before: the action it led to, and the one it would lead to now."""
+    """A past question with the action it led to and the action it would lead to now."""
 
     run_id: str
     question: str
@@ -106,5 +106,5 @@ class Past:
 
     @property
     def changes(self) -> bool:
-        """Whether it would be answered another way."""
+        """Whether the action would be different."""
         return self.then != self.now

@@ -1,4 +1,4 @@
-"""Examples, variants, scores and judgements as they are kept: JSON."""
+"""The JSON form in which examples, variants, scores and judgements are stored."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ if TYPE_CHECKING:
 
 
 def dump_examples(examples: Sequence[Example]) -> bytes:
-    """The same bytes for the same examples."""
+    """Serialize examples; equal examples give equal bytes."""
     return _examples().dump_json(tuple(examples))
 
 
 def load_examples(body: bytes) -> tuple[Example, ...]:
-    """The examples from their JSON."""
+    """Parse examples."""
     return _examples().validate_json(body)
 
 
 def digest(body: bytes) -> str:
-    """A short fingerprint of what was dumped."""
+    """Return a short digest of serialized data."""
     return hashlib.sha256(body).hexdigest()[:12]
 
 
 def dump_variants(variants: Sequence[Variant]) -> str:
-    """Of the options only what differs from the usual ones."""
+    """Serialize variants; of the options only those that differ from the defaults."""
     return json.dumps([_variant_row(variant) for variant in variants], ensure_ascii=False)
 
 
 def load_variants(text: str) -> tuple[Variant, ...]:
-    """The variants from their JSON."""
+    """Parse variants."""
     return tuple(
         Variant(
             row["name"],
@@ -50,23 +50,23 @@ def load_variants(text: str) -> tuple[Variant, ...]:
 
 
 def dump_scored(scored: Scored) -> str:
-    """As JSON."""
+    """Serialize the scores of an answer."""
     return _adapter(Scored).dump_json(scored).decode()
 
 
 def load_scored(text: str) -> Scored:
-    """The scores from their JSON."""
+    """Parse the scores of an answer."""
     scored: Scored = _adapter(Scored).validate_json(text)
     return scored
 
 
 def dump_judgement(judgement: Judgement) -> str:
-    """As JSON."""
+    """Serialize a judgement."""
     return _adapter(Judgement).dump_json(judgement).decode()
 
 
 def load_judgement(text: str) -> Judgement:
-    """The judgement from its JSON."""
+    """Parse a judgement."""
     judgement: Judgement = _adapter(Judgement).validate_json(text)
     return judgement
 

@@ -1,4 +1,4 @@
-"""Evaluations of one home: begun, followed, stopped, gone on with; one is worked on at a time, the others wait."""
+"""The evaluations of a home: started, followed, stopped and resumed. One runs at a time, the others wait."""
 
 from __future__ import annotations
 
@@ -31,12 +31,15 @@ _log = logging.getLogger(__name__)
 
 
 class Evaluations:
-    """Safe to use from several threads; several processes may work on one home."""
+    """Queue and access to evaluations. Thread-safe; several processes may share a home."""
 
     def __init__(
         self, database: Database, runs: RunService, look_up: LookUp, open_judge: OpenJudge, prepare: Prepare
     ) -> None:
-        """`look_up` and `open_judge`: see `Runner`. `prepare` sees to what options need, which may take minutes."""
+        """Take the parts of an evaluation; for `look_up` and `open_judge` see `EvaluationRunner`.
+
+        `prepare` makes everything available that some options need, such as rechunked documents. It may take minutes.
+        """
         self._prepare = prepare
         self._rows = EvaluationRows(database)
         self._runs = runs
@@ -48,30 +51,30 @@ class Evaluations:
         self._closing = False
 
     def begin(self, plan: Plan) -> Evaluation:
-        """Keeps what is to be run, and runs it in the background. Raises `BadRequest` for a plan that cannot be."""
+        """Store the plan and run it in the background. Raises `BadRequest` for an invalid plan."""
         _check(plan)
         evaluation_id = self._rows.open(plan)
         self._submit(evaluation_id)
         return self._rows.get(evaluation_id)
 
     def list(self, person: str | None = None, limit: int = 50, kind: EvaluationKind | None = None) -> list[Evaluation]:
-        """Those that a person may see (None: all), of one kind or of all, the latest first."""
+        """Return the evaluations this user may see (None: all), optionally of one kind, newest first."""
         return self._rows.list(person, limit, kind)
 
     def get(self, evaluation_id: str, person: str | None = None) -> Evaluation:
-        """One of them. Raises `NotFound`, also for one of another person."""
+        """Return one evaluation. Raises `NotFound`, also for another user's."""
         return self._rows.get(evaluation_id, person)
 
     def results(self, evaluation_id: str, variant: int | None = None) -> Sequence[Result]:
-        """The answers that are there, in the order of variants, examples and repetitions. Raises `NotFound`."""
+        """Return the answers so far, ordered by variant, example and repetition. Raises `NotFound`."""
         return self._rows.results(evaluation_id, variant)
 
     def preparing(self, evaluation_id: str) -> Progress | None:
-        """How far is what must be there before its first question, such as documents cut anew; None when it is."""
+        """Return the progress of preparations, such as splitting documents; None once questions are asked."""
         return self._preparing.get(evaluation_id)
 
     def wait(self, evaluation_id: str, report: Report = silent) -> Evaluation:
-        """Returns when it is worked on no longer, telling how far it is meanwhile. Raises `NotFound`."""
+        """Wait until it is no longer active, reporting its progress. Raises `NotFound`."""
         pause = threading.Event()
         while (evaluation := self._rows.get(evaluation_id)).is_under_way:
             stage = "Waiting for its turn" if evaluation.state == "queued" else "Asking"
@@ -81,7 +84,10 @@ class Evaluations:
         return evaluation
 
     def stop(self, evaluation_id: str) -> None:
-        """Stops it, of whichever process; what is answered stays, and it can be gone on with. Too late is harmless."""
+        """Stop it, in whichever process it runs; its answers stay and it can be resumed.
+
+        Does nothing if it has already ended.
+        """
         self._rows.change(evaluation_id, stopping=1)
         with self._lock:
             stop = self._stops.get(evaluation_id)
@@ -89,15 +95,15 @@ class Evaluations:
             stop.request()
 
     def resume(self, evaluation_id: str) -> None:
-        """Goes on with what is not answered yet, or failed. Raises `BadRequest` when it is worked on, `NotFound`."""
+        """Continue with missing and failed answers. Raises `BadRequest` while it is active, `NotFound`."""
         self._again(evaluation_id)
 
     def judge(self, evaluation_id: str, model: str) -> None:
-        """Has a model judge the answers that are there, and those to come. Raises as `resume`."""
+        """Have a model judge existing and future answers. Raises the same errors as `resume`."""
         self._again(evaluation_id, judge=model)
 
     def delete(self, evaluation_id: str) -> None:
-        """Deletes it with all its answers; one that is worked on is stopped. One that is not there is left alone."""
+        """Delete it with all its answers, stopping it first; does nothing if it is gone."""
         with self._lock:
             stop = self._stops.get(evaluation_id)
         if stop:
@@ -106,24 +112,24 @@ class Evaluations:
         self._runs.forget_deleted()
 
     def rename(self, evaluation_id: str, name: str) -> None:
-        """Gives it another name. Raises `BadRequest` for an empty one, `NotFound`."""
+        """Rename it. Raises `NotFound`, or `BadRequest` for an empty name."""
         if not name.strip():
             raise BadRequest("An evaluation needs a name.", "Write one and try again.")
         self._rows.change(evaluation_id, name=" ".join(name.split())[:200])
 
     def label(self, evaluation_id: str, result: Result, right: bool | None) -> None:
-        """Keeps a person's word on an answer: right, wrong, or none. Raises `NotFound`."""
+        """Store a user's label of an answer: right, wrong, or none. Raises `NotFound`."""
         self._rows.label(evaluation_id, (result.variant, result.number, result.repetition), right)
 
     def cutoffs(self, person: str | None = None) -> Cutoffs:
-        """From which scores on an answer counts as right: fitted to what a person may see of people's words on answers.
+        """Return the score cutoffs fitted to the human labels this user may see.
 
-        They are the usual ones as long as `fit_cutoffs` finds no better.
+        They keep their defaults as long as `fit_cutoffs` finds nothing better.
         """
         return fit_cutoffs(self._rows.labelled(person))
 
     def close(self) -> None:
-        """Breaks off what is worked on; it can be gone on with."""
+        """Interrupt the active evaluation and wait for it; it can be resumed."""
         with self._lock:
             self._closing = True
             stops = list(self._stops.values())
@@ -147,7 +153,7 @@ class Evaluations:
         ended: tuple[EvaluationState, str] = ("interrupted", "Something went wrong; the log has the details.")
         try:
             ended = self._run(evaluation_id, stop)
-        except Exception:  # noqa: BLE001 — the last line of defence of a thread; logged, and shown as a fault
+        except Exception:  # noqa: BLE001 — nothing above this in the thread; logged and shown as a fault
             _log.exception("An evaluation failed in a way nobody foresaw")
         finally:
             with self._lock:
@@ -170,12 +176,12 @@ class Evaluations:
 
     @contextmanager
     def _listening(self, evaluation_id: str, stop: Stop) -> Iterator[None]:
-        """Meanwhile a stop by another process is heard, however long the question takes that is asked now."""
+        """Watch for a stop request from another process while the block runs, however long one question takes."""
         ended = threading.Event()
 
         def listen() -> None:
             while not ended.wait(_LISTEN_AGAIN_SECONDS):
-                with suppress(HomeFault):  # a database that is busy for long: the next look may hear it
+                with suppress(HomeFault):  # the database is busy: the next check may succeed
                     self._listen(evaluation_id, stop)
 
         listener = threading.Thread(target=listen, name="evaluation-stop", daemon=True)
@@ -187,13 +193,13 @@ class Evaluations:
             listener.join()
 
     def _listen(self, evaluation_id: str, stop: Stop) -> None:
-        """Stops what a person stopped or deleted, in whichever process."""
+        """Request a stop if a user stopped or deleted the evaluation, in whichever process."""
         if not self._rows.is_wanted(evaluation_id):
             stop.request()
 
     def _prepare_all(self, evaluation_id: str, stop: Stop) -> None:
         evaluation = self._rows.get(evaluation_id)
-        if evaluation.is_answered:  # it is only to be judged
+        if evaluation.is_answered:  # only judging is left
             return
         try:
             for variant in evaluation.variants:
@@ -203,7 +209,7 @@ class Evaluations:
 
 
 def _check(plan: Plan) -> None:
-    """Raises `BadRequest` for what cannot be run, or would never end."""
+    """Raise `BadRequest` for a plan that is invalid or too large."""
     if not plan.dataset.examples:
         raise BadRequest("This dataset has no questions.", "Choose another one, or add some.")
     if not plan.variants:

@@ -1,4 +1,4 @@
-"""Settings that are tried together: which values, the variants that they make, and the best of them."""
+"""Grids of settings: the values to try, the variants they make, and the best variant."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from crag.options import GraderKind, PolicyName, RunOptions, with_changes
 from crag.preferences import CATALOG, Setting
 from crag.runs.changes import option
 
-MOST_VARIANTS = 64  # each answers every question; more would also make a winner by chance likely
+MOST_VARIANTS = 64  # each answers every question; with more, a winner by chance becomes likely
 
 PASSAGE_SIZE = Setting(
     "passage_size",
@@ -30,7 +30,7 @@ PASSAGE_SIZE = Setting(
     step=1,
     unit="tokens",
 )
-# What is worth trying, and its usual values; models are those that there are.
+# Settings worth trying, with suggested values; for models, those available are offered.
 AXES: dict[str, tuple[Any, ...]] = {
     "policy": get_args(PolicyName),
     "k": (2, 4, 8),
@@ -41,20 +41,20 @@ AXES: dict[str, tuple[Any, ...]] = {
     "model": (),
     "grader_model": (),
 }
-# They change when an answer is there, not what it says.
+# They change the speed of an answer, not its text.
 _SAY_NOTHING = ("keep_alive", "parallelism")
-# Of these figures the best have more; among their equals the fastest is best.
+# Variants are ranked by these figures; among equals the fastest is best.
 _BEST_BY = ("answer_right", "refusal_right")
 
 
 @dataclass(frozen=True, slots=True)
 class Axes:
-    """The values to try of each setting, by its name. Raises `BadRequest` for what cannot be tried."""
+    """The values to try, by setting name. Raises `BadRequest` for an unknown setting or value."""
 
     values: Mapping[str, tuple[Any, ...]]
 
     def __post_init__(self) -> None:
-        """Each value is one that its setting can have, none is there twice, and their combinations are not too many."""
+        """Check that each value is valid and unique, and that the combinations are not too many."""
         for name, values in self.values.items():
             known = setting(name)
             for value in values:
@@ -71,13 +71,13 @@ class Axes:
 
     @property
     def combinations(self) -> int:
-        """How many variants they make."""
+        """Number of variants."""
         return prod(len(values) for values in self.values.values())
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A variant by its `number` in the results, with what they come to."""
+    """A variant by its `number` in the results, with its summary."""
 
     number: int
     variant: Variant
@@ -86,9 +86,9 @@ class Ranked:
 
 @dataclass(frozen=True, slots=True)
 class Best:
-    """The best variant; `clear`: against each other one, the interval of what it has more of right answers is above 0.
+    """The best variant, and the `rivals` that it is not clearly better than.
 
-    `rivals` are those that it is not clearly better than.
+    It is clearly better if the interval of its lead in right answers lies above 0.
     """
 
     number: int
@@ -97,12 +97,12 @@ class Best:
 
     @property
     def clear(self) -> bool:
-        """Whether nothing else could as well be the best."""
+        """Whether no other variant could be the best as well."""
         return not self.rivals
 
 
 def setting(name: str) -> Setting:
-    """What can be tried under this name. Raises `BadRequest`."""
+    """Return the setting of this name, if it can be an axis. Raises `BadRequest`."""
     if name == PASSAGE_SIZE.name:
         return PASSAGE_SIZE
     if name in CATALOG and not name.endswith(_SAY_NOTHING):
@@ -111,7 +111,7 @@ def setting(name: str) -> Setting:
 
 
 def read_axes(written: Sequence[str]) -> Axes:
-    """The axes as a person writes them, each as `k=4,8`. Raises `BadRequest`."""
+    """Parse axes written like `k=4,8`. Raises `BadRequest`."""
     values: dict[str, tuple[Any, ...]] = {}
     for text in written:
         name, equals, rest = (part.strip() for part in text.partition("="))
@@ -125,7 +125,7 @@ def read_axes(written: Sequence[str]) -> Axes:
 
 
 def variants(base: RunOptions, axes: Axes) -> list[Variant]:
-    """Every combination of the values, in place of those of `base`; the last axis changes fastest."""
+    """Return every combination of the values, applied to `base`; the last axis changes fastest."""
     names = list(axes.values)
     telling = [name for name in names if len(axes.values[name]) > 1] or names
     made = []
@@ -136,7 +136,7 @@ def variants(base: RunOptions, axes: Axes) -> list[Variant]:
 
 
 def rank(evaluation: Evaluation, results: Sequence[Result], cutoffs: Cutoffs) -> list[Ranked]:
-    """Its variants, the best first: by right answers, then right refusals, then time; those without results last."""
+    """Rank the variants by right answers, then right refusals, then time; those without results come last."""
     ranked = [
         Ranked(number, variant, summarise([one for one in results if one.variant == number], cutoffs))
         for number, variant in enumerate(evaluation.variants)
@@ -145,7 +145,7 @@ def rank(evaluation: Evaluation, results: Sequence[Result], cutoffs: Cutoffs) ->
 
 
 def best(evaluation: Evaluation, results: Sequence[Result], cutoffs: Cutoffs) -> Best | None:
-    """The first of `rank`; None where no answer can be told right from wrong."""
+    """Return the best variant; None if no answer can be called right or wrong."""
     ranked = rank(evaluation, results, cutoffs)
     if not ranked or not any(name in ranked[0].summary.figures for name in _BEST_BY):
         return None
@@ -165,7 +165,7 @@ def _name(chosen: Mapping[str, Any], telling: Sequence[str]) -> str:
 
 
 def _order(summary: Summary) -> tuple[float, ...]:
-    """The least is the best."""
+    """Return the sort key; the best variant has the smallest."""
     figures = summary.figures
     better = (-figures[name].value if name in figures else 1.0 for name in _BEST_BY)
     return *better, figures["seconds"].value if "seconds" in figures else float("inf")

@@ -1,4 +1,4 @@
-"""A language model's word on whether an answer is right, held against what people know of the right one."""
+"""LLM judge: a model's score of an answer, compared with its reference answers."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from crag.protocols import ChatModel, Prompt
 from crag.replies import first_object, without_thoughts
 from crag.stopping import Stop
 
-_MOST = 10  # points: coarse enough for a model to keep to, fine enough to move a cutoff
-# The reason comes first: a model that writes its points first finds reasons for them afterwards.
+_MOST = 10  # points: coarse enough for a model to use consistently, fine enough to fit a cutoff
+# The reason comes first: a model that writes its points first only rationalizes them.
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -27,14 +27,14 @@ SCHEMA: dict[str, Any] = {
     },
     "required": ["reason", "points"],
 }
-_POINTS = re.compile(rf"\s*(\d+)(?:\.0+)?(?:\s*/\s*{_MOST})?\s*")  # 0.9 may mean a share of anything
+_POINTS = re.compile(rf"\s*(\d+)(?:\.0+)?(?:\s*/\s*{_MOST})?\s*")  # 0.9 is ambiguous: a share, not points
 _KEYS = ("points", "score")
 _UNREADABLE = "The judge's reply could not be read."
 _CLIPPED = "(It was shown only the beginning of the answer.)"
 
 
 class Judge:
-    """Asks `model` about one answer at a time; several threads may."""
+    """Asks `model` about one answer at a time; thread-safe."""
 
     def __init__(self, model: ChatModel) -> None:
         self._model = model
@@ -45,10 +45,10 @@ class Judge:
         return self._model.fingerprint
 
     def judge(self, example: Example, answer: str, stop: Stop) -> Judgement:
-        """Its score and reason. No score where a reply could not be read, twice, or a fault that may pass came.
+        """Return its score and reason.
 
-        Without a reference, or without an answer, it is not asked. Raises `ModelFault` where the person must act,
-        `Stopped`.
+        The score is None if the reply was unreadable twice, or after a temporary fault. Without a reference or an
+        answer the model is not asked. Raises `Stopped`, or `ModelFault` if the user must act.
         """
         if not example.has_reference:
             return Judgement(self.name, None, "There is no right answer to hold it against.")
@@ -85,7 +85,7 @@ def _list(texts: tuple[str, ...]) -> str:
 
 
 def read_points(reply: str) -> tuple[float, str] | None:
-    """The score in 0..1 and the reason in a model's reply, or in a bare number; None when there is no score."""
+    """Parse the score in 0..1 and the reason from a reply or a bare number; None without a score."""
     said = without_thoughts(reply)
     found = first_object(said)
     if found is None:
@@ -96,7 +96,7 @@ def read_points(reply: str) -> tuple[float, str] | None:
 
 
 def _score(points: object) -> float | None:
-    """Points as a share of the most; None for what is no number of points, such as `true`, `maybe` or 85."""
+    """Convert points to a score in 0..1; None for anything else, such as `true`, `maybe` or 85."""
     match = None if isinstance(points, bool) else _POINTS.fullmatch(str(points))
     score = float(match[1]) / _MOST if match else 2.0
     return score if score <= 1 else None

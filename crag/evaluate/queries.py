@@ -1,4 +1,4 @@
-"""What is asked of the rows of evaluations, and what they say."""
+"""Queries for evaluations and results, and the values made from their rows."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _SUMMARY = tuple(column for column in evaluations.c if column.name not in ("exam
 
 
 def visible(person: str | None) -> ColumnElement[bool]:
-    """What is this person's, and what is everybody's; None, who has this home, may see all."""
+    """Return the condition for evaluations of this user and shared ones; None matches all."""
     return true() if person is None else evaluations.c.person.in_((person, ""))
 
 
 def counted(condition: ColumnElement[bool]) -> Select[Any]:
-    """Evaluations with how many results there are, how many of them failed, and how many were judged."""
+    """Select evaluations with the numbers of their results, failed results and judgements."""
     failed = func.coalesce(func.sum(case((_results.state != "done", 1), else_=0)), 0)
     columns = (func.count(_results.number).label("done"), failed.label("failed"), func.count(_results.judged))
     joined = evaluations.outerjoin(evaluation_results, _results.evaluation_id == evaluations.c.id)
@@ -30,7 +30,7 @@ def counted(condition: ColumnElement[bool]) -> Select[Any]:
 
 
 def read_evaluation(row: Row[Any]) -> Evaluation:
-    """What a row of `counted` says; how long it will take still by how long it took."""
+    """Convert a row of `select_evaluations`; the time left is extrapolated from the time spent."""
     values = dict(row._mapping)  # noqa: SLF001 — public in spite of its name
     total = row.size * row.repetitions * len(variants := bodies.load_variants(row.variants))
     left = row.seconds / row.done * (total - row.done) if row.state == "running" and row.done else None
@@ -38,14 +38,14 @@ def read_evaluation(row: Row[Any]) -> Evaluation:
 
 
 def begun() -> Select[Any]:
-    """Results, each with when its run began."""
+    """Select results, each with the start time of its run."""
     began = runs.c.started_at.label("began")
     joined = evaluation_results.outerjoin(runs, runs.c.id == _results.run_id)
     return select(evaluation_results, began).select_from(joined)
 
 
 def read_result(row: Row[Any], example: Example) -> Result:
-    """What a row of `begun` says of the answer to its example."""
+    """Convert a row of `select_results`."""
     return Result(
         row.variant,
         row.number,

@@ -1,4 +1,4 @@
-"""The rows of evaluations and their results, written in short transactions."""
+"""Database rows of evaluations and their results, written in short transactions."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ _results = evaluation_results.c
 
 
 class EvaluationRows:
-    """All evaluations of one home. Those of a process that died count as interrupted."""
+    """All evaluations of one home. Those of a dead process count as interrupted."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._owner = this_process()
 
     def open(self, plan: Plan) -> str:
-        """Keeps what is to be run, with the examples as they are now; its id.
+        """Store a plan with a copy of its examples; return its id.
 
-        Raises `BadRequest` for pinned questions that any process asks already.
+        Raises `BadRequest` for pinned questions that any process is already asking.
         """
         examples = bodies.dump_examples(plan.dataset.examples)
         row = {
@@ -71,17 +71,17 @@ class EvaluationRows:
         return str(row["id"])
 
     def list(self, person: str | None, limit: int, kind: EvaluationKind | None = None) -> list[Evaluation]:
-        """Those that a person may see, of one kind or of all, the latest first."""
+        """Return the evaluations a user may see, optionally of one kind, newest first."""
         self._mark_orphans()
         wanted = visible(person) & (evaluations.c.kind == kind if kind else true())
         latest = evaluations.c.started_at.desc()
-        listed = select(evaluations.c.id).where(wanted).order_by(latest).limit(limit)  # only their answers are counted
+        listed = select(evaluations.c.id).where(wanted).order_by(latest).limit(limit)  # count the answers of these only
         query = counted(evaluations.c.id.in_(listed)).order_by(latest)
         with self._database.read() as connection:
             return [read_evaluation(row) for row in connection.execute(query)]
 
     def get(self, evaluation_id: str, person: str | None = None) -> Evaluation:
-        """One of them. Raises `NotFound`, also for one of another person."""
+        """Return one evaluation. Raises `NotFound`, also for another user's."""
         self._mark_orphans()
         with self._database.read() as connection:
             row = connection.execute(counted((evaluations.c.id == evaluation_id) & visible(person))).first()
@@ -90,7 +90,7 @@ class EvaluationRows:
         return read_evaluation(row)
 
     def examples(self, evaluation_id: str) -> tuple[Example, ...]:
-        """Its examples, in order. Raises `NotFound`."""
+        """Return its examples in order. Raises `NotFound`."""
         query = select(evaluations.c.examples).where(evaluations.c.id == evaluation_id)
         with self._database.read() as connection:
             body = connection.execute(query).scalar()
@@ -99,7 +99,7 @@ class EvaluationRows:
         return bodies.load_examples(zlib.decompress(body))
 
     def results(self, evaluation_id: str, variant: int | None = None) -> Sequence[Result]:
-        """What is there so far, in the order of variants, examples and repetitions. Raises `NotFound`."""
+        """Return the results so far, ordered by variant, example and repetition. Raises `NotFound`."""
         examples = self.examples(evaluation_id)
         query = begun().where(_results.evaluation_id == evaluation_id)
         if variant is not None:
@@ -109,7 +109,7 @@ class EvaluationRows:
         return [read_result(row, examples[row.number]) for row in rows]
 
     def labelled(self, person: str | None) -> Sequence[Result]:
-        """Every answer that a person may see, of all evaluations, that people said whether it is right."""
+        """Return every answer with a human label that a user may see, from all evaluations."""
         query = begun().join(evaluations, evaluations.c.id == _results.evaluation_id)
         query = query.where(_results.label.is_not(None), visible(person))
         with self._database.read() as connection:
@@ -118,14 +118,14 @@ class EvaluationRows:
         return [read_result(row, examples[row.evaluation_id][row.number]) for row in rows]
 
     def done(self, evaluation_id: str) -> set[Place]:
-        """Where there is an answer; what failed is to be tried again."""
+        """Return the keys of existing answers, without the failed ones, which are to be retried."""
         query = select(_results.variant, _results.number, _results.repetition)
         answered = query.where(_results.evaluation_id == evaluation_id, _results.state == "done")
         with self._database.read() as connection:
             return {(row.variant, row.number, row.repetition) for row in connection.execute(answered)}
 
     def keep(self, evaluation_id: str, result: Result, seconds: float) -> bool:
-        """Keeps one result in place of an earlier one, and the time spent so far; whether somebody said to stop."""
+        """Store a result, replacing an earlier one, and the time spent; return whether a stop was requested."""
         row = {
             "evaluation_id": evaluation_id,
             "variant": result.variant,
@@ -141,21 +141,21 @@ class EvaluationRows:
         spent = update(evaluations).where(here).values(seconds=seconds).returning(evaluations.c.stopping)
         with self._database.write() as connection:
             stopping = connection.execute(spent).scalar()
-            if stopping is None:  # deleted meanwhile
+            if stopping is None:  # deleted in the meantime
                 return True
             connection.execute(insert(evaluation_results).prefix_with("OR REPLACE").values(row))
         return bool(stopping)
 
     def judged(self, evaluation_id: str, place: Place, judgement: Judgement) -> None:
-        """Keeps what a judge said of one answer, in place of an earlier word."""
+        """Store the judgement of one answer, replacing an earlier one."""
         self._update_result(evaluation_id, place, judged=bodies.dump_judgement(judgement))
 
     def label(self, evaluation_id: str, place: Place, right: bool | None) -> None:
-        """Keeps what a person said of one answer. Raises `NotFound`."""
+        """Store a user's label of one answer. Raises `NotFound`."""
         self._update_result(evaluation_id, place, label=None if right is None else int(right))
 
     def change(self, evaluation_id: str, **values: Any) -> None:
-        """Writes these columns. Raises `NotFound`."""
+        """Update these columns. Raises `NotFound`."""
         with self._database.write() as connection:
             changed = connection.execute(
                 update(evaluations).where(evaluations.c.id == evaluation_id).values(**values)
@@ -164,34 +164,34 @@ class EvaluationRows:
             raise NotFound("This evaluation is no longer there.", "Choose another one.")
 
     def set_variants(self, evaluation_id: str, variants: Sequence[Variant]) -> None:
-        """Writes with what environment each is answered."""
+        """Store the variants with their environments."""
         self.change(evaluation_id, variants=bodies.dump_variants(variants))
 
     def begin(self, evaluation_id: str) -> None:
-        """It is worked on by this process from now on; a stop that was asked for while it waited still holds."""
+        """Mark it as running in this process; a stop requested while it was queued still applies."""
         self.change(evaluation_id, state="running", owner=self._owner, fault="", ended_at=None)
 
     def is_wanted(self, evaluation_id: str) -> bool:
-        """Whether it is still there and nobody said to stop, in any process."""
+        """Return whether it still exists and no process requested a stop."""
         query = select(evaluations.c.stopping).where(evaluations.c.id == evaluation_id)
         with self._database.read() as connection:
             return connection.execute(query).scalar() == 0
 
     def end(self, evaluation_id: str, state: EvaluationState, fault: str = "") -> None:
-        """It is worked on no longer; one that was deleted stays so."""
+        """Mark it as ended; does nothing if it was deleted."""
         values = {"state": state, "fault": fault, "owner": "", "stopping": 0, "ended_at": time.time()}
         with self._database.write() as connection:
             connection.execute(update(evaluations).where(evaluations.c.id == evaluation_id).values(values))
 
     def queue(self, evaluation_id: str, **values: Any) -> bool:
-        """It waits to be gone on with by this process; False when it is worked on already."""
+        """Queue it for this process; False if it is already active."""
         free = (evaluations.c.id == evaluation_id) & evaluations.c.state.not_in(UNDER_WAY)
         row = {"state": "queued", "owner": self._owner, "stopping": 0, "fault": "", **values}
         with self._database.write() as connection:
             return connection.execute(update(evaluations).where(free).values(row)).rowcount == 1
 
     def delete(self, evaluation_id: str) -> None:
-        """Deletes it with its results and their runs; one that is not there is left alone."""
+        """Delete it with its results and their runs, if it exists."""
         with self._database.write() as connection:
             connection.execute(delete(evaluations).where(evaluations.c.id == evaluation_id))
 
@@ -204,7 +204,7 @@ class EvaluationRows:
             raise NotFound("This answer is no longer there.", "Reload the page.")
 
     def _mark_orphans(self) -> None:
-        """What a process left behind that died: it can be gone on with."""
+        """Mark the evaluations of dead processes as interrupted, so that they can be resumed."""
         busy = evaluations.c.state.in_(UNDER_WAY)
         with self._database.read() as connection:
             rows = connection.execute(select(evaluations.c.id, evaluations.c.owner).where(busy)).all()
@@ -213,7 +213,7 @@ class EvaluationRows:
                 self._interrupt(row.id, row.owner)
 
     def _interrupt(self, evaluation_id: str, owner: str) -> None:
-        """Unless another process has gone on with it meanwhile."""
+        """Mark it as interrupted unless another process has resumed it in the meantime."""
         left = (evaluations.c.id == evaluation_id) & (evaluations.c.owner == owner)
         values = {"state": "interrupted", "fault": "", "owner": "", "stopping": 0, "ended_at": time.time()}
         with self._database.write() as connection:

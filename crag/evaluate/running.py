@@ -1,4 +1,4 @@
-"""Works an evaluation off: answers what is not answered yet, several questions at once, and scores each answer."""
+"""The runner of one evaluation: answers missing questions, several at once, and scores each answer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from crag.options import RunOptions
 from crag.runs import RunService, Trace
 from crag.stopping import Stop
 
-AT_ONCE = 2  # questions, where nothing else is said: one waits for the disk or a model while the other is worked on
+AT_ONCE = 2  # one question waits for the disk or a model while the other is processed
 _FAILURES_IN_A_ROW = 3
 
 LookUp = Callable[[RunOptions], Environment]
@@ -29,25 +29,25 @@ OpenJudge = Callable[[str], Judge]
 
 
 class TooManyFailures(CragError):
-    """Several questions in a row could not be answered: whatever is wrong would fail the others, too."""
+    """Too many consecutive questions failed; the cause would fail the others too."""
 
     code = "too_many_failures"
 
 
 class Runner:
-    """Works one evaluation off after the other."""
+    """Runs one evaluation at a time."""
 
     def __init__(self, rows: EvaluationRows, runs: RunService, look_up: LookUp, open_judge: OpenJudge) -> None:
-        """`look_up` tells with what environment options are answered, `open_judge` opens the judge of a model."""
+        """Take `look_up`, which returns the environment behind options, and `open_judge`, which opens a judge model."""
         self._rows = rows
         self._runs = runs
         self._look_up = look_up
         self._open_judge = open_judge
 
     def run(self, evaluation_id: str, stop: Stop) -> None:
-        """Answers all that is not answered, then judges all that is not judged.
+        """Answer everything unanswered, then judge everything unjudged.
 
-        Raises `CragError` for what keeps it from going on, `Stopped`.
+        Raises `Stopped`, or `CragError` if the evaluation cannot continue.
         """
         evaluation = self._rows.get(evaluation_id)
         judge = self._open_judge(evaluation.judge) if evaluation.judge else None
@@ -64,7 +64,7 @@ class Runner:
         self._look_around(work.evaluation)
 
     def _look_around(self, evaluation: Evaluation) -> Evaluation:
-        """Writes down with what environment it is answered; it must be the same until the last answer is there."""
+        """Store the environment of each variant; it must stay the same until the last answer."""
         found = [replace(one, environment=self._look_up(one.options)) for one in evaluation.variants]
         for before, now in zip(evaluation.variants, found, strict=True):
             if before.environment not in (Environment(), now.environment):
@@ -76,7 +76,7 @@ class Runner:
         return replace(evaluation, variants=tuple(found))
 
     def _judge_rest(self, work: _Work, judge: Judge) -> None:
-        """What was answered before a judge was asked for, or by another one's leave."""
+        """Judge answers given before this judge was requested, and those judged by another model."""
         results = {_place(result): result for result in self._rows.results(work.evaluation.id)}
         unjudged = [place for place, one in results.items() if _is_unjudged(one, judge)]
 
@@ -89,7 +89,7 @@ class Runner:
         self._work_off(work, unjudged, ask)
 
     def _work_off(self, work: _Work, places: Sequence[Place], do: Callable[[_Work, Place], Result]) -> None:
-        """Does it for all places in order, a few at once; what is under way when it breaks off is stopped."""
+        """Process all keys in order, a few in parallel; on an error the tasks in progress are stopped."""
         at_once = work.evaluation.parallel or AT_ONCE
         with ThreadPoolExecutor(at_once, thread_name_prefix="evaluation") as pool, work.broken_off():
             under_way: set[Future[Result]] = set()
@@ -98,7 +98,8 @@ class Runner:
                     ended, under_way = wait(under_way, return_when=FIRST_COMPLETED)
                     work.check(ended)
                 work.stop.check()
-                under_way.add(pool.submit(copy_context().run, do, work, place))  # for whom it is done goes along
+                # The copied context holds the user it runs for.
+                under_way.add(pool.submit(copy_context().run, do, work, place))
             while under_way:
                 ended, under_way = wait(under_way, return_when=FIRST_COMPLETED)
                 work.check(ended)
@@ -116,7 +117,7 @@ class Runner:
         return result
 
     def _ask(self, work: _Work, unanswered: Result) -> Result:
-        """One question, answered and scored. Raises `Stopped`, `CragError`."""
+        """Answer and score one question. Raises `Stopped`, `CragError`."""
         example, evaluation = unanswered.example, work.evaluation
         options = evaluation.variants[unanswered.variant].options
         run = self._runs.start(None, example.question, options, evaluation_id=evaluation.id)
@@ -131,7 +132,7 @@ class Runner:
         return replace(result, judged=_judgement(work, result))
 
     def _follow(self, run_id: str) -> Trace:
-        """The trace of a run at its end; there is nobody to be asked for leave."""
+        """Return the final trace of a run; consent is declined, since nobody can be asked."""
         while True:
             trace = Trace().apply_all(event for _, event in self._runs.attach(run_id).follow())
             if not trace.waiting:
@@ -140,7 +141,7 @@ class Runner:
 
 
 class _Work:
-    """What all threads of one evaluation share; `stop` is asked for by a person, a fault, or another process."""
+    """State shared by all threads of one evaluation; `stop` may come from a user, a fault or another process."""
 
     def __init__(self, evaluation: Evaluation, examples: Sequence[Example], judge: Judge | None, stop: Stop) -> None:
         self.evaluation = evaluation
@@ -152,11 +153,11 @@ class _Work:
         self._lock = threading.Lock()
 
     def seconds(self) -> float:
-        """The time spent on it so far, in this process and before."""
+        """Return the time spent on it so far, earlier processes included."""
         return time.monotonic() - self._began
 
     def check(self, ended: set[Future[Result]]) -> None:
-        """Raises what work came to that ended: `Stopped`, or `TooManyFailures`."""
+        """Raise the error of a finished task, such as `Stopped`, or `TooManyFailures`."""
         for future in ended:
             result = future.result()
             with self._lock:
@@ -166,7 +167,7 @@ class _Work:
 
     @contextmanager
     def broken_off(self) -> Iterator[None]:
-        """What is under way is stopped when the block ends by an error."""
+        """Request a stop of the tasks in progress if the block raises."""
         try:
             yield
         except BaseException:
@@ -175,7 +176,7 @@ class _Work:
 
 
 def _places(evaluation: Evaluation) -> list[Place]:
-    """All answers that are wanted: one variant after the other, so that no model is loaded twice."""
+    """Return the keys of all wanted answers, variant by variant, so that no model is loaded twice."""
     return [
         (variant, number, repetition)
         for variant in range(len(evaluation.variants))
@@ -200,6 +201,6 @@ def _is_unjudged(result: Result, judge: Judge) -> bool:
 
 
 def _can_be_judged(result: Result) -> bool:
-    """A refusal is no answer, and without a reference there is nothing to judge by."""
+    """Return whether there is an answer, which a refusal is not, and a reference to judge it by."""
     answered = result.state == "done" and result.scored.outcome != "not_answered"
     return answered and result.example.has_reference

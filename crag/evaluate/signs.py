@@ -1,4 +1,4 @@
-"""What became of an evaluation and of each of its answers: an icon with its word, the colour only repeats it."""
+"""Badges of evaluations and their answers: an icon with a word; the colour only repeats it."""
 
 from __future__ import annotations
 

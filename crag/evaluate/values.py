@@ -1,4 +1,4 @@
-"""What evaluation speaks in: variants of settings, results, figures with their uncertainty."""
+"""Values of evaluation: plans, variants of settings, results, and figures with their confidence intervals."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from crag.options import RunOptions
 from crag.types import Action, Outcome, RunState
 
 EvaluationKind = Literal["plain", "grid", "regression"]
-# `failed`: too many questions in a row could not be answered; all but `done` can be resumed.
+# `failed`: too many consecutive questions could not be answered. Every state but `done` can be resumed.
 EvaluationState = Literal["queued", "running", "stopped", "failed", "interrupted", "done"]
 UNDER_WAY: tuple[EvaluationState, ...] = ("queued", "running")
 
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """What else than the settings an answer hangs on. `fingerprint` and `grader` hold the digests of their models.
+    """Everything besides the settings that an answer depends on.
 
-    `library` is a digest over the documents that are searched and how they are cut. `thresholds` are those that hold,
-    calibrated or the grader's own, as people read them.
+    `fingerprint` and `grader` hold the digests of their models. `library` is a digest of the searched documents and how
+    they are split. `thresholds` are the ones in force, calibrated or the grader's own, formatted for display.
     """
 
     model: str = ""
@@ -38,7 +38,7 @@ class Environment:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One way to answer all questions; `options.passage_size` also says how the documents are cut."""
+    """One set of options to answer all questions with; `options.passage_size` also sets how documents are split."""
 
     name: str
     options: RunOptions
@@ -47,7 +47,10 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be run: `parallel` questions at once (0: as many as pay), `judge` a model, empty for none."""
+    """Everything needed to start an evaluation.
+
+    `parallel` is the number of questions asked at once (0: the default). `judge` names the judge model, empty for none.
+    """
 
     dataset: Dataset
     variants: Sequence[Variant]
@@ -61,11 +64,11 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """A dataset answered under each of the `variants`, `repetitions` times; `variants[n]` is number n in results.
+    """A dataset answered under each variant, `repetitions` times; results refer to a variant by its index.
 
-    `done` of `total` answers are there, `failed` of them without an answer, `judgements` with the word of a judge.
-    `started_at` and `ended_at` in seconds since the epoch, `seconds` the time spent on it, `seconds_left` an estimate
-    while it runs. `digest` is that of its examples, of which there are `size`.
+    `done` of `total` questions are processed, `failed` of them without an answer; `judgements` answers were judged.
+    `started_at` and `ended_at` are in seconds since the epoch, `seconds` is the time spent on it, and `seconds_left` an
+    estimate while it runs. `digest` is the digest of its `size` examples.
     """
 
     id: str
@@ -92,23 +95,23 @@ class Evaluation:
 
     @property
     def is_answered(self) -> bool:
-        """Whether there is an answer to every question."""
+        """Whether every question has an answer."""
         return self.done - self.failed == self.total
 
     @property
     def total(self) -> int:
-        """How many answers it has when it is done."""
+        """Number of answers of the complete evaluation."""
         return self.size * self.repetitions * len(self.variants)
 
     @property
     def is_under_way(self) -> bool:
-        """Whether it is worked on, or waits to be."""
+        """Whether it is running or queued."""
         return self.state in UNDER_WAY
 
 
 @dataclass(frozen=True, slots=True)
 class Graded:
-    """A grader's score for one passage (None: could not be judged), whether it took it, whether it is a right one."""
+    """A grader's score for one passage (None: not gradable), its decision, and whether the passage is a right one."""
 
     score: float | None
     relevant: bool
@@ -117,7 +120,7 @@ class Graded:
 
 @dataclass(frozen=True, slots=True)
 class NodeCost:
-    """What one node took: seconds, and tokens as its model server counted them."""
+    """Cost of one node: seconds, and tokens as counted by its model server."""
 
     seconds: float
     prompt_tokens: int = 0
@@ -126,7 +129,7 @@ class NodeCost:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What a judge model says of an answer: `score` in 0..1, None where its reply could not be read, and why."""
+    """Judgement of an answer by a model: `score` in 0..1 (None if its reply was unreadable), and the reason."""
 
     model: str
     score: float | None
@@ -135,9 +138,10 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """All that is kept of one answer. `scores` by the names of `metrics.METRICS`; only those that apply to it.
+    """Everything stored about one answer.
 
-    `text_score` in 0..1 is how far the answer agrees with what is known of the right one, None where that is nothing.
+    `scores` is keyed by the names of `METRICS` and holds only those that apply. `best` is the grader's highest score.
+    `text_score` in 0..1 is how far the answer agrees with the known right answer, None if no right answer is known.
     """
 
     answer: str = ""
@@ -155,10 +159,10 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One answer of an evaluation: of example `number` (from 0) under variant `variant`, in `repetition` (from 1).
+    """One answer: to example `number` (from 0) under variant `variant` (from 0), in `repetition` (from 1).
 
-    `run_id` is the run behind it, which began at `started_at` in seconds since the epoch, 0 where that is not known.
-    `label` is a person's word on the answer: right, wrong, or None.
+    `run_id` is the run behind it, which started at `started_at` in seconds since the epoch (0: unknown). `label` is a
+    user's judgement of the answer: right, wrong, or None.
     """
 
     variant: int
@@ -176,7 +180,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Cutoffs:
-    """From which score on an answer counts as right: that of a judge, and that of comparing texts."""
+    """Lowest scores at which an answer counts as right: the judge's score and the text score."""
 
     judge: float = 0.5
     text: float = 0.5
@@ -184,7 +188,7 @@ class Cutoffs:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A metric over `n` examples, with the interval that 95 % of bootstrap samples of the examples lie in."""
+    """A metric over `n` examples, with its 95 % bootstrap interval over the examples."""
 
     metric: str
     value: float
@@ -195,7 +199,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A metric in two variants, over the `n` examples that both have, and the interval of `after - before`."""
+    """A metric in two variants, over the `n` examples that both have, with the interval of `after - before`."""
 
     metric: str
     before: float
@@ -206,13 +210,13 @@ class Difference:
 
     @property
     def is_clear(self) -> bool:
-        """Whether the interval leaves 0 out."""
+        """Whether the interval excludes 0."""
         return self.low > 0 or self.high < 0
 
 
 @dataclass(frozen=True, slots=True)
 class ChangedExample:
-    """A question whose answers went another way; `before` and `after` in 0..1 are the shares of right ones."""
+    """A question answered better or worse than before; `before` and `after` are shares of right answers in 0..1."""
 
     example: Example
     what: Literal["broken", "mended"]

@@ -1,4 +1,4 @@
-"""The two distributions in one picture: answered questions above the line, those without an answer below it."""
+"""Chart of two score distributions: answered questions above the axis, unanswered ones below."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _KINDS = ("answered", "not answered")
 
 
 def draw(scored: Sequence[Scored], thresholds: Thresholds) -> None:
-    """Draw it with both thresholds as rules."""
+    """Draw the chart with both thresholds as rules."""
     alt = (
         "Bars of how often each score was given to answered and to unanswered questions;"
         f" rules at {words.score(thresholds.lower)} and {words.score(thresholds.upper)}"

@@ -1,4 +1,4 @@
-"""What was measured: the two distributions, thresholds to move, what they do, and how past questions would go."""
+"""Measured score distributions, thresholds to move, their effect, and past questions replayed under them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pages.parts.resources import application
 
 
 def draw(measured: Calibration) -> None:
-    """The whole of it; a fragment, so that moving a threshold draws nothing else anew."""
+    """Draw the measurement; a fragment, so that moving a threshold redraws nothing else."""
     st.header("Scores", anchor=False)
     st.caption(_facts(measured))
     chart = st.container()
@@ -44,7 +44,7 @@ def _facts(measured: Calibration) -> str:
 
 
 def _move(measured: Calibration) -> Thresholds:
-    """The thresholds as they stand now: those proposed, until somebody moves them."""
+    """Draw the slider and return its thresholds, initially the proposed ones."""
     start = measured.proposal.thresholds or measured.own
     for remark in measured.proposal.remarks:
         st.markdown(f":orange[:material/info:] {markdown.label(remark, 400)}")
@@ -85,7 +85,7 @@ def _share(share: Share) -> str:
 
 
 def _table(figures: Figures) -> str:
-    """What becomes of either kind of question."""
+    """Return the share of each action for both kinds of question as a Markdown table."""
     return "\n".join(
         [
             "| Question | correct | ambiguous | refused |",

@@ -1,4 +1,4 @@
-"""Calibrate: where a grader's scores tell answers from none, measured on a collection, and what to judge by."""
+"""Page Calibrate: measures how well a grader separates answers from non-answers, and sets its thresholds."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def _choose() -> tuple[RunOptions, Plan]:
-    """What is to be measured: the collection, the grader, and by how many questions."""
+    """Draw the choice of collection, grader and number of questions, and return it."""
     names = [collection.name for collection in application().library.collections() if collection.passages]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         collection = st.selectbox("Collection", [_EVERYTHING, *names], key="calibration_collection", width=260)
@@ -59,7 +59,7 @@ def _choose() -> tuple[RunOptions, Plan]:
 
 
 def _measure(options: RunOptions, plan: Plan, was_busy: bool) -> None:
-    """The button, or how far the measurement is; drawn anew every second while it lasts."""
+    """Draw the button, or the progress of the measurement, refreshed every second while it runs."""
     measuring = application().measuring
     progress = measuring.progress
     if was_busy != (progress is not None):

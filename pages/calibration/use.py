@@ -1,4 +1,4 @@
-"""The thresholds in use: by collection and grader, each with the way back to the grader's own."""
+"""Thresholds in use by collection and grader, each with a button that restores the grader's own."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pages.parts.resources import application
 
 
 def draw() -> None:
-    """One row each, those of an earlier grader apart; nothing where every grader judges by its own."""
+    """Draw one row per saved thresholds, those of a changed grader apart; nothing if none are saved."""
     kept = application().calibration.all()
     outdated = [one for one in kept if _outdated(one)]
     _rows("In use", [one for one in kept if one not in outdated], "Back to the grader's own", ":material/undo:")
@@ -24,7 +24,7 @@ def draw() -> None:
 
 
 def _outdated(one: Kept) -> bool:
-    """Whether it was measured on scores that the built-in grader no longer gives: other coefficients or vectors."""
+    """Return whether it was measured on scores the built-in grader no longer gives: other coefficients or vectors."""
     if "builtin:" not in one.grader:
         return False
     try:

@@ -1,4 +1,4 @@
-"""The passages that come with a dataset, added as a collection: each a document of its own, named by its id."""
+"""The passages that come with a dataset, added as a collection: one document per passage, named by its id."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TITLE_LENGTH, _ID_LENGTH = 120, 80
 
 @dataclass(frozen=True, slots=True)
 class _Paragraph:
-    """One line of a corpus. `data` is the text; that of one that says the same as another ends in more line ends."""
+    """One line of a corpus. `data` is its text; a repeated text gets extra newlines to make its bytes unique."""
 
     id: str
     name: str
@@ -42,11 +42,11 @@ class _Paragraph:
 def add_corpus(
     library: Library, path: Path, collection: str, report: Report | None = None, stop: Stop | None = None
 ) -> dict[str, str]:
-    """Adds the lines `{"id", "title", "text"}` as documents `{title} {id}.txt`; for each id that of its document.
+    """Add the lines `{"id", "title", "text"}` as documents `{title} {id}.txt`; return document ids by line id.
 
-    What is there already costs next to nothing; a text that changed takes the place of the old one. No parser is
-    started, for nothing but text comes. Raises `BadRequest`, naming the line, before anything is added, or for a
-    passage that could not be added; `Stopped`, `HomeFault`. What was added until then stays.
+    Existing documents cost almost nothing; a changed text replaces the old one. The parser process is not started,
+    since the input is plain text. Raises `BadRequest`, naming the line, before anything is added, or for a passage that
+    could not be added; `Stopped`, `HomeFault`. Documents added until then stay.
     """
     report, stop, collection = report or silent, stop or Stop(), collection_name(collection)
     paragraphs = _read(path)
@@ -68,7 +68,7 @@ def add_corpus(
 
 
 def _read_text(document: Bytes, report: Report, stop: Stop) -> Reading:
-    """What a parser would say of a text file, without its process."""
+    """Split a text document as the parser would, without its process."""
     report(Progress("Splitting"))
 
     def count(text: str) -> int:
@@ -87,7 +87,7 @@ def _id_of(added: AddResult, paragraph: _Paragraph) -> str:
 
 
 def _read(path: Path) -> list[_Paragraph]:
-    """Every line, checked. Raises `BadRequest`."""
+    """Read and validate every line. Raises `BadRequest`."""
     found: dict[str, _Paragraph] = {}
     said: Counter[str] = Counter()
     for number, row in read_rows(path):
@@ -103,7 +103,7 @@ def _read(path: Path) -> list[_Paragraph]:
 
 
 def _paragraph(row: dict[str, Any], number: int, said: Counter[str]) -> _Paragraph:
-    """One line; `said` counts how often each text came, since a collection holds the same bytes once."""
+    """Parse one line; `said` counts equal texts, since a collection holds the same bytes only once."""
     text, title = _text(row, "text", number), _text({"title": "", **row}, "title", number)
     given = row.get("id")
     id_ = " ".join(_text({"id": str(given) if type(given) is int else given}, "id", number).split())

@@ -1,4 +1,4 @@
-"""The datasets of a home: the built-in one, the questions that each person pinned, and those that were uploaded."""
+"""The datasets of a home: the built-in one, the questions that each user pinned, and uploaded ones."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from crag.library.cleaning import display_name
 
 
 class Datasets(Pinning):
-    """All datasets. `person` is who looks: None owns all; a key, what is that browser's or everybody's."""
+    """All datasets. `person` is the user who asks: None may see all; a key, its own datasets and shared ones."""
 
     def all(self, person: str | None = None) -> list[Dataset]:
-        """The built-in one, what was pinned, what was uploaded, the latest first."""
+        """Return the built-in dataset, the pinned questions, then the uploaded ones, newest first."""
         with self._database.snapshot() as connection:
             found = read_datasets(connection, visible(person))
         uploaded = [one for one in found if one.kind == "uploaded"]
@@ -41,7 +41,7 @@ class Datasets(Pinning):
         return [SEED, pinned, *sorted(uploaded, key=lambda one: -one.made_at)]
 
     def get(self, dataset_id: str, person: str | None = None) -> Dataset:
-        """One dataset. Raises `NotFound`, also for one of somebody else."""
+        """Return one dataset. Raises `NotFound`, also for another user's dataset."""
         if dataset_id == SEED.id:
             return SEED
         if dataset_id == pinned_id(person):
@@ -53,14 +53,14 @@ class Datasets(Pinning):
         return found[0]
 
     def pinned(self, person: str | None = None) -> Dataset:
-        """The questions that this person pinned, for None those of everybody; without examples where there are none."""
+        """Return the questions this user pinned, for None those of all users; the dataset may be empty."""
         with self._database.snapshot() as connection:
             return _joined(read_datasets(connection, pinned_by(person)), person)
 
     def add(self, name: str, data: bytes, person: str = "") -> Dataset:
-        """Keeps the examples of a JSON Lines file; it takes the place of what the same person kept under this name.
+        """Store the examples of a JSON Lines file, replacing the same user's dataset of this name.
 
-        Raises `BadRequest` for one that cannot be read, before anything is kept.
+        Raises `BadRequest` for an unreadable file, before anything is stored.
         """
         read, name = read_examples(data), _kept_name(name)
         with self._database.write() as connection:
@@ -69,7 +69,7 @@ class Datasets(Pinning):
         return self.get(dataset_id)
 
     def rename(self, dataset_id: str, name: str, person: str | None = None) -> None:
-        """Gives it another name. Raises `BadRequest` for one that is taken or empty, or what is pinned; `NotFound`."""
+        """Rename a dataset. Raises `NotFound`, or `BadRequest` for a taken or empty name, or a pinned dataset."""
         dataset, name = self._own(dataset_id, person), _kept_name(name)
         if dataset.kind == "pinned":
             raise BadRequest("What is pinned keeps its name.", "Export it, and add it under another one.")
@@ -79,20 +79,20 @@ class Datasets(Pinning):
             connection.execute(update(datasets).where(datasets.c.id == dataset_id).values(name=name))
 
     def delete(self, dataset_id: str, person: str | None = None) -> None:
-        """Deletes it; evaluations of it keep their examples. Raises `BadRequest` for the built-in one, `NotFound`."""
+        """Delete a dataset; its evaluations keep their examples. Raises `NotFound`, `BadRequest` if built in."""
         meant = _meant(self._own(dataset_id, person), person)
         with self._database.write() as connection:
             connection.execute(delete(datasets).where(meant))
 
     def remove_example(self, dataset_id: str, key: str, person: str | None = None) -> None:
-        """Takes one example out. Raises `BadRequest` for the built-in one, `NotFound`."""
+        """Remove one example. Raises `NotFound`, `BadRequest` for the built-in dataset."""
         meant = _meant(self._own(dataset_id, person), person)
         with self._database.write() as connection:
             for one in connection.scalars(select(datasets.c.id).where(meant)).all():
                 delete_example(connection, one, key)
 
     def as_json_lines(self, dataset_id: str, person: str | None = None) -> str:
-        """The dataset as a file that can be added again. Raises `NotFound`."""
+        """Return the dataset as a JSON Lines file that can be added again. Raises `NotFound`."""
         rows = map(row_of, self.get(dataset_id, person).examples)
         return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
@@ -103,9 +103,10 @@ class Datasets(Pinning):
 
 
 def _joined(pinned: Sequence[Dataset], person: str | None) -> Dataset:
-    """What was pinned as one dataset, each question once, a person's own first.
+    """Merge pinned datasets into one, each question once, the user's own first.
 
-    Looked at by who owns all, it is that person's whose questions they are; of several people it is nobody's to see.
+    For a caller who may see all, the merged dataset belongs to the only user with pinned questions. If several users
+    have some, it belongs to `SERVER`, so none of them sees it.
     """
     own_first = sorted(pinned, key=lambda one: one.id != pinned_id(person))
     found = {example.key: example for one in reversed(own_first) for example in reversed(one.examples)}
@@ -121,7 +122,7 @@ def _whose(pinned: Sequence[Dataset]) -> str:
 
 
 def _meant(dataset: Dataset, person: str | None) -> ColumnElement[bool]:
-    """The rows behind a dataset: what is pinned may be several."""
+    """Return the condition for the rows behind a dataset; pinned questions may span several."""
     return pinned_by(person) if dataset.kind == "pinned" else datasets.c.id == dataset.id
 
 

@@ -1,4 +1,4 @@
-"""What datasets hold: questions, each with what is known of a right answer to it."""
+"""Values of datasets: questions, each with what is known about its right answer."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ DatasetKind = Literal["builtin", "uploaded", "pinned"]
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One row of a dataset: a question, and what is known of a right answer to it; what is empty is not known.
+    """One row of a dataset: a question and what is known about its right answer; empty fields are unknown.
 
-    `key` is the same for the same question in every version of a dataset. Any of the `references` is a right answer,
-    any of the `steps` a right trajectory. The right passages are told by `sources` (ids or names of their documents)
-    and `phrases` (text that they hold); each of either is one thing to be found.
+    `key` identifies the same question in every version of a dataset. Any of the `references` is a right answer, any of
+    the `steps` a right trajectory. Right passages are identified by `sources` (ids or names of their documents) and
+    `phrases` (text they contain); retrieval should find every one of these.
     """
 
     key: str
@@ -33,23 +33,23 @@ class Example:
 
     @property
     def has_reference(self) -> bool:
-        """Whether there is a right answer to hold one against, word by word or by a judge."""
+        """Whether there is a right answer to compare with, word by word or by a judge."""
         return self.answerable is not False and bool(self.references)
 
     @property
     def can_be_right(self) -> bool:
-        """Whether an answer can be told right from wrong: there is something to hold it against."""
+        """Whether an answer can be called right or wrong: a reference or a required phrase is known."""
         return self.answerable is not False and bool(self.references or self.must_mention)
 
     @property
     def names_passages(self) -> bool:
-        """Whether it is known which passages are right; for what cannot be answered, none is."""
+        """Whether the right passages are known; an unanswerable question has none, which counts as known."""
         return self.answerable is False or bool(self.sources or self.phrases)
 
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """Examples under a name. `person` is whose it is; empty: everybody's who uses this home."""
+    """Examples under a name. `person` is the owner's key; empty: shared by everybody who uses this home."""
 
     id: str
     name: str

@@ -1,7 +1,7 @@
-"""Pinning from the chat: the question of an answer, what is right about it, kept as an example of a person's own.
+"""Questions pinned from the chat: the question of an answer and its right answer or passages, as an example.
 
-A right passage is kept as one sentence of it, for passages are cut anew and renumbered, and a document that changed
-has others. Its document is not named: every passage of that would then count as right.
+A right passage is stored as one of its sentences, since passages are split again and renumbered, and a changed document
+gets new ones. Its document is not named: every passage of that document would then count as right.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from crag.runs import Trace
 from crag.runs.texts import storable
 from crag.types import Passage
 
-_PHRASE_LENGTH = 200  # characters; one that is longer might be cut by another size of passages
+_PHRASE_LENGTH = 200  # characters; a longer one might be split at another passage size
 
 
 @dataclass(frozen=True, slots=True)
 class Pins:
-    """What a person pinned of a run: its answer, and which of its passages.
+    """What a user pinned of a run: its answer, and which of its passages.
 
-    `reference` is the right answer that is pinned for its question, from whichever run; `known` whether there is one,
-    which is empty where a refusal is right.
+    `known` says whether a right answer, from whichever run, is pinned for the question. `reference` is that answer,
+    empty if a refusal is right.
     """
 
     answer: bool = False
@@ -39,15 +39,15 @@ class Pins:
 
 
 class Pinning:
-    """What is pinned and unpinned. `person` is whose; None where one person owns all."""
+    """Pins and unpins answers and passages. `person` is the owner's key, None for a home with a single owner."""
 
     def __init__(self, database: Database, trace_of: Callable[[str], Trace]) -> None:
-        """`trace_of` raises `NotFound` for a run that is gone."""
+        """Take a `trace_of` that raises `NotFound` for a deleted run."""
         self._database = database
         self._trace_of = trace_of
 
     def pins(self, run_id: str, person: str | None = None) -> Pins:
-        """What of this run is pinned. Raises `NotFound`."""
+        """Return what is pinned of this run. Raises `NotFound`."""
         trace = self._trace_of(run_id)
         with self._database.read() as connection:
             found = find_pinned(connection, person, question_key(asked(trace)))
@@ -59,16 +59,16 @@ class Pinning:
         return Pins(found.run_id == run_id, frozenset(right), known, "".join(example.references[:1]))
 
     def is_pinned(self, run_id: str, person: str | None = None) -> bool:
-        """Whether the answer of this run is pinned; quick, for every answer of a page. Raises `NotFound`."""
+        """Return whether this run's answer is pinned; cheap enough for every answer of a page. Raises `NotFound`."""
         with self._database.read() as connection:
             found = find_pinned(connection, person, question_key(asked(self._trace_of(run_id))))
         return found is not None and found.run_id == run_id
 
     def pin_answer(self, run_id: str, person: str | None = None, text: str = "") -> None:
-        """Keeps the question with `text` as its right answer, else with that of the run; a refusal, as unanswerable.
+        """Pin the question with `text` as its right answer, by default the run's answer; a refusal as unanswerable.
 
-        It takes the place of the right answer that was pinned for the same question. Raises `NotFound`, `BadRequest`
-        where there is no answer to pin.
+        Replaces the right answer pinned before for the same question. Raises `NotFound`, or `BadRequest` if there is no
+        answer to pin.
         """
         trace = self._trace_of(run_id)
         refused = trace.outcome == "not_answered"
@@ -84,11 +84,11 @@ class Pinning:
         self._change(trace, person, pin, run_id)
 
     def unpin_answer(self, run_id: str, person: str | None = None) -> None:
-        """Forgets the right answer to the question of this run. Raises `NotFound`."""
+        """Remove the pinned right answer to the question of this run. Raises `NotFound`."""
         self._change(self._trace_of(run_id), person, lambda one: replace(one, references=(), answerable=None), "")
 
     def pin_passage(self, run_id: str, passage_id: int, person: str | None = None) -> None:
-        """Keeps the question with a sentence of a right passage. Raises `NotFound`, `BadRequest` for a web page."""
+        """Pin the question with a sentence of a right passage. Raises `NotFound`, `BadRequest` for a web page."""
         trace = self._trace_of(run_id)
         passage = _passage(trace, passage_id)
         if passage.origin == "web":
@@ -104,7 +104,7 @@ class Pinning:
         self._change(trace, person, pin)
 
     def unpin_passage(self, run_id: str, passage_id: int, person: str | None = None) -> None:
-        """Forgets that this passage is right. Raises `NotFound`."""
+        """Remove this passage from the right ones. Raises `NotFound`."""
         trace = self._trace_of(run_id)
         passage = _passage(trace, passage_id)
 
@@ -117,7 +117,7 @@ class Pinning:
     def _change(
         self, trace: Trace, person: str | None, change: Callable[[Example], Example], run_id: str | None = None
     ) -> None:
-        """Changes the example of a question; `run_id` is what its answer comes from, None where that stays."""
+        """Change the example of a question; `run_id` is the run its answer comes from, None to keep it."""
         question = asked(trace)
         key = question_key(question)
         with self._database.write() as connection:
@@ -132,20 +132,20 @@ class Pinning:
 
 
 def asked(trace: Trace) -> str:
-    """The question as it can be understood without the conversation before it."""
+    """Return the question, reworded if needed to be understood without the conversation."""
     return storable(trace.condensed) or trace.question
 
 
 def suggested_reference(trace: Trace) -> str:
-    """The answer as a reference to begin with, without the numbers of its sources; empty for a refusal."""
+    """Return the answer as a draft reference, without source numbers; empty for a refusal."""
     return "" if trace.outcome == "not_answered" else storable(without_citations(trace.text))
 
 
 def telling_phrase(passage: Passage, quote: str) -> str:
-    """A sentence that finds the passage again: what was cited of it, else its longest, for short ones are everywhere.
+    """Return a sentence that identifies the passage: the cited one, otherwise its longest.
 
-    Documents are never cut within a sentence, but within one that is longer than a passage may be. Where all are, it is
-    the beginning of the passage.
+    The longest is taken because short sentences occur everywhere. Documents are never split within a sentence, except
+    one that exceeds the passage size. If all sentences are that long, the beginning of the passage is returned.
     """
     candidates = [" ".join(sentence.split()) for sentence in (quote, *sentences(passage.text))]
     fitting = [one for one in candidates if len(one) <= _PHRASE_LENGTH and holds(passage.text, one)]

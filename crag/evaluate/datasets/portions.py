@@ -1,4 +1,4 @@
-"""Some of the questions of a dataset: the first ones, or a sample that is the same each time."""
+"""Subsets of a dataset: the first questions, or a reproducible sample."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from crag.evaluate.datasets.examples import Dataset
 
 
 def first(dataset: Dataset, number: int) -> Dataset:
-    """Its first questions, said in its name; all of them where there are no more."""
+    """Return the dataset with its first `number` questions, noted in its name; unchanged if it has no more."""
     return _part(dataset, range(min(number, len(dataset.examples))), f"first {number:,}")
 
 
 def sample(dataset: Dataset, number: int, seed: int = 0) -> Dataset:
-    """Questions drawn at random, in the order of the dataset; with the same seed the same ones. Said in its name."""
+    """Return a random sample in dataset order, noted in the name; the same for the same seed."""
     size = len(dataset.examples)
     drawn = random.Random(seed).sample(range(size), min(number, size))  # noqa: S311 — no secret
     return _part(dataset, sorted(drawn), f"random {number:,}, seed {seed},")

@@ -1,4 +1,4 @@
-"""Reads datasets from JSON Lines, under the names that the usual ones give their fields, and writes rows again."""
+"""The JSON Lines format of datasets: reads the field names of common datasets, and writes rows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ACTIONS: tuple[Action, ...] = get_args(Action)
 
 
 def read_dataset(path: Path) -> Dataset:
-    """The dataset in a file, called as the file is. Raises `BadRequest`, naming line and field that cannot be read."""
+    """Read a dataset named after its file. Raises `BadRequest`, naming the unreadable line and field."""
     try:
         data = path.read_bytes()
     except (OSError, ValueError) as error:
@@ -40,10 +40,10 @@ def read_dataset(path: Path) -> Dataset:
 
 
 def read_examples(data: bytes) -> tuple[Example, ...]:
-    """The examples of a JSON Lines file; lines that ask the same and agree are put together.
+    """Parse a JSON Lines file; lines with the same question and compatible labels are merged.
 
-    Those that disagree (a set may hold a question as answerable and as not) stay apart: the second gets another key.
-    Raises `BadRequest` for a file that is too large, holds no question, or has a line that cannot be read.
+    Lines that disagree stay apart, the second under another key: a set may hold a question both as answerable and as
+    not. Raises `BadRequest` for a file that is too large, holds no question, or has an unreadable line.
     """
     if len(data) > LARGEST_DATASET:
         raise BadRequest(
@@ -59,7 +59,7 @@ def read_examples(data: bytes) -> tuple[Example, ...]:
 
 
 def read_example(row: Mapping[str, Any], line: int) -> Example:
-    """What one line says; fields of other names are left alone. Raises `BadRequest`, naming line and field."""
+    """Parse one line; unknown fields are ignored. Raises `BadRequest`, naming line and field."""
     fields = _Fields(_flat(row), line)
     question = fields.question()
     lists = {name: fields.texts(*names) for name, names in _LISTS.items()}
@@ -75,7 +75,7 @@ def read_example(row: Mapping[str, Any], line: int) -> Example:
 
 
 def row_of(example: Example) -> dict[str, Any]:
-    """The line that says this example, without what is not known of it; `read_example` reads it again."""
+    """Return the row of an example, without unknown fields; the inverse of `parse_example`."""
     held = {
         "id": example.key,
         "question": example.question,
@@ -89,13 +89,13 @@ def row_of(example: Example) -> dict[str, Any]:
 
 
 def question_key(question: str) -> str:
-    """The key of a question without one: the same whatever its case, width, blanks and last mark are."""
+    """Return the key of a question without an id, independent of case, width, spaces and final mark."""
     plain = " ".join(unicodedata.normalize("NFKC", question).casefold().split()).rstrip(" ?.")
     return hashlib.sha256(plain.encode()).hexdigest()[:16]
 
 
 def _flat(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The row itself; of an example as LangSmith has it, with its inputs and outputs beside the rest."""
+    """Return the row itself; for a LangSmith example, with its inputs and outputs moved to the top level."""
     inputs, outputs = row.get("inputs"), row.get("outputs")
     if not isinstance(inputs, dict):
         return row
@@ -128,7 +128,10 @@ class _Fields:
         return storable(text)
 
     def texts(self, *names: str) -> tuple[str, ...]:
-        """All that stands under these names, once each; numbers as text, and SQuAD's `{"text": […]}` as its texts."""
+        """Return all values under these names without duplicates.
+
+        Numbers become text; SQuAD's `{"text": […]}` becomes its texts.
+        """
         found: list[str] = []
         for name in names:
             value = self.row.get(name)
@@ -140,7 +143,7 @@ class _Fields:
         return tuple(dict.fromkeys(text for text in found if text))
 
     def steps(self) -> tuple[tuple[str, ...], ...]:
-        """The trajectories that are accepted, whether one or several are given."""
+        """Return the accepted trajectories, whether one or several are given."""
         for name in _STEPS:
             value = self.row.get(name)
             if value is None:
@@ -177,7 +180,7 @@ class _Fields:
 
 
 def _put(found: dict[str, list[Example]], example: Example, line: int) -> None:
-    """Puts it to those that ask the same, else under a key of its own. Raises `BadRequest` for an id given twice."""
+    """Add an example to those with the same question, or under a new key. Raises `BadRequest` for a reused id."""
     key, number = example.key, 1
     if key in found and question_key(found[key][0].question) != question_key(example.question):
         raise BadRequest(f"Line {line}: id is that of another question already.", "Give each question its own.")
@@ -195,7 +198,7 @@ def _agree(first: Example, second: Example) -> bool:
 
 
 def _with_action(first: Example, second: Example) -> Example:
-    """The first, with what only the second knows of how the question is to be treated."""
+    """Return the first example, with labels it lacks taken from the second."""
     if first.answerable is None or first.action is None:
         answerable = second.answerable if first.answerable is None else first.answerable
         return replace(first, action=first.action or second.action, answerable=answerable)
@@ -203,7 +206,7 @@ def _with_action(first: Example, second: Example) -> Example:
 
 
 def _joined(key: str, lines: Sequence[Example]) -> Example:
-    """One example of several; what is true of any of them is true of it."""
+    """Merge lines of one question; the result has the union of their lists."""
     lists: dict[str, Any] = {
         name: tuple(dict.fromkeys(chain.from_iterable(getattr(one, name) for one in lines)))
         for name in (*_LISTS, "steps")
@@ -212,7 +215,7 @@ def _joined(key: str, lines: Sequence[Example]) -> Example:
 
 
 def _settled(example: Example) -> Example:
-    """What cannot be answered has no right answer and no right passage, whatever else its row says."""
+    """Clear the right answers and passages of an unanswerable example, whatever its row says."""
     if example.answerable is not False:
         return example
     return replace(example, references=(), must_mention=(), sources=(), phrases=())

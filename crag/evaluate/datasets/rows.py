@@ -1,4 +1,4 @@
-"""Datasets and their examples as rows of the database."""
+"""Database rows of datasets and their examples."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PINNED = "Pinned questions"
 
 @dataclass(frozen=True, slots=True)
 class Pinned:
-    """An example among those that were pinned. `run_id`: the run that its answer is from, empty where none is kept."""
+    """A pinned example. `run_id` is the run its answer comes from, empty if no answer is pinned."""
 
     dataset_id: str
     example: Example
@@ -30,22 +30,22 @@ class Pinned:
 
 
 def pinned_id(person: str | None) -> str:
-    """The id of what a person pinned, whether anything is pinned or not; the key cannot be told from it."""
+    """Return the id of a user's pinned dataset, which may not exist yet; the key cannot be derived from it."""
     return hashlib.sha256(f"pinned\x1f{person or ''}".encode()).hexdigest()[:32]
 
 
 def visible(person: str | None) -> ColumnElement[bool]:
-    """What is this person's or everybody's; None owns all."""
+    """Return the condition for datasets of this user and shared ones; None matches all."""
     return true() if person is None else datasets.c.person.in_(("", person))
 
 
 def pinned_by(person: str | None) -> ColumnElement[bool]:
-    """What this person pinned, and what was pinned while nobody had a key; None sees what anybody pinned."""
+    """Return the condition for datasets this user pinned, or pinned before users had keys; None matches all."""
     return visible(person) & (datasets.c.kind == "pinned")
 
 
 def read_datasets(connection: Connection, condition: ColumnElement[bool]) -> list[Dataset]:
-    """The datasets that meet the condition, with their examples in the order of the file."""
+    """Load the datasets that meet the condition, with their examples in file order."""
     found = connection.execute(select(datasets).where(condition).order_by(datasets.c.made_at, datasets.c.id)).all()
     query = select(examples.c.dataset_id, examples.c.body).join(datasets).where(condition).order_by(examples.c.number)
     bodies: defaultdict[str, list[str]] = defaultdict(list)
@@ -55,14 +55,14 @@ def read_datasets(connection: Connection, condition: ColumnElement[bool]) -> lis
 
 
 def find_namesake(connection: Connection, name: str, person: str) -> str | None:
-    """The id of what the same person uploaded under this name."""
+    """Return the id of the same user's uploaded dataset of this name."""
     same = (datasets.c.name == name) & (datasets.c.person == person) & (datasets.c.kind == "uploaded")
     found: str | None = connection.scalar(select(datasets.c.id).where(same))
     return found
 
 
 def put_dataset(connection: Connection, dataset: Dataset) -> None:
-    """Writes a dataset in place of the one with its id."""
+    """Write a dataset, replacing the one with its id."""
     connection.execute(delete(datasets).where(datasets.c.id == dataset.id))
     _insert(connection, dataset.id, dataset.name, dataset.kind, dataset.person)
     rows = [{"dataset_id": dataset.id, "key": one.key, "body": _dump(one)} for one in dataset.examples]
@@ -70,7 +70,7 @@ def put_dataset(connection: Connection, dataset: Dataset) -> None:
 
 
 def ensure_pinned(connection: Connection, person: str | None) -> str:
-    """Makes sure that the dataset of what this person pins is there; its id."""
+    """Create this user's pinned dataset if missing; return its id."""
     dataset_id = pinned_id(person)
     if connection.scalar(select(datasets.c.id).where(datasets.c.id == dataset_id)) is None:
         _insert(connection, dataset_id, PINNED, "pinned", person or "")
@@ -78,7 +78,7 @@ def ensure_pinned(connection: Connection, person: str | None) -> str:
 
 
 def find_pinned(connection: Connection, person: str | None, key: str) -> Pinned | None:
-    """What is pinned of a question, a person's own first."""
+    """Find the pinned example of a question, the user's own first."""
     own = datasets.c.id != pinned_id(person)
     query = select(examples).join(datasets).where(pinned_by(person), examples.c.key == key).order_by(own)
     row = connection.execute(query).first()
@@ -86,14 +86,14 @@ def find_pinned(connection: Connection, person: str | None, key: str) -> Pinned 
 
 
 def put_pinned(connection: Connection, pinned: Pinned) -> None:
-    """Writes a pinned example in place of the one with its key, at its place."""
+    """Write a pinned example, replacing the one with its key in its position."""
     key, values = pinned.example.key, {"body": _dump(pinned.example), "run_id": pinned.run_id}
     if connection.execute(update(examples).where(_chosen(pinned.dataset_id, key)).values(values)).rowcount == 0:
         connection.execute(insert(examples).values(dataset_id=pinned.dataset_id, key=key, **values))
 
 
 def delete_example(connection: Connection, dataset_id: str, key: str) -> None:
-    """Takes an example out; one that is not there is left alone."""
+    """Delete an example, if it exists."""
     connection.execute(delete(examples).where(_chosen(dataset_id, key)))
 
 
@@ -111,7 +111,7 @@ def _dataset(row: Row[Any], bodies: Iterable[str]) -> Dataset:
 
 
 def _dump(example: Example) -> str:
-    """As it is kept: the line that says it."""
+    """Serialize an example as its JSON line."""
     return json.dumps(row_of(example))
 
 

@@ -1,8 +1,8 @@
-"""The five questions that the LangGraph notebook on local models is evaluated with, on its three posts.
+"""The five questions on three blog posts that LangGraph's notebook on local models uses for evaluation.
 
-Their references and accepted trajectories are those of the notebook; what must be mentioned are the terms that a
-reference consists of. The last two are not in the posts, which is the action expected of them: only a web search can
-answer them, so that without one they are answered wrong, but not refused wrongly.
+References and accepted trajectories are the notebook's; the required phrases are the terms of each reference. The last
+two questions are not answered by the posts, so their expected action is `incorrect`. Only a web search can answer them:
+without one they count as wrong answers, but not as wrong refusals.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""An evaluation as one document of plain values: what it ran under, what it came to, and every answer."""
+"""An evaluation as one JSON document: its conditions, its summary, and every answer."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Json = dict[str, Any]
 
 
 def as_json(evaluation: Evaluation, results: Sequence[Result], cutoffs: Cutoffs) -> str:
-    """The document, to be kept in a file."""
+    """Return the document as JSON text for a file."""
     return json.dumps(as_document(evaluation, results, cutoffs), ensure_ascii=False, indent=1) + "\n"
 
 
 def as_document(evaluation: Evaluation, results: Sequence[Result], cutoffs: Cutoffs) -> Json:
-    """`evaluation`, `summary` (a figure has its interval and its n) and `rows`, one an answer."""
+    """Return `evaluation`, `summary` (figures with their interval and n) and `rows`, one per answer."""
     return {
         "evaluation": describe(evaluation),
         "summary": {
@@ -36,7 +36,7 @@ def as_document(evaluation: Evaluation, results: Sequence[Result], cutoffs: Cuto
 
 
 def describe(evaluation: Evaluation) -> Json:
-    """What was evaluated, under what, and how far it is; whose it is stays with the home."""
+    """Return what was evaluated, its conditions and its progress, without the owner, which stays in the home."""
     described = {name: value for name, value in asdict(evaluation).items() if name not in ("person", "dataset_id")}
     return described | {"total": evaluation.total}
 
@@ -74,6 +74,6 @@ def _row(evaluation: Evaluation, result: Result, cutoffs: Cutoffs) -> Json:
 
 
 def _expected(example: Example) -> Json:
-    """What was asked, and what is known of the right answer."""
+    """Return the question and what is known about its right answer."""
     known = asdict(example)
     return {"key": known.pop("key"), "question": known.pop("question"), "expected": known}

@@ -1,4 +1,4 @@
-"""The figures of an evaluation as the report draws them: bars with whiskers, routes, what nodes took."""
+"""Figures of an evaluation as the report draws them: bars with whiskers, routes, node costs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from crag.inspection.facts import NODES
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A bar with its interval as a whisker, each from 0 to 100."""
+    """A bar with its interval as a whisker, each in 0..100."""
 
     value: float
     low: float
@@ -27,7 +27,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class FigureView:
-    """One metric: what it came to, in words and as a bar."""
+    """One metric as text and as a bar."""
 
     title: str
     meaning: str
@@ -39,7 +39,7 @@ class FigureView:
 
 @dataclass(frozen=True, slots=True)
 class NodeView:
-    """What one node took on average."""
+    """Mean cost of one node."""
 
     name: str
     time: str
@@ -50,7 +50,7 @@ class NodeView:
 
 @dataclass(frozen=True, slots=True)
 class RouteView:
-    """How many answers took each way, of those of which one thing was expected; what is as it should be `agrees`."""
+    """Number of answers that took each route, for one expectation; right routes `agree`."""
 
     expected: str
     counts: Sequence[RouteCount]
@@ -58,7 +58,7 @@ class RouteView:
 
 @dataclass(frozen=True, slots=True)
 class VariantView:
-    """What one way to answer came to."""
+    """Figures, routes and node costs of one variant."""
 
     name: str
     facts: str
@@ -68,7 +68,7 @@ class VariantView:
 
 
 def view_variant(name: str, results: Sequence[Result], summary: Summary, longest: Mapping[str, float]) -> VariantView:
-    """`longest` are the values at which bars are full, by metric."""
+    """Convert a summary; `longest` holds the values at which bars are full, by metric."""
     failed = f" · {summary.failed:,} failed" if summary.failed else ""
     slowest = max((cost.seconds for cost in summary.nodes.values()), default=0.0)
     return VariantView(
@@ -81,7 +81,7 @@ def view_variant(name: str, results: Sequence[Result], summary: Summary, longest
 
 
 def longest_bars(summaries: Sequence[Summary]) -> dict[str, float]:
-    """The value of each metric at which its bar is full: shares at 1, others at the end of the longest whisker."""
+    """Return the value at which each metric's bar is full: 1 for shares, otherwise the longest whisker's end."""
     ends: dict[str, float] = {}
     for figure in (figure for summary in summaries for figure in summary.figures.values()):
         is_share = METRICS[figure.metric].unit == "share"
@@ -90,7 +90,7 @@ def longest_bars(summaries: Sequence[Summary]) -> dict[str, float]:
 
 
 def view_figure(figure: Figure, longest: Mapping[str, float]) -> FigureView:
-    """`longest` are the values at which bars are full, by metric."""
+    """Convert a figure; `longest` holds the values at which bars are full, by metric."""
     metric = METRICS[figure.metric]
     full = longest[figure.metric] or 1.0
     return FigureView(
@@ -104,7 +104,7 @@ def view_figure(figure: Figure, longest: Mapping[str, float]) -> FigureView:
 
 
 def view_node(name: str, cost: NodeCost, slowest: float) -> NodeView:
-    """`slowest` in seconds is the time at which the bar of a node is full."""
+    """Convert a node cost; `slowest` is the time in seconds at which a node's bar is full."""
     read, written = (f"{tokens:,.0f}" if tokens else "" for tokens in (cost.prompt_tokens, cost.answer_tokens))
     share = round(100 * cost.seconds / slowest, 2) if slowest else 0.0
     shown = next((title for node, title in NODES.items() if node == name), one_line(name))
@@ -112,6 +112,6 @@ def view_node(name: str, cost: NodeCost, slowest: float) -> NodeView:
 
 
 def _view_routes(results: Sequence[Result]) -> list[RouteView]:
-    """One row for each expectation that occurs."""
+    """Return one row for each expectation that occurs."""
     rows = groupby(confusion(results), lambda one: one.expected)
     return [RouteView(expected, list(counts)) for expected, counts in rows]

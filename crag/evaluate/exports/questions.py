@@ -1,4 +1,4 @@
-"""The questions of an evaluation as the report draws them: plain values, cleaned; the template escapes them."""
+"""Questions of an evaluation as the report draws them: plain sanitized values that the template escapes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from crag.inspection.badges import OUTCOMES, Badge
 
 @dataclass(frozen=True, slots=True)
 class AnswerView:
-    """What a question was answered, in one repetition or in several alike, and what is said of it."""
+    """One answer to a question, or several identical repetitions, with its scores and judgement."""
 
     under: str
     badge: Badge
@@ -31,7 +31,7 @@ class AnswerView:
 
 @dataclass(frozen=True, slots=True)
 class QuestionView:
-    """A question with what is known of its right answer, and all answers that it was given."""
+    """A question with what is known about its right answer, and all its answers."""
 
     number: int
     question: str
@@ -41,7 +41,7 @@ class QuestionView:
 
 
 def view_questions(evaluation: Evaluation, results: Sequence[Result], cutoffs: Cutoffs) -> list[QuestionView]:
-    """All questions in their order, each with its answers: variant by variant, repetition by repetition."""
+    """Return all questions in order, each with its answers by variant and repetition."""
     ordered = sorted(results, key=lambda one: (one.number, one.variant, one.repetition))
     return [
         _view_question(evaluation, list(answers), cutoffs) for _, answers in groupby(ordered, lambda one: one.number)
@@ -60,14 +60,14 @@ def _view_question(evaluation: Evaluation, answers: Sequence[Result], cutoffs: C
 
 
 def _came_to(result: Result) -> tuple[object, ...]:
-    """What repetitions of a question may have in common: then they are shown once."""
+    """Return the grouping key of answers: equal repetitions are shown once."""
     judged = (str(result.judged.score), result.judged.reason) if result.judged else ()
     said = (result.scored.answer, result.scored.steps, result.scored.action or "", result.scored.outcome or "")
     return result.variant, result.state, result.error, said, judged, str(result.label)
 
 
 def _view_answers(evaluation: Evaluation, alike: Sequence[Result], cutoffs: Cutoffs) -> AnswerView:
-    """One answer, or several repetitions that came to the same; the facts are those of the first."""
+    """Convert one answer or several equal repetitions; the facts are those of the first."""
     result, judged = alike[0], alike[0].judged
     several = [evaluation.variants[result.variant].name] if len(evaluation.variants) > 1 else []
     if evaluation.repetitions > 1:

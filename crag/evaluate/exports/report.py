@@ -1,4 +1,4 @@
-"""An evaluation as one HTML page that needs nothing else: no script, no request, no font."""
+"""An evaluation as one self-contained HTML page: no script, no request, no font."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RankedView:
-    """One variant among all; a figure that it lacks is None."""
+    """One variant in the ranking; a missing figure is None."""
 
     name: str
     figures: Sequence[FigureView | None]
@@ -44,7 +44,7 @@ class RankedView:
 
 @dataclass(frozen=True, slots=True)
 class ChangeView:
-    """How one metric moved from the first variant to the second."""
+    """Change of one metric from the first variant to the second."""
 
     title: str
     before: str
@@ -57,7 +57,7 @@ class ChangeView:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonView:
-    """What became of the first variant in the second; the questions by their words."""
+    """Comparison of two variants; `broken` and `mended` hold the texts of the questions."""
 
     before: str
     after: str
@@ -68,7 +68,7 @@ class ComparisonView:
 
 @dataclass(frozen=True, slots=True)
 class ReportView:
-    """What stands on the page."""
+    """Content of the page."""
 
     title: str
     facts: str
@@ -84,7 +84,7 @@ class ReportView:
 
 
 def as_html(evaluation: Evaluation, results: Sequence[Result], cutoffs: Cutoffs) -> str:
-    """The report: figures with their intervals, routes, time, settings, and every answer."""
+    """Render the report: figures with intervals, routes, times, settings, and every answer."""
     return _template().render(page=_view(evaluation, results, cutoffs))
 
 

@@ -1,4 +1,4 @@
-"""Under what an evaluation ran, as rows of names and values: what all variants share, and in what they differ."""
+"""The settings of an evaluation as rows of titles and values: shared by all variants, or different."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ _LEFT_OPEN = {
 
 @dataclass(frozen=True, slots=True)
 class SettingRow:
-    """A setting with its value in each variant; one value where all variants have the same."""
+    """A setting with its value in each variant; a single value if all variants share it."""
 
     title: str
     values: Sequence[str]
 
 
 def setting_rows(variants: Sequence[Variant]) -> list[SettingRow]:
-    """What they ran in first, then every setting; nothing is listed that no variant has a value for."""
+    """Return the environment first, then every setting, without rows that are empty in all variants."""
     names = _told_names(variants)
     columns = [_environment(variant.environment) | _options(variant, names) for variant in variants]
     rows = [(title, [column[title] for column in columns]) for title in columns[0]]
@@ -80,7 +80,7 @@ def _options(variant: Variant, names: Sequence[str]) -> dict[str, str]:
 
 
 def _named(name: str, value: Any) -> str:
-    """A value under the name that it has on screen."""
+    """Return the on-screen label of a value."""
     if name.endswith("model"):
         return one_line(model_label(value))
     words = _NAMES.get(name, {})
@@ -88,7 +88,7 @@ def _named(name: str, value: Any) -> str:
 
 
 def _told_names(variants: Sequence[Variant]) -> list[str]:
-    """All options that have a title; how a model is tuned only where any variant tunes it."""
+    """Return all options with a title; model tuning only if any variant changes it."""
     usual = RunOptions()
     tuned = {name for one in variants for name in changes_between(usual, one.options)}
     names = [name for name in names_of_options() if name in _TITLES or name in CATALOG]

@@ -1,4 +1,4 @@
-"""An evaluation as CSV: one row an answer, with all its scores."""
+"""An evaluation as CSV: one row per answer, with all its scores."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from crag.evaluate.values import Cutoffs, Evaluation, Result
 from crag.foreign_text import visible
 
 Cell = str | int | float | None
-_FORMULA = tuple("=+-@\t\r\n＝＋－＠")  # what spreadsheets calculate (OWASP, CSV injection)
+_FORMULA = tuple("=+-@\t\r\n＝＋－＠")  # spreadsheets evaluate such cells (OWASP, CSV injection)
 _SEVERAL = " | "
 
 _COLUMNS: dict[str, Callable[[Result], Cell]] = {
@@ -46,7 +46,7 @@ _SCORES = [name for name in METRICS if name not in ("answer_right", "judged", *_
 
 
 def as_csv(evaluation: Evaluation, results: Sequence[Result], cutoffs: Cutoffs) -> str:
-    """The table with its names on top; what does not apply to an answer is empty, and nothing in it is calculated."""
+    """Return the table with a header row; cells that do not apply are empty, and no cell is a formula."""
     written = io.StringIO()
     writer = csv.DictWriter(written, ["variant", "right", *_COLUMNS, *_SCORES], lineterminator="\n")
     writer.writeheader()
@@ -63,7 +63,7 @@ def _truth(value: bool | None) -> int | None:
 
 
 def _harmless(cell: Cell) -> Cell:
-    """What a spreadsheet would calculate is text to it behind an apostrophe."""
+    """Put an apostrophe before text that a spreadsheet would evaluate as a formula."""
     if not isinstance(cell, str):
         return cell
     text = visible(cell)

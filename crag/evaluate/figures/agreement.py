@@ -1,4 +1,4 @@
-"""How far scorers agree with people's labels, and from which score on an answer counts as right, fitted to those."""
+"""Agreement of scorers with human labels, and the score cutoffs fitted to those labels."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 Scorer = Literal["judge", "text"]
 SCORERS: tuple[Scorer, ...] = ("judge", "text")
 _PARTS = 10
-# Questions labelled right, and as many labelled wrong, before a cutoff moves: one of either kind for each part.
+# Questions labelled right, and as many labelled wrong, before a cutoff moves: one of each kind per fold.
 LEAST_OF_EACH = _PARTS
-_CANDIDATES = tuple(step / 20 for step in range(1, 20))  # a judge's points lie between every second and the next
+_CANDIDATES = tuple(step / 20 for step in range(1, 20))  # every second one falls between two points of a judge
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """A scorer against people over the `n` answers that both spoke on; `agree` is the share on which they say the same.
+    """A scorer's agreement with human labels on `n` answers that have both; `agree` is the share of equal verdicts.
 
-    Cohen's `kappa` leaves out what agrees by chance; `low` to `high` holds 95 % of bootstrap samples of the questions.
-    All three are None where people said the same of all, for then agreeing by chance cannot be told apart.
+    Cohen's `kappa` corrects for agreement by chance; `low` to `high` is its 95 % bootstrap interval over questions. All
+    three are None if all labels are the same, since agreement by chance is then undefined.
     """
 
     scorer: Scorer
@@ -40,7 +40,7 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class _Labelled:
-    """One answer that a person labelled and a scorer could speak on; `verdicts` are its own at each candidate."""
+    """One answer with a label and a scorer's verdict; `verdicts` are those at each candidate cutoff."""
 
     question: str
     label: bool
@@ -49,9 +49,9 @@ class _Labelled:
 
 
 def agreement(results: Sequence[Result], cutoffs: Cutoffs) -> list[Agreement]:
-    """Each judge model that spoke on answers with a label, then the comparing of texts; none without such answers.
+    """Return the agreement of each judge model, then of text comparison; scorers without labelled answers are left out.
 
-    With cutoffs that were fitted to the same labels it looks a little better than it will prove.
+    With cutoffs fitted to the same labels, the result is slightly optimistic.
     """
     judges = dict.fromkeys(one.judged.model for one in results if one.judged and one.judged.score is not None)
     found = []
@@ -63,12 +63,11 @@ def agreement(results: Sequence[Result], cutoffs: Cutoffs) -> list[Agreement]:
 
 
 def fit_cutoffs(results: Sequence[Result]) -> Cutoffs:
-    """The cutoffs that agree best with people's labels; each the usual one until it is clear that another is better.
+    """Return the cutoffs that agree best with human labels; each keeps its default unless another is clearly better.
 
-    A cutoff moves when at least ten questions were labelled right and ten wrong, and when cutoffs fitted to nine
-    tenths of the questions agree better (Cohen's kappa) on the last tenth than the usual one does, all ten taken
-    together: fitted and tried on the same labels, any would. Of equally good ones it is the nearest to the usual one.
-    Judge models share one cutoff.
+    A cutoff moves if at least ten questions were labelled right and ten wrong, and if ten-fold cross-validation shows
+    better agreement (Cohen's kappa) than the default; fitted and evaluated on the same labels, any cutoff would look
+    better. Among equally good ones, the nearest to the default wins. All judge models share one cutoff.
     """
     usual = Cutoffs()
     return Cutoffs(
@@ -106,7 +105,7 @@ def _agreement(scorer: Scorer, title: str, labelled: Sequence[_Labelled]) -> Agr
 
 
 def _interval(labelled: Sequence[_Labelled]) -> tuple[float, float]:
-    """Questions are drawn, not answers: those of several repetitions are much alike."""
+    """Resample questions, not answers, since repetitions of one question are similar."""
     places = {question: place for place, question in enumerate(dict.fromkeys(one.question for one in labelled))}
     kappa = _weighted_kappa(labelled, [places[one.question] for one in labelled])
     found = bootstrap(kappa, len(places), bounds=(-1.0, 1.0))
@@ -144,7 +143,7 @@ def _fit(labelled: Sequence[_Labelled], usual: float) -> float:
 
 
 def _crossed(labelled: Sequence[_Labelled], usual: float) -> list[bool]:
-    """The verdict on each answer by the cutoff that was fitted without its part of the questions."""
+    """Return the verdict on each answer by the cutoff fitted without its fold of the questions."""
     by_kind = dict.fromkeys(one.question for one in sorted(labelled, key=lambda one: one.label))
     part = {question: place % _PARTS for place, question in enumerate(by_kind)}
     fitted = [_best([one for one in labelled if part[one.question] != own], usual) for own in range(_PARTS)]
@@ -152,7 +151,7 @@ def _crossed(labelled: Sequence[_Labelled], usual: float) -> list[bool]:
 
 
 def _best(labelled: Sequence[_Labelled], usual: float) -> int:
-    """The place among the candidates of the one that agrees best."""
+    """Return the index of the candidate cutoff with the best agreement."""
     labels = [one.label for one in labelled]
 
     def rank(place: int) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""Two variants beside each other over the same questions: what differs, what broke, what was mended."""
+"""Paired comparison of two variants over the same questions: what differs, broke or was fixed."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """`differences` in the order of `METRICS`; `changed` with what broke first, the greatest change first.
+    """`differences` in the order of `METRICS`; `changed` lists broken questions first, the greatest change first.
 
-    `examples` is how many questions both have. `unjudged`: the word of a judge was left aside, since the same one did
-    not judge both.
+    `examples` is the number of shared questions. `unjudged` says that judgements were ignored, because the two sides
+    had different judges.
     """
 
     differences: Sequence[Difference] = ()
@@ -33,10 +33,10 @@ class Comparison:
 
 
 def compare(before: Sequence[Result], after: Sequence[Result], cutoffs: Cutoffs = Cutoffs()) -> Comparison:  # noqa: B008 — it is frozen
-    """Compares two variants, of one evaluation or of two, over the questions that both have.
+    """Compare two variants, of one evaluation or of two, over the questions that both have.
 
-    The pairs of a question are resampled together, so that what is hard in both does not blur the difference. A judge
-    has a word in it only where the same one judged both.
+    Both answers to a question are resampled together, so that its difficulty does not blur the difference. Judgements
+    count only if the same model judged both sides.
     """
     if unjudged := _judges(before) != _judges(after):
         before, after = _unjudged(before), _unjudged(after)
@@ -58,7 +58,7 @@ def _unjudged(results: Sequence[Result]) -> list[Result]:
 
 
 def _difference(metric: str, before: Mapping[str, Shares], after: Mapping[str, Shares]) -> Difference | None:
-    """None where they have no example in common that tells something."""
+    """Return the difference in one metric; None without a shared example with data."""
     keys = [key for key, one in before.items() if key in after and (one.tells or after[key].tells)]
     old, new = statistic(metric, [before[key] for key in keys]), statistic(metric, [after[key] for key in keys])
     if not (old and new):
@@ -77,7 +77,7 @@ Pair = tuple[list[Result], list[Result]]
 
 
 def _pairs(before: Sequence[Result], after: Sequence[Result]) -> list[Pair]:
-    """The answers of both to each question that both have."""
+    """Return the answers of both sides to each shared question."""
     found: dict[str, Pair] = defaultdict(lambda: ([], []))
     for side, results in enumerate((before, after)):
         for result in results:
@@ -86,7 +86,7 @@ def _pairs(before: Sequence[Result], after: Sequence[Result]) -> list[Pair]:
 
 
 def _change(old: Sequence[Result], new: Sequence[Result], cutoffs: Cutoffs) -> ChangedExample | None:
-    """Repetitions are averaged. The runs named show it: one that came out right, and one that did not."""
+    """Average over repetitions; the runs returned are examples, one right and one not."""
     before, after = _share(old, cutoffs), _share(new, cutoffs)
     if before is None or after is None or before == after:
         return None
@@ -105,15 +105,15 @@ def _run(results: Sequence[Result], pick: Callable[..., tuple[str, float]], cuto
 
 
 def _told(results: Sequence[Result], cutoffs: Cutoffs) -> list[tuple[str, float]]:
-    """The run of each answer of which something can be told, with how right it came out."""
+    """Return run id and rightness of each answer whose rightness is known."""
     shares = ((result.run_id, _came_right(result, cutoffs)) for result in results)
     return [(run, share) for run, share in shares if share is not None]
 
 
 def _came_right(result: Result, cutoffs: Cutoffs) -> float | None:
-    """Whether the answer is right where a right one is known, else whether it was rightly given or refused.
+    """Return whether the answer is right if a right one is known, else whether answering or refusing was right.
 
-    Where only right passages are known: the share of them that was found.
+    If only right passages are known, return the share of them that was retrieved.
     """
     verdict = right(result, cutoffs)
     if verdict is not None:

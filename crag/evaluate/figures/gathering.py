@@ -1,4 +1,4 @@
-"""What each example adds to each metric: what figures, differences and their intervals are made of."""
+"""Contribution of each example to each metric, the input of figures, differences and intervals."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ if TYPE_CHECKING:
     from crag.evaluate.figures.statistics import Statistic
 
 _AREA = "grader_auc"
-Part = tuple[float, float]  # of a whole; a plain value is a part of 1
+Part = tuple[float, float]  # part and whole; a plain value is a part of 1
 
 
 @dataclass(slots=True)
 class Shares:
-    """What the repetitions of one example add to one metric: a part each, or passages as they were graded."""
+    """The repetitions of one example in one metric: a part of a whole each, or graded passages."""
 
     parts: list[Part] = field(default_factory=list)
     grades: list[Graded] = field(default_factory=list)
 
     @property
     def tells(self) -> bool:
-        """Whether there is anything in it to figure with."""
+        """Whether it contains anything to compute with."""
         return bool(self.grades) or any(whole for _, whole in self.parts)
 
     @property
     def mean(self) -> Part:
-        """Its part and whole over its repetitions, so that every example weighs the same however often it was asked."""
+        """Mean part and whole over the repetitions, so that every example has equal weight."""
         n = max(1, len(self.parts))
         return sum(part for part, _ in self.parts) / n, sum(whole for _, whole in self.parts) / n
 
@@ -42,9 +42,9 @@ Gathered = dict[str, dict[str, Shares]]
 
 
 def gather(results: Iterable[Result], cutoffs: Cutoffs) -> Gathered:
-    """By metric, then by key of the example; only what applies.
+    """Group results by metric, then by example key; only metrics that apply.
 
-    An answer that failed is a wrong one, and neither a right answer nor a right refusal; nothing else counts of it.
+    A failed answer counts as a wrong answer and a wrong refusal, and in no other metric.
     """
     gathered: Gathered = defaultdict(lambda: defaultdict(Shares))
     for result in results:
@@ -57,7 +57,7 @@ def gather(results: Iterable[Result], cutoffs: Cutoffs) -> Gathered:
 
 
 def statistic(metric: str, shares: Sequence[Shares]) -> Statistic | None:
-    """How a metric is figured from these examples; None where it is undefined."""
+    """Return the statistic of a metric over these examples; None if undefined."""
     if metric == _AREA:
         return _area(shares)
     if not any(one.tells for one in shares):
@@ -98,7 +98,7 @@ def _failed(result: Result) -> dict[str, float]:
 
 
 def _grading(grades: Sequence[Graded]) -> dict[str, Part]:
-    """Pooled over passages: their numbers are added up, not the shares of each question."""
+    """Return the grader's counts, to be pooled over passages instead of averaging the shares of questions."""
     if not grades:
         return {}
     both = sum(grade.relevant and grade.right for grade in grades)

@@ -1,4 +1,4 @@
-"""What is measured of answers: each metric under the name it has in results, tables and exports."""
+"""The metrics of answers, each under the name it has in results, tables and exports."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """What one figure means. `better`: whether more or less of it is good. Shares lie in 0..1."""
+    """Title, meaning and direction of one metric. Shares are in 0..1."""
 
     name: str
     title: str
@@ -44,4 +44,4 @@ _METRICS = (
     Metric("tokens", "Tokens", "Read and written by models for one answer.", better="lower", unit="tokens"),
 )
 METRICS: dict[str, Metric] = {metric.name: metric for metric in _METRICS}
-HEADLINE = ("answer_right", "steps_match", "refusal_right", "recall", "seconds")  # what variants are ranked beside
+HEADLINE = ("answer_right", "steps_match", "refusal_right", "recall", "seconds")  # shown in rankings of variants

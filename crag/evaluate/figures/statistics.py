@@ -1,4 +1,4 @@
-"""Figures with their uncertainty: intervals by bootstrap, the area under a curve, agreement beyond chance."""
+"""Statistics with their uncertainty: bootstrap intervals, area under the ROC curve, agreement beyond chance."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
-    # Given weights of the examples (resamples × examples), the figure for each row of them.
+    # Maps weights of the examples (resamples × examples) to the figure of each resample.
     Statistic = Callable[[Array], Array]
 
-_FEWEST, _MOST, _DRAWS = 1_000, 4_000, 500_000  # resamples; the fewer examples, the more: they cost the same
+_FEWEST, _MOST, _DRAWS = 1_000, 4_000, 500_000  # resamples; few examples get more of them at the same cost
 _COVERED = (2.5, 97.5)  # percentiles
 _SEED = 7
-_AT_ONCE = 200_000  # weights in memory; of passages there are some times as many
+_AT_ONCE = 200_000  # weights; figures over passages need a multiple of this
 
 
 class Interval(NamedTuple):
-    """A figure, and between which ends 95 % of resamples lie."""
+    """A figure and the ends of the range that holds 95 % of its resamples."""
 
     value: float
     low: float
@@ -30,13 +30,13 @@ class Interval(NamedTuple):
 
 
 def bootstrap(statistic: Statistic, n: int, bounds: tuple[float, float] | None = None) -> Interval:
-    """Resamples `n` examples, for a figure that can only be within `bounds`; the same input gives the same interval.
+    """Return the figure of `n` examples with its interval; deterministic. `bounds` are its possible extremes.
 
-    Rubin's Bayesian bootstrap (1981): each resample weighs the examples by exponential draws instead of drawing whole
-    ones, so that no resample is without the few examples that a figure hangs on. With `bounds`, half an example at
-    either of them is drawn with it: else five right answers of five would seem certain. For shares of yes and no this
-    is Jeffreys' interval, which holds what it promises near 0 and 1 too (Brown, Cai and DasGupta 2001). Without bounds
-    one example has no interval: both ends are its value, and a handful has too narrow a one.
+    Uses Rubin's Bayesian bootstrap (1981): each resample weights the examples by exponential draws instead of drawing
+    whole ones, so that no resample lacks the few examples a figure depends on. With `bounds`, half an example at either
+    bound is added to each resample; otherwise five right answers of five would seem certain. For shares of yes and no
+    this equals Jeffreys' interval, which keeps its coverage near 0 and 1 (Brown, Cai and DasGupta 2001). Without
+    bounds, one example has no interval (both ends are its value), and the interval of a handful is too narrow.
     """
     import numpy as np
 
@@ -52,39 +52,39 @@ def bootstrap(statistic: Statistic, n: int, bounds: tuple[float, float] | None =
 
 
 def value_of(statistic: Statistic, n: int) -> float:
-    """The figure of the `n` examples themselves."""
+    """Compute the figure of the `n` examples themselves."""
     import numpy as np
 
     return float(statistic(np.ones((1, n)))[0])
 
 
 class _Draws(NamedTuple):
-    """Some resamples: the weights of the examples, their sums, and the weights of half an example at either bound."""
+    """Some resamples: example weights, their sums, and the weights of half an example at either bound."""
 
     weights: Array
     totals: Array
     ends: Array
 
 
-@lru_cache(maxsize=12)  # most figures of an evaluation are of as many examples; 20 MB at most
+@lru_cache(maxsize=12)  # most figures of an evaluation have the same n; 20 MB at most
 def _draw(begun: int, resamples: int, n: int) -> _Draws:
     import numpy as np
 
     chance = np.random.default_rng((_SEED, begun))
     weights = chance.standard_exponential((resamples, n))
-    weights.flags.writeable = False  # they are kept
+    weights.flags.writeable = False  # shared by the cache
     return _Draws(weights, weights.sum(axis=1), chance.standard_gamma(0.5, (2, resamples)))
 
 
 def _pull(figured: Array, draws: _Draws, bounds: tuple[float, float]) -> Array:
-    """The figures of some resamples, with half an example at either bound among those of each."""
+    """Return the figures of resamples after adding half an example at either bound to each."""
     low, high = draws.ends
     pulled: Array = (draws.totals * figured + low * bounds[0] + high * bounds[1]) / (draws.totals + low + high)
     return pulled
 
 
 def ratio(parts: Sequence[float], wholes: Sequence[float]) -> Statistic:
-    """All parts over all wholes, one of each for each example; with wholes of 1 it is the mean."""
+    """Return the statistic: sum of parts over sum of wholes, one of each per example; with wholes of 1, the mean."""
     import numpy as np
 
     part, whole = np.array(parts, dtype=float), np.array(wholes, dtype=float)
@@ -92,10 +92,10 @@ def ratio(parts: Sequence[float], wholes: Sequence[float]) -> Statistic:
 
 
 def area(scores: Sequence[float], labels: Sequence[bool], owners: Sequence[int]) -> Statistic:
-    """The area under the ROC curve of items; `owners` says which example each belongs to and weighs with.
+    """Return the statistic: area under the ROC curve of items; `owners` maps each item to the example it weighs with.
 
-    It is how often the score of a true item is above that of a false one, equal scores counted half (Mann and Whitney
-    1947). There must be both.
+    It is the probability that a true item scores above a false one, ties counted half (Mann and Whitney 1947). Both
+    labels must occur.
     """
     import numpy as np
 
@@ -116,22 +116,22 @@ def area(scores: Sequence[float], labels: Sequence[bool], owners: Sequence[int])
 
 
 def auc(scores: Sequence[float], labels: Sequence[bool]) -> float | None:
-    """The area under the ROC curve, equal scores counted half; None unless there are both true and false `labels`."""
+    """Return the area under the ROC curve, ties counted half; None unless both labels occur."""
     if len(set(labels)) < 2:
         return None
     return value_of(area(scores, labels, range(len(labels))), len(labels))
 
 
 def cohen_kappa(one: Sequence[Hashable], other: Sequence[Hashable]) -> float | None:
-    """How far two judges of the same things agree beyond chance (Cohen 1960): 1 fully, 0 as by chance.
+    """Return the agreement of two raters beyond chance (Cohen 1960): 1 is full agreement, 0 chance level.
 
-    None where it is undefined: there is nothing, or both said one and the same of all. Raises `ValueError` where they
-    did not judge equally many.
+    None if undefined: no items, or both raters gave all items the same rating. Raises `ValueError` if the lengths
+    differ.
     """
     n = len(one)
     agreed = sum(left == right for left, right in zip(one, other, strict=True))
     of_one, of_other = Counter(one), Counter(other)
     by_chance = sum(count * of_other[word] for word, count in of_one.items())
-    if by_chance == n * n:  # also where there is nothing
+    if by_chance == n * n:  # also true if there are no items
         return None
     return (n * agreed - by_chance) / (n * n - by_chance)

@@ -1,4 +1,4 @@
-"""What the results of one variant come to: figures with intervals, routes, costs, failures."""
+"""Summary of the results of one variant: figures with intervals, routes, costs, failures."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from crag.evaluate.values import Cutoffs, Figure, NodeCost, Result
 
 @dataclass(frozen=True, slots=True)
 class ActionCount:
-    """In how many answers `actual` was the action where `expected` was; `expected` empty: it is not known.
+    """Number of answers with action `actual` where `expected` was expected; an empty `expected` is unknown.
 
-    `actual` empty: without grading there was none.
+    An empty `actual` means that there was no grading.
     """
 
     expected: str
@@ -26,10 +26,10 @@ class ActionCount:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """`figures` in the order of `METRICS`, only those with anything to figure from.
+    """Figures in the order of `METRICS`, without those that cannot be computed, and counts.
 
-    `nodes` holds what an answer takes on average, in all of its nodes together. `answers` are those asked for, `failed`
-    of them were not given; `examples` is how many questions they are to.
+    `nodes` holds the mean cost of an answer by node. `answers` is the number of results, `failed` of them without an
+    answer; `examples` is the number of distinct questions.
     """
 
     figures: Mapping[str, Figure] = field(default_factory=dict)
@@ -42,11 +42,11 @@ class Summary:
 
 
 def summarise(results: Sequence[Result], cutoffs: Cutoffs = Cutoffs()) -> Summary:  # noqa: B008 — it is frozen
-    """Sums up the results of one variant.
+    """Summarize the results of one variant.
 
-    The intervals resample examples: repetitions of one question tell little more than one of them does, so a figure's
-    `n` is its number of examples. What graders make of passages is pooled over all passages. An answer that failed
-    counts as wrong among answers and refusals, and is left out of everything else.
+    The intervals resample examples: repetitions of one question add little information, so `n` is the number of
+    examples. Grader metrics are pooled over all passages. A failed answer counts as wrong among answers and refusals,
+    and is left out of everything else.
     """
     gathered = gather(results, cutoffs)
     figures = ((name, _figure(name, list(gathered[name].values()))) for name in METRICS if name in gathered)
@@ -77,7 +77,7 @@ def _actions(done: Sequence[Result]) -> list[ActionCount]:
 
 
 def _nodes(done: Sequence[Result]) -> dict[str, NodeCost]:
-    """What a node took, on average over all answers, also over those that it had no part in: so they add up."""
+    """Return mean costs over all answers, including those a node had no part in, so that the means add up."""
     costs: dict[str, list[NodeCost]] = defaultdict(list)
     for result in done:
         for node, cost in result.scored.nodes.items():

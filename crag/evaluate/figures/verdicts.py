@@ -1,4 +1,4 @@
-"""What counts as a right answer, and what became of one."""
+"""Rules that call an answer right, wrong, refused or failed."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ AnswerVerdict = Literal["right", "wrong", "refused", "failed", "unknown"]
 
 
 def right(result: Result, cutoffs: Cutoffs) -> bool | None:
-    """Whether an answer is right: by the judge where it was judged, else by comparing texts.
+    """Return whether an answer is right, by the judge if it was judged, otherwise by comparing texts.
 
-    None where it cannot be told, for no right answer is known. One that failed or was refused is wrong.
+    None if no right answer is known. A failed or refused answer is wrong.
     """
     if not result.example.can_be_right:
         return None
@@ -24,7 +24,7 @@ def right(result: Result, cutoffs: Cutoffs) -> bool | None:
 
 
 def verdict(result: Result, cutoffs: Cutoffs) -> AnswerVerdict:
-    """What became of one answer; `refused` is one that should have been given, or where nobody knows."""
+    """Return the verdict on one answer; `refused` is a wrong refusal, or one that cannot be judged."""
     if result.state != "done":
         return "failed"
     refusal = result.scored.scores.get("refusal_right")

@@ -1,4 +1,4 @@
-"""Figures of an evaluation as people read them: with their unit, their interval and their n."""
+"""Figures of an evaluation formatted with their unit, interval and n."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Meaning = Literal["better", "worse", "no clear difference"]
 
 
 def value_in_words(metric: str, value: float) -> str:
-    """A value in the unit of its metric: 84.2%, 1.9 s, 1,284."""
+    """Format a value in the unit of its metric: 84.2%, 1.9 s, 1,284."""
     match METRICS[metric].unit:
         case "seconds":
             return duration(value)
@@ -23,27 +23,27 @@ def value_in_words(metric: str, value: float) -> str:
 
 
 def interval_in_words(figure: Figure) -> str:
-    """The interval alone: 71.4%–93.1%."""
+    """Format the interval alone: 71.4%–93.1%."""
     return f"{value_in_words(figure.metric, figure.low)}–{value_in_words(figure.metric, figure.high)}"
 
 
 def brief_in_words(figure: Figure) -> str:
-    """The same for a narrow cell: 84.2%  71.4%–93.1%, n = 38."""
+    """Format a figure for a narrow cell: 84.2%  71.4%–93.1%, n = 38."""
     return f"{value_in_words(figure.metric, figure.value)}  {interval_in_words(figure)}, n = {figure.n:,}"
 
 
 def figure_in_words(figure: Figure) -> str:
-    """Such as 84.2% (95%: 71.4%–93.1%, n=38)."""
+    """Format a figure with its interval: 84.2% (95%: 71.4%–93.1%, n=38)."""
     return f"{value_in_words(figure.metric, figure.value)} (95%: {interval_in_words(figure)}, n={figure.n:,})"
 
 
 def change_in_words(difference: Difference) -> str:
-    """How far a metric moved, with its sign: shares in percentage points, such as +3.1 points."""
+    """Format a change with its sign; shares in percentage points, such as +3.1 points."""
     return _signed(difference.metric, difference.after - difference.before)
 
 
 def change_interval_in_words(difference: Difference) -> str:
-    """The interval of a change: −1.0 to +7.2 points."""
+    """Format the interval of a change: −1.0 to +7.2 points."""
     metric = difference.metric
     if METRICS[metric].unit == "share":
         return f"{_points(difference.low)} to {_points(difference.high)} points"
@@ -51,7 +51,7 @@ def change_interval_in_words(difference: Difference) -> str:
 
 
 def meaning(difference: Difference) -> Meaning:
-    """What a change is for people: it is clear where its interval leaves 0 out."""
+    """Return whether a change is an improvement; it is clear only if its interval excludes 0."""
     if not difference.is_clear:
         return "no clear difference"
     more = difference.after > difference.before
@@ -59,7 +59,7 @@ def meaning(difference: Difference) -> Meaning:
 
 
 def progress_in_words(evaluation: Evaluation) -> str:
-    """How far an evaluation is: 120 of 800 answers, 3 failed."""
+    """Format the progress of an evaluation: 120 of 800 answers, 3 failed."""
     failed = f", {evaluation.failed:,} failed" if evaluation.failed else ""
     return f"{evaluation.done:,} of {evaluation.total:,} {'answer' if evaluation.total == 1 else 'answers'}{failed}"
 
@@ -71,7 +71,7 @@ def _signed(metric: str, value: float) -> str:
 
 
 def _points(value: float) -> str:
-    decimals = 2 if 0 < abs(value) < 0.0005 else 1  # an end beside 0 says on which side it lies
+    decimals = 2 if 0 < abs(value) < 0.0005 else 1  # keep the sign of a bound close to 0 visible
     return f"{_sign(round(value, decimals + 2))}{abs(100 * value):.{decimals}f}"
 
 

@@ -1,4 +1,4 @@
-"""Evaluations as datasets and experiments at LangSmith, where a person sends them; nothing is sent otherwise."""
+"""Evaluations as datasets and experiments in LangSmith, sent only when a user asks for it."""
 
 from crag.evaluate.langsmith.uploads import Uploads
 

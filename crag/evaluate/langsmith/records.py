@@ -1,4 +1,4 @@
-"""What goes to LangSmith of an evaluation, in its form (pure): questions, answers and scores, never a passage."""
+"""LangSmith records of an evaluation (pure): questions, answers and scores, never a passage."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from crag.evaluate.datasets.examples import Example
 from crag.evaluate.values import Evaluation, Result, Variant
 from crag.options import dump_changes, names_of_options, value_of
 
-_DIGITS = 12  # of a digest or an id, in a name
-_NOT_TOLD = ("collection", "source_ids")  # what is in the library is nobody's business there
+_DIGITS = 12  # digits of a digest or id in a name
+_NOT_TOLD = ("collection", "source_ids")  # the contents of the library stay private
 _OVER = ("done", "failed")
 
 Record = dict[str, Any]
 
 
 def dataset_name(evaluation: Evaluation) -> str:
-    """The same for the same examples, so that evaluations of them meet in one dataset."""
+    """Return a name that is equal for equal examples, so that their evaluations share one dataset."""
     return f"{evaluation.dataset} · {evaluation.digest[:_DIGITS]}"
 
 
 def experiment_name(evaluation: Evaluation, variant: Variant) -> str:
-    """The same for the same variant of the same evaluation, whatever people call it by then."""
+    """Return a name that is stable for one variant of one evaluation, even after a rename."""
     return f"{evaluation.dataset} · {variant.name} · {evaluation.id[:_DIGITS]}"
 
 
 def experiment_metadata(evaluation: Evaluation, variant: Variant) -> Record:
-    """What the answers hang on: settings, digests of models and library, version."""
+    """Return what the answers depend on: settings, digests of models and library, version."""
     told = {name: value_of(variant.options, name) for name in names_of_options() if name not in _NOT_TOLD}
     return {
         "evaluation": evaluation.name,
@@ -46,17 +46,17 @@ def experiment_metadata(evaluation: Evaluation, variant: Variant) -> Record:
 
 
 def answered(results: Sequence[Result]) -> list[Result]:
-    """The answers that are there."""
+    """Return the results that have finished, failed ones included."""
     return [result for result in results if result.state in _OVER]
 
 
 def example_id(dataset: UUID, example: Example) -> UUID:
-    """The same each time, and nobody else's: ids are shared by all who use a server."""
+    """Return a stable id that is unique to the dataset, since all users of a server share the id space."""
     return uuid5(dataset, example.key)
 
 
 def example_record(dataset: UUID, example: Example) -> Record:
-    """A question with what is known of its right answer; the phrases of right passages stay here."""
+    """Return a question with what is known about its right answer; phrases of right passages stay here."""
     outputs = {
         "reference": example.references[0] if example.references else None,
         "references": list(example.references),
@@ -75,7 +75,7 @@ def example_record(dataset: UUID, example: Example) -> Record:
 
 
 def run_record(dataset: UUID, experiment: UUID, evaluation: Evaluation, result: Result) -> Record:
-    """One answer as a run of its experiment."""
+    """Return one answer as a run of its experiment."""
     scored = result.scored
     began = result.started_at or evaluation.started_at
     run_id = _run_id(experiment, result)
@@ -102,7 +102,7 @@ def run_record(dataset: UUID, experiment: UUID, evaluation: Evaluation, result: 
 
 
 def feedback_records(experiment: UUID, evaluation: Evaluation, result: Result) -> Iterator[Record]:
-    """Each score of an answer, the judge's with its reason, and a person's word on it."""
+    """Yield each score of an answer, the judge's with its reason, and the human label."""
     run_id = _run_id(experiment, result)
     at = _moment((result.started_at or evaluation.started_at) + result.scored.seconds).isoformat()
 

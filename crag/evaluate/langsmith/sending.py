@@ -1,4 +1,4 @@
-"""Sends one evaluation to LangSmith, request by request; what is there already is found, not made twice."""
+"""Upload of one evaluation to LangSmith, request by request; existing objects are reused."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Item = TypeVar("Item")
 
 
 class Sending:
-    """One evaluation on its way. Every method raises `LangSmithFailed`, `HomeFault` and `Stopped`."""
+    """One evaluation being uploaded. Every method raises `LangSmithFailed`, `HomeFault` and `Stopped`."""
 
     def __init__(self, account: Account, ledger: Ledger, evaluation: Evaluation, stop: Stop, report: Report) -> None:
         self._account = account
@@ -40,7 +40,7 @@ class Sending:
         self._client = self._connection.client
 
     def send(self, results: Sequence[Result]) -> str:
-        """Sends all answers that are there; the address of the experiments, side by side."""
+        """Send all finished answers; return the URL that compares the experiments."""
         answered = records.answered(results)
         dataset = self._dataset()
         experiments = [self._experiment(dataset, variant) for variant in self._evaluation.variants]
@@ -61,7 +61,7 @@ class Sending:
 
     @contextmanager
     def _telling(self, what: str) -> Iterator[None]:
-        """The requests of the block are written down as this; what goes wrong is told in words."""
+        """Record the requests of the block in the ledger as `what`, and translate their errors."""
         self._what = what
         with self._connection.translated():
             yield
@@ -76,8 +76,8 @@ class Sending:
                 found = self._client.read_dataset(dataset_name=name)
             except LangSmithNotFoundError:
                 try:
-                    found = self._client.create_dataset(name, metadata={"runtime": {}})  # no word of this machine
-                except LangSmithConflictError:  # somebody else was faster
+                    found = self._client.create_dataset(name, metadata={"runtime": {}})  # no machine data
+                except LangSmithConflictError:  # created by somebody else in the meantime
                     found = self._client.read_dataset(dataset_name=name)
             return found
 
@@ -120,7 +120,7 @@ class Sending:
             )
 
     def _batches(self, stage: str, items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
-        """The items, some at a time, with their progress."""
+        """Yield the items in batches, reporting progress."""
         for start in range(0, len(items), size):
             self._report(Progress(stage, start, len(items)))
             yield items[start : start + size]

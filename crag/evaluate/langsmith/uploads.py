@@ -1,4 +1,4 @@
-"""Evaluations that go to LangSmith: what a person is told before, and sending one with its progress and its address."""
+"""Uploads of evaluations to LangSmith: the notice shown before, and the upload with its progress."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from crag.stopping import Stop
 
 
 class Uploads:
-    """Sends what it is asked to send, and nothing by itself. Safe to share between threads."""
+    """Uploads evaluations on request only. Safe to share between threads."""
 
     def __init__(self, account: Account, ledger: Ledger) -> None:
         self._account = account
@@ -24,16 +24,16 @@ class Uploads:
 
     @property
     def available(self) -> bool:
-        """Whether there is a key."""
+        """Whether there is an API key."""
         return bool(self._account.key)
 
     @property
     def host(self) -> str:
-        """Where evaluations go."""
+        """Host that evaluations are sent to."""
         return self._account.host
 
     def announce(self, evaluation: Evaluation) -> str:
-        """What would go where, to be read before a person says so."""
+        """Return what would be sent where, to be shown before the user confirms."""
         questions, answers = count(evaluation.size, "question"), count(evaluation.done, "answer")
         reasons = ", the judge's reasons" if evaluation.judge else ""
         return (
@@ -45,10 +45,10 @@ class Uploads:
     def upload(
         self, evaluation: Evaluation, results: Sequence[Result], report: Report = silent, stop: Stop | None = None
     ) -> str:
-        """Sends it as a dataset and one experiment for each variant; where people look at them.
+        """Send an evaluation as a dataset with one experiment per variant; return the URL of the comparison.
 
-        What is there already is found again, so that a broken upload can be repeated. Every request is in the ledger
-        before it is sent. Raises `LangSmithFailed`, `HomeFault` where nothing can be written down, and `Stopped`.
+        Existing objects are reused, so that an interrupted upload can be repeated. Every request is in the ledger
+        before it is sent. Raises `LangSmithFailed`, `Stopped`, or `HomeFault` if the ledger cannot be written.
         """
         if not self.available:
             remedy = "Put LANGSMITH_API_KEY=… into .env and start again."

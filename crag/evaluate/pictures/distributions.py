@@ -1,4 +1,4 @@
-"""How the scores of two kinds spread, as the bars of a picture: whether a grader tells the one from the other."""
+"""Distributions of a grader's scores for two kinds that it should separate."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from crag.evaluate.values import Result
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The scores, in 0..1, of the two kinds that should lie apart; the first is the one that should score high."""
+    """Scores, in 0..1, of two kinds that should be far apart; the first kind should score `high`."""
 
     names: tuple[str, str]
     high: tuple[float, ...]
@@ -19,12 +19,12 @@ class Spread:
 
     @property
     def is_telling(self) -> bool:
-        """Whether there is something of both kinds."""
+        """Whether there are scores of both kinds."""
         return bool(self.high and self.low)
 
 
 def once(results: Sequence[Result]) -> list[Result]:
-    """One result of each question under each variant, that of its first answer: repetitions would count it again."""
+    """Return the first repetition of each question under each variant; others would count it again."""
     first: dict[tuple[int, int], Result] = {}
     for result in sorted(results, key=lambda one: one.repetition):
         first.setdefault((result.variant, result.number), result)
@@ -32,13 +32,13 @@ def once(results: Sequence[Result]) -> list[Result]:
 
 
 def by_answerable(results: Sequence[Result]) -> Spread:
-    """The best score of each question's passages: of those that can be answered, and of those that cannot."""
+    """Split the best passage score of each question by whether the question is answerable."""
     known = [(is_answerable(one.example), one.scored.best) for one in once(results)]
     return _spread(("answerable", "not answerable"), known)
 
 
 def by_retrieval(results: Sequence[Result]) -> Spread:
-    """The best score of each question's passages: of those whose right passage was found, and of those where not."""
+    """Split the best passage score of each question by whether a right passage was retrieved."""
     known = [
         (one.scored.scores["recall"] > 0, one.scored.best) for one in once(results) if "recall" in one.scored.scores
     ]
@@ -46,7 +46,7 @@ def by_retrieval(results: Sequence[Result]) -> Spread:
 
 
 def by_passage(results: Sequence[Result]) -> Spread:
-    """What the grader gave right passages, and wrong ones."""
+    """Split passage scores into those of right and of wrong passages."""
     known = [(grade.right, grade.score) for one in once(results) for grade in one.scored.grades]
     return _spread(("right passage", "wrong passage"), known)
 

@@ -1,4 +1,4 @@
-"""Where questions should go, and where they went: what was expected of them against the action."""
+"""Confusion matrix of routes: expected against actual actions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from crag.types import Action
 
 _ANSWERABLE, _NOT_ANSWERABLE = "answerable", "not answerable"
 _ACTIONS: tuple[str, ...] = get_args(Action)
-# Which actions are as they should be, by what is expected.
+# The right actions for each expectation.
 _RIGHT = {action: (action,) for action in _ACTIONS} | {
     _ANSWERABLE: ("correct", "ambiguous"),
     _NOT_ANSWERABLE: ("incorrect",),
@@ -23,7 +23,7 @@ _RIGHT = {action: (action,) for action in _ACTIONS} | {
 
 @dataclass(frozen=True, slots=True)
 class RouteCount:
-    """How many answers went one way; `actual` empty: nothing was decided. `agrees`: it is as it should be."""
+    """Number of answers that took a route; an empty `actual` means that no action was decided."""
 
     expected: str
     actual: str
@@ -31,14 +31,15 @@ class RouteCount:
 
     @property
     def agrees(self) -> bool:
-        """Whether this is the way that was expected."""
+        """Whether the action is an expected one."""
         return self.actual in _RIGHT[self.expected]
 
 
 def confusion(results: Sequence[Result]) -> list[RouteCount]:
-    """Every pair of an expectation that occurs and an action, also those that never came together.
+    """Count every pair of an occurring expectation and an action, including pairs that never occurred.
 
-    By expected actions where the dataset names any, else by whether there is an answer; empty where neither is known.
+    Expectations are the actions named in the dataset if there are any, otherwise whether the question is answerable.
+    Empty if neither is known.
     """
     named = any(result.example.action for result in results)
     pairs: list[tuple[str, str]] = [

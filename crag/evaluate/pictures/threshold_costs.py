@@ -1,4 +1,4 @@
-"""What thresholds would refuse, answer and send to the web, had they lain elsewhere: from the scores that are kept."""
+"""What other thresholds would have refused, answered and sent to the web, from stored scores."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from crag.options import PolicyName
 
 @dataclass(frozen=True, slots=True)
 class ThresholdCosts:
-    """The scores, in 0..1, that decide on each question.
+    """The scores, in 0..1, that decide the route of each question.
 
-    `better_answered` and `better_refused` hold the best scores of the questions of either kind: a question is refused
-    where its best score is below the lower threshold. `deciding`: it is answered from the documents alone where this
-    score reaches the upper one; else the web is wanted. That is the best one, under the policy `any` the lowest.
+    `better_answered` and `better_refused` hold the best score of each question of that kind: a question is refused if
+    its best score is below the lower threshold. A question is answered from the documents alone if its score in
+    `deciding` reaches the upper threshold; otherwise a web search is wanted. That is the best score, or the lowest
+    under the policy `any`.
     """
 
     better_answered: tuple[float, ...]
@@ -26,24 +27,24 @@ class ThresholdCosts:
     deciding: tuple[float, ...]
 
     def refused_wrongly(self, lower: float) -> float | None:
-        """The share of the questions better answered that are refused; None where there is no such question."""
+        """Return the share of the questions better answered that are refused; None without any."""
         return _share_below(self.better_answered, lower)
 
     def answered_wrongly(self, lower: float) -> float | None:
-        """The share of the questions better refused that are answered."""
+        """Return the share of the questions better refused that are answered; None without any."""
         below = _share_below(self.better_refused, lower)
         return None if below is None else 1 - below
 
     def sent_to_web(self, upper: float) -> float | None:
-        """The share of all questions for which the web is wanted."""
+        """Return the share of all questions for which a web search is wanted; None without any."""
         return _share_below(self.deciding, upper)
 
 
 def threshold_costs(results: Sequence[Result], policy: PolicyName, cutoffs: Cutoffs) -> ThresholdCosts:
-    """Of the results of one variant under this policy.
+    """Compute the costs from the results of one variant under this policy.
 
-    Better refused is what cannot be answered, and what was answered and not right; all that was graded else is better
-    answered, as long as it is not known otherwise.
+    Better refused are unanswerable questions and those answered wrongly. All other graded questions count as better
+    answered.
     """
     graded = [one for one in once(results) if one.scored.best is not None]
     refusable = [_is_better_refused(one, cutoffs) for one in graded]
@@ -62,7 +63,7 @@ def _is_better_refused(result: Result, cutoffs: Cutoffs) -> bool:
 
 
 def _lowest(result: Result) -> float:
-    """The score of the passage that is graded lowest; one that could not be judged is never relevant."""
+    """Return the lowest score among the passages; one that could not be graded is never relevant."""
     return min((grade.score or 0.0 for grade in result.scored.grades), default=result.scored.best or 0.0)
 
 

@@ -1,4 +1,4 @@
-"""What is gained for what it costs: each variant as a point, and those that no other beats in both."""
+"""Trade-off of accuracy and time: each variant as a point, and the Pareto-optimal ones."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 from crag.evaluate.values import Figure
 
-# What is asked first of answers, the nearest to what people want first: none of them is there for every dataset.
+# The metric closest to what users want comes first; no metric applies to every dataset.
 _ACCURACIES = ("answer_right", "refusal_right", "contained", "token_f1", "action_match", "steps_match", "recall")
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A variant by its number: a figure, and its time in seconds.
+    """A variant by its number, with a figure and its time in seconds.
 
-    `unbeaten`: no other is as good and quicker, or better and as quick.
+    `unbeaten`: no other is as good and faster, or better and as fast.
     """
 
     variant: int
@@ -25,12 +25,12 @@ class Point:
 
 
 def accuracy(figures: Sequence[Mapping[str, Figure]]) -> str:
-    """The metric by which variants are told good from bad: the first that all of them have, or empty."""
+    """Return the metric that measures the quality of variants: the first that all of them have, or empty."""
     return next((name for name in _ACCURACIES if figures and all(name in own for own in figures)), "")
 
 
 def points(figures: Mapping[int, Mapping[str, Figure]], metric: str) -> list[Point]:
-    """Every variant that has the metric and a time; more of the metric must be better."""
+    """Return every variant that has the metric and a time; higher values of the metric must be better."""
     known = [(number, own[metric], own["seconds"]) for number, own in figures.items() if {metric, "seconds"} <= {*own}]
     return [
         Point(number, figure, time, not any(_beats(other, (figure, time)) for _, *other in known))
@@ -39,6 +39,6 @@ def points(figures: Mapping[int, Mapping[str, Figure]], metric: str) -> list[Poi
 
 
 def _beats(one: Sequence[Figure], other: Sequence[Figure]) -> bool:
-    """Whether the first is no worse in either, and better in one."""
+    """Return whether the first is at least as good in both, and better in one."""
     more, less = one[0].value - other[0].value, other[1].value - one[1].value
     return min(more, less) >= 0 and max(more, less) > 0

@@ -1,4 +1,4 @@
-"""Cuts documents of the library to another passage size, into a library of their own."""
+"""Splits documents of the library to another passage size, into a library of their own."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from crag.settings import Settings
 from crag.stopping import Stop
 from crag.types import AddResult, Progress, Source
 
-UNCUT = "as in the library"  # in place of how it was cut: no file to cut it from is there
-# What a file was read as, for those whose name does not tell; the server that once said it is not asked again.
+UNCUT = "as in the library"  # stored as the chunker if there is no file to split
+# Media types by kind, for files whose name does not give one; the web server is not asked again.
 _TYPES = {
     "html": "text/html",
     "markdown": "text/markdown",
@@ -42,7 +42,7 @@ _TYPES = {
 
 
 class _SameEmbedder:
-    """Embeds as the home's library does, whatever the settings name; see `Embedders`."""
+    """Embeds with the home's embedder, whatever the settings name; see `Embedders`."""
 
     def __init__(self, library: Library) -> None:
         self._library = library
@@ -50,34 +50,34 @@ class _SameEmbedder:
     def wanted(self) -> WantedEmbedder:
         return WantedEmbedder(self._library.space().name, explicit=True)
 
-    def open(self, name: str) -> Embedder:  # noqa: ARG002 — there is but this one
+    def open(self, name: str) -> Embedder:  # noqa: ARG002 — there is only one
         return self._library.spaces.answering.to_store()[1]
 
 
 class CutLibrary:
-    """A library of documents that were cut anew, with the embedder of the home's `library`; close it when done."""
+    """A library of rechunked documents that uses the embedder of the home's `library`; close it when done."""
 
     def __init__(self, folder: Path, library: Library, settings: Settings) -> None:
-        """Opens the one in this folder, or begins it. Raises `HomeFault`."""
+        """Open the library in this folder, or create it. Raises `HomeFault`."""
         self.folder = folder
         self.database = Database(folder)
         self.library = Library(self.database, _SameEmbedder(library), count_passage_tokens, settings)
 
     def uncut(self) -> list[str]:
-        """The titles of the documents that are in it as the home has them."""
+        """Return the titles of the documents that keep the passages of the home."""
         query = select(source_rows.c.title).where(source_rows.c.chunker == UNCUT).order_by(source_rows.c.title)
         with self.database.read() as connection:
             return list(connection.scalars(query))
 
     def close(self) -> None:
-        """Closes what is open."""
+        """Close the library and its database."""
         self.library.close()
         self.database.close()
 
 
 @dataclass(frozen=True, slots=True)
 class Cutting:
-    """The documents of `library`, whose rows are in `database`, to be cut to at most `size` tokens a passage."""
+    """Splits documents of `library`, whose rows are in `database`, into passages of at most `size` tokens."""
 
     library: Library
     database: Database
@@ -85,10 +85,10 @@ class Cutting:
     size: int
 
     def cut(self, sources: Sequence[Source], folder: Path, report: Report, stop: Stop) -> None:
-        """Makes a library in this new folder. Raises `BadRequest` when one cannot be put there, `Stopped`.
+        """Make a library in this new folder. Raises `Stopped`, or `BadRequest` for a document that cannot be added.
 
-        What has no file to be cut from (imported as passages, or lost) is put there as the home has it. Every document
-        keeps its id, and meaning counts as much as in the home.
+        A document without a file to split (imported as passages, or lost) keeps the passages of the home. Every
+        document keeps its id, and vector scores keep the weight they have in the home.
         """
         stage = f"Cutting documents to {self.size} tokens"
         report(Progress(stage, 0, len(sources)))
@@ -109,7 +109,7 @@ class Cutting:
             )
 
     def _add_cut(self, made: CutLibrary, source: Source, stop: Stop) -> AddResult | None:
-        """None where there is nothing that could be cut."""
+        """Add a document split from its file; None if there is no file or it cannot be split."""
         path = self.library.original(source.id)
         if path is None or source.kind == IMPORTED:
             return None
@@ -128,7 +128,7 @@ class Cutting:
         return cut
 
     def _add_uncut(self, made: CutLibrary, source: Source, stop: Stop) -> AddResult | None:
-        """None where it has been removed meanwhile."""
+        """Add a document with the passages of the home; None if it has been removed in the meantime."""
         with self.database.read() as connection:
             rows = connection.execute(
                 select(passages).where(passages.c.source_id == source.id).order_by(passages.c.ordinal)
@@ -148,7 +148,7 @@ def _incoming(source: Source, document: Bytes) -> Incoming:
 
 
 def _share(original: Path, path: Path) -> None:
-    """The one file under both names: what is there already need not be kept again."""
+    """Hard-link the original file, so that it is not stored twice."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with suppress(OSError):  # a file system without links: it is copied as it is added
+    with suppress(OSError):  # no hard links on this file system: adding copies the file
         os.link(original, path)

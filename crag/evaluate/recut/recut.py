@@ -1,4 +1,4 @@
-"""Documents cut to other passage sizes for evaluations: made when they are wanted, kept as a cache within the home."""
+"""Libraries with documents split to another passage size for evaluations, kept as a cache in the home."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from crag.settings import Settings
 from crag.stopping import Stop
 from crag.types import Passage, Source
 
-# Passages of these libraries have ids that no passage of the home's library has, so that none is taken for another.
+# Offset of the passage ids of these libraries, so that none equals an id of the home's library.
 BEYOND = 2**40
-_SCOPE = "scope.json"  # which documents were asked for
-_LAYOUT = "1"  # another one when documents are cut in another way
-# A run may still be under way: what is stale goes when it was not used for a while, anything after a day.
+_SCOPE = "scope.json"  # stores which documents were requested
+_LAYOUT = "1"  # changes whenever documents are split differently
+# A run may still be using a library: stale ones go after a short time unused, any other after a day.
 _STALE_SECONDS, _IDLE_SECONDS = 600.0, 86_400.0
 _NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Which documents are cut, as a question's options limit them, and how long a passage may be, in tokens."""
+    """Which documents are rechunked, as the options limit them, and the passage size in tokens."""
 
     size: int
     collection: str = ""
@@ -48,7 +48,7 @@ class Scope:
 
 
 class CutRetriever(LibraryRetriever):
-    """Searches a library of documents that were cut anew."""
+    """Searches a library of rechunked documents."""
 
     def __init__(self, cut: CutLibrary, size: int) -> None:
         super().__init__(cut.library)
@@ -56,18 +56,18 @@ class CutRetriever(LibraryRetriever):
         self._told = _in_words(size, cut.uncut())
 
     def retrieve(self, query: str, options: RunOptions) -> list[Passage]:
-        """See `Retriever`; the ids are those of no passage of the home's library."""
+        """See `Retriever`; ids are offset so that none equals an id of the home's library."""
         with suppress(OSError):
-            os.utime(self._folder)  # it is in use
+            os.utime(self._folder)  # mark it as in use
         return [replace(found, id=found.id + BEYOND) for found in super().retrieve(query, options)]
 
     def notice(self) -> str:
-        """See `Retriever`; also that these are not the passages of the home's library."""
+        """See `Retriever`; also says that these passages were made for an evaluation."""
         return f"{self._told} {super().notice()}".strip()
 
 
 class Recuts:
-    """All libraries of a home that were cut for evaluations. Safe to share between threads and processes."""
+    """All rechunked libraries of a home. Safe to share between threads and processes."""
 
     def __init__(self, database: Database, library: Library, settings: Settings) -> None:
         self._database = database
@@ -76,13 +76,13 @@ class Recuts:
         self._folder = database.home / "evaluations"
         self._making = threading.Lock()
         self._lock = threading.Lock()
-        self._opened: dict[Scope, CutLibrary] = {}  # those that were made or found last
+        self._opened: dict[Scope, CutLibrary] = {}  # most recently made or found
 
     def prepare(self, options: RunOptions, report: Report = silent, stop: Stop | None = None) -> None:
-        """Sees to it that the documents are there in passages of `options.passage_size`, as they are now.
+        """Make sure that the current documents are available in passages of `options.passage_size`.
 
-        Returns at once where they are, or where that is the size that the library has. Raises `BadRequest` where there
-        is nothing to cut or a document cannot be, `ModelFault`, `HomeFault`, `Stopped`; nothing half-made is left.
+        Returns at once if they are, or if the library already has that size. Raises `BadRequest` if there is nothing to
+        split or a document cannot be split; `ModelFault`, `HomeFault`, `Stopped`. Nothing half-made is left behind.
         """
         scope = _scope(options)
         if scope is None:
@@ -98,7 +98,7 @@ class Recuts:
             self._open(scope, folder)
 
     def retriever(self, options: RunOptions) -> Retriever:
-        """What finds passages under these options. Raises `NotFound` where the documents are not cut so any more."""
+        """Return the retriever for these options. Raises `NotFound` if the rechunked library is gone."""
         scope = _scope(options)
         if scope is None:
             return LibraryRetriever(self._library)
@@ -109,26 +109,26 @@ class Recuts:
         return CutRetriever(cut, scope.size)
 
     def tidy(self) -> None:
-        """Removes what was not used for a day, what no longer is as the documents are, and what was never finished."""
+        """Remove libraries unused for a day, those that no longer match the documents, and unfinished ones."""
         for left in self._folder.glob(".cut-*.*"):
             if not is_alive(left.name.split(".")[2]):
                 shutil.rmtree(left, ignore_errors=True)
         for folder in self._folder.glob("cut-*"):
-            with suppress(OSError, ModelFault):  # another process may be at it, too
+            with suppress(OSError, ModelFault):  # another process may be removing it too
                 idle = time.time() - folder.stat().st_mtime
                 if idle > _IDLE_SECONDS or (idle > _STALE_SECONDS and self._is_stale(folder)):
                     self._forget(folder)
                     shutil.rmtree(folder)
 
     def close(self) -> None:
-        """Closes what is open."""
+        """Close all open libraries."""
         with self._lock:
             opened, self._opened = list(self._opened.values()), {}
         for cut in opened:
             cut.close()
 
     def _find(self, scope: Scope) -> CutLibrary:
-        """What an earlier start left."""
+        """Open a library that an earlier process left."""
         folder = self._folder / self._name(scope, self._sources(scope))
         if not folder.is_dir():
             raise NotFound(
@@ -143,7 +143,7 @@ class Recuts:
             Cutting(self._library, self._database, self._settings, scope.size).cut(sources, made, report, stop)
             asked = {"size": scope.size, "collection": scope.collection, "source_ids": scope.source_ids}
             (made / _SCOPE).write_text(json.dumps(asked), "utf-8")
-            with suppress(BadRequest):  # another process has made the same meanwhile
+            with suppress(BadRequest):  # another process has made the same in the meantime
                 put_in_place(made, folder)
 
     def _open(self, scope: Scope, folder: Path) -> CutLibrary:
@@ -166,7 +166,7 @@ class Recuts:
         return [one for one in self._library.sources(scope.collection) if not wanted or one.id in wanted]
 
     def _name(self, scope: Scope, sources: list[Source]) -> str:
-        """Another name for other documents, another size, another embedder or another way to count tokens."""
+        """Return a name that changes with the documents, the size, the embedder and the token counter."""
         return f"cut-{scope.size}-{_digest(self._said(scope, sources))}"
 
     def _said(self, scope: Scope, sources: list[Source]) -> Iterator[str]:
@@ -184,7 +184,7 @@ class Recuts:
 
 
 def _scope(options: RunOptions) -> Scope | None:
-    """None where the library is as it is wanted."""
+    """Return None if the home's library already has the wanted passage size."""
     if options.passage_size in (0, CHUNK_TOKENS):
         return None
     return Scope(options.passage_size, options.collection, tuple(sorted(options.source_ids)))

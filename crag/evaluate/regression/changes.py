@@ -1,4 +1,4 @@
-"""What has changed between an evaluation and now, in words: settings, models, documents."""
+"""Descriptions of what changed since an evaluation: settings, models, documents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DIGEST_SHOWN = 12
 
 
 def changes_since(before: Variant, options: RunOptions, now: Environment) -> tuple[str, ...]:
-    """One clause for each thing that differs; of what is not known of the time before, nothing is said."""
+    """Return one clause per difference; nothing is said about unknown earlier values."""
     settings = change_in_words(changed(before.options, options))
     said = [] if before.options == options or settings == "asked again" else [f"the settings: {settings}"]
     then = before.environment
@@ -46,7 +46,7 @@ def _grader(name: str) -> str:
 
 
 def _updated(then: str, now: str) -> str:
-    """Which models have other digests; a fingerprint holds `NAME@DIGEST` of each model, once."""
+    """Describe models whose digests changed; a fingerprint lists `NAME@DIGEST` of each model once."""
     held, holds = (dict.fromkeys(text.split(", ")) for text in (then, now))
     gone = ", ".join(_short(one) for one in held if one not in holds)
     come = ", ".join(_short(one) for one in holds if one not in held)

@@ -1,4 +1,4 @@
-"""The pinned questions asked again after a change, on demand or by themselves, and what broke by it."""
+"""Regression runs: the pinned questions asked again after a change, on demand or automatically."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from crag.moments import day_and_minute
 from crag.options import RunOptions
 from crag.preferences import Preferences
 
-QUIET_SECONDS = 60.0  # for so long nothing may have changed or been asked before questions are asked by themselves
+QUIET_SECONDS = 60.0  # idle time without changes or questions before an automatic run
 
 
 @dataclass(frozen=True, slots=True)
 class RegressionState:
-    """How the `pinned` questions of a person stand; `changes` since they were asked `last`, in words.
+    """State of a user's `pinned` questions; `changes` describes what changed since the `last` evaluation.
 
-    `due`: to be asked again, or for the first time. `held_back` says why they are not asked by themselves though that
-    is wanted, `fault` why it cannot be told what has changed; both are mostly empty. `environment` is what they would
-    be asked under now, None where that is not known.
+    `due`: they should be asked again, or for the first time. `held_back` says why they are not asked automatically
+    although that is enabled. `fault` says why changes cannot be determined. Both are usually empty. `environment` is
+    the one they would be asked under now, None if unknown.
     """
 
     pinned: int
@@ -39,7 +39,7 @@ class RegressionState:
 
 @dataclass(frozen=True, slots=True)
 class RegressionReport:
-    """What became of the pinned questions from one evaluation to the one `after` it."""
+    """The change in the pinned questions from one evaluation to the one `after` it."""
 
     before: Evaluation
     after: Evaluation
@@ -47,16 +47,16 @@ class RegressionReport:
 
     @property
     def broken(self) -> int:
-        """How many are right less often than before."""
+        """Number of questions that are right less often than before."""
         return sum(one.what == "broken" for one in self.comparison.changed)
 
     @property
     def mended(self) -> int:
-        """How many are right more often."""
+        """Number of questions that are right more often than before."""
         return len(self.comparison.changed) - self.broken
 
     def in_words(self) -> str:
-        """Such as: 2 of 14 broke since 21 Nov, 09:30; 1 was mended."""
+        """Return a sentence such as: 2 of 14 broke since 21 Nov, 09:30; 1 was mended."""
         of, since = self.comparison.examples, day_and_minute(self.before.started_at)
         if not self.comparison.changed:
             return f"None of {of:,} broke since {since}."
@@ -65,7 +65,7 @@ class RegressionReport:
 
 
 class Regression:
-    """Asks the pinned questions of each person. Safe to use from several threads."""
+    """Asks the pinned questions of each user. Thread-safe."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class Regression:
         preferences: Preferences,
         is_busy: Callable[[], bool],
     ) -> None:
-        """`leaving` tells where questions would go to beyond this machine, `is_busy` whether anything is at work."""
+        """Take `leaving`, which lists the external hosts of options, and `is_busy`, whether any work is in progress."""
         self._evaluations = evaluations
         self._datasets = datasets
         self._look_up = look_up
@@ -86,7 +86,7 @@ class Regression:
         self._seen: dict[str, tuple[Environment | None, float]] = {}
 
     def state(self, person: str | None) -> RegressionState:
-        """How the pinned questions of this person stand now; models are looked up, which may take a moment."""
+        """Return the state of this user's pinned questions; looking up the models may take a moment."""
         pinned = len(self._datasets.pinned(person).examples)
         last = next(iter(self._evaluated(person)), None)
         automatic = (person or "") in self._preferences.whose_pinned_run()
@@ -105,13 +105,13 @@ class Regression:
         return RegressionState(pinned, last, changes, due, automatic, held_back, environment=environment)
 
     def run(self, person: str | None) -> Evaluation:
-        """Asks them now. Raises `BadRequest` where nothing is pinned, or while they are being asked."""
+        """Ask the questions now. Raises `BadRequest` if none are pinned, or they are already being asked."""
         pinned = self._datasets.pinned(person)
         asked = (Variant("as settled", self._preferences.options()),)
         return self._evaluations.begin(Plan(pinned, asked, kind="regression", person=pinned.person))
 
     def report(self, person: str | None, cutoffs: Cutoffs = Cutoffs()) -> RegressionReport | None:  # noqa: B008 — it is frozen
-        """What broke from the last but one to the last that came to its end; None before there are two."""
+        """Compare the last two completed evaluations; None before there are two."""
         done = [one for one in self._evaluated(person) if one.state == "done"]
         if len(done) < 2:
             return None
@@ -120,16 +120,16 @@ class Regression:
         return RegressionReport(before, after, compare(answers(before.id), answers(after.id), cutoffs))
 
     def set_automatic(self, person: str | None, on: bool) -> None:
-        """Has them asked by themselves after a change, while the application runs and is at rest; or no longer.
+        """Turn automatic runs after a change on or off; they start only while the application is idle.
 
-        Never where a question would leave this machine: `RegressionState.held_back` says so.
+        They never start if a question would leave this machine: see `RegressionState.held_back`.
         """
         self._preferences.let_pinned_run(person or "", on)
 
     def look(self, now: float) -> Evaluation | None:
-        """Asks the questions of one person if they are due and all has been quiet since a look a minute before `now`.
+        """Start one user's questions if they are due and nothing has changed for a minute before `now`.
 
-        `now` in seconds of any clock that never goes back.
+        `now` is in seconds of any monotonic clock.
         """
         for person in self._preferences.whose_pinned_run():
             if self._is_busy() or any(one.is_under_way for one in self._evaluations.list()):
@@ -140,7 +140,7 @@ class Regression:
         return None
 
     def _is_quiet(self, person: str, state: RegressionState, now: float) -> bool:
-        """Whether it is due, and nothing has changed for long enough."""
+        """Return whether the questions are due and nothing has changed for long enough."""
         if not state.due or state.held_back or state.fault:
             self._seen.pop(person, None)
             return False
@@ -151,6 +151,6 @@ class Regression:
         return now - since >= QUIET_SECONDS
 
     def _evaluated(self, person: str | None) -> list[Evaluation]:
-        """The latest first."""
+        """Return the regression evaluations of this user, newest first."""
         of = self._datasets.pinned(person).id
         return [one for one in self._evaluations.list(person, kind="regression") if one.dataset_id == of]

@@ -1,4 +1,4 @@
-"""What evaluation looks after by itself while the application runs: a look at it every half minute."""
+"""Periodic background tasks of evaluation while the application runs."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _log = logging.getLogger(__name__)
 
 
 class Upkeep:
-    """Calls each of `looks` in turn, in a thread of its own. Nothing happens before `begin`: commands never do."""
+    """Runs its tasks in turn in one thread. It starts only with `begin`, which commands never call."""
 
     def __init__(self, looks: Sequence[Callable[[], object]], seconds: float = _SECONDS) -> None:
-        """`seconds` pass between two looks."""
+        """Take the interval between two rounds in `seconds`."""
         self._looks = looks
         self._seconds = seconds
         self._stop = Stop()
@@ -26,16 +26,16 @@ class Upkeep:
         self._thread: threading.Thread | None = None
 
     def begin(self) -> None:
-        """Looks from now on; asking again is harmless."""
+        """Start the thread; does nothing if it is running."""
         with self._lock:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._watch, name="upkeep", daemon=True)
                 self._thread.start()
 
     def close(self) -> None:
-        """Looks no longer."""
+        """Stop the thread."""
         self._stop.request()
-        with self._lock:  # it may be beginning just now
+        with self._lock:  # `begin` may be running
             thread = self._thread
         if thread:
             thread.join(_CLOSING_SECONDS)
@@ -47,5 +47,5 @@ class Upkeep:
                     look()
                 except CragError as error:
                     _log.warning("%s", error)
-                except Exception:  # noqa: BLE001 — the thread must live for the next look; the log has the fault
+                except Exception:  # noqa: BLE001 — the thread must survive for the next round; the log has the fault
                     _log.exception("Evaluation could not be looked after")

@@ -1,4 +1,4 @@
-"""An answer held against what is known of the right one, without a model."""
+"""Scores of an answer against its known right answer, without a model."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from crag.runs import Trace
 from crag.types import Knowledge, Passage
 
 _YES_OR_NO = frozenset("yes no true false 예 네 아니요 아니오 是 是的 否 不是 はい いいえ ja nein".split())  # noqa: SIM905
-_STATEMENT = 5  # words; what has fewer is a name or a figure
+_STATEMENT = 5  # words; shorter references are names or figures
 
 
 def score_answer(example: Example, trace: Trace) -> dict[str, float]:
-    """`contained`, `token_f1`, `mentions` and `avoids`, each in 0..1, where they apply."""
+    """Return those of `contained`, `token_f1`, `mentions` and `avoids` that apply, each in 0..1."""
     text = said(trace)
     scores: dict[str, float] = {}
     if example.has_reference:
@@ -31,11 +31,11 @@ def score_answer(example: Example, trace: Trace) -> dict[str, float]:
 
 
 def text_score(example: Example, trace: Trace, scores: Mapping[str, float]) -> float | None:
-    """How far the answer of a run with these scores agrees with what is known of the right one, in 0..1.
+    """Return how far an answer with these scores agrees with the known right one, in 0..1.
 
-    Where it is known what must be mentioned, that alone tells: the share of it that is, halved where anything lacks.
-    Else 1 where it holds a reference, else the greatest F1 with one, halved where the answer does not carry that. 0
-    when it says what it must not. None where neither a reference nor what must be mentioned is known.
+    If required phrases are known, they alone decide: the share that is mentioned, halved unless all are. Otherwise 1 if
+    the answer contains a reference, else the greatest F1 with one, halved unless the answer supports that reference. 0
+    if it mentions a forbidden phrase. None if neither references nor required phrases are known.
     """
     if not example.can_be_right:
         return None
@@ -47,19 +47,22 @@ def text_score(example: Example, trace: Trace, scores: Mapping[str, float]) -> f
 
 
 def said(trace: Trace) -> str:
-    """What a run answers: a refusal says nothing, whatever the passages that it quotes."""
+    """Return the answer of a run; empty for a refusal, even if it quotes passages."""
     return "" if trace.outcome == "not_answered" else trace.text
 
 
 def _nearness(text: str, references: Sequence[str]) -> float:
-    """What changes a figure, a name or a "not" of a reference shares nearly all of its words and is wrong."""
+    """Return the greatest F1 with a reference, halved if the text does not support that reference.
+
+    An answer that changes a figure, a name or a "not" shares nearly all words of a reference and is still wrong.
+    """
     return max(overlap(words(text), words(one)) * (1.0 if _carries(text, one) else 0.5) for one in references)
 
 
 def _carries(text: str, reference: str) -> bool:
-    """Whether what the reference states stands in the text, checked as sentences of answers are against sources.
+    """Return whether the text supports the reference, by the check that compares sentences with their sources.
 
-    A name alone states nothing: Grace Hopper is as good as Grace Brewster Hopper.
+    A bare name states nothing: Grace Hopper is as good as Grace Brewster Hopper.
     """
     if len(words(reference)) < _STATEMENT:
         return True
@@ -69,7 +72,7 @@ def _carries(text: str, reference: str) -> bool:
 
 
 def _gives(text: str, reference: str) -> bool:
-    """A yes or no is given by the first word: one somewhere in a text says nothing."""
+    """Return whether the text contains the reference; a yes or no counts only as its first word."""
     wanted = "".join(words(reference))
     if wanted in _YES_OR_NO:
         opening = words(text)[: len(words(reference))]

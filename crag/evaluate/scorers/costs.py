@@ -1,4 +1,4 @@
-"""What an answer took, node by node."""
+"""Costs of an answer, node by node."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from crag.runs import Trace
 
 
 def node_costs(trace: Trace, calls: Iterable[ModelCall]) -> dict[str, NodeCost]:
-    """Seconds and tokens of each node, of all its runs together, in the order in which they first ran.
+    """Return seconds and tokens of each node over all its executions, in order of their first execution.
 
-    Tokens are those of every call to a model, also of one that failed; where no calls were kept, those of the answer.
+    Tokens include those of failed model calls. If no calls were stored, the token usage of the answer is taken.
     """
     seconds: dict[str, float] = defaultdict(float)
     for step in trace.steps:
@@ -28,7 +28,7 @@ def node_costs(trace: Trace, calls: Iterable[ModelCall]) -> dict[str, NodeCost]:
 
 
 def total_tokens(costs: Mapping[str, NodeCost]) -> int:
-    """Read and written, by all nodes."""
+    """Return the tokens read and written by all nodes."""
     return sum(cost.prompt_tokens + cost.answer_tokens for cost in costs.values())
 
 

@@ -1,4 +1,4 @@
-"""What the grader made of each passage of the library, beside whether it is a right one."""
+"""The grader's decision on each library passage, with whether it is a right one."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from crag.runs import Trace
 
 
 def graded_passages(example: Example, trace: Trace) -> tuple[Graded, ...]:
-    """Each that has a verdict, in the order found; none where it is not known which are right.
+    """Return the passages with a verdict, in retrieval order; none if the right passages are unknown.
 
-    One that could not be judged has no score and was not taken.
+    A passage that could not be graded has no score and counts as not relevant.
     """
     if not example.names_passages:
         return ()
@@ -23,6 +23,6 @@ def graded_passages(example: Example, trace: Trace) -> tuple[Graded, ...]:
 
 
 def best_score(trace: Trace) -> float | None:
-    """The grader's highest score among the passages of the library, by which the route is chosen."""
+    """Return the grader's highest score among library passages, which decides the route."""
     verdicts = (trace.verdicts.get(passage.id) for passage in library_passages(trace))
     return max((one.score for one in verdicts if one and one.score is not None), default=None)

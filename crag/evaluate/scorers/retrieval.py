@@ -1,4 +1,4 @@
-"""Whether the right passages were found, told by the names of their documents and by what they say."""
+"""Scores of retrieval: right passages are recognized by the names of their documents and by phrases."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from crag.types import Passage
 
 
 def library_passages(trace: Trace) -> list[Passage]:
-    """What was found in the library, the nearest first."""
+    """Return the passages retrieved from the library, best first."""
     return [trace.passages[found] for found in trace.found.get("library", ())]
 
 
 def score_retrieval(example: Example, trace: Trace) -> dict[str, float]:
-    """`recall`, the share of the sources and phrases that were found, and `reciprocal_rank`, where they are known."""
+    """Return `recall`, the share of sources and phrases found, and `reciprocal_rank`, if these are known."""
     wanted = len(example.sources) + len(example.phrases)
     if not wanted or example.answerable is False:
         return {}
@@ -29,7 +29,7 @@ def score_retrieval(example: Example, trace: Trace) -> dict[str, float]:
 
 
 def is_right(example: Example, passage: Passage) -> bool:
-    """Whether this is one of the right passages; for what cannot be answered, none is."""
+    """Return whether this is one of the right passages; an unanswerable question has none."""
     if example.answerable is False:
         return False
     return any(is_from(passage, source) for source in example.sources) or any(
@@ -38,10 +38,10 @@ def is_right(example: Example, passage: Passage) -> bool:
 
 
 def is_from(passage: Passage, source: str) -> bool:
-    """Whether `source` is the id, title or location of the passage's document, or a whole word in one of them.
+    """Return whether `source` is the id, title or location of the passage's document, or a whole word in one.
 
-    So `set-7` is in `Victoria set-7.txt` and not in `Victoria set-71.txt`. A document that says the same and was left
-    out for this one counts as found.
+    So `set-7` matches `Victoria set-7.txt` but not `Victoria set-71.txt`. A duplicate document left out in favour of
+    this one also matches.
     """
     names = (passage.source_id, passage.title, passage.location, *passage.also_in)
     wanted = _plain(source)
@@ -50,7 +50,7 @@ def is_from(passage: Passage, source: str) -> bool:
 
 
 def _plain(name: str) -> str:
-    """Some systems keep the accents and syllables of file names apart."""
+    """Normalize a file name; some systems store accents and Korean syllables decomposed."""
     return unicodedata.normalize("NFC", name).strip().casefold()
 
 

@@ -1,4 +1,4 @@
-"""The way that a run took: its steps, its action, and whether it was right to refuse."""
+"""Scores of the route of a run: its steps, its action, and whether it was right to refuse."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from crag.runs import Trace
 
 
 def score_route(example: Example, trace: Trace) -> dict[str, float]:
-    """`steps_match`, exactly one of those accepted, and `action_match`; without grading there is no action."""
+    """Return `steps_match` (equal to an accepted trajectory) and `action_match`; no grading means no action."""
     scores: dict[str, float] = {}
     if example.steps:
         scores["steps_match"] = float(tuple(trace.trajectory) in example.steps)
@@ -17,7 +17,7 @@ def score_route(example: Example, trace: Trace) -> dict[str, float]:
 
 
 def score_refusal(example: Example, trace: Trace) -> dict[str, float]:
-    """`refusal_right`, and `answered` or `refused`, where it is known whether there is an answer."""
+    """Return `refusal_right`, and `answered` or `refused`, if it is known whether the question is answerable."""
     answerable = is_answerable(example)
     if answerable is None:
         return {}
@@ -27,10 +27,10 @@ def score_refusal(example: Example, trace: Trace) -> dict[str, float]:
 
 
 def is_answerable(example: Example) -> bool | None:
-    """Whether there is an answer: as it says, or since one is known; None also where it is not in the documents.
+    """Return whether the question is answerable, as labelled or because an answer is known; None if unknown.
 
-    What the documents are expected not to hold can be answered by a web search alone: where none may be made, to refuse
-    is not wrong, and with one, to answer is not.
+    Also None if the documents are not expected to hold the answer, so that only a web search can find it: without a
+    search a refusal is not wrong, with one an answer is not.
     """
     if example.answerable is not None or example.action == "incorrect":
         return example.answerable

@@ -1,4 +1,4 @@
-"""Scores one finished run against what is known of its question."""
+"""All scores of one finished run."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _SCORERS = (score_route, score_refusal, score_answer, score_retrieval, score_sup
 
 
 def score(example: Example, trace: Trace, calls: Sequence[ModelCall] = ()) -> Scored:
-    """Everything that is measured of a run that is done; `calls` are those it made to models, none for built-in ones.
+    """Measure everything about a finished run; `calls` are its model calls, none for built-in models.
 
-    What needs the other answers (right by a cutoff, pooled over passages) is left to `summary.summarise`.
+    Values that need the other answers (right by a cutoff, pooled over passages) are left to `summarise_results`.
     """
     scores: dict[str, float] = {}
     for scorer in _SCORERS:

@@ -1,4 +1,4 @@
-"""How well the citations of an answer carry it."""
+"""Scores of the citations of an answer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from crag.runs import Trace
 
 
 def score_support(example: Example, trace: Trace) -> dict[str, float]:
-    """`supported`, of the sentences that cite, and `cited`, whether a right passage is; a refusal has neither."""
+    """Return `supported`, over the sentences that cite, and `cited`, for a right passage; neither for a refusal."""
     if trace.outcome == "not_answered":
         return {}
     scores: dict[str, float] = {}

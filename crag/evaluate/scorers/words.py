@@ -1,4 +1,4 @@
-"""Texts made comparable: what of them counts as a word, whether one holds another, how many words two share."""
+"""Comparison of texts: their words, whether one contains another, how many words they share."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _WORD = re.compile(
     rf"|[^\W\d_{_UNSPACED}][^\W_{_UNSPACED}]*(?:\+\+|#)?"
 )
 _INITIALS = re.compile(r"\b(?:[^\W\d_]\.){2,}")
-# Vitamin A, the A at the end of a grade and hepatitis A are no articles.
+# The A in vitamin A, hepatitis A or a grade is not an article.
 _ARTICLE = re.compile(r"(?<![\w'’.-])(?:[Tt]he|THE|an?|An)(?=\s)|(?:^|(?<=[.!?:;\"“(\n]))\s*A(?=\s)")
 _SHORT_KOREAN = re.compile(f"[{HANGUL}]{{1,2}}")
 
 
 def words(text: str) -> list[str]:
-    """The words of a text to compare by: in one form of Unicode (NFKC), without case, marks and English articles.
+    """Return the words of a text for comparison: in NFKC form, without case, punctuation and English articles.
 
-    Numbers are words, with their sign and however they are written (12, twelve, 十二個). So is each sign of a script
-    that is written without spaces, and each syllable of Korean, whose words carry particles (as in KorQuAD's
-    evaluation, arXiv 1909.07005). `[1]` is a citation, no word.
+    Numbers are words, with their sign and in any notation (12, twelve, 十二個). In a script without spaces each character
+    is a word. In Korean each syllable is one, since Korean words carry particles (as in KorQuAD's evaluation, arXiv
+    1909.07005). `[1]` is a citation, not a word.
     """
     plain = _ARTICLE.sub(" ", _without_marks(unicodedata.normalize("NFKC", without_citations(text))))
     plain = _INITIALS.sub(lambda found: found.group().replace(".", ""), plain)
@@ -37,9 +37,9 @@ def words(text: str) -> list[str]:
 
 
 def holds(text: str, phrase: str) -> bool:
-    """Whether the words of `phrase` stand in `text` in a row; 5 is not in 15, nor art in party.
+    """Return whether the words of `phrase` occur in `text` in sequence; 5 is not in 15, nor art in party.
 
-    It sees no negation: "not Paris" holds "Paris". A phrase without any word is looked for as it is.
+    Negation is ignored: "not Paris" contains "Paris". A phrase without words is searched for literally.
     """
     wanted = words(phrase)
     if not wanted:
@@ -50,21 +50,21 @@ def holds(text: str, phrase: str) -> bool:
 
 
 def overlap(one: Sequence[str], other: Sequence[str]) -> float:
-    """F1 of the words that two texts share, each as often as in both (SQuAD, arXiv 1606.05250); 0 where one is empty.
+    """Return the F1 of the words two texts share, with multiplicity (SQuAD, arXiv 1606.05250); 0 if one is empty.
 
-    SQuAD's own script joins what hyphens part; here they part words.
+    Unlike SQuAD's own script, which joins hyphenated words, this splits them.
     """
     shared = sum((Counter(one) & Counter(other)).values())
     return 2 * shared / (len(one) + len(other)) if shared else 0.0
 
 
 def _begins_word(text: str, phrase: str) -> bool:
-    """A particle may follow a Korean word; before it nothing may stand, else the syllables are those of another."""
+    """Return whether the phrase starts a Korean word: a particle may follow it, but no syllable may precede it."""
     return bool(re.search(f"(?<![{HANGUL}]){phrase}", unicodedata.normalize("NFKC", text)))
 
 
 def _without_marks(text: str) -> str:
-    """Without what stands above and below letters and would part words: vowel signs of Arabic, Hebrew, Hindi, Thai."""
+    """Remove combining marks, such as vowel signs of Arabic, Hebrew, Hindi and Thai, which would split words."""
     if text.isascii():
         return text
     return "".join(sign for sign in text if not unicodedata.category(sign).startswith("M"))
