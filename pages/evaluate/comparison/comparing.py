@@ -96,7 +96,8 @@ def _draw_all(compared: Sequence[Side], names: dict[str, str]) -> None:
 
 def _draw_differences(comparison: Comparison, names: tuple[str, str]) -> None:
     """Draw the differences in words, as charts and as a table."""
-    differences = [one for one in comparison.differences if one.before or one.after]  # 0 in both, such as tokens
+    # A metric that is 0 in both variants, such as tokens without a model, says nothing.
+    differences = [one for one in comparison.differences if one.before or one.after]
     st.header(f"What differs from {names[0]} to {names[1]}", anchor=False)
     st.markdown(_in_words(differences))
     if comparison.unjudged:
