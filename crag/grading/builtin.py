@@ -1,4 +1,4 @@
-"""The grader that needs no model server: a trained scorer on cheap features, with its reason in words."""
+"""Built-in grader: a trained scorer on lexical features, with its reason in words. Needs no model server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Remembers verdicts, so that the same passage is not judged twice for the same question by the same grader."""
+"""Cache of grades: the same grader never grades the same passage twice for the same question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The grader that asks a language model only about what decides: the rest has the built-in grader's word."""
+"""Cascade grader: a language model decides only where the built-in grader is not enough."""
 
 from __future__ import annotations
 

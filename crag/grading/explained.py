@@ -1,4 +1,4 @@
-"""The grader that asks a language model for a verdict with its reason, as JSON, one call for each passage."""
+"""Explained grader: one model call per passage, answered with a verdict and its reason as JSON."""
 
 from __future__ import annotations
 

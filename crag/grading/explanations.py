@@ -1,4 +1,4 @@
-"""The built-in grader's reasons in words, in the language of the question."""
+"""Reasons of the built-in grader, in the language of the question."""
 
 from __future__ import annotations
 

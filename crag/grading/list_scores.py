@@ -1,7 +1,7 @@
-"""Scores many texts in one call: the model reads them as a numbered list and gives each number 0 to 9 points.
+"""Scoring of many texts in one call: a numbered list, and 0 to 9 points for each number.
 
-The reply is a JSON object from number to points, four to six tokens a text: an array would be shorter, but a model that
-skips a text then moves the points of all that follow.
+The reply is a JSON object from number to points, four to six tokens per text. An array would be shorter, but a model
+that skips one text would shift the points of all following ones.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The grader that asks a language model about all passages in one call."""
+"""Listwise grader: all passages in one model call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a verdict is what it is, in one sentence of the question's language, with the passage's own words."""
+"""Reasons for verdicts: one sentence in the question's language, quoting the passage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Refiners that ask a language model which strips of a passage help to answer, each in the way of one grader."""
+"""Refiners that ask a language model which strips of a passage help to answer, one per model grader."""
 
 from __future__ import annotations
 

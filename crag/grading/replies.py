@@ -1,4 +1,4 @@
-"""How language models are given passages and asked for JSON, and asked again."""
+"""Prompts with passages for language models, JSON replies, and one retry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much text a model's window takes beside the instructions: a server cuts what is too long from its start."""
+"""Token budget for passages in a prompt."""
 
 from __future__ import annotations
 

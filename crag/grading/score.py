@@ -1,4 +1,4 @@
-"""The grader that asks a language model for one token for each passage and reads how sure the model is of it."""
+"""Score grader: one token per passage, read as a probability."""
 
 from __future__ import annotations
 

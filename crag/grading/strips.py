@@ -1,6 +1,6 @@
-"""Knowledge strips: passages cut into one to three sentences, and the strips that help to answer kept.
+"""Knowledge strips: passages split into one to three sentences, of which the helpful ones are kept.
 
-After CRAG (arXiv 2401.15884, section 4.4): the best five above a floor, in document order.
+Follows CRAG (arXiv 2401.15884, section 4.4): the best five above a floor, in document order.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The words by which models say yes, partly and no, in the three languages, and how a verdict is read from a reply."""
+"""Verdict vocabulary: the words for yes, partly and no in three languages, and how verdicts are read from replies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What to ask next: what stands beside the passages that an answer used, and what it did not say of them."""
+"""Follow-up questions about passages near those that an answer cites, on what it did not say."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ def _unsaid(offered: Sequence[FollowUp], heard: set[str]) -> Iterator[FollowUp]:
 
 def _surroundings(database: Database, used: Sequence[int]) -> Sequence[Row[Any]]:
     """Read the neighbours of the used passages: ids of one source are consecutive, so nearby ids are nearby text."""
-    beside = [passages.c.id.between(one - _BEFORE, one + _BEHIND) for one in used]
+    ranges = [passages.c.id.between(one - _BEFORE, one + _BEHIND) for one in used]
     own = select(passages.c.source_id).where(passages.c.id.in_(used))
-    query: Select[Any] = select(passages).where(passages.c.source_id.in_(own), or_(false(), *beside))
+    query: Select[Any] = select(passages).where(passages.c.source_id.in_(own), or_(false(), *ranges))
     with database.read() as connection:
         return connection.execute(query).all()
 

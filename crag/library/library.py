@@ -1,4 +1,4 @@
-"""The library as the rest of the application sees it: add, list, remove, refresh, search."""
+"""Library: the facade over ingest, storage and search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Draws a page of a PDF with the cited passage marked on it, as a marker pen would: the text under it stays black."""
+"""Page images: a PDF page with the cited passage highlighted."""
 
 from __future__ import annotations
 
@@ -59,6 +59,7 @@ def page_picture(
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
+    """Open a PDF under the PDFium lock. Raises `NotFound`."""
     import pypdfium2
 
     with _ONE_AT_A_TIME:

@@ -1,4 +1,4 @@
-"""Questions to begin with, made of what the sources say about themselves: their own questions and their headings."""
+"""Starter questions, made from questions and headings in the sources."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def _questions(headings: Iterable[str]) -> Iterator[str]:
 def bare_heading(heading: str) -> str:
     """Return the last part of a heading path without its number; empty if it is generic."""
     bare = _NUMBER.sub("", heading.rpartition(HEADING_SEPARATOR)[2].strip()).strip(" .:")
-    telling = _SHORTEST <= len(bare) <= _LONGEST and not _SAYS_NOTHING.fullmatch(bare)
-    return bare if telling else ""
+    is_specific = _SHORTEST <= len(bare) <= _LONGEST and not _SAYS_NOTHING.fullmatch(bare)
+    return bare if is_specific else ""
 
 
 def _headings(database: Database) -> list[list[str]]:

@@ -1,4 +1,4 @@
-"""The library in the role of a run's retriever."""
+"""Retriever of a run, backed by the library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a text is about by its own words: the subjects of its sentences and the names of its list items, by rules."""
+"""Topics of a text, found by rules: subjects of sentences and names of list items."""
 
 from __future__ import annotations
 
@@ -81,17 +81,17 @@ def _of_sentence(sentence: str, text: str) -> Iterator[Topic]:
 def _english(sentence: str) -> Iterator[Topic]:
     if found := _ITEM.match(sentence):
         name = found["name"].strip()
-        telling = len(name.split()) <= _SHORT
+        has_question = len(name.split()) <= _SHORT
         are = name.endswith("s") and not name.endswith(("ss", "is", "us"))
     elif found := _SUBJECT.match(sentence):
         name = found["name"].strip()
-        telling = not found["article"] and bool(_DEFINITION.match(sentence, found.start("verb")))
+        has_question = not found["article"] and bool(_DEFINITION.match(sentence, found.start("verb")))
         are = found["verb"] == "are"
     else:
         return
     words = name.lower().split()
     if not _POINTS & {words[0], words[-1]} and len(name) <= _LONGEST and terms(name):
-        yield Topic(name, f"What {'are' if are else 'is'} {name}?" if telling else "")
+        yield Topic(name, f"What {'are' if are else 'is'} {name}?" if has_question else "")
 
 
 def _korean(sentence: str) -> Iterator[Topic]:

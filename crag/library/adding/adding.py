@@ -1,4 +1,4 @@
-"""Everything that can be named and added: uploads, files, folders, archives, addresses, whole sites."""
+"""Adding of uploads, files, folders, archives, web pages and whole sites."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Archives are like folders: each file in them that can be read becomes a source of its own."""
+"""Archives: each supported file in an archive becomes a source of its own."""
 
 from __future__ import annotations
 
@@ -80,13 +80,13 @@ def _next(child: Child, limits: Limits, stop: Stop) -> Member | None:
     """Return the next member, or None at the end."""
     assert child.stdout  # noqa: S101 — opened as a pipe
     with deadline(child, limits.seconds) as late:
-        said, data = _message(child.stdout, limits.size)
+        reply, data = _message(child.stdout, limits.size)
     stop.check()
-    if "member" in said:
-        return Member(said["member"], data, SourceRefused(*said["refused"]) if "refused" in said else None)
-    if "refused" in said:
-        raise SourceRefused(*said["refused"])
-    if "end" not in said:
+    if "member" in reply:
+        return Member(reply["member"], data, SourceRefused(*reply["refused"]) if "refused" in reply else None)
+    if "refused" in reply:
+        raise SourceRefused(*reply["refused"])
+    if "end" not in reply:
         raise why_ended(child, late.is_set(), limits)
     return None
 
@@ -95,9 +95,9 @@ def _message(out: IO[bytes], most: int) -> tuple[dict[str, Any], bytes]:
     """Read one JSON line from the child and the bytes after it; empty if the child ended."""
     line = out.readline(_LONGEST_LINE)
     try:
-        said: dict[str, Any] = json.loads(line)
+        reply: dict[str, Any] = json.loads(line)
     except ValueError:
         return {}, b""
-    size = min(said.get("size", 0), most)
+    size = min(reply.get("size", 0), most)
     data = out.read(size)
-    return (said, data) if len(data) == size else ({}, b"")
+    return (reply, data) if len(data) == size else ({}, b"")

@@ -1,4 +1,4 @@
-"""From bytes to a searchable source: read and embedded first, then made visible in one short transaction."""
+"""Ingest pipeline: bytes turned into passages and vectors, stored in one commit."""
 
 from __future__ import annotations
 
@@ -173,6 +173,7 @@ def check_size(size: int, limit_bytes: int) -> None:
 
 
 def _identify(incoming: Incoming) -> Identity:
+    """Return collection, location, SHA-256 and size of the input."""
     digest = hashlib.sha256(incoming.document.data).hexdigest()
     collection = collection_name(incoming.collection)
     # Paths are stored unchanged, so that the file can be read again; bytes that are not UTF-8 are escaped.

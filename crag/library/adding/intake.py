@@ -1,4 +1,4 @@
-"""Where sources come from: uploads, files, folders and addresses, each turned into bytes to add."""
+"""Intake: uploads, files, folders and web addresses, each turned into bytes to ingest."""
 
 from __future__ import annotations
 

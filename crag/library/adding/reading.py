@@ -1,4 +1,4 @@
-"""From bytes to chunks: parsed in the guarded child, then split."""
+"""Document reader: bytes parsed in a guarded child process, then split into chunks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cuts documents into passages by tokens, on the borders that a reader would choose."""
+"""Splitting of documents into chunks by token count, at boundaries that a reader would choose."""
 
 from __future__ import annotations
 
@@ -75,6 +75,7 @@ def split(document: Document, count_tokens: CountTokens, size: int = 250, overla
 
 
 def _pieces(document: Document, count_tokens: CountTokens, size: int) -> Iterator[_Piece]:
+    """Yield the pieces of a document in order, each with its heading path and separator."""
     path: list[tuple[int, str]] = []
     before: Block | None = None
     for block, after in zip(document.blocks, [*document.blocks[1:], None], strict=True):
@@ -138,6 +139,7 @@ def _slice(text: str, start: int, length: int) -> str:
 
 
 def _spans(pieces: list[_Piece], count_tokens: CountTokens, size: int, overlap: int) -> Iterator[_Span]:
+    """Group consecutive pieces into chunks of at most `size` tokens."""
     start = 0
     while start < len(pieces):
         end = _kept_together(pieces, start, _border(pieces, start, size))

@@ -1,7 +1,7 @@
-"""Tells which files in and below some folders are new, changed or gone, once they have stopped changing.
+"""Folder watch: new, changed and removed files, reported once they have stopped changing.
 
-It looks again and again instead of being told by the system: that works alike on every system and on network mounts,
-where no notice comes of what another machine does, and no change is lost when many come at once.
+Folders are polled. Polling works the same on every system and on network mounts, which send no notification of changes
+made by other machines, and it loses nothing when many files change at once.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""The nearest vectors of very many: an inverted file that compares with those near the question only.
-
-FAISS's IVF with a byte for each number (Jégou et al., PAMI 2011): k-means sorts the vectors into lists, and only the
-lists whose centres are nearest to the question are looked through.
-"""
+"""Approximate search in an inverted file (IVF)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Builds the approximate index: trained on a sample, filled in blocks, and set by the recall that is measured."""
+"""Building of the approximate index: trained on a sample, filled in blocks, tuned by measured recall."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def build(ids: Ids, read: Blocks, questions: Vectors, stop: Stop) -> Built:
     import faiss
 
     faiss.omp_set_num_threads(1)  # for this thread, because searches run at the same time
-    chance = np.random.default_rng(1)
+    rng = np.random.default_rng(1)
     lists = min(max(1, math.isqrt(len(ids)) * _LISTS_PER_ROOT), len(ids))
-    chosen = np.sort(chance.choice(ids, min(len(ids), lists * _SAMPLES_PER_LIST), replace=False))
+    chosen = np.sort(rng.choice(ids, min(len(ids), lists * _SAMPLES_PER_LIST), replace=False))
     sample = np.concatenate([vectors for _, vectors in read(chosen)])
     if not len(sample):  # all were removed meanwhile
         raise Stopped

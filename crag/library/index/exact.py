@@ -1,4 +1,4 @@
-"""The nearest vectors by comparing with every one: exact, in memory, quick to change."""
+"""Exhaustive search: exact, in memory, quick to change."""
 
 from __future__ import annotations
 

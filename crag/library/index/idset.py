@@ -1,4 +1,4 @@
-"""Sets of passage ids as flags: a million take a megabyte, and asking for some of them costs next to nothing."""
+"""Sets of passage ids as flags."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an index holds: at the bottom what was built at once, on top what came since, exactly as it is."""
+"""Layers of the vector index: an approximate base built at once, and an exact layer of newer vectors."""
 
 from __future__ import annotations
 

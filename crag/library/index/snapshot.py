@@ -1,8 +1,4 @@
-"""The vector index on disk: a cache that is either whole and of this very library, or not used at all.
-
-Layout: the index as FAISS writes it, which it can map from the beginning of a file only; one block of JSON (the
-header); the SHA-256 of all that precedes.
-"""
+"""Vector index on disk: a cache that is either intact and of this library, or ignored."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""The nearest vectors of one space: an index that follows the database and trusts it alone.
+"""Vector index of one space: a cache that follows the database and is never trusted over it.
 
-Few vectors are compared one by one. Of many, most lie in an approximate index, built in the background and mapped from
-its file; what came since is compared one by one, what went is left out, until the next one is built.
+Up to about 100 MB of vectors are compared exhaustively. Above that, most vectors are in an approximate index, which is
+built in the background and memory-mapped. Newer vectors are compared exhaustively and removed ones are filtered out
+until the next rebuild.
 """
 
 from __future__ import annotations

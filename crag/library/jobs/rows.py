@@ -1,4 +1,4 @@
-"""The rows of the background jobs: who waits, who works, what became of each. Every process on the home shares them."""
+"""Job queue: rows of background jobs, shared by all processes on the home."""
 
 from __future__ import annotations
 
@@ -141,6 +141,7 @@ class JobRows:
 
 
 def _release(connection: Connection, owner: str) -> None:
+    """Requeue the owner's running jobs; those marked as cancelled end instead."""
     mine = update(jobs).where(jobs.c.owner == owner, jobs.c.state == "working")
     connection.execute(mine.where(jobs.c.cancelled == 1).values(state="cancelled"))
     connection.execute(mine.values(state="waiting"))

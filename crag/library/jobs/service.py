@@ -1,4 +1,4 @@
-"""Adding in the background: what is submitted outlives the process, and any process on the home goes on with it."""
+"""Ingest jobs: documents added in the background, by any process that shares the home."""
 
 from __future__ import annotations
 

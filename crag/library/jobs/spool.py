@@ -1,4 +1,4 @@
-"""Uploads lie on disk until their job has ended, so that memory need not hold them and a restart does not lose them."""
+"""Spool of uploads on disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a job does: adds what it names, and tells the truth about what it had added before it was interrupted."""
+"""Execution of one ingest job."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def as_first_told(result: AddResult, job: Job, library: Library, others: Sequenc
     """
     if not job.resumed or result.status != "unchanged" or result.id is None:
         return result
-    if told := next((kept for kept in job.results if kept.source == result.source), None):
-        return told
+    if earlier := next((kept for kept in job.results if kept.source == result.source), None):
+        return earlier
     claimed = {
         kept.id for other in others if other.id != job.id for kept in other.results if kept.status != "unchanged"
     }

@@ -1,4 +1,4 @@
-"""The threads behind the jobs of one process: some that add, and one that watches what other processes do."""
+"""Worker threads of the ingest jobs of one process."""
 
 from __future__ import annotations
 
@@ -103,17 +103,18 @@ class JobWorkers:
             self._rows.release(self._owner)
 
     def _watch(self) -> None:
-        looks = 0
+        """Poll for cancellations and dead processes, and clean up the spool once."""
+        polls = 0
         while True:
             try:
-                if looks == 0:
+                if polls == 0:
                     self._spool.keep_only({job.id for job in self._rows.all() if not job.finished})
-                if looks % _RECOVER_EVERY == 0:
+                if polls % _RECOVER_EVERY == 0:
                     self._recover()
                 self._look()
             except HomeFault:
                 _log.warning("The jobs cannot be looked at; trying again")
-            looks += 1
+            polls += 1
             if self._closing.wait(_LOOK_SECONDS):
                 return
 
@@ -140,6 +141,7 @@ class JobWorkers:
                 _log.warning("The jobs cannot be gone on with; trying again")
 
     def _work_off(self) -> None:
+        """Run waiting jobs until none is left, then save the index if no process has work."""
         while not self._closing.is_set() and (job := self._rows.claim(self._owner)):
             task = _Task(job)
             with self._lock:

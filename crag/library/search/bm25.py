@@ -1,4 +1,4 @@
-"""How well candidates fit a query by their words: BM25 in which a word weighs as one, however it was cut into terms."""
+"""BM25 in which a word has one weight, however many terms it was split into."""
 
 from __future__ import annotations
 

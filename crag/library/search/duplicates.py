@@ -1,4 +1,4 @@
-"""Passages that say the same: a text in two documents, a notice on every page. The best of them stands for all."""
+"""Near-duplicate passages: one text in two documents, a notice on every page. The best of them represents all."""
 
 from __future__ import annotations
 

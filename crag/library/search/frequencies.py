@@ -1,4 +1,4 @@
-"""In how many passages each term occurs: looked up once for each state of the library."""
+"""Document frequencies of terms, cached per epoch of the library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Full-text search, and how rare terms are. Queries are made of cut terms only, never of raw text."""
+"""Full-text search and inverse document frequencies.
+
+Queries are built from extracted terms only, never from raw text.
+"""
 
 from __future__ import annotations
 

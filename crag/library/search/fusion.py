@@ -1,8 +1,4 @@
-"""Words and meaning in one score: a weighted mean of both, each put on 0..1 among the candidates of a query.
-
-A mean of scores keeps how far one candidate is ahead of the next, which ranks forget: Bruch, Gai and Ingber, "An
-Analysis of Fusion Functions for Hybrid Retrieval" (ACM TOIS 2023).
-"""
+"""Fusion of word scores and vector similarity."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the words of a query stand in a passage, to be marked for a reader."""
+"""Spans of query terms in a passage, for highlighting."""
 
 from __future__ import annotations
 

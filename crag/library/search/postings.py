@@ -1,7 +1,4 @@
-"""Candidates from the posting lists of the rarest terms, for a library in which FTS5 would score too many passages.
-
-Scores as BM25 does but for the lengths of passages, which whoever ranks the candidates takes into account.
-"""
+"""Posting lists: candidates from the rarest terms of a query."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The order of the candidates of a search, and why: scored by words and by meaning, duplicates merged into one hit."""
+"""Ranking of candidates by words and by vectors, with duplicates merged into one hit."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from crag.library.search.weights import read_weight
 from crag.protocols import Vectors
 from crag.types import Hit, Passage, Space
 
-_SCORE_DIGITS = (
-    6  # similarities differ between processors beyond this; equal scores are ordered by their words, then by id
-)
+# Similarities differ between processors beyond this digit; equal scores are ordered by word score, then by id.
+_SCORE_DIGITS = 6
 
 
 @dataclass(slots=True)
 class _Kept:
+    """A distinct hit, and the titles of documents with duplicates of it."""
+
     hit: Hit
     fingerprint: Fingerprint
     also_in: dict[str, None]

@@ -1,4 +1,4 @@
-"""Hybrid search: candidates by full text and by vectors, ranked by both, joined back to the database."""
+"""Hybrid search: candidates from full text and vectors, ranked together and joined with the database."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ class Search:
         allowed = None
         if collection or source_ids:
             allowed = self._allowed(self._store.epoch(), collection, tuple(source_ids))
-        with ThreadPoolExecutor(1) as beside:  # in a large library each takes about ten milliseconds
-            by_words = beside.submit(self._full_text.search, query, depth, allowed)
+        with ThreadPoolExecutor(1) as executor:  # in a large library each takes about ten milliseconds
+            by_words = executor.submit(self._full_text.search, query, depth, allowed)
             by_meaning = self.open_index(embedded[0]).search(embedded[1], depth, allowed) if embedded else []
         candidates = list(dict.fromkeys([*by_words.result(), *by_meaning]))
         return merge_duplicates(rank(self._store.database, self._full_text, query, embedded, candidates), k)

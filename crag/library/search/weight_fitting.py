@@ -1,8 +1,7 @@
-"""Fits the share of a space's vectors on the library itself, by probes that it draws from it.
+"""Fit of a space's vector weight on the library itself, with probes sampled from it.
 
-A probe is a sentence asked as a question, and the passage it was cut out of is what should be found: the inverse cloze
-task (Lee, Chang and Toutanova 2019). As the sentence is taken out of its passage, no word is found only because it was
-copied; what is left of the advantage of words is what writers repeat, as people who ask repeat the words they read.
+A probe is a sentence used as a question; the passage it was cut from should be found: the inverse cloze task (Lee,
+Chang and Toutanova 2019). Removing the sentence from its passage keeps literal copies from helping the word search.
 """
 
 from __future__ import annotations
@@ -86,21 +85,22 @@ def draw_probes(database: Database, count: int = _PROBES) -> list[Probe]:
     """Sample at most `count` probes from the whole library; the same ones each time while it is unchanged."""
     with database.read() as connection:
         highest = connection.scalar(select(func.max(passages.c.id))) or 0
-        chance = random.Random(_SEED)  # noqa: S311 — sampling, not security
-        wanted = chance.sample(range(1, highest + 1), min(highest, 4 * count))
+        rng = random.Random(_SEED)  # noqa: S311 — sampling, not security
+        wanted = rng.sample(range(1, highest + 1), min(highest, 4 * count))
         query = select(passages.c.id, passages.c.heading, passages.c.text).where(passages.c.id.in_(wanted))
         rows = connection.execute(query.order_by(passages.c.id)).all()
-    drawn = (_probe(row.id, row.heading, row.text, chance) for row in chance.sample(rows, len(rows)))
+    drawn = (_probe(row.id, row.heading, row.text, rng) for row in rng.sample(rows, len(rows)))
     return [probe for probe in drawn if probe][:count]
 
 
-def _probe(id_: int, heading: str, text: str, chance: random.Random) -> Probe | None:
-    told = sentences(text)
-    telling = [sentence for sentence in told if len(terms(sentence)) >= _LEAST_TERMS]
-    if len(told) < 3 or not telling:
+def _probe(id_: int, heading: str, text: str, rng: random.Random) -> Probe | None:
+    """Return a probe with a random content-rich sentence; None if the passage is too short."""
+    all_sentences = sentences(text)
+    long_sentences = [sentence for sentence in all_sentences if len(terms(sentence)) >= _LEAST_TERMS]
+    if len(all_sentences) < 3 or not long_sentences:
         return None
-    sentence = chance.choice(telling)
-    rest = " ".join(other for other in told if other != sentence)
+    sentence = rng.choice(long_sentences)
+    rest = " ".join(other for other in all_sentences if other != sentence)
     return Probe(sentence, id_, passage_text(heading, rest))
 
 

@@ -1,4 +1,4 @@
-"""How much meaning counts beside words, for each space: fitted on this library, measured before, or a default."""
+"""Weight of vector similarity, per embedding space."""
 
 from __future__ import annotations
 

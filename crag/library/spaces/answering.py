@@ -1,4 +1,4 @@
-"""What embeds questions and new passages: the embedder of the space that answers, or what stands in for it."""
+"""Active embedder: the embedder of the active space, or its stand-in."""
 
 from __future__ import annotations
 
@@ -115,6 +115,7 @@ class Answering:
         return f"The embedder of your documents ({space.name}) could not be used, so they were searched by words: {why}"
 
     def _stand_in(self, query: str) -> tuple[Space, Vectors] | None:
+        """Embed the question with the stand-in embedder; None if that fails too."""
         try:
             known = self._opened.open(self._fallback())
             return known.space, known.embed_query(query)

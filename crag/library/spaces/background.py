@@ -1,4 +1,4 @@
-"""Work on the spaces in the background of this process: one piece at a time, watched and cancelled from any screen."""
+"""Background work on embedding spaces."""
 
 from __future__ import annotations
 
@@ -72,6 +72,7 @@ class SpaceWork:
         self.wait(_CLOSING_SECONDS)
 
     def _submit(self, work: Work, *, at_once: bool) -> None:
+        """Schedule a task in place of the pending one; `at_once` also cancels the running task."""
         with self._lock:
             if self._closed:
                 return

@@ -1,4 +1,4 @@
-"""Embedders as the library trusts them: opened by name, known by the vector of one sentence, looked at anew in time."""
+"""Cache of embedders, each verified by the vector of one fixed sentence and re-checked after a few seconds."""
 
 from __future__ import annotations
 

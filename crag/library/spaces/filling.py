@@ -1,4 +1,4 @@
-"""Gives passages the vectors of a space that they lack, a batch at a time."""
+"""Embedding of passages without a vector in a space, in batches."""
 
 from __future__ import annotations
 

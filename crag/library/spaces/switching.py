@@ -1,4 +1,7 @@
-"""Switching to another space: built beside the one that answers, swapped in one commit, kept for going back."""
+"""Embedding space switch: a new space is built alongside the active one and swapped in one commit.
+
+The old space is kept for going back.
+"""
 
 from __future__ import annotations
 
@@ -201,6 +204,7 @@ class Spaces:
             return read_holdings(connection)
 
     def _drop_some(self, space: Space) -> int:
+        """Delete one batch of vectors; return how many were deleted. Raises `BadRequest` if the space is active."""
         with self._database.write() as connection:
             if read_active_space(connection).space == space:
                 raise BadRequest(f"The space {space.label} is in use.", "Switch to another one first.")

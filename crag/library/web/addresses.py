@@ -1,4 +1,4 @@
-"""Which network addresses may be fetched from: the public internet, and what a setting allows besides."""
+"""Network addresses that may be fetched from: the public internet and allowed networks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The connection under a fetch: only to addresses that were judged, and cut off by a deadline or a stop."""
+"""Connection of a fetch: to checked addresses only, cut by a deadline or a cancellation."""
 
 from __future__ import annotations
 

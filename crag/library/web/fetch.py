@@ -1,6 +1,7 @@
-"""The one safe fetcher: web pages and files from the public internet, and from nowhere else.
+"""Safe fetcher: web pages and files from the public internet and explicitly allowed networks only.
 
-Every hop is judged anew, name resolved once, every address of it judged, and exactly these are connected to.
+Every redirect is checked again. Each host name is resolved once, all its addresses are checked, and the connection goes
+to exactly these addresses.
 """
 
 from __future__ import annotations
@@ -142,6 +143,7 @@ def _well_known() -> ssl.SSLContext:
 
 
 def _refusal(link: Link, error: Exception, deadline: Deadline) -> SourceRefused:
+    """Translate an error of the connection into a refusal."""
     import httpcore
 
     if isinstance(error.__cause__, ssl.SSLError) or isinstance(error.__context__, ssl.SSLError):

@@ -1,4 +1,4 @@
-"""Addresses that people paste: which are well-formed and may be tried at all, before any name is resolved."""
+"""URL parsing and checks that need no name resolution."""
 
 from __future__ import annotations
 

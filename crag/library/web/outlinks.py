@@ -1,4 +1,4 @@
-"""Where a page or a sitemap leads, read from it in a process that can be killed."""
+"""Links of a page or a sitemap, parsed in a child process that can be killed."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def read_outlinks(fetched: Fetched, stop: Stop) -> Outlinks:
     Returns none if the page is damaged or has no links. Raises `Stopped`.
     """
     try:
-        said = _ask(fetched, stop)
+        reply = _ask(fetched, stop)
     except SourceRefused:  # empty, or larger than any page
         return Outlinks()
-    base = _base(said.get("base", ""), fetched.url_final)
-    pages, sitemaps = (_links(said.get(kind, ()), base) for kind in ("pages", "sitemaps"))
-    return Outlinks(pages, sitemaps, said.get("is_sitemap", False))
+    base = _base(reply.get("base", ""), fetched.url_final)
+    pages, sitemaps = (_links(reply.get(kind, ()), base) for kind in ("pages", "sitemaps"))
+    return Outlinks(pages, sitemaps, reply.get("is_sitemap", False))
 
 
 def _ask(fetched: Fetched, stop: Stop) -> dict[str, Any]:
@@ -52,10 +52,10 @@ def _ask(fetched: Fetched, stop: Stop) -> dict[str, Any]:
         assert child.stdout  # noqa: S101 — opened as a pipe
         line = child.stdout.readline(_LONGEST_ANSWER)
     try:
-        said: dict[str, Any] = json.loads(line)
+        reply: dict[str, Any] = json.loads(line)
     except ValueError:
         return {}
-    return said
+    return reply
 
 
 def _base(stated: str, url: str) -> str:

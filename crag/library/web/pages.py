@@ -1,4 +1,4 @@
-"""The pages that a web search found, read in full: the parts nearest to the question instead of a short excerpt."""
+"""Web page reader: full text of pages found by a web search, reduced to the parts nearest to the question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads what a server sends: never more than a limit, only what may be a document, and no error page."""
+"""HTTP responses: bodies read within a size limit, document types only, no error pages."""
 
 from __future__ import annotations
 
@@ -96,6 +96,7 @@ def _check_status(status: int) -> None:
 
 
 def _content_type(response: httpcore.Response, extra_types: frozenset[str]) -> tuple[str, str | None]:
+    """Return content type and charset. Raises `SourceRefused` for types that are not documents."""
     message = Message()
     message["content-type"] = read_header(response, b"content-type")
     stated = message["content-type"] or ""

@@ -1,4 +1,4 @@
-"""What sites ask of programs that read them page by page (robots.txt, RFC 9309)."""
+"""Rules of robots.txt (RFC 9309)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads a site page by page: a page and what it links to there, or what the site's sitemap names."""
+"""Site crawler: a page and the pages it links to on its site, or the pages of a sitemap."""
 
 from __future__ import annotations
 
@@ -118,6 +118,7 @@ class _Crawl:
         self._progress(Progress("Reading the site, page", self._visited + 1, known))
 
     def _visit(self, step: _Step) -> Iterator[Found]:
+        """Fetch a URL after the site's crawl delay, queue its links, and yield the page."""
         self._stop.wait(self._robots.delay(step.link))
         self._stop.check()
         try:
@@ -154,12 +155,14 @@ class _Crawl:
         return fetched
 
     def _outlinks(self, step: _Step, fetched: Fetched) -> Outlinks:
+        """Read the links of a page if they are still within the depth; else return none."""
         wanted = step.sitemap or step.depth in range(max(1, self._limits.depth))
         if wanted and fetched.content_type in (*_WITH_LINKS, *_COMPRESSED):
             return read_outlinks(fetched, self._stop)
         return Outlinks()
 
     def _follow(self, step: _Step, outlinks: Outlinks) -> None:
+        """Queue the links of a page, and from the first page the site's sitemaps."""
         if step.depth < self._limits.depth:
             self._add(outlinks.pages, step.depth + 1)
         if step.depth == 0 and self._limits.sitemap:
