@@ -27,7 +27,7 @@ SCHEMA: dict[str, Any] = {
     },
     "required": ["reason", "points"],
 }
-_POINTS = re.compile(rf"\s*(\d+)(?:\.0+)?(?:\s*/\s*{_MOST})?\s*")  # 0.9 is ambiguous: a share, not points
+_POINTS = re.compile(rf"\s*(\d+)(?:\.0+)?(?:\s*/\s*{_MOST})?\s*")  # 0.9 is rejected: the scale of a fraction is unknown
 _KEYS = ("points", "score")
 _UNREADABLE = "The judge's reply could not be read."
 _CLIPPED = "(It was shown only the beginning of the answer.)"

@@ -53,7 +53,7 @@ class Sending:
         return f"{workspace}/datasets/{dataset.id}/compare?selectedSessions={selected}"
 
     def close(self) -> None:
-        """Closes the connection."""
+        """Close the connection."""
         self._connection.close()
 
     def _write_down(self) -> None:

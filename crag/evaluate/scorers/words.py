@@ -12,7 +12,7 @@ from crag.graph.checking.figures import plain_figures
 from crag.language import CHARACTERS, HANGUL
 
 _UNSPACED = f"{CHARACTERS}{HANGUL}\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # and Thai, Lao, Burmese, Khmer
-_NUMERALS = "〇零一二三四五六七八九十百千萬万億亿兩两"  # so that 二 is not found in 十二, as 5 is not in 15
+_NUMERALS = "〇零一二三四五六七八九十百千萬万億亿兩两"  # one word, so that 二 is not found in 十二, as 5 is not in 15
 _WORD = re.compile(
     rf"[{_NUMERALS}]+|[{_UNSPACED}]"
     r"|(?:(?<![\w)\]])-(?=\d))?\d+(?:[.,]\d+)*"
@@ -27,9 +27,9 @@ _SHORT_KOREAN = re.compile(f"[{HANGUL}]{{1,2}}")
 def words(text: str) -> list[str]:
     """Return the words of a text for comparison: in NFKC form, without case, punctuation and English articles.
 
-    Numbers are words, with their sign and in any notation (12, twelve, 十二個). In a script without spaces each character
-    is a word. In Korean each syllable is one, since Korean words carry particles (as in KorQuAD's evaluation, arXiv
-    1909.07005). `[1]` is a citation, not a word.
+    Numbers are words, with their sign and in any notation (12, twelve, 十二個). In a script without spaces each
+    character is a word. In Korean each syllable is one, since Korean words carry particles (as in KorQuAD's evaluation,
+    arXiv 1909.07005). `[1]` is a citation, not a word.
     """
     plain = _ARTICLE.sub(" ", _without_marks(unicodedata.normalize("NFKC", without_citations(text))))
     plain = _INITIALS.sub(lambda found: found.group().replace(".", ""), plain)
