@@ -43,7 +43,7 @@ class Cast:
 
 
 class Engines:
-    """Opens engines by name and caches them for a few seconds, so that changes take effect soon."""
+    """Factory of engines, which caches them for a few seconds only, so that changes take effect soon."""
 
     def __init__(
         self,

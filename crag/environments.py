@@ -22,7 +22,7 @@ VERSION = "0.1.0"
 
 
 class Environments:
-    """Reads the environment for an evaluation, so that results under other models or documents can be told apart."""
+    """Reader of the environment for evaluations, to distinguish results under other models or documents."""
 
     def __init__(
         self,

@@ -27,7 +27,7 @@ class Judging:
 
 @dataclass(frozen=True, slots=True)
 class Equipping:
-    """Builds the resources of runs. Safe to share between threads.
+    """Factory of the resources of runs. Safe to share between threads.
 
     `answering` returns the name of the model that answers under some options. `fitted` returns the stored thresholds of
     a collection and a grader.

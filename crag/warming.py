@@ -15,7 +15,7 @@ _OLLAMA = "ollama:"
 
 
 class ModelWarmth:
-    """Loads the model of a role in the background if it runs on this machine; each model once.
+    """Background loader for the model of a role, if it runs on this machine; loads each model once.
 
     A model that the user unloads later stays unloaded. Closing the server client aborts a load.
     """

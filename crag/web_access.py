@@ -18,7 +18,7 @@ NO_KEY = "There is no Tavily key"
 
 
 class WebAccess:
-    """Opens web search and page reading under the settings of a home."""
+    """Web search and page reading under the settings of a home."""
 
     def __init__(self, settings: Settings, library: Library, builtin_embedder: Embedder, ledger: Ledger) -> None:
         self._settings = settings

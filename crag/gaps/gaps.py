@@ -25,7 +25,7 @@ _LISTS_KEPT = 50
 
 
 class SubmitAddress(Protocol):
-    """Starts a background job that adds the page at an address."""
+    """Callable that starts a background job to add the page at an address."""
 
     def __call__(self, url: str, collection: str, *, found_by: str) -> str:
         """Return the job's id. `found_by` is the question whose web search found the address."""

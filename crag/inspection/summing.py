@@ -27,7 +27,7 @@ SUMMED = and_(run_summaries.c.run_id == runs.c.id, func.typeof(run_summaries.c.s
 
 
 class Summing:
-    """Summarizes all old runs of a home once per process; runs that end later store their own summary."""
+    """One pass per process over the old runs of a home; runs that end later store their own summary."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -13,7 +13,7 @@ from crag.stopping import Stop, deadline
 
 
 class GuardedSession(requests.Session):
-    """Guards each request: `before` permits and records it, `stop` ends it, and redirects are not followed.
+    """Session in which `before` permits and records each request, `stop` ends it, and no redirect is followed.
 
     `status`, `retry_after` and `text` describe the last reply; 0 and empty if there was none.
     """

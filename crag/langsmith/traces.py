@@ -35,7 +35,7 @@ class _Waiting:
 
 
 class Traces:
-    """Provides LangGraph with a tracer, and sends each finished run in one request. Safe to share between threads."""
+    """Tracer source for LangGraph that sends each finished run in one request. Safe to share between threads."""
 
     def __init__(self, account: Account, ledger: Ledger, allowed: Callable[[], bool]) -> None:
         """Create the uploader. `allowed` says whether the user permits traces; it is checked before each upload."""

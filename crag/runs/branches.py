@@ -33,7 +33,7 @@ class Branch:
 
 
 class Branches:
-    """Plans versions of runs from their ids and traces. Nothing is stored until a plan is started.
+    """Planner of new versions, from the id and trace of a run. Nothing is stored until a plan is started.
 
     Plans are made from the events of a run, which survive a killed process.
     """

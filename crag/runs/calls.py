@@ -26,7 +26,7 @@ _FORGET_EVERY = 100  # runs; the check takes some milliseconds
 
 
 class CallLog:
-    """Model calls of runs: recorded by the sender, written together with the events, stored compressed."""
+    """Model calls of runs: reported by the sender, written together with the events, stored compressed."""
 
     def __init__(self, database: Database, writer: GroupWriter) -> None:
         self._database = database

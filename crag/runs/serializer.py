@@ -10,7 +10,7 @@ _OLD_FORM = "json"
 
 
 class PlainSerializer(JsonPlusSerializer):
-    """Reads MessagePack with an allowlist of types, as it writes, but not LangChain's legacy format.
+    """Serializer for MessagePack with an allowlist of types that refuses to read LangChain's legacy format.
 
     The legacy format instantiates any object of `langchain_core` named in a file, regardless of the allowlist.
     """

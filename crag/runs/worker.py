@@ -72,7 +72,7 @@ class Task:
 
 
 class Worker:
-    """Executes tasks, one per thread; safe to use from several threads."""
+    """Executor of run tasks, one per thread; safe to use from several threads."""
 
     def __init__(
         self, equip: Equip, records: RunRecords, log: EventLog, calls: CallLog, checkpoints: Checkpoints
