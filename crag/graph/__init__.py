@@ -1,1 +1,1 @@
-"""The Corrective RAG graph: state, nodes, the policy that steers them, and the presets of known variants."""
+"""Corrective RAG graph: state, nodes, policy, and the checks of the written answer."""

@@ -1,1 +1,1 @@
-"""Inspection: what runs came to, laid open: the path, the time, and what each node was given and gave."""
+"""Inspection of finished runs: results, path, timing, the inputs and outputs of each node."""

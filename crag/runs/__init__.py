@@ -1,4 +1,4 @@
-"""Runs: one execution of the graph for one question, independent of whoever watches."""
+"""Runs: each is one execution of the graph for one question, independent of any viewer."""
 
 from crag.runs.service import RunService
 from crag.runs.texts import QUESTION_LIMIT

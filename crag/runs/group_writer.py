@@ -29,7 +29,7 @@ class Handed:
 
 
 class GroupWriter:
-    """Writer of rows in group commits. Appending returns at once; `flush` waits until everything appended is on disk."""
+    """Writer of rows in group commits. Appending returns at once; `flush` waits until all appended rows are on disk."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
