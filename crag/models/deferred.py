@@ -25,11 +25,11 @@ class DeferredEmbedder:
         return self._open().space
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """As in `Embedder`."""
+        """Embed documents, as in `Embedder`. Raises `ModelFault` when it cannot be opened."""
         return self._open().embed_documents(texts)
 
     def embed_query(self, text: str) -> Vectors:
-        """As in `Embedder`."""
+        """Embed a query, as in `Embedder`. Raises `ModelFault` when it cannot be opened."""
         return self._open().embed_query(text)
 
     def _open(self) -> Embedder:

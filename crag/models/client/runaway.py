@@ -26,7 +26,7 @@ class Runaway:
 
 
 class RunawayGuard:
-    """Runaway detector for a streamed reply; its memory does not grow with the reply."""
+    """Runaway detector for a streamed reply; its cost per piece does not grow with the reply."""
 
     def __init__(self, answer_limit: int) -> None:
         """`answer_limit` is the maximum number of tokens requested."""
