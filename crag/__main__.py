@@ -1,4 +1,4 @@
-"""`python -m crag`; Ctrl-C ends it quietly at any moment, also while it is still loading."""
+"""Entry point of `python -m crag`. Ctrl-C ends it quietly at any moment, even while modules are loading."""
 
 import sys
 from collections.abc import Sequence

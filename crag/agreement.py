@@ -1,7 +1,7 @@
-"""What the passages of one question say alike: an answer recurs in several of them, other things do not.
+"""Agreement between the passages of one question: an answer recurs in several passages, other content does not.
 
-The same votes of redundant passages decide in question answering over the web (Dumais et al., SIGIR 2002). Only what
-other documents say is a vote: the passages of one document share its words whatever is asked.
+Dumais et al. (SIGIR 2002) use the same redundancy for question answering on the web. Only other documents count as
+votes, because passages of one document share vocabulary whatever the question.
 """
 
 from __future__ import annotations

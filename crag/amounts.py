@@ -1,4 +1,4 @@
-"""Numbers as people read them: with their noun, and with as many decimals as tell them apart."""
+"""Numbers as people read them: with their noun, and with as many decimals as needed."""
 
 from __future__ import annotations
 

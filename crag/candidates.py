@@ -1,4 +1,4 @@
-"""What in a text could be an answer: dates, numbers, names and quoted titles, told by how they are written."""
+"""Candidate answers in a text: dates, numbers, names and quoted titles, recognized by their form."""
 
 from __future__ import annotations
 

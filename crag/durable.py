@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, whatever dies while they are written."""
+"""Atomic file writes that survive a crash at any moment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every error a person can meet: what happened, why, and what to do next, in their words."""
+"""Errors shown to the user. Each says what happened, why, and what to do next."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The events of a run: small frozen values, appended in order; the trace is nothing but their list."""
+"""The events of a run. The trace of a run is the list of its events."""
 
 from __future__ import annotations
 

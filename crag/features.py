@@ -1,4 +1,4 @@
-"""What is measured of a text for a question: cheap features, from which `crag/scoring.py` makes scores."""
+"""Features of a text for a question, from which `crag/scoring.py` computes scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Follows work in another thread, so that a stop is heard at once whatever that thread waits for."""
+"""Run work in another thread, so that cancellation takes effect at once whatever that thread waits for."""
 
 from __future__ import annotations
 

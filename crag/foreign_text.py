@@ -1,7 +1,7 @@
-"""Text of strangers made harmless for any Markdown: nothing invisible, nothing that loads, links or runs.
+"""Untrusted text made safe for any Markdown: nothing invisible, nothing that loads, links or runs.
 
-Escaping alone is not enough: addresses become links and `:name:` a picture even when escaped, so such sequences are
-broken with a word joiner (U+2060), which has no width.
+Escaping alone is not enough for Markdown: URLs become links and `:name:` becomes an icon even when escaped. Such
+sequences are therefore broken with a word joiner (U+2060), which has no width.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Files of JSON Lines that people give: one object a line, with what is wrong told by the line's number."""
+"""JSON Lines files, with errors reported by line number."""
 
 from __future__ import annotations
 

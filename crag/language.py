@@ -1,4 +1,4 @@
-"""What graders, readers and indexes need of language: sentences and terms. Pure functions, no model, no data files."""
+"""Sentences and terms for graders, readers and indexes. Pure functions, no model, no data files."""
 
 from __future__ import annotations
 

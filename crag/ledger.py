@@ -1,4 +1,4 @@
-"""Everything that left the machine, written down before it is sent, so that nothing can leave unseen."""
+"""Log of everything that leaves the machine, written before it is sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The connections one call to a model holds, so that another thread can cut them."""
+"""Connections of one model call, so that another thread can cut them."""
 
 from __future__ import annotations
 

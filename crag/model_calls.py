@@ -1,4 +1,4 @@
-"""What was sent to chat models and what came back, told to whoever keeps it for the work it was done for."""
+"""Model calls: requests to chat models with their replies, passed to a listener."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ class ModelCall:
 Hear = Callable[[ModelCall], None]
 
 
-def listen(stop: Stop, hear: Hear) -> None:
-    """Call `hear` with each later model call made under `stop`, in the thread that made the call.
+def listen(stop: Stop, listener: Hear) -> None:
+    """Call `listener` with each later model call made under `stop`, in the thread that made the call.
 
-    `hear` must return at once. It must not hold a reference to `stop`, which would keep the entry alive forever.
+    `listener` must return at once. It must not hold a reference to `stop`, which would keep the entry alive forever.
     """
     with _lock:
-        _listeners[stop] = hear
+        _listeners[stop] = listener
 
 
 def tell(stop: Stop, call: ModelCall) -> None:
     """Notify the listener when a model call ends. Most work has no listener."""
     with _lock:
-        hear = _listeners.get(stop)
-    if hear is not None:
-        hear(call)
+        listener = _listeners.get(stop)
+    if listener is not None:
+        listener(call)
 
 
 _lock = threading.Lock()

@@ -1,4 +1,4 @@
-"""Times as people read them, in the time of this machine; all are given in seconds since the epoch."""
+"""Times as people read them, in the local time zone. Input is seconds since the epoch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a question runs under: every choice a person can make, as plain values, and changes of them by name."""
+"""Options of a run as plain values, and changes to them by name."""
 
 from __future__ import annotations
 

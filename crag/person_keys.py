@@ -1,4 +1,4 @@
-"""The keys by which people are known: each browser has one."""
+"""Keys that identify users. Each browser has one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names for processes, so that what a dead one left behind can be told from what a live one still uses."""
+"""Process names that tell whether the owner of a row or folder is still running."""
 
 from __future__ import annotations
 

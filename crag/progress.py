@@ -1,4 +1,4 @@
-"""How work tells how far it is: it calls a function with each `Progress`."""
+"""Progress reports of long tasks: callbacks that receive `Progress` values."""
 
 from __future__ import annotations
 

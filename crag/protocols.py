@@ -1,4 +1,4 @@
-"""The seams: what one room needs of another, so that no room imports its neighbour."""
+"""Interfaces between packages, so that no package imports its neighbour's implementation."""
 
 from __future__ import annotations
 

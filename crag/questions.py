@@ -1,4 +1,4 @@
-"""What a question asks for: its key words and their weight, the names in it, the kind of thing it wants."""
+"""Question analysis: key words and their weights, names, and the expected answer type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How JSON is read out of what a language model said, amid thoughts, prose and blocks of code."""
+"""JSON in model replies, surrounded by reasoning, prose or code blocks."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""How well a text answers a question, from cheap features; shared by the built-in grader, refiner and writer.
+"""Trained lexical scorer shared by the built-in grader, refiner and writer.
 
-The numbers in `scoring_weights.json` were fitted by `benchmarks/train_grader.py`, which says to what.
+`scoring_weights.json` is fitted by `benchmarks/train_grader.py`, which documents the training data.
 """
 
 from __future__ import annotations

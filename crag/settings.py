@@ -1,4 +1,4 @@
-"""Settings from the environment and the `.env` file of the project folder; names as in the README."""
+"""Settings from the environment, `.env` and Streamlit's secrets. The README lists the names."""
 
 from __future__ import annotations
 

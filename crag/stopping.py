@@ -1,4 +1,4 @@
-"""How work is stopped: a flag that workers check, and hooks that break what they wait for."""
+"""Cancellation: a flag that workers check, and hooks that interrupt what they wait for."""
 
 from __future__ import annotations
 

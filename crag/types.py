@@ -1,4 +1,4 @@
-"""The values that every room of the application speaks in: plain, frozen, without behaviour beyond themselves."""
+"""Frozen values that every package uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What work waits for at this moment, so that the screen can say so while nothing comes. Kept nowhere."""
+"""What work is waiting for, so that the screen can show it. Never stored."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WaitKind = Literal["queued", "answering", "retrying"]
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """One wait for `model`, such as `ollama:llama3.1:8b`, since `since` (`time.monotonic`).
+    """One wait for `model`, such as `ollama:llama3.1:8b`, which started at `since` (`time.monotonic`).
 
     *queued*: waiting in this application's queue for the model at position `place`, from 1, counted in runs.
     *answering*: the request was sent and no reply has arrived yet. *retrying*: the model was busy or failed; `attempt`,
@@ -34,22 +34,25 @@ Tell = Callable[[], Wait | None]
 
 
 @contextmanager
-def telling(stop: Stop, tell: Tell) -> Iterator[None]:
-    """Report what the work of `stop` waits for during the block. `tell` is called whenever the state is requested."""
+def telling(stop: Stop, reporter: Tell) -> Iterator[None]:
+    """Report what the work of `stop` waits for during the block.
+
+    `reporter` is called whenever the state is requested.
+    """
     with _lock:
-        _told.setdefault(stop, []).append(tell)
+        _told.setdefault(stop, []).append(reporter)
     try:
         yield
     finally:
         with _lock:
-            _told[stop].remove(tell)
+            _told[stop].remove(reporter)
 
 
 def waits(stop: Stop) -> list[Wait]:
     """Return everything that the work of `stop` waits for at present, longest wait first."""
     with _lock:
-        told = list(_told.get(stop, ()))
-    found = [wait for tell in told if (wait := tell()) is not None]
+        reporters = list(_told.get(stop, ()))
+    found = [wait for reporter in reporters if (wait := reporter()) is not None]
     return sorted(found, key=lambda wait: wait.since)
 
 

@@ -1,4 +1,4 @@
-"""A bounded cache of what is known of words: most words of a text were seen before."""
+"""Bounded cache for values computed per word: most words of a text were seen before."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ class WordCache(dict[str, Known]):
     def __init__(self, make: Callable[[str], Known]) -> None:
         super().__init__()
         self._make = make
-        self._before: dict[str, Known] = {}
+        self._previous: dict[str, Known] = {}
 
-    def __missing__(self, word: str) -> Known:
-        known = self._before.get(word)
-        if known is None:
-            known = self._make(word)
+    def __missing__(self, key: str) -> Known:
+        value = self._previous.get(key)
+        if value is None:
+            value = self._make(key)
         if len(self) >= _MOST_WORDS:
-            self._before = self.copy()
+            self._previous = self.copy()
             self.clear()
-        if len(word) <= _LONGEST_WORD:
-            self[word] = known
-        return known
+        if len(key) <= _LONGEST_WORD:
+            self[key] = value
+        return value

@@ -1,4 +1,4 @@
-"""Conversations and their messages: made, listed, renamed, deleted; the runs write the answers."""
+"""Conversations and their messages. Runs write the answers."""
 
 from __future__ import annotations
 

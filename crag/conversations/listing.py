@@ -1,4 +1,4 @@
-"""Which conversations a list shows: those of a person, with what is sought in their title or text, and where."""
+"""List and search of conversations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose the conversations of a home are: taken over after an update, handed from one browser to another."""
+"""Owners of conversations: claimed after an update, transferred between browsers."""
 
 from __future__ import annotations
 

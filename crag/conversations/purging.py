@@ -1,4 +1,4 @@
-"""Deletes for good, a while later, what was deleted: until then it can be taken back."""
+"""Delayed deletion: a deletion can be undone until it is purged."""
 
 from __future__ import annotations
 

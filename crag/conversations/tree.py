@@ -1,4 +1,4 @@
-"""The messages of a conversation as a tree: a question that was edited begins another branch, one branch is shown."""
+"""Messages of a conversation as a tree. Editing a question starts a new branch; one branch is shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opens the database durably and hands out short transactions."""
+"""The SQLite database: connections and short transactions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An empty file gets the present schema; an older one is brought up to it by numbered steps; a newer one is refused."""
+"""Schema creation and numbered migrations. A newer schema is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs one piece of work for each passage at once and hands results out as they come; stops at once when asked."""
+"""Parallel mapping in order of completion, which stops at once when cancelled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings that reproduce the known variants of Corrective RAG, each with the route its authors gave it."""
+"""Presets that reproduce published variants of Corrective RAG, with the workflow of their authors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An account at LangSmith as its environment variables tell it; LANGCHAIN_ is how their older names begin."""
+"""The LangSmith account from its environment variables. LANGCHAIN_ is their older prefix."""
 
 from __future__ import annotations
 

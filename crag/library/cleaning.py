@@ -1,4 +1,4 @@
-"""Text from outside is cleaned once, at the border: what no database, screen or terminal should be given is removed."""
+"""Cleaning of external text on entry: removes what no database, screen or terminal should receive."""
 
 from __future__ import annotations
 

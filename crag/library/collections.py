@@ -1,4 +1,4 @@
-"""Collections: the named parts of the library. Made, renamed and deleted, and documents moved between them."""
+"""Collections of the library: create, rename, delete, and move documents between them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files as they were added, kept under their SHA-256; no name that a person gave ever becomes a path."""
+"""Originals as added, stored under their SHA-256. A user-supplied name never becomes a path."""
 
 from __future__ import annotations
 

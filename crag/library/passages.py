@@ -1,4 +1,4 @@
-"""Passages as they are read: joined with their source and their neighbours, so that nothing removed can be shown."""
+"""Passages joined with their source and neighbours. The join never returns a removed passage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rows of the library, written within a transaction of the caller's."""
+"""Rows of sources and passages, written within the caller's transaction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sources in the database. What changes what can be searched moves the epoch in the same commit."""
+"""Sources in the database. Every change to the searchable content advances the epoch in the same commit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every setting that can be saved: what it is called, what it means, and which values it takes."""
+"""The options that can be saved: title, meaning and valid values."""
 
 from __future__ import annotations
 

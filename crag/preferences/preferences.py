@@ -1,4 +1,4 @@
-"""What holds for a question and why: what its conversation says, else the environment, what was saved, the default."""
+"""Saved options and presets, and the effective value of an option: conversation, environment, saved, default."""
 
 from __future__ import annotations
 

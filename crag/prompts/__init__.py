@@ -1,4 +1,4 @@
-"""The texts that language models are given, one file for each role and language, and the safe way to fill them."""
+"""Prompt files, one per role and language, and safe filling of their placeholders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which language a question is in, told by its script, so that prompt and answer can be in the same."""
+"""Language detection by script, so that prompt and answer match the language of the question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person wrote, as it can be kept."""
+"""User text in a form that can be stored."""
 
 from __future__ import annotations
 

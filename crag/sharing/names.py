@@ -1,4 +1,4 @@
-"""Names for exported files: from a title, and good on every file system."""
+"""Names of exported files: made from a title, valid on every file system."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tavily's failures in the user's words, whether its client raised them or a reply's status says them."""
+"""Tavily's faults, from exceptions of its client or from status codes."""
 
 from __future__ import annotations
 

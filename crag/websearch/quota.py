@@ -1,4 +1,4 @@
-"""How much of a month's searches is used: counted here, or as Tavily tells it when it is asked."""
+"""Monthly search quota: counted locally, or as reported by Tavily."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class SearchQuota:
         self._key = key
         self._base_url = base_url
         self._ledger = ledger
-        self._told: tuple[float, Quota] | None = None
+        self._reported: tuple[float, Quota] | None = None
 
     def now(self) -> Quota:
         """Return Tavily's figures plus the queries sent since, for an hour after `ask`; otherwise the local count."""
-        if self._told and time.time() - self._told[0] < _VALID_SECONDS:
-            asked_at, quota = self._told
+        if self._reported and time.time() - self._reported[0] < _VALID_SECONDS:
+            asked_at, quota = self._reported
             return replace(quota, used=quota.used + self._ledger.count_since(asked_at, "web search"))
         return Quota(self._ledger.count_since(_month_began(), "web search"), FREE_CREDITS)
 
@@ -54,7 +54,7 @@ class SearchQuota:
         self._ledger.record(host_of(self._base_url), "account", _USAGE)
         asked_at = time.time()
         quota = read_usage(self._request())
-        self._told = asked_at, quota
+        self._reported = asked_at, quota
         return quota
 
     def _request(self) -> Any:
@@ -72,9 +72,9 @@ class SearchQuota:
                 raise translate(error) from error
 
 
-def read_usage(said: Any) -> Quota:
+def read_usage(reply: Any) -> Quota:
     """Return the usage of the key or of the account's plan, whichever has less left. Raises `WebSearchFailed`."""
-    key, account = (said.get(part) if isinstance(said, dict) else None for part in ("key", "account"))
+    key, account = (reply.get(part) if isinstance(reply, dict) else None for part in ("key", "account"))
     plan = account.get("current_plan") if isinstance(account, dict) else None
     name = plan.strip()[:60] if isinstance(plan, str) and plan.strip() else "Tavily"
     quotas = [_quota(key, "", name), _quota(account, "plan_", name)]

@@ -1,4 +1,4 @@
-"""Tavily behind the `WebSearch` protocol: its results as passages, its failures in the user's words."""
+"""Tavily behind the `WebSearch` protocol."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every table. Times are seconds since the epoch, identifiers are text, vectors are little-endian float32."""
+"""All tables. Times are seconds since the epoch, ids are text, vectors are little-endian float32."""
 
 from crag.database.tables.conversations import (
     calibrations,

@@ -1,4 +1,4 @@
-"""The tables of conversations, of runs with all that is kept of each, and of what people decided of passages."""
+"""Tables of conversations, runs and their records, and user rulings on passages."""
 
 from __future__ import annotations
 

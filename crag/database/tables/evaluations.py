@@ -1,4 +1,4 @@
-"""The tables of evaluation: datasets, and what answering them under some settings came to."""
+"""Tables of datasets and evaluations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of a home as a whole: what left the machine, what is settled, what is fetched of models."""
+"""Tables of the home as a whole: outbound records, preferences, downloads."""
 
 from __future__ import annotations
 

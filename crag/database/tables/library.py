@@ -1,4 +1,4 @@
-"""The tables of the library: documents, their passages and vectors, and the work of adding them."""
+"""Tables of the library: documents, passages, vectors, and jobs that add documents."""
 
 from __future__ import annotations
 

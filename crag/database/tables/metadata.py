@@ -1,4 +1,4 @@
-"""What all tables belong to."""
+"""The metadata shared by all tables."""
 
 from __future__ import annotations
 

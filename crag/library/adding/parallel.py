@@ -1,4 +1,4 @@
-"""Two documents at a time: while one waits for its parser or for the disk, the other is cut and embedded."""
+"""Ordered parallel mapping of two items at a time, so that one can wait while the other is processed."""
 
 from __future__ import annotations
 

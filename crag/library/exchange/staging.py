@@ -1,4 +1,4 @@
-"""Folders beside the place where something is to appear: it appears whole, by one rename, or not at all."""
+"""Staging folders next to the destination: the result appears by one rename, or not at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which space answers, which others are kept, and what a person decided: rows written within a caller's transaction."""
+"""Rows of embedding spaces and embedder choices, written within the caller's transaction."""
 
 from __future__ import annotations
 
