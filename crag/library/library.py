@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 class Library(Adding):
     """All documents of one home. Safe to share between threads; several processes may work on one home.
 
-    `Adding` documents the methods that add, and what they raise.
+    `SourceAdder` documents the methods that add, and what they raise.
     """
 
     def __init__(

@@ -63,7 +63,7 @@ class GuardedReader:
         self._size = size
 
     def __call__(self, document: Bytes, report: Report, stop: Stop) -> Reading:
-        """See `Read`."""
+        """See `DocumentReader`."""
         from crag.library.parse import Limits, parse
 
         parsed = parse(

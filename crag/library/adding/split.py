@@ -37,7 +37,7 @@ class Chunk:
 class _Piece(NamedTuple):
     """A unit that is never split further: a sentence, list item, row or heading.
 
-    `joint` is the separator between it and the piece before it.
+    `separator` joins it to the piece before it.
     """
 
     text: str

@@ -29,7 +29,7 @@ _ROUNDS = 10
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """An index, the number of lists a search probes, and the share of the true nearest `DEPTH` this finds."""
+    """An index, the number of lists a search probes, and the share of the true nearest `RECALL_DEPTH` this finds."""
 
     index: Any
     nprobe: int
@@ -85,7 +85,7 @@ def _train(sample: Vectors, lists: int, stop: Stop) -> Any:
 
 
 class _Truth:
-    """The true nearest `DEPTH` vectors of each question among all blocks added, by exhaustive comparison."""
+    """The true nearest `RECALL_DEPTH` vectors of each question among all blocks added, by exhaustive comparison."""
 
     def __init__(self, questions: Vectors) -> None:
         self._questions = questions
@@ -117,7 +117,7 @@ def _tune(index: Any, questions: Vectors, truth: Any, stop: Stop) -> Built:
 def measure_recall(index: Any, nprobe: int, questions: Vectors, truth: Any) -> float:
     """Return the share of the true nearest neighbours found when `nprobe` lists are searched.
 
-    `SPARE` times as many candidates are retrieved.
+    `OVERSAMPLING` times as many candidates are retrieved.
     """
     import faiss
 

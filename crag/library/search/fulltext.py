@@ -38,7 +38,7 @@ class PassageTerms:
 
     @classmethod
     def from_row(cls, row: str) -> PassageTerms:
-        """Parse a row written by `passage_terms`."""
+        """Parse a row written by `encode_passage_terms`."""
         above, _, text = row.rpartition(_BORDER)
         return cls(above.split(), text.split())
 

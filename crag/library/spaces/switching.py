@@ -117,7 +117,7 @@ class Spaces:
         return self._use(self._opened.open_for(space), report, stop)
 
     def choose(self, name: str) -> None:
-        """Store the user's choice for `keep_up` to apply; an empty name returns the choice to the settings."""
+        """Store the user's choice for `apply_choice` to apply; an empty name returns the choice to the settings."""
         refused = self._others(name) if name else set()
         with self._database.write() as connection:
             write_choice(connection, name, refused)

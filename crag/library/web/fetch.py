@@ -64,8 +64,8 @@ def fetch(
 
     Every request, including each redirect, is recorded in `ledger` before it is sent. `extra_types` are content types
     to accept besides those of documents. `trust` replaces the default certificate authorities. Raises `SourceRefused`
-    (`blocked_url`, `http_error`, as `ErrorStatus` if the server sent a status, `unreachable`, `too_large`, `too_slow`,
-    `unsupported`), `HomeFault` if the request cannot be recorded, and `Stopped`.
+    (`blocked_url`, `http_error`, as `HttpErrorStatus` if the server sent a status, `unreachable`, `too_large`,
+    `too_slow`, `unsupported`), `HomeFault` if the request cannot be recorded, and `Stopped`.
     """
     from crag.library.web.connection import Deadline
 

@@ -69,7 +69,7 @@ class WebPages:
     def _nearest(self, asked: Question, passage: Passage, stop: Stop) -> Passage:
         """Return the passage with the nearest chunks of its page, unless its own excerpt is nearer.
 
-        Raises what `fetch` and `Read` raise.
+        Raises what `fetch` and `DocumentReader` raise.
         """
         fetched = fetch(
             passage.location,

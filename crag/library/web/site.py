@@ -95,7 +95,7 @@ class _Crawl:
         self._visited = self._forbidden = self._sitemaps = 0
 
     def pages(self) -> Iterator[Found]:
-        """Yield the pages, see `read_site`.
+        """Yield the pages, see `crawl_site`.
 
         Pages forbidden by robots.txt are reported too. They do not count towards the limit, and at most that many are
         reported.
