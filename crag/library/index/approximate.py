@@ -55,7 +55,7 @@ class Approximate:
         return ids
 
     def _nprobe_for(self, allowed: IdSet | None) -> int:
-        """Return more lists if few vectors are allowed, so that as many are compared as without a filter."""
+        """Return more lists if few vectors are allowed, up to all: as many are then compared as without a filter."""
         share = allowed.count / self.index.ntotal if allowed else 1.0
         return min(int(self.index.nlist), math.ceil(self.nprobe / max(share, 1e-9)))
 
