@@ -75,7 +75,7 @@ def sentence_of_outcome(trace: Trace) -> str:
 
 
 def headline(trace: Trace) -> str:
-    """Return the answer's origin as a badge, with the facts beside it."""
+    """Return the answer's origin as a badge, followed by its facts."""
     return f"{words.badge(badges.of_answer(trace))} {words.grey(' · '.join(badges.facts(trace)))}"
 
 

@@ -1,4 +1,4 @@
-"""Actions of the question box and of buttons: ask, edit, overrule, consent, stop."""
+"""Actions of the question box and of buttons: ask, edit, override a verdict, consent, stop."""
 
 from __future__ import annotations
 

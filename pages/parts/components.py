@@ -31,14 +31,14 @@ export default function ({ data, parentElement, setTriggerValue }) {
     event.preventDefault()
     setTriggerValue("cited", link.getAttribute("href").slice(6))
   }
-  const escaped = (event) => {  // a button that was disabled while it worked has lost the focus, and Esc its dialog
+  const escaped = (event) => {  // a button disabled while busy has lost the focus, so Esc misses its dialog
     if (event.key !== "Escape" || document.activeElement !== document.body) return
     document.querySelector('[role="dialog"] button[aria-label="Close"]')?.click()
   }
   const focus = (tries) => {  // the field may be drawn after this
     const field = document.querySelector(`.st-key-${data.focus} textarea`)
     if (field) {
-      window.__cragAtEnd = false  // what one edits stays in sight
+      window.__cragAtEnd = false  // keep the edited question in view
       field.focus()
     }
     else if (tries) setTimeout(focus, 50, tries - 1)

@@ -33,7 +33,7 @@ def draw_import(on_done: Callable[[Conversation], None]) -> None:
 
 
 def export_choices(conversation_id: str) -> None:
-    """Draw one download per format; each file is made only on demand."""
+    """Draw one download per format; each file is created only on demand."""
     sharing = application().sharing
     try:
         title = application().conversations.get(conversation_id, person()).title

@@ -37,8 +37,8 @@ class SourceView:
 class Actions:
     """Callbacks of the drawer.
 
-    `only` receives the source id when the next questions are limited to that source; `overrule` receives run,
-    passage and ruling.
+    `only` receives the source id when the next questions are limited to that source; `overrule` receives the run,
+    the passage and the user's ruling.
     """
 
     close: Callable[[], None]
@@ -107,7 +107,7 @@ def _resting(passage: Passage, trace: Trace) -> None:
 
 
 def _why(verdict: Verdict | None, trace: Trace) -> str:
-    """Return the grader's reason; for an overruled verdict, prefixed with the grader's own word."""
+    """Return the grader's reason; for an overridden verdict, prefixed with the grader's own word."""
     if verdict is None:
         return ""
     reason = markdown.label(verdict.reason)
@@ -117,7 +117,7 @@ def _why(verdict: Verdict | None, trace: Trace) -> str:
 
 
 def _rulings(view: SourceView, trace: Trace, actions: Actions) -> None:
-    """Draw the buttons that overrule the grader; each creates another version of the answer."""
+    """Draw the buttons that override the grader; each creates another version of the answer."""
     verdict = trace.verdicts.get(view.passage_id)
     if verdict is None or trace.state in ("running", "waiting"):
         return

@@ -81,7 +81,7 @@ def badge(sign: badges.Badge) -> str:
 def verdict_badge(verdict: Verdict | None) -> str:
     """Return the badge of a verdict with its score.
 
-    An overruled verdict shows the user's word, with the grader's score in grey after it.
+    An overridden verdict shows the user's word, with the grader's score in grey after it.
     """
     sign = badges.of_verdict(verdict)
     if verdict is None or verdict.ruling is None:

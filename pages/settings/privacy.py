@@ -116,7 +116,7 @@ def _departures() -> None:
 
 
 def _export(whose: str | None) -> bytes:
-    """Return the CSV file, made on demand outside of the script run that knows the user."""
+    """Return the CSV file, created on demand outside of the script run that knows the user."""
     return as_csv(application().ledger.entries(_EXPORTED, person=whose))
 
 
