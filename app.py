@@ -10,10 +10,11 @@ import streamlit as st
 
 from crag.errors import CragError
 from pages.parts import markdown
-from pages.parts.resources import warm_up
+from pages.parts.services import warm_up
 
 if TYPE_CHECKING:
     from streamlit.navigation.page import StreamlitPage
+
 
 ICON = Path(__file__).parent / "pages" / "parts" / "icon.png"
 WIDE = {"Documents", "Inspect", "Compare", "Evaluate"}
@@ -82,7 +83,7 @@ def _pages() -> list[StreamlitPage]:
 
 def _show(message: str, remedy: str) -> None:
     with st.container(border=True):
-        st.markdown(f":red[:material/error:] **{markdown.label(message)}**  \n{markdown.label(remedy)}")
+        st.markdown(f":red[:material/error:] **{markdown.escape_line(message)}**  \n{markdown.escape_line(remedy)}")
 
 
 main()

@@ -19,10 +19,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.runtime.pages_manager import PagesManager
 
 from crag.errors import CragError
-from crag.person_keys import new_key
 from crag.settings import load_settings
-from pages.parts import person
-from pages.parts.resources import close, open_early
+from crag.types import generate_user_key
+from pages.parts import session
+from pages.parts.services import close_application, preload_application
 
 ADDRESS = "127.0.0.1"
 ALLOWED_HOSTS = ("127.0.0.1", "localhost")
@@ -34,9 +34,9 @@ _COOKIE_SECONDS = 400 * 24 * 3600  # the longest lifetime that browsers accept; 
 @asynccontextmanager
 async def lifespan(_app: st.App) -> AsyncIterator[None]:
     """Open the services while the browser loads the page, and close them on shutdown."""
-    threading.Thread(target=open_early, name="open-early", daemon=True).start()
+    threading.Thread(target=preload_application, name="open-early", daemon=True).start()
     yield
-    close()
+    close_application()
 
 
 class PersonCookie:
@@ -50,7 +50,7 @@ class PersonCookie:
         if scope["type"] != "http" or "text/html" not in HTTPConnection(scope).headers.get("accept", ""):
             await self._app(scope, receive, send)
             return
-        key = person.key_in(HTTPConnection(scope).cookies) or new_key()
+        key = session.key_from_cookies(HTTPConnection(scope).cookies) or generate_user_key()
 
         async def send_with_key(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -66,7 +66,7 @@ def _cookie(key: str) -> list[tuple[bytes, bytes]]:
     The cookie is not `secure`, since it must work over plain HTTP on this machine.
     """
     response = Response()
-    response.set_cookie(person.COOKIE, key, max_age=_COOKIE_SECONDS, httponly=True, samesite="lax")
+    response.set_cookie(session.OWNER_COOKIE, key, max_age=_COOKIE_SECONDS, httponly=True, samesite="lax")
     return [header for header in response.raw_headers if header[0] == b"set-cookie"]
 
 

@@ -15,10 +15,10 @@ from typing import Any
 
 from benchmarks.grader_data import read_lines
 from benchmarks.paragraphs import open_paragraphs
-from crag.assembly import Application
-from crag.graph.checking.citations import cited_numbers
+from crag.app.application import Application
+from crag.graph.citations import cited_numbers
 from crag.options import RunOptions
-from crag.runs import Trace
+from crag.runs.trace import Trace
 
 SETS = ("squad_a", "korquad_a", "drcd_a")
 

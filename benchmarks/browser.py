@@ -17,11 +17,13 @@ from playwright.sync_api import Page, WebSocket, sync_playwright
 
 from benchmarks.start import free_port, serving
 from benchmarks.tables import percentile
-from crag.assembly import Application, open_application
+from crag.app.application import Application, open_application
 from crag.options import RunOptions
 from crag.settings import Settings
 from tests.doubles.little_model import question_in
-from tests.doubles.ollama import Asked, Due, Say, ScriptedOllama
+from tests.doubles.ollama import ScriptedOllama
+from tests.doubles.ollama_connection import Due
+from tests.doubles.ollama_values import Asked, Say
 from tests.e2e.browser import launch, open_page
 from tests.served import served
 

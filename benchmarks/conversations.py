@@ -11,9 +11,9 @@ from statistics import median
 
 from sqlalchemy import insert
 
-from crag.conversations import Conversations
-from crag.database import Database
-from crag.database.tables import conversations, messages
+from crag.conversations.conversations import Conversations
+from crag.storage.engine import Database
+from crag.storage.tables import conversations, messages
 
 _WORDS = [
     "espresso",

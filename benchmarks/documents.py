@@ -17,8 +17,8 @@ from pathlib import Path
 
 import psutil
 
-from crag.assembly import open_application
-from crag.library import Library
+from crag.app.application import open_application
+from crag.library.library import Library
 from crag.types import AddResult
 
 _REFUSED = {"must_refuse": "", "empty_no_text": "no_text"}

@@ -6,12 +6,10 @@ import hashlib
 import time
 
 from benchmarks.topics import make_passages
-from crag.assembly import Application
-from crag.library.adding.split import Chunk
-from crag.library.rows import Description, Identity, NewPassages
-from crag.library.search.fulltext import index_terms
-from crag.library.store import Store
-from crag.types import DEFAULT_COLLECTION
+from crag.app.application import Application
+from crag.retrieval.full_text import index_terms
+from crag.storage.sources import NewPassages, SourceDescription, SourceIdentity, SourceStore
+from crag.types import DEFAULT_COLLECTION, Chunk
 
 PASSAGES_OF_SOURCE = 1_000
 
@@ -28,7 +26,7 @@ def fill(application: Application, passages: int) -> float:
 
 def _add(application: Application, number: int) -> None:
     texts = make_passages(number, PASSAGES_OF_SOURCE)
-    active, embedder = application.library.spaces.answering.to_store()
+    active, embedder = application.library.spaces.answering.open_for_storing()
     content = NewPassages(
         [Chunk(text, None, "", place, place, place) for place, text in enumerate(texts)],
         [index_terms(text) for text in texts],
@@ -39,8 +37,10 @@ def _add(application: Application, number: int) -> None:
     )
     name = f"source {number}"
     digest = hashlib.sha256(name.encode()).hexdigest()
-    identity = Identity(_collection(number), name, False, digest, sum(map(len, texts)))
-    Store(application.database).put(identity, Description(name, "text", None, "benchmark"), content, lambda: None)
+    identity = SourceIdentity(_collection(number), name, False, digest, sum(map(len, texts)))
+    SourceStore(application.database).put(
+        identity, SourceDescription(name, "text", None, "benchmark"), content, lambda: None
+    )
 
 
 def _collection(number: int) -> str:

@@ -17,10 +17,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from crag.assembly import Application, open_application
-from crag.gaps.grouping import group
-from crag.gaps.topics import spoken_terms
-from crag.models.deferred import DeferredEmbedder
+from crag.app.application import Application, open_application
+from crag.inspection.question_topics import group_questions, topic_terms
+from crag.models.embedders import DeferredEmbedder
 from crag.settings import Settings
 
 DATA_SETS = ("squad_a", "korquad_a", "drcd_a")
@@ -50,9 +49,9 @@ def _grouped(questions: Sequence[str], elsewhere: Sequence[str]) -> tuple[list[i
         application: Application = open_application(Settings(home=Path(home), chat_model="builtin", embedder="builtin"))
         application.library.add_bytes("articles.md", "\n\n".join(elsewhere).encode())
         began = time.process_time()
-        rarity = application.library.idf(sorted({term for question in questions for term in spoken_terms(question)}))
+        rarity = application.library.idf(sorted({term for question in questions for term in topic_terms(question)}))
         vectors = DeferredEmbedder("builtin", application.settings).embed_documents(questions)
-        groups = group(questions, vectors, rarity)
+        groups = group_questions(questions, vectors, rarity)
         seconds = time.process_time() - began
         application.close()
     numbers = {place: number for number, places in enumerate(groups) for place in places}

@@ -13,10 +13,16 @@ from typing import Any
 import numpy as np
 import wordllama
 
-from crag.features import Reading, measure_passages, measure_sentences, read_text, read_units
-from crag.language import terms
-from crag.questions import Question, read_question
-from crag.scoring import CountedTerms
+from crag.text.language import extract_terms
+from crag.text.questions import AnalyzedQuestion, analyze_question
+from crag.text.relevance_features import (
+    TokenizedText,
+    measure_passages,
+    measure_sentences,
+    tokenize_sentences,
+    tokenize_text,
+)
+from crag.text.relevance_scores import CountedTermStatistics
 
 FOUND = 4  # passages retrieved for each question and judged together
 
@@ -45,9 +51,9 @@ class Corpus:
     def __init__(self, folder: Path) -> None:
         self.passages = read_lines(folder / "corpus.jsonl")
         self.questions = read_lines(folder / "questions.jsonl")
-        self.terms = [Counter(terms(f"{p['title']} {p['text']}")) for p in self.passages]
+        self.terms = [Counter(extract_terms(f"{p['title']} {p['text']}")) for p in self.passages]
         self.vectors = embed([p["text"] for p in self.passages])
-        self.readings = [read_text(p["text"], p["title"]) for p in self.passages]
+        self.readings = [tokenize_text(p["text"], p["title"]) for p in self.passages]
         self.sentence_vectors: dict[int, Any] = {}
         self.mean_length = sum(sum(bag.values()) for bag in self.terms) / len(self.terms)
         self.by_title: dict[str, list[int]] = defaultdict(list)
@@ -60,15 +66,15 @@ class Corpus:
             self.sentence_vectors[index] = embed(list(self.readings[index].sentences))
         return float((self.sentence_vectors[index] @ vector).max())
 
-    def statistics(self, without: str = "") -> CountedTerms:
+    def statistics(self, without: str = "") -> CountedTermStatistics:
         """Return document frequencies of the corpus, without one article."""
-        counted = CountedTerms()
+        counted = CountedTermStatistics()
         kept = [bag for bag, p in zip(self.terms, self.passages, strict=True) if p["title"] != without]
         counted.documents = len(kept)
         counted.counts = Counter(term for bag in kept for term in bag)
         return counted
 
-    def retrieve(self, question: Question, vector: Any, without: str = "") -> list[tuple[int, float]]:
+    def retrieve(self, question: AnalyzedQuestion, vector: Any, without: str = "") -> list[tuple[int, float]]:
         """Return the best passages as (index, cosine) by reciprocal rank fusion of BM25 and cosine (weights 1, 0.3)."""
         cosines = self.vectors @ vector
         lexical = np.array([self._bm25(question, bag) for bag in self.terms])
@@ -78,7 +84,7 @@ class Corpus:
             fused[index] = -1
         return [(int(index), float(cosines[index])) for index in np.argsort(-fused)[:FOUND]]
 
-    def _bm25(self, question: Question, bag: Counter[str]) -> float:
+    def _bm25(self, question: AnalyzedQuestion, bag: Counter[str]) -> float:
         length = 0.25 + 0.75 * sum(bag.values()) / self.mean_length
         return sum(w * bag[t] * 2.2 / (bag[t] + 1.2 * length) for t, w in question.weights.items() if t in bag)
 
@@ -110,7 +116,7 @@ def passage_rows(corpus: Corpus, name: str) -> Iterator[Row]:
         vector = embed([asked["question"]])[0]
         title = titles[asked["passage_id"]]
         for held, statistics in ((True, whole), (False, without[title])):
-            question = read_question(asked["question"], statistics)
+            question = analyze_question(asked["question"], statistics)
             found = corpus.retrieve(question, vector, "" if held else title)
             features = measure_passages(
                 question,
@@ -136,22 +142,22 @@ def graded_rows(path: Path) -> Iterator[Row]:
     Each question is repeated with the passages of a distant question, as one about a missing topic.
     """
     rows = read_lines(path)
-    statistics = CountedTerms(row["passage"] for row in rows)
+    statistics = CountedTermStatistics(row["passage"] for row in rows)
     asked: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
     for row in rows:
         asked[f"{row['source'].split('/')[0]} {row['lang']}", row["question"]].append(row)
     for number, ((source, text), given) in enumerate(asked.items()):
-        question = read_question(text, statistics)
+        question = analyze_question(text, statistics)
         yield from _judged(source, question, given, held=True)
         of_source = [other for (name, _), other in asked.items() if name == source]
         yield from _judged(source, question, of_source[(number + len(of_source) // 2) % len(of_source)], held=False)
 
 
-def _judged(source: str, question: Question, given: list[dict[str, Any]], *, held: bool) -> Iterator[Row]:
+def _judged(source: str, question: AnalyzedQuestion, given: list[dict[str, Any]], *, held: bool) -> Iterator[Row]:
     """Yield passages judged together; unless `held`, they belong to another question and none is right."""
-    readings = [read_text(row["passage"]) for row in given]
+    readings = [tokenize_text(row["passage"]) for row in given]
     nearest = [max(sentence_cosines(question, reading), default=0.0) for reading in readings]
-    wholes = sentence_cosines(question, read_units(row["passage"] for row in given))
+    wholes = sentence_cosines(question, tokenize_sentences(row["passage"] for row in given))
     sources = [str(number) for number, _ in enumerate(given)]
     features = measure_passages(question, readings, wholes, nearest, sources)
     for row, measured in zip(given, features, strict=True):
@@ -168,7 +174,7 @@ def sentence_rows(corpus: Corpus, name: str) -> Iterator[Row]:
         held = [any(answer in text for answer in asked["answers"]) for text in reading.sentences]
         if not any(held) or all(held):
             continue
-        question = read_question(asked["question"], statistics)
+        question = analyze_question(asked["question"], statistics)
         yield from (
             Row(name, f"{name} {number}", question.foreign, features, right)
             for features, right in zip(
@@ -177,7 +183,7 @@ def sentence_rows(corpus: Corpus, name: str) -> Iterator[Row]:
         )
 
 
-def sentence_cosines(question: Question, reading: Reading) -> list[float]:
+def sentence_cosines(question: AnalyzedQuestion, reading: TokenizedText) -> list[float]:
     """Return the cosine of every sentence to the question."""
     vectors = embed([question.text, *reading.sentences])
     return [float(value) for value in vectors[1:] @ vectors[0]]

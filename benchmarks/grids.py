@@ -14,13 +14,13 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from crag.assembly import open_application
-from crag.database import Database
-from crag.evaluate.figures.wording import figure_in_words
-from crag.evaluate.grid import rank
-from crag.evaluate.rows import EvaluationRows
-from crag.evaluate.values import Cutoffs, Evaluation, Result
+from crag.app.application import open_application
+from crag.evaluation.grid import rank_variants
+from crag.evaluation.metrics import format_figure
+from crag.evaluation.records import EvaluationRows
+from crag.evaluation.types import Cutoffs, Evaluation, EvaluationResult
 from crag.settings import Settings
+from crag.storage.engine import Database
 
 AXES = ("policy=paper,any,off", "k=2,4,8", "refine=on,off")
 QUESTIONS = 200
@@ -67,15 +67,15 @@ def _latest(home: Path) -> Evaluation | None:
         return next(iter(EvaluationRows(database).list(None, 1)), None)
 
 
-def _runs(results: Sequence[Result]) -> dict[tuple[int, int, int], str]:
+def _runs(results: Sequence[EvaluationResult]) -> dict[tuple[int, int, int], str]:
     return {(one.variant, one.number, one.repetition): one.run_id for one in results}
 
 
-def _print_table(evaluation: Evaluation, results: Sequence[Result]) -> None:
+def _print_table(evaluation: Evaluation, results: Sequence[EvaluationResult]) -> None:
     print(f"| Settings | {' | '.join(SHOWN)} |\n|---|{'--:|' * len(SHOWN)}")
-    for ranked in rank(evaluation, results, Cutoffs()):
+    for ranked in rank_variants(evaluation, results, Cutoffs()):
         figures = (ranked.summary.figures.get(name) for name in SHOWN)
-        print(f"| {ranked.variant.name} | {' | '.join(figure_in_words(one) if one else '' for one in figures)} |")
+        print(f"| {ranked.variant.name} | {' | '.join(format_figure(one) if one else '' for one in figures)} |")
 
 
 if __name__ == "__main__":

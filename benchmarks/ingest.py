@@ -87,7 +87,7 @@ def _resident(pid: int) -> int:
 
 
 def _ours(folder: Path, home: Path) -> int:
-    from crag.assembly import open_application
+    from crag.app.application import open_application
     from crag.settings import Settings
 
     application = open_application(Settings(home=home, chat_model="builtin", embedder="builtin"))
@@ -133,7 +133,7 @@ def _wordllama(texts: list[str]) -> list[list[float]]:
 
 
 def _our_embedder(texts: list[str]) -> list[list[float]]:
-    from crag.models.embeddings import open_embedder
+    from crag.models.embedders import open_embedder
     from crag.settings import Settings
 
     rows: list[list[float]] = open_embedder("builtin", Settings()).embed_documents(texts).tolist()
@@ -160,7 +160,12 @@ def _work(way: str, folder: Path, home: Path) -> None:
     import warnings
 
     warnings.simplefilter("ignore")  # langchain-community warns of its deprecation
-    for module in ("langchain_community.vectorstores.faiss", "langchain_text_splitters", "wordllama", "crag.assembly"):
+    for module in (
+        "langchain_community.vectorstores.faiss",
+        "langchain_text_splitters",
+        "wordllama",
+        "crag.app.application",
+    ):
         import_module(module)
     began, spent = time.perf_counter(), _processor()
     passages = WAYS[way](folder, home)

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from crag.evaluate.figures.statistics import bootstrap, ratio
+from crag.evaluation.statistics import bootstrap_interval, ratio_statistic
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     Draw = Callable[[np.random.Generator, int], NDArray[np.float64]]
+
 
 _TRIALS = 1000
 _RESAMPLES = 1000
@@ -53,7 +54,7 @@ def _measure(label: str, draw: Draw, truth: float, bounds: tuple[float, float] |
         ours, percentile = [], []
         for _ in range(_TRIALS):
             values = draw(chance, n)
-            ours.append(bootstrap(ratio(values.tolist(), [1.0] * n), n, bounds)[1:])
+            ours.append(bootstrap_interval(ratio_statistic(values.tolist(), [1.0] * n), n, bounds)[1:])
             drawn = values[chance.integers(0, n, (_RESAMPLES, n))].mean(axis=1)
             percentile.append(tuple(np.percentile(drawn, (2.5, 97.5))))
         told = (f"{_held(found, truth):>8.3f}{_width(found):>8.2f}" for found in (ours, percentile))

@@ -13,19 +13,18 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from crag.cancellation import Cancellation
 from crag.errors import ModelFault
-from crag.evaluate.datasets.examples import Example
-from crag.evaluate.figures.agreement import Agreement, agreement
-from crag.evaluate.figures.statistics import auc
-from crag.evaluate.figures.verdicts import right
-from crag.evaluate.judging import Judge
-from crag.evaluate.scorers.scoring import score
-from crag.evaluate.values import Cutoffs, Result
-from crag.json_lines import read_rows
-from crag.models.chat import open_chat_model
-from crag.runs import Trace
+from crag.evaluation.agreement import Agreement, measure_agreement
+from crag.evaluation.metrics import is_answer_right
+from crag.evaluation.runner import Judge
+from crag.evaluation.scorers import score_run
+from crag.evaluation.statistics import auc
+from crag.evaluation.types import Cutoffs, EvaluationResult, Example
+from crag.models.chat_models import open_chat_model
+from crag.runs.trace import Trace
 from crag.settings import load_settings
-from crag.stopping import Stop
+from crag.text.jsonl import read_json_lines
 
 LABELLED = {
     "hard answers": Path(__file__).parent / "labelled_answers.jsonl",
@@ -37,7 +36,7 @@ LABELLED = {
 class Labelled:
     """A scored and labelled answer with its kind and language."""
 
-    result: Result
+    result: EvaluationResult
     kind: str
     language: str
 
@@ -50,7 +49,7 @@ class Labelled:
     @property
     def verdict(self) -> bool:
         """Whether the scorer counts the answer as right at the default cutoff."""
-        return bool(right(self.result, Cutoffs()))
+        return bool(is_answer_right(self.result, Cutoffs()))
 
     @property
     def agrees(self) -> bool:
@@ -71,17 +70,19 @@ def main(model: str = "") -> None:
 
 
 def _scored(path: Path) -> Iterator[Labelled]:
-    for number, row in read_rows(path):
+    for number, row in read_json_lines(path):
         example = Example(str(number), row["question"], tuple(row["references"]), answerable=True)
         trace = Trace(question=example.question, text=row["answer"], action="correct", outcome="documents")
-        result = Result(0, number, 1, example, "", "done", scored=score(example, trace), label=row["right"])
+        result = EvaluationResult(
+            0, number, 1, example, "", "done", scored=score_run(example, trace), label=row["right"]
+        )
         yield Labelled(result, row["kind"], row["language"])
 
 
 def _judged(rows: Sequence[Labelled], model: str) -> Iterator[Labelled]:
     judge = Judge(open_chat_model(model, load_settings()))
     for row in rows:
-        judgement = judge.judge(row.result.example, row.result.scored.answer, Stop())
+        judgement = judge.judge(row.result.example, row.result.scored.answer, Cancellation())
         if judgement.score is None:
             print(f"Not judged: {row.result.scored.answer} ({judgement.reason})")
         else:
@@ -93,7 +94,7 @@ def _print(title: str, rows: Sequence[Labelled]) -> None:
     print(f"\n{title}: area under the curve {auc([row.score for row in rows], labels) or 0:.2f}")
     _print_confusion(rows)
     for name, own in {"all": rows, **_groups(rows, lambda row: row.language)}.items():
-        print(f"{_agreed(name, own)}   {_kappa(agreement([row.result for row in own], Cutoffs())[0])}")
+        print(f"{_agreed(name, own)}   {_kappa(measure_agreement([row.result for row in own], Cutoffs())[0])}")
     for name, own in _groups(rows, lambda row: row.kind).items():
         print(_agreed(name, own))
     for row in rows:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from crag.assembly import Application, open_application
+from crag.app.application import Application, open_application
 from crag.errors import BadRequest
-from crag.evaluate.datasets.corpus import add_corpus
+from crag.evaluation.corpus import add_corpus
 from crag.settings import Settings
 from crag.types import DEFAULT_COLLECTION
 

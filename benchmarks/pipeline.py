@@ -25,9 +25,9 @@ from typing import Protocol
 
 from benchmarks.asked import Material, Question, answer_by, invent, read_posts
 from benchmarks.tutorial import TutorialPipeline
-from crag.assembly import Application, open_application
+from crag.app.application import Application, open_application
 from crag.events import RunEnded, TokensWritten
-from crag.library import LibraryRetriever
+from crag.library.library import LibraryRetriever
 from crag.options import GraderKind, RunOptions
 from crag.settings import Settings
 from tests.doubles.timed_ollama import TimedOllama

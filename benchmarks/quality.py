@@ -17,13 +17,12 @@ from pathlib import Path
 
 import psutil
 
-from crag.assembly import open_application
-from crag.evaluate.datasets.corpus import add_corpus
-from crag.evaluate.datasets.reading import read_dataset
-from crag.evaluate.figures.metrics import METRICS
-from crag.evaluate.figures.summary import summarise
-from crag.evaluate.figures.wording import interval_in_words, value_in_words
-from crag.evaluate.values import Evaluation, Figure, Plan, Result, Variant
+from crag.app.application import open_application
+from crag.evaluation.corpus import add_corpus
+from crag.evaluation.dataset_format import read_dataset
+from crag.evaluation.metrics import METRICS, format_interval, format_metric_value
+from crag.evaluation.summary import summarise_results
+from crag.evaluation.types import Evaluation, EvaluationPlan, EvaluationResult, Figure, Variant
 from crag.options import RunOptions
 from crag.settings import Settings
 from crag.types import Progress
@@ -63,7 +62,7 @@ class Watch:
 def main(folder: Path, sets: tuple[str, ...] = SETS) -> None:
     """Print the table, then speed and memory."""
     measured = {name: _measure(folder / name) for name in sets}
-    figures = {name: summarise(results).figures for name, (_, results, _) in measured.items()}
+    figures = {name: summarise_results(results).figures for name, (_, results, _) in measured.items()}
     print(f"\n| Figure | {' | '.join(sets)} |\n|---|{'--:|' * len(sets)}")
     for metric in SHOWN:
         cells = (_cell(figures[name].get(metric)) for name in sets)
@@ -76,13 +75,13 @@ def main(folder: Path, sets: tuple[str, ...] = SETS) -> None:
         print(f" {evaluation.failed} failed; memory in MB, tenth by tenth: {watch.memory}")
 
 
-def _measure(data_set: Path) -> tuple[Evaluation, list[Result], Watch]:
+def _measure(data_set: Path) -> tuple[Evaluation, list[EvaluationResult], Watch]:
     with tempfile.TemporaryDirectory() as home:
         settings = Settings(home=Path(home), chat_model="builtin", embedder="builtin")
         with closing(open_application(settings)) as application:
             add_corpus(application.library, data_set / "corpus.jsonl", data_set.name)
             options = RunOptions(model="builtin", collection=data_set.name)
-            plan = Plan(read_dataset(data_set / "questions.jsonl"), [Variant("built-in", options)])
+            plan = EvaluationPlan(read_dataset(data_set / "questions.jsonl"), [Variant("built-in", options)])
             watch = Watch()
             done = application.evaluations.wait(application.evaluations.begin(plan).id, watch.report)
             if done.state != "done":
@@ -93,10 +92,10 @@ def _measure(data_set: Path) -> tuple[Evaluation, list[Result], Watch]:
 def _cell(figure: Figure | None) -> str:
     if figure is None:
         return ""
-    return f"{value_in_words(figure.metric, figure.value)} ({interval_in_words(figure)}), n={figure.n:,}"
+    return f"{format_metric_value(figure.metric, figure.value)} ({format_interval(figure)}), n={figure.n:,}"
 
 
-def _actions(results: list[Result], action: str) -> str:
+def _actions(results: list[EvaluationResult], action: str) -> str:
     """Return the share of the action among answerable and among unanswerable questions."""
     cells = []
     for answerable in (True, False):

@@ -19,18 +19,19 @@ from typing import Any
 
 from benchmarks.corpus import documents
 from benchmarks.tables import print_milliseconds
-from crag.assembly import Application, open_application
+from crag.app.application import Application, open_application
+from crag.cancellation import Cancellation
 from crag.grading.explained import ExplainedGrader
-from crag.grading.refining import ExplainedRefiner
-from crag.library import Library, LibraryRetriever
-from crag.models.writing import ModelRewriter, ModelWriter
+from crag.grading.refiners import ExplainedRefiner
+from crag.library.library import Library, LibraryRetriever
+from crag.models.writer import ModelRewriter, ModelWriter
 from crag.options import RunOptions
-from crag.protocols import Engine, FirstToken, Piece, Prompt, Reply
-from crag.runs import RunService, Trace
-from crag.runs.worker import Equip, Equipment
+from crag.protocols import Engine, FirstToken, Reply, ReplyPiece
+from crag.runs.service import RunService
+from crag.runs.trace import Trace
+from crag.runs.worker import RunResourceBuilder, RunResources
 from crag.settings import Settings
-from crag.stopping import Stop
-from crag.types import Usage
+from crag.types import Prompt, Usage
 
 PASSAGES = 10_000
 QUESTIONS = 60
@@ -47,19 +48,19 @@ class InstantModel:
         """Return a quarter of the number of characters, as an instant estimate."""
         return len(text) // 4
 
-    def complete(self, prompts: Sequence[Prompt], stop: Stop, *, schema: dict[str, Any] | None = None) -> Reply:
+    def complete(self, prompts: Sequence[Prompt], stop: Cancellation, *, schema: dict[str, Any] | None = None) -> Reply:
         """Return a reply that fits either schema."""
         return Reply(json.dumps({"verdict": "yes", "reason": "It does.", "keep": [1, 2]}))
 
-    def first_token(self, prompts: Sequence[Prompt], stop: Stop) -> FirstToken:
+    def first_token(self, prompts: Sequence[Prompt], stop: Cancellation) -> FirstToken:
         """Return yes at once."""
         return FirstToken("Yes", {"Yes": -0.1, "No": -2.4})
 
-    def stream(self, prompts: Sequence[Prompt], stop: Stop) -> Iterator[Piece]:
+    def stream(self, prompts: Sequence[Prompt], stop: Cancellation) -> Iterator[ReplyPiece]:
         """Yield twenty words at once."""
         for _ in range(20):
-            yield Piece("word ")
-        yield Piece("[1].", Usage(100, 21, "stop"))
+            yield ReplyPiece("word ")
+        yield ReplyPiece("[1].", Usage(100, 21, "stop"))
 
 
 def main() -> None:
@@ -86,12 +87,12 @@ def _fill(application: Application) -> None:
     print(f"{passages:,} passages in {sources} documents, added in {time.perf_counter() - began:.1f} s")
 
 
-def _instant(library: Library) -> Equip:
+def _instant(library: Library) -> RunResourceBuilder:
     model = InstantModel()
     engine = Engine(
         "instant", "Instant", ExplainedGrader(model), ExplainedRefiner(model), ModelRewriter(model), ModelWriter(model)
     )
-    equipment = Equipment(engine, LibraryRetriever(library), embedder="", web=None, web_missing="")
+    equipment = RunResources(engine, LibraryRetriever(library), embedder="", web=None, web_missing="")
     return lambda _options: equipment
 
 

@@ -17,12 +17,18 @@ from typing import Any
 
 from benchmarks.grader_data import read_lines
 from benchmarks.paragraphs import open_paragraphs
-from crag.assembly import Application
-from crag.calibration import Plan
-from crag.calibration.proposal import measure, separation
-from crag.calibration.values import Calibration, Given, Outcomes, Scored
-from crag.options import RunOptions, Thresholds
-from crag.types import Outcome
+from crag.app.application import Application
+from crag.evaluation.calibrator import CalibrationPlan
+from crag.evaluation.threshold_proposal import (
+    ActionShares,
+    Calibration,
+    ProbeScore,
+    ProvidedQuestion,
+    measure_thresholds,
+    score_separation,
+)
+from crag.options import RunOptions
+from crag.types import Outcome, Thresholds
 
 CURVE = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 OPTIONS = RunOptions(model="builtin")
@@ -35,9 +41,9 @@ def main(folder: Path) -> None:
     rows = read_lines(folder / "squad_a" / "questions.jsonl")
     calibrated_on, tried_on = halves(rows)
     with open_paragraphs(folder / "squad_a") as (application, _):
-        real = _calibrate(application, Plan(_given(calibrated_on)))
-        tried = _calibrate(application, Plan(_given(tried_on)))
-        made = [_calibrate(application, Plan(seed=seed)) for seed in SEEDS]
+        real = _calibrate(application, CalibrationPlan(_given(calibrated_on)))
+        tried = _calibrate(application, CalibrationPlan(_given(tried_on)))
+        made = [_calibrate(application, CalibrationPlan(seed=seed)) for seed in SEEDS]
         candidates = {"uncalibrated": real.own, "by the other half": _proposed("by the other half", real)}
         candidates |= {
             f"by made questions, {seed}": _proposed(f"by made questions, {seed}", one)
@@ -63,11 +69,11 @@ def halves(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[d
     return first, second
 
 
-def _given(rows: Sequence[dict[str, Any]]) -> list[Given]:
-    return [Given(row["question"], row["answerable"]) for row in rows]
+def _given(rows: Sequence[dict[str, Any]]) -> list[ProvidedQuestion]:
+    return [ProvidedQuestion(row["question"], row["answerable"]) for row in rows]
 
 
-def _calibrate(application: Application, plan: Plan) -> Calibration:
+def _calibrate(application: Application, plan: CalibrationPlan) -> Calibration:
     return application.calibration.run(OPTIONS, plan)
 
 
@@ -85,13 +91,13 @@ def _print_separation(real: Calibration, tried: Calibration, made: Sequence[Cali
     print(f"\n{'':28}{'answered':>10}{'not':>8}{'AUC':>8}")
     for name, one in sets.items():
         answered = sum(scored.answerable for scored in one.scored)
-        print(f"{name:28}{answered:>10}{len(one.scored) - answered:>8}{separation(one.scored) or 0:>8.3f}")
+        print(f"{name:28}{answered:>10}{len(one.scored) - answered:>8}{score_separation(one.scored) or 0:>8.3f}")
 
 
-def _print_actions(scored: Sequence[Scored], candidates: dict[str, Thresholds]) -> None:
+def _print_actions(scored: Sequence[ProbeScore], candidates: dict[str, Thresholds]) -> None:
     print("\nActions on the half tried on: answerable | unanswerable, each correct / ambiguous / refused; precisions")
     for name, thresholds in candidates.items():
-        figures = measure(scored, thresholds)
+        figures = measure_thresholds(scored, thresholds)
         print(
             f"{name:24}{thresholds.lower:>6g}{thresholds.upper:>6g}  {_shares(figures.answerable)} |"
             f" {_shares(figures.unanswerable)}  correct {figures.correct.value or 0:.3f},"
@@ -99,18 +105,18 @@ def _print_actions(scored: Sequence[Scored], candidates: dict[str, Thresholds]) 
         )
 
 
-def _shares(outcomes: Outcomes) -> str:
+def _shares(outcomes: ActionShares) -> str:
     return " / ".join(f"{outcomes.shares[action]:.3f}" for action in ("correct", "ambiguous", "incorrect"))
 
 
-def _print_curve(tried: Sequence[Scored], made: Sequence[Scored]) -> None:
+def _print_curve(tried: Sequence[ProbeScore], made: Sequence[ProbeScore]) -> None:
     print(
         "\nBy lower threshold: answerable not refused, unanswerable refused; of the half tried on and of made questions"
     )
     for at in CURVE:
         cells = []
         for scored in (tried, made):
-            figures = measure(scored, Thresholds(at, at))
+            figures = measure_thresholds(scored, Thresholds(at, at))
             kept = 1 - figures.answerable.shares["incorrect"]
             cells.append(f"{kept:>8.3f}{figures.unanswerable.shares['incorrect']:>8.3f}")
         print(f"{at:>6g}{'   '.join(cells)}")

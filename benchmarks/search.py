@@ -26,18 +26,19 @@ from sqlalchemy import text
 from benchmarks.filling import fill
 from benchmarks.tables import percentile
 from benchmarks.topics import make_passages, make_queries
-from crag.assembly import Application, open_application
+from crag.app.application import Application, open_application
 from crag.errors import ModelFault
-from crag.language import terms
-from crag.library.index.vector_index import VectorIndex
-from crag.library.passages import read_vector_ids, stream_vectors
-from crag.library.search.fulltext import FullText
+from crag.retrieval.full_text import FullTextIndex
+from crag.retrieval.vector_index import VectorIndex
 from crag.settings import Settings
+from crag.storage.passages import read_vector_ids, stream_vectors
+from crag.text.language import extract_terms
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from crag.protocols import Vectors
+    from crag.types import Vectors
+
 
 SIZES = {"10k": 10_000, "100k": 100_000, "1m": 1_000_000}
 QUERIES = 300
@@ -101,7 +102,7 @@ def _measure(home: Path) -> None:
         library = application.library
         library.search(queries[0])
         print(f"after a restart the first search is answered in {time.perf_counter() - began:.2f} s")
-        words, index = FullText(application.database), _index_of(application)
+        words, index = FullTextIndex(application.database), _index_of(application)
         searches: dict[str, Callable[[str], object]] = {
             "words": lambda query: words.search(query, max(DEPTHS)),
             "vectors": lambda query: index.search(_embed(application, query), max(DEPTHS)),
@@ -151,10 +152,10 @@ def _nearest(application: Application, vectors: Vectors) -> NDArray[np.int64]:
 
 def _compare_words(application: Application) -> float:
     """Return the share of the ten best FTS5 hits, found by scoring all passages, among the word candidates."""
-    words, shares = FullText(application.database), []
+    words, shares = FullTextIndex(application.database), []
     ranked = text("SELECT rowid FROM passage_terms WHERE passage_terms MATCH :query ORDER BY rank LIMIT 10")
     for query in make_queries(make_passages(11, 1_000), QUERIES // 5):
-        anything = " OR ".join(f'"{term}"' for term in dict.fromkeys(terms(query)))
+        anything = " OR ".join(f'"{term}"' for term in dict.fromkeys(extract_terms(query)))
         with application.database.read() as connection:
             best = set(connection.scalars(ranked, {"query": anything}))
         shares.append(len(best & set(words.search(query, max(DEPTHS)))) / max(1, len(best)))

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from crag.assembly import EXAMPLE_URLS, open_application
-from crag.cli import main as run_command
-from crag.library import Library
+from crag.app.application import EXAMPLE_URLS, open_application
+from crag.cli.main import main as run_command
+from crag.library.library import Library
 
 COLLECTION = "Three posts"
 _TO_DO = "Connect to the internet, or save the three pages to a folder and run `make eval-seed DOCUMENTS=folder`."

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from crag.models.llama import llama_file
+from crag.models.token_counts import find_llama_tokenizer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
 
 PASSAGES_ON_TOPIC = 50
 _TOPICS = 4_000
@@ -91,6 +92,6 @@ def _vocabulary() -> NDArray[Any]:
     """Return whole words by frequency; token ids are in that order, as the tokenizer learned frequent words first."""
     from tokenizers import Tokenizer
 
-    known = Tokenizer.from_file(str(llama_file())).get_vocab()
+    known = Tokenizer.from_file(str(find_llama_tokenizer())).get_vocab()
     words = [piece[1:] for piece in sorted(known, key=known.__getitem__) if piece[0] == "▁"]
     return np.array([word for word in words if _SHORT.fullmatch(word) or re.fullmatch("[a-z]{4,}", word)], dtype=object)

@@ -24,8 +24,8 @@ from sklearn.model_selection import GroupKFold, cross_val_predict
 
 from benchmarks.boosting import SEED, Floats, fit_trees, written
 from benchmarks.grader_data import FOUND, Corpus, Row, graded_rows, passage_rows, sentence_rows
-from crag.features import FEATURES, OF_OTHERS
-from crag.scoring import WEIGHTS
+from crag.text.relevance_features import CROSS_PASSAGE_FEATURES, FEATURE_NAMES
+from crag.text.relevance_scores import WEIGHTS_FILE
 
 SETS = ("squad_a", "korquad_a", "drcd_a")
 SCRIPTS = {"words": False, "characters": True}
@@ -65,10 +65,10 @@ def fit_passages(rows: list[Row], chosen: Any) -> Any:
     picked = [row for row, take in zip(rows, chosen, strict=True) if take]
     features = np.array([row.features for row in picked])
     alone = features.copy()
-    alone[:, -OF_OTHERS:] = 0.0
+    alone[:, -CROSS_PASSAGE_FEATURES:] = 0.0
     right = np.array([row.right for row in picked])
     weights = balance(picked)
-    directions = [int(name not in FREE) for name in FEATURES["passage"]]
+    directions = [int(name not in FREE) for name in FEATURE_NAMES["passage"]]
     return fit_trees(
         np.concatenate([features, alone]),
         np.concatenate([right, right]),
@@ -81,7 +81,7 @@ def cross_validate(rows: list[Row]) -> tuple[Floats, Floats]:
     """Return scores of every row, judged among others and alone, by trees not trained on its question."""
     features = np.array([row.features for row in rows])
     alone = features.copy()
-    alone[:, -OF_OTHERS:] = 0.0
+    alone[:, -CROSS_PASSAGE_FEATURES:] = 0.0
     scores, scores_alone = np.zeros(len(rows)), np.zeros(len(rows))
     groups = [row.question for row in rows]
     for _, held_out in GroupKFold(FOLDS, shuffle=True, random_state=SEED).split(features, groups=groups):
@@ -186,7 +186,7 @@ def main() -> None:
     rows = list(graded_rows(arguments.folder / "grading_a.jsonl"))
     rows += [row for name, corpus in corpora.items() for row in passage_rows(corpus, name)]
     sentences = [row for name, corpus in corpora.items() for row in sentence_rows(corpus, name)]
-    data: dict[str, Any] = {"features": FEATURES, "thresholds": {"lower": LOWER, "upper": UPPER}}
+    data: dict[str, Any] = {"features": FEATURE_NAMES, "thresholds": {"lower": LOWER, "upper": UPPER}}
     data |= {"passage": {}, "sentence": {}}
     scores, alone = np.zeros(len(rows)), np.zeros(len(rows))
     for script, foreign in SCRIPTS.items():
@@ -202,7 +202,7 @@ def main() -> None:
     report(rows, scores, alone)
     report_routes(rows, scores)
     if arguments.write:
-        WEIGHTS.write_text(json.dumps(data) + "\n", "utf-8")
+        WEIGHTS_FILE.write_text(json.dumps(data) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

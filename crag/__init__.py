@@ -1,1 +1,1 @@
-"""Corrective retrieval-augmented generation over one's own documents (after CRAG, arXiv 2401.15884)."""
+"""CRAG Chat: Corrective RAG over your own documents."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 def run(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code."""
     try:
-        from crag.cli import main
+        from crag.cli.main import main
 
         return main(arguments)
     except KeyboardInterrupt:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-SourceCode = Literal[
+SourceErrorCode = Literal[
     "encrypted",
     "empty",
     "no_text",
@@ -37,9 +37,9 @@ class CragError(Exception):
 class SourceRefused(CragError):
     """A file or address that cannot be added. `code` is an error code from CONTRACT.md."""
 
-    def __init__(self, code: SourceCode, message: str, remedy: str = "") -> None:
+    def __init__(self, code: SourceErrorCode, message: str, remedy: str = "") -> None:
         super().__init__(message, remedy)
-        self.code: SourceCode = code
+        self.code: SourceErrorCode = code
 
 
 class ModelFault(CragError):

@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from crag.options import RunOptions, Thresholds
-from crag.types import Action, Citation, Origin, Outcome, Passage, RunState, Strip, Support, Usage, Verdict
+from crag.options import RunOptions
+from crag.types import Action, Citation, Origin, Outcome, Passage, RunState, Strip, Support, Thresholds, Usage, Verdict
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-Node = Literal[
+
+NodeName = Literal[
     "condense_question",
     "retrieve",
     "grade_documents",
@@ -51,7 +52,7 @@ class EngineOpened:
 class NodeStarted:
     """A node started, `at` seconds after the start of the run."""
 
-    node: Node
+    node: NodeName
     at: float
     type: Literal["node_started"] = "node_started"
 
@@ -60,7 +61,7 @@ class NodeStarted:
 class NodeEnded:
     """A node ended, `at` seconds after the start of the run."""
 
-    node: Node
+    node: NodeName
     at: float
     type: Literal["node_ended"] = "node_ended"
 
@@ -292,17 +293,17 @@ Event = (
 
 
 @cache
-def _adapter() -> TypeAdapter[Event]:
+def _event_adapter() -> TypeAdapter[Event]:
     from pydantic import Field, TypeAdapter  # imported late: pydantic is slow to import
 
     return TypeAdapter(Annotated[Event, Field(discriminator="type")])
 
 
-def encode(event: Event) -> bytes:
+def encode_event(event: Event) -> bytes:
     """Return the event as JSON."""
-    return _adapter().dump_json(event)
+    return _event_adapter().dump_json(event)
 
 
-def decode(data: bytes | str) -> Event:
+def decode_event(data: bytes | str) -> Event:
     """Parse an event from JSON. Raises `pydantic.ValidationError` for anything else."""
-    return _adapter().validate_json(data)
+    return _event_adapter().validate_json(data)

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Protocol
+from weakref import WeakKeyDictionary
 
-from crag.options import RunOptions, Thresholds
-from crag.stopping import Stop
-from crag.types import Grade, Knowledge, Passage, Space, Strip, Turn, Usage
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Vectors = NDArray[np.float32]
-else:
-    Vectors = Any  # numpy is slow to import, and the first page does not need it
+from crag.cancellation import Cancellation
+from crag.options import RunOptions
+from crag.types import EmbeddingSpace, Grade, Knowledge, Passage, Prompt, Strip, Thresholds, Turn, Usage, Vectors
 
 
 class Embedder(Protocol):
     """Turns text into unit vectors of one embedding space."""
 
     @property
-    def space(self) -> Space:
+    def space(self) -> EmbeddingSpace:
         """Embedding space of all vectors of this embedder."""
         ...
 
@@ -37,17 +31,17 @@ class Embedder(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class WantedEmbedder:
+class ConfiguredEmbedder:
     """The embedder named in the settings. `explicit` is False if they leave the choice to the application."""
 
     name: str
     explicit: bool
 
 
-class Embedders(Protocol):
+class EmbedderProvider(Protocol):
     """Opens embedders by name."""
 
-    def wanted(self) -> WantedEmbedder:
+    def wanted(self) -> ConfiguredEmbedder:
         """Return the embedder that the settings name at present."""
         ...
 
@@ -57,19 +51,7 @@ class Embedders(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
-    """One message to a chat model. Roles follow the OpenAI and Ollama chat formats.
-
-    `about` gives the purpose and the question, such as `answer: Who won?`. It is never sent.
-    """
-
-    role: Literal["system", "user", "assistant"]
-    text: str
-    about: str = field(default="", compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
+class ReplyPiece:
     """A piece of a streamed reply. The last piece carries the usage; `thought` is reasoning text.
 
     In the last piece, `repeated` counts the characters at the end of the whole reply that only repeat earlier text.
@@ -138,15 +120,15 @@ class ChatModel(Protocol):
         """Return an upper estimate of the number of tokens in `text`."""
         ...
 
-    def complete(self, prompts: Sequence[Prompt], stop: Stop, *, schema: dict[str, Any] | None = None) -> Reply:
+    def complete(self, prompts: Sequence[Prompt], stop: Cancellation, *, schema: dict[str, Any] | None = None) -> Reply:
         """Return a complete reply, constrained to a JSON schema if one is given. Raises `ModelFault`, `Stopped`."""
         ...
 
-    def first_token(self, prompts: Sequence[Prompt], stop: Stop) -> FirstToken:
+    def first_token(self, prompts: Sequence[Prompt], stop: Cancellation) -> FirstToken:
         """Return only the first token, at the cost of processing the prompt. Raises `ModelFault`, `Stopped`."""
         ...
 
-    def stream(self, prompts: Sequence[Prompt], stop: Stop) -> Iterator[Piece]:
+    def stream(self, prompts: Sequence[Prompt], stop: Cancellation) -> Iterator[ReplyPiece]:
         """Yield the reply as it is generated. Raises `ModelFault`, `Stopped`."""
         ...
 
@@ -167,17 +149,6 @@ class Retriever(Protocol):
         ...
 
 
-class TermStatistics(Protocol):
-    """Document frequencies of terms in the library."""
-
-    def idf(self, terms: Sequence[str]) -> dict[str, float]:
-        """Return the inverse document frequency, above 0, of each term as produced by `extract_terms`.
-
-        A term that occurs in no passage gets the maximum, so that a question about an absent topic scores low.
-        """
-        ...
-
-
 class Grader(Protocol):
     """Judges whether passages contain the answer to a question."""
 
@@ -191,7 +162,7 @@ class Grader(Protocol):
         """Thresholds that turn this grader's scores into verdicts."""
         ...
 
-    def grade(self, question: str, passages: Sequence[Passage], stop: Stop) -> Iterator[tuple[int, Grade]]:
+    def grade(self, question: str, passages: Sequence[Passage], stop: Cancellation) -> Iterator[tuple[int, Grade]]:
         """Yield (index into `passages`, grade) for each passage once, in any order. Raises `ModelFault`, `Stopped`."""
         ...
 
@@ -199,7 +170,9 @@ class Grader(Protocol):
 class Refiner(Protocol):
     """Splits passages into strips and keeps those that help to answer (CRAG, arXiv 2401.15884, section 4.4)."""
 
-    def refine(self, question: str, passages: Sequence[Passage], stop: Stop) -> Iterator[tuple[int, tuple[Strip, ...]]]:
+    def refine(
+        self, question: str, passages: Sequence[Passage], stop: Cancellation
+    ) -> Iterator[tuple[int, tuple[Strip, ...]]]:
         """Yield (index into `passages`, its strips in document order) as they are scored.
 
         Raises `ModelFault`, `Stopped`.
@@ -207,17 +180,17 @@ class Refiner(Protocol):
         ...
 
 
-QUERY_LIMIT = 400  # characters of a web query; the limit of search services
+MAX_QUERY_LENGTH = 400  # characters of a web query; the limit of search services
 
 
 class Rewriter(Protocol):
     """Rewrites questions: follow-ups to stand alone, and web search queries. Never sees document text."""
 
-    def condense(self, question: str, history: Sequence[Turn], stop: Stop) -> str:
+    def condense(self, question: str, history: Sequence[Turn], stop: Cancellation) -> str:
         """Return the question rewritten to be understood without its history. Raises `ModelFault`, `Stopped`."""
         ...
 
-    def rewrite(self, question: str, options: RunOptions, stop: Stop) -> str:
+    def rewrite(self, question: str, options: RunOptions, stop: Cancellation) -> str:
         """Return a web query within `MAX_QUERY_LENGTH`, in the style of `options.rewrite`.
 
         Raises `ModelFault`, `Stopped`.
@@ -252,8 +225,14 @@ class Writer(Protocol):
     """Writes the answer from the knowledge alone, with `[n]` after each statement based on knowledge n."""
 
     def write(
-        self, question: str, knowledge: Sequence[Knowledge], history: Sequence[Turn], stop: Stop, *, begun: str = ""
-    ) -> Iterator[PromptFit | Piece]:
+        self,
+        question: str,
+        knowledge: Sequence[Knowledge],
+        history: Sequence[Turn],
+        stop: Cancellation,
+        *,
+        begun: str = "",
+    ) -> Iterator[PromptFit | ReplyPiece]:
         """Yield a `PromptFit`, then the answer in pieces, the last with its usage. Raises `ModelFault`, `Stopped`.
 
         `begun` is the text of an interrupted answer under the same knowledge. The answer either continues from it and
@@ -275,7 +254,7 @@ class WebSearch(Protocol):
         """Host that receives the query, such as `api.tavily.com`."""
         ...
 
-    def search(self, query: str, results: int, stop: Stop) -> list[Passage]:
+    def search(self, query: str, results: int, stop: Cancellation) -> list[Passage]:
         """Return at most `results` passages of origin `web`, with ids -1, -2, ….
 
         Raises `WebSearchFailed`, `Stopped`.
@@ -286,7 +265,7 @@ class WebSearch(Protocol):
 class PageReader(Protocol):
     """Reads the pages found by a web search. Every call leaves the machine."""
 
-    def read(self, question: str, found: Sequence[Passage], stop: Stop) -> tuple[list[Passage], int]:
+    def read(self, question: str, found: Sequence[Passage], stop: Cancellation) -> tuple[list[Passage], int]:
         """Return `found` with page text in place of excerpts, and the number of pages not read. Raises `Stopped`.
 
         Each passage gets the parts of its page that are most similar to the question. It keeps its excerpt if the page
@@ -311,3 +290,48 @@ class Engine:
     writer: Writer
     away: tuple[str, ...] = ()
     shorten: Callable[[str], ShortenedQuestion] = ShortenedQuestion
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCall:
+    """One request to a chat model: `prompts` as sent, `reply` and `thought` as far as received.
+
+    `node` is the step of the run that made the request, and `at` the seconds since the start of the run. In the call
+    passed to a listener, `node` is empty and `at` is a `time.monotonic` value. Token counts are the server's; None if
+    it did not report them. `fault` is empty if the reply was read to its end. Every retry is a call of its own.
+    """
+
+    node: str
+    model: str
+    at: float
+    seconds: float
+    prompts: tuple[Prompt, ...]
+    reply: str = ""
+    thought: str = ""
+    prompt_tokens: int | None = None
+    answer_tokens: int | None = None
+    fault: str = ""
+
+
+CallListener = Callable[[ModelCall], None]
+
+
+def subscribe_to_calls(stop: Cancellation, listener: CallListener) -> None:
+    """Call `listener` with each later model call made under `stop`, in the thread that made the call.
+
+    `listener` must return at once. It must not hold a reference to `stop`, which would keep the entry alive forever.
+    """
+    with _listeners_lock:
+        _call_listeners[stop] = listener
+
+
+def record_call(stop: Cancellation, call: ModelCall) -> None:
+    """Notify the listener when a model call ends. Most work has no listener."""
+    with _listeners_lock:
+        listener = _call_listeners.get(stop)
+    if listener is not None:
+        listener(call)
+
+
+_listeners_lock = threading.Lock()
+_call_listeners: WeakKeyDictionary[Cancellation, CallListener] = WeakKeyDictionary()

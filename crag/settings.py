@@ -1,4 +1,4 @@
-"""Settings from the environment, `.env` and Streamlit's secrets. The README lists the names."""
+"""Settings from the environment, `.env` and Streamlit's secrets, including the LangSmith account."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ipaddress
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, cast
@@ -15,20 +15,104 @@ from urllib.parse import urlsplit
 from dotenv import dotenv_values
 
 from crag.errors import BadRequest
-from crag.langsmith.account import Account, read_account
+
+DEFAULT_LANGSMITH_URL = "https://api.smith.langchain.com"
+_LANGSMITH_PREFIXES = ("LANGSMITH_", "LANGCHAIN_")
+_TRACING_VARIABLES = ("TRACING_V2", "TRACING")
+_LANGSMITH_DOMAIN = "langchain.com"
+
+GetVariable = Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class LangSmithAccount:
+    """Endpoint and key of LangSmith. Nothing is ever sent without a key.
+
+    `tracing`: the variables ask for traces. `always`: `CRAG_LANGSMITH` allows them without asking on a page.
+    `hide_inputs` and `hide_outputs` omit the inputs and outputs of steps from traces.
+    """
+
+    key: str = field(default="", repr=False)
+    url: str = field(default=DEFAULT_LANGSMITH_URL, repr=False)  # it may hold a password
+    project: str = "default"
+    workspace: str = ""
+    tracing: bool = False
+    always: bool = False
+    hide_inputs: bool = False
+    hide_outputs: bool = False
+
+    @property
+    def host(self) -> str:
+        """Host that receives requests, as shown and logged. Never contains a user name or a password."""
+        return urlsplit(self.url).netloc.rpartition("@")[2]
+
+    @property
+    def web_url(self) -> str | None:
+        """Base URL of the web interface; None for LangSmith's own service, whose URL the client knows."""
+        if self.host.endswith(_LANGSMITH_DOMAIN):
+            return None
+        parts = urlsplit(self.url)
+        return f"{parts.scheme}://{self.host}{parts.path.removesuffix('/v1').removesuffix('/api')}"
+
+
+def read_langsmith_account(get: GetVariable) -> LangSmithAccount:
+    """Read the account from environment variables; their older prefix is LANGCHAIN_. Raises `BadRequest` if invalid."""
+    key = _get_langsmith_variable(get, "API_KEY")
+    return LangSmithAccount(
+        key=_validate_langsmith_key(key),
+        url=_parse_langsmith_url(_get_langsmith_variable(get, "ENDPOINT")) if key else DEFAULT_LANGSMITH_URL,
+        project=_get_langsmith_variable(get, "PROJECT") or "default",
+        workspace=_get_langsmith_variable(get, "WORKSPACE_ID"),
+        tracing=any(_is_true(get(prefix + name)) for prefix in _LANGSMITH_PREFIXES for name in _TRACING_VARIABLES),
+        always=_parse_on_off(get("CRAG_LANGSMITH")),
+        hide_inputs=_is_true(_get_langsmith_variable(get, "HIDE_INPUTS")),
+        hide_outputs=_is_true(_get_langsmith_variable(get, "HIDE_OUTPUTS")),
+    )
+
+
+def _get_langsmith_variable(get: GetVariable, name: str) -> str:
+    return next((value for prefix in _LANGSMITH_PREFIXES if (value := get(prefix + name))), "")
+
+
+def _is_true(value: str) -> bool:
+    return value.lower() == "true"
+
+
+def _validate_langsmith_key(key: str) -> str:
+    if key.isascii() and (key.isprintable() and " " not in key):
+        return key
+    raise BadRequest("LANGSMITH_API_KEY holds characters that no key has.", "Copy it once more, or leave it out.")
+
+
+def _parse_langsmith_url(value: str) -> str:
+    address = (value or DEFAULT_LANGSMITH_URL).rstrip("/")
+    try:
+        parts = urlsplit(address)
+        if parts.scheme in ("http", "https") and parts.hostname and (parts.port is None or parts.port):
+            return address
+    except ValueError:
+        pass
+    raise BadRequest("LANGSMITH_ENDPOINT is not an address.", f"Write one such as {DEFAULT_LANGSMITH_URL}.")
+
+
+def _parse_on_off(value: str) -> bool:
+    if value not in ("", "on", "off"):
+        raise BadRequest(f"CRAG_LANGSMITH is “{value}”.", "Set it to on, or leave it out.")
+    return value == "on"
+
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
-People = Literal["many", "one"]
+PeopleMode = Literal["many", "one"]
 
 DEFAULT_OLLAMA_HOST = "http://127.0.0.1:11434"
-_THIS_MACHINE = ("127.0.0.1", "localhost", "::1")
-_EVERY_INTERFACE = "0.0.0.0"  # noqa: S104 — read from a variable, never bound
+_LOCAL_HOSTS = ("127.0.0.1", "localhost", "::1")
+_ALL_INTERFACES = "0.0.0.0"  # noqa: S104 — read from a variable, never bound
 DEFAULT_TAVILY_URL = "https://api.tavily.com"
 # The checksum is the one that nomic-ai/gpt4all publishes in gpt4all-chat/metadata/models3.json.
 DEFAULT_NOMIC_URL = "https://gpt4all.io/models/gguf/nomic-embed-text-v1.5.f16.gguf#md5=a5401e7f7e46ed9fcaed5b60a281d547"
-_CHECKED_ADDRESS = re.compile(r"https?://[^\s/#]+/[^\s#]+#(md5=[0-9a-f]{32}|sha256=[0-9a-f]{64})", re.IGNORECASE)
+_CHECKSUMMED_URL = re.compile(r"https?://[^\s/#]+/[^\s#]+#(md5=[0-9a-f]{32}|sha256=[0-9a-f]{64})", re.IGNORECASE)
 # Not passed on as keys: own variables are read here, and LangSmith's would send it every prompt.
-_NO_KEYS = ("CRAG_", "OLLAMA_", "TAVILY_", "LANGCHAIN_", "LANGSMITH_")
+_OWN_PREFIXES = ("CRAG_", "OLLAMA_", "TAVILY_", "LANGCHAIN_", "LANGSMITH_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +133,14 @@ class Settings:
     nomic_url: str = DEFAULT_NOMIC_URL
     allow_private_urls: tuple[Network, ...] = ()
     max_upload_mb: int = 100
-    people: People = "many"
-    langsmith: Account = field(default_factory=Account)
+    people: PeopleMode = "many"
+    langsmith: LangSmithAccount = field(default_factory=LangSmithAccount)
     keys: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
 
     @property
-    def ollama_is_here(self) -> bool:
+    def ollama_is_local(self) -> bool:
         """Whether the Ollama server runs on this machine."""
-        return urlsplit(self.ollama_host).hostname in _THIS_MACHINE
+        return urlsplit(self.ollama_host).hostname in _LOCAL_HOSTS
 
     @property
     def max_upload_bytes(self) -> int:
@@ -71,37 +155,37 @@ def load_settings(
 
     Later sources win: Streamlit's secrets, `env_file`, the environment, `home`. Raises `BadRequest`.
     """
-    written = _secrets(secrets_file) | _variables(env_file)
+    written = _read_secrets(secrets_file) | _read_env_file(env_file)
     values = written | dict(os.environ)
 
     def get(name: str, default: str = "") -> str:
         return values.get(name, "").strip() or default
 
     return Settings(
-        home=_home(home or Path(get("CRAG_HOME", "data"))),
+        home=_resolve_home(home or Path(get("CRAG_HOME", "data"))),
         chat_model=get("CRAG_CHAT_MODEL", "auto"),
         grader_model=get("CRAG_GRADER_MODEL"),
         embedder=get("CRAG_EMBEDDER", "auto"),
-        ollama_host=_ollama_address(get("OLLAMA_HOST", DEFAULT_OLLAMA_HOST)),
+        ollama_host=_parse_ollama_host(get("OLLAMA_HOST", DEFAULT_OLLAMA_HOST)),
         tavily_api_key=get("TAVILY_API_KEY"),
         tavily_url=get("CRAG_TAVILY_URL", DEFAULT_TAVILY_URL).rstrip("/"),
-        nomic_url=_checked_address("CRAG_NOMIC_URL", get("CRAG_NOMIC_URL", DEFAULT_NOMIC_URL)),
-        allow_private_urls=_networks(get("CRAG_ALLOW_PRIVATE_URLS")),
-        max_upload_mb=_positive("CRAG_MAX_UPLOAD_MB", get("CRAG_MAX_UPLOAD_MB", "100")),
-        people=_people(get("CRAG_PEOPLE", "many")),
-        langsmith=read_account(get),
-        keys={name: value for name, value in written.items() if value and not name.upper().startswith(_NO_KEYS)},
+        nomic_url=_validate_checksummed_url("CRAG_NOMIC_URL", get("CRAG_NOMIC_URL", DEFAULT_NOMIC_URL)),
+        allow_private_urls=_parse_networks(get("CRAG_ALLOW_PRIVATE_URLS")),
+        max_upload_mb=_parse_positive_integer("CRAG_MAX_UPLOAD_MB", get("CRAG_MAX_UPLOAD_MB", "100")),
+        people=_parse_people_mode(get("CRAG_PEOPLE", "many")),
+        langsmith=read_langsmith_account(get),
+        keys={name: value for name, value in written.items() if value and not name.upper().startswith(_OWN_PREFIXES)},
     )
 
 
-def _variables(file: Path) -> dict[str, str]:
+def _read_env_file(file: Path) -> dict[str, str]:
     try:
         return {name: value or "" for name, value in dotenv_values(file).items()}
     except ValueError as error:
         raise BadRequest("The file .env is not text in UTF-8.", "Save it as UTF-8, or delete it.") from error
 
 
-def _secrets(file: Path) -> dict[str, str]:
+def _read_secrets(file: Path) -> dict[str, str]:
     """Return the string values at the root of Streamlit's secrets file."""
     try:
         with file.open("rb") as opened:
@@ -115,14 +199,14 @@ def _secrets(file: Path) -> dict[str, str]:
     return {name: value for name, value in values.items() if isinstance(value, str)}
 
 
-def _home(path: Path) -> Path:
+def _resolve_home(path: Path) -> Path:
     try:
         return path.expanduser().resolve()
     except (OSError, RuntimeError, ValueError) as error:
         raise BadRequest("The folder for your data is not one that can be.", "Check CRAG_HOME.") from error
 
 
-def _ollama_address(value: str) -> str:
+def _parse_ollama_host(value: str) -> str:
     """Return the base URL for a value of OLLAMA_HOST: `host`, `host:port` or a URL.
 
     0.0.0.0 is the address on which the server listens, so it is replaced by 127.0.0.1.
@@ -130,17 +214,17 @@ def _ollama_address(value: str) -> str:
     address = value if "://" in value else f"http://{value}"
     scheme, _, rest = address.partition("://")
     host, slash, path = rest.partition("/")
-    if host.startswith(_EVERY_INTERFACE):
-        host = host.replace(_EVERY_INTERFACE, "127.0.0.1", 1)
+    if host.startswith(_ALL_INTERFACES):
+        host = host.replace(_ALL_INTERFACES, "127.0.0.1", 1)
     if ":" not in host.rpartition("]")[2]:
         host += ":443" if scheme == "https" else ":11434"
     address = f"{scheme}://{host}{slash}{path}".rstrip("/")
-    if not _is_web_address(address):
+    if not _is_http_url_with_port(address):
         raise BadRequest("OLLAMA_HOST is not an address.", "Write one such as http://127.0.0.1:11434.")
     return address
 
 
-def _is_web_address(address: str) -> bool:
+def _is_http_url_with_port(address: str) -> bool:
     try:
         parts = urlsplit(address)
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port is not None
@@ -148,8 +232,8 @@ def _is_web_address(address: str) -> bool:
         return False
 
 
-def _checked_address(name: str, value: str) -> str:
-    if not _CHECKED_ADDRESS.fullmatch(value):
+def _validate_checksummed_url(name: str, value: str) -> str:
+    if not _CHECKSUMMED_URL.fullmatch(value):
         raise BadRequest(
             f"{name} is not an address with the checksum of its file.",
             "Write one such as https://host/file.gguf#sha256=… or #md5=…, with all its digits.",
@@ -157,7 +241,7 @@ def _checked_address(name: str, value: str) -> str:
     return value
 
 
-def _networks(value: str) -> tuple[Network, ...]:
+def _parse_networks(value: str) -> tuple[Network, ...]:
     try:
         return tuple(ipaddress.ip_network(part.strip()) for part in value.split(",") if part.strip())
     except ValueError as error:
@@ -166,13 +250,13 @@ def _networks(value: str) -> tuple[Network, ...]:
         ) from error
 
 
-def _positive(name: str, value: str) -> int:
+def _parse_positive_integer(name: str, value: str) -> int:
     if not value.isascii() or not value.isdigit() or int(value) == 0:
         raise BadRequest(f"{name} is “{value}”, not a whole number above 0.", f"Set {name} to one such as 100.")
     return int(value)
 
 
-def _people(value: str) -> People:
+def _parse_people_mode(value: str) -> PeopleMode:
     if value not in ("many", "one"):
         raise BadRequest(f"CRAG_PEOPLE is “{value}”.", "Set it to many, or to one.")
-    return cast("People", value)
+    return cast("PeopleMode", value)

@@ -3,17 +3,78 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+import re
+import secrets
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+HEADING_SEPARATOR = " › "
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A future passage. `page` is the page of its first word, `heading` the path of headings above it (`A › B`).
+
+    Its wider context consists of the chunks with the ordinals `context_start` to `context_end`, both included.
+    """
+
+    text: str
+    page: int | None
+    heading: str
+    ordinal: int
+    context_start: int
+    context_end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """Scores ≥ upper are *relevant*, scores < lower *irrelevant*, others *ambiguous*. 0 ≤ lower ≤ upper ≤ 1."""
+
+    lower: float
+    upper: float
+
+    def word(self, score: float | None) -> VerdictWord:
+        """Return the verdict for a score in 0..1, or `unknown` for None (could not be judged)."""
+        if score is None:
+            return "unknown"
+        if score >= self.upper:
+            return "relevant"
+        return "irrelevant" if score < self.lower else "ambiguous"
+
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vectors = NDArray[np.float32]
+else:
+    Vectors = Any  # numpy is slow to import, and the first page does not need it
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """One message to a chat model. Roles follow the OpenAI and Ollama chat formats.
+
+    `about` gives the purpose and the question, such as `answer: Who won?`. It is never sent.
+    """
+
+    role: Literal["system", "user", "assistant"]
+    text: str
+    about: str = field(default="", compare=False)
+
+
+Language = Literal["en", "ko", "zh"]
+WrittenLanguage = Literal["en", "ko", "zh", "zh-Hant"]
+
 
 VerdictWord = Literal["relevant", "irrelevant", "ambiguous", "unknown"]
 Action = Literal["correct", "ambiguous", "incorrect"]
 Origin = Literal["library", "web"]
 Ruling = Literal["use", "drop"]
-DepartureKind = Literal["web search", "web page", "model", "embedding", "account", "download", "evaluation", "trace"]
+OutboundKind = Literal["web search", "web page", "model", "embedding", "account", "download", "evaluation", "trace"]
 Outcome = Literal["documents", "documents_and_web", "web", "not_answered"]
-Strength = Literal["supported", "weak", "unsupported"]
+SupportStrength = Literal["supported", "weak", "unsupported"]
 RunState = Literal["running", "waiting", "done", "stopped", "failed", "interrupted"]
 AddStatus = Literal["added", "unchanged", "replaced", "failed"]
 
@@ -21,7 +82,7 @@ DEFAULT_COLLECTION = "Documents"
 
 
 @dataclass(frozen=True, slots=True)
-class Space:
+class EmbeddingSpace:
     """An embedding space. Vectors of different spaces cannot be compared.
 
     `digest` identifies the exact weights: two models may share a name and a dimension.
@@ -122,7 +183,7 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class SearchHit:
     """A passage found by a search, with the reasons. Ranks count from 1 among all candidates.
 
     `words` is the BM25 score; it is 0, without a rank, if the passage contains no query term. `cosine` is None if the
@@ -168,7 +229,7 @@ class Verdict:
     reason: str
     ruling: Ruling | None = None
 
-    def ruled(self, ruling: Ruling) -> Verdict:
+    def with_ruling(self, ruling: Ruling) -> Verdict:
         """Return this verdict with the user's ruling applied. The grader's score and reason are kept for display."""
         return replace(self, word="relevant" if ruling == "use" else "irrelevant", ruling=ruling)
 
@@ -205,7 +266,7 @@ class Support:
     """How well the cited passages support one sentence of the answer. `quote` is the text that supports it most."""
 
     sentence: str
-    strength: Strength
+    strength: SupportStrength
     citations: tuple[int, ...] = ()
     quote: str = ""
 
@@ -275,12 +336,12 @@ class AddResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Departure:
+class OutboundRecord:
     """One transmission from this machine: time (seconds since the epoch), destination, and full content."""
 
     at: float
     host: str
-    kind: DepartureKind
+    kind: OutboundKind
     what: str
 
 
@@ -335,3 +396,23 @@ class Message:
     state: RunState = "done"
     branches: tuple[int, ...] = ()
     versions: int = 1
+
+
+ProgressCallback = Callable[[Progress], None]
+
+
+def ignore_progress(_progress: Progress) -> None:
+    """Ignore progress; a `ProgressCallback` for work that nobody watches."""
+
+
+_USER_KEY = re.compile(r"[\w-]{43}", re.ASCII)
+
+
+def generate_user_key() -> str:
+    """Return a random key of 256 bits, which cannot be guessed."""
+    return secrets.token_urlsafe(32)
+
+
+def is_user_key(text: str) -> bool:
+    """Return whether `text` has the form of a user key."""
+    return _USER_KEY.fullmatch(text) is not None

@@ -46,8 +46,8 @@ def _bare_environment() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _forgotten_models() -> None:
     """A server of an earlier test may have had the same address, and a model of the same digest."""
-    if administration := sys.modules.get("crag.models.ollama.administration"):
-        administration.remembered_facts.clear()
+    if administration := sys.modules.get("crag.models.ollama_api"):
+        administration.model_facts_cache.clear()
 
 
 def pytest_configure() -> None:

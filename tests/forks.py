@@ -16,9 +16,9 @@ from types import ModuleType
 _IMPORTED = [
     *("launcher", "uvicorn", "httpcore", "yaml", "PIL.PngImagePlugin"),
     *("numpy", "faiss", "wordllama", "rapidfuzz.fuzz", "pandas", "pyarrow", "langchain_ollama"),
-    *("crag.assembly", "crag.graph.build", "crag.models.embeddings", "crag.models.builtin.reader"),
-    *("crag.models.chat", "crag.models.builtin.rewriter", "crag.library.index.vector_index", "tests.doubles.library"),
-    *("pages.chat.start", "pages.chat.live", "pages.chat.sidebar"),
+    *("crag.app.application", "crag.graph.build", "crag.models.embedders", "crag.models.builtin_writer"),
+    *("crag.models.chat_models", "crag.models.builtin_writer", "crag.retrieval.vector_index", "tests.doubles.library"),
+    *("pages.chat.messages", "pages.chat.live_run", "pages.chat.sidebar"),
 ]
 FORKS = multiprocessing.get_context(
     "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from crag.cli import main
-from crag.commands import watching
-from crag.library.adding.watched import Watched
+from crag.cli import add
+from crag.cli.main import main
+from crag.ingest.folder_watch import FolderWatch
 from tests.doubles.web import serving
 from tests.served import ROOT
 from tests.waiting import wait_until
@@ -53,7 +53,7 @@ def start(tmp_path):
 def crag(tmp_path, monkeypatch, capsys):
     """Runs a command in this process; its exit code and what it printed."""
     monkeypatch.setenv("OLLAMA_HOST", "http://127.0.0.1:9")
-    monkeypatch.setattr(watching, "_LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(add, "_POLL_SECONDS", 0.05)
 
     def run(*arguments):
         code = main([*map(str, arguments), "--home", str(tmp_path / "home")])
@@ -132,7 +132,7 @@ def test_a_person_at_a_terminal_sees_how_far_it_is(start, folder):
 
 def test_a_watched_folder_is_followed_until_ctrl_c(crag, folder, meanwhile, monkeypatch):
     lines = []
-    monkeypatch.setattr(watching, "say", lines.append)
+    monkeypatch.setattr(add, "print_text", lines.append)
 
     def said(*words):
         return any(all(word in line for word in words) for line in lines)
@@ -181,7 +181,7 @@ def test_a_site_is_added_page_by_page(crag, monkeypatch):
 
 
 def test_a_file_is_told_once_and_only_when_it_has_stopped_changing(folder):
-    watched = Watched([folder])
+    watched = FolderWatch([folder])
     file = folder / "copy.txt"
     for size in (10, 20, 30):
         file.write_text("x" * size)
@@ -199,7 +199,7 @@ def test_a_file_is_told_once_and_only_when_it_has_stopped_changing(folder):
 def test_a_place_that_is_away_for_a_while_has_lost_nothing(folder):
     file = folder / "a.txt"
     file.write_text("x")
-    watched = Watched([folder])
+    watched = FolderWatch([folder])
     watched.look()
     assert watched.look().settled == (file,)
     away = folder.rename(folder.with_name("away"))

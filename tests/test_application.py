@@ -8,14 +8,15 @@ from typing import get_args
 
 import pytest
 
-from crag.assembly import open_application
+from crag.app.application import open_application
 from crag.errors import HomeFault
 from crag.events import PassageGraded, TokensWritten
-from crag.options import GraderKind, RunOptions, Tuning
-from crag.runs import Trace
+from crag.options import GraderKind, ModelParameters, RunOptions
+from crag.runs.trace import Trace
 from crag.settings import Settings
 from tests.doubles.little_model import answer_like_a_little_model
-from tests.doubles.ollama import LLAMA, NOMIC, Model, Say, ScriptedOllama, closed_address
+from tests.doubles.ollama import ScriptedOllama, closed_address
+from tests.doubles.ollama_values import LLAMA, NOMIC, Model, Say
 from tests.doubles.tavily import TavilyServer
 from tests.waiting import wait_until
 
@@ -56,7 +57,7 @@ def ask(application, question=QUESTION, **options) -> Trace:
 
 def test_opening_loads_nothing_heavy(tmp_path):
     script = (
-        "import sys; from pathlib import Path; from crag.assembly import open_application\n"
+        "import sys; from pathlib import Path; from crag.app.application import open_application\n"
         "open_application(home=Path(sys.argv[1])).close()\n"
         "print(*{name.partition('.')[0] for name in sys.modules})"
     )
@@ -186,7 +187,7 @@ def test_ollama_embeds_in_a_space_of_its_own_and_old_passages_are_still_found(op
         application.warm_up()
         assert application.library.space_work.wait(30)
         assert application.embedders.answering() == "Nomic Embed Text"
-        assert application.library.missing_vectors() == 0
+        assert application.library.count_missing_vectors() == 0
         application.library.add_bytes("other.md", b"# Bees\n\nBees dance to tell where the flowers are.")
         found = application.library.search("Where do bees dance?", 1)[0]
         assert "Bees" in found.text
@@ -273,7 +274,7 @@ def test_several_questions_at_once_are_served_in_turn_and_everybody_sees_their_p
         application = opened(ollama_host=ollama.url)
         application.library.add_bytes("paper.md", PAPER.encode())
         ollama.script = reply
-        options = RunOptions(model="ollama:llama3.1:8b", grader="builtin", answering=Tuning(parallelism=1))
+        options = RunOptions(model="ollama:llama3.1:8b", grader="builtin", answering=ModelParameters(parallelism=1))
         runs = []
         for _ in range(3):
             runs.append(application.runs.start(None, QUESTION, options))

@@ -6,10 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from crag.assembly import open_application
-from crag.checks import machine
+from crag.app import checklist
+from crag.app.application import open_application
 from crag.settings import Settings
-from tests.doubles.ollama import LLAMA, NOMIC, Mishap, Model, ScriptedOllama, closed_address
+from tests.doubles.ollama import ScriptedOllama, closed_address
+from tests.doubles.ollama_registry import Mishap
+from tests.doubles.ollama_values import LLAMA, NOMIC, Model
 
 FIRST = ["Built-in engine", "Llama 3 on Ollama", "Nomic embeddings", "Web search"]
 HUGE = Model("llama3.3:70b", size=43_000_000_000_000, digest="9" * 64)
@@ -157,7 +159,7 @@ def test_an_embedder_that_ollama_lacks_is_to_be_got(opened, ollama):
 def test_a_full_disk_is_noticed_before_anything_is_fetched(opened, monkeypatch):
     application = opened()
     usage = shutil.disk_usage("/")
-    monkeypatch.setattr(machine.shutil, "disk_usage", lambda _: usage._replace(free=1_500_000_000))
+    monkeypatch.setattr(checklist.shutil, "disk_usage", lambda _: usage._replace(free=1_500_000_000))
     check = checked(application)["Disk"]
     assert check.status == "warn"
     assert "1.5 GB free for your documents" in check.detail
@@ -172,9 +174,9 @@ def test_tesseract_without_languages_reads_nothing(opened, monkeypatch):
     def say(language):
         return lambda *_, **__: subprocess.CompletedProcess([], 0, told.format(language), "")
 
-    monkeypatch.setattr(machine.subprocess, "run", say("equ"))
+    monkeypatch.setattr(checklist.subprocess, "run", say("equ"))
     assert checked(application)["Scans"].status == "warn"
-    monkeypatch.setattr(machine.subprocess, "run", say("kor"))
+    monkeypatch.setattr(checklist.subprocess, "run", say("kor"))
     assert checked(application)["Scans"].detail == "Tesseract reads kor"
 
 

@@ -7,8 +7,10 @@ import sys
 
 import pytest
 
-from crag import __main__, assembly, cli
-from crag.cli import main
+from crag import __main__
+from crag.app import application
+from crag.cli import main as main_module
+from crag.cli.main import main
 from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.tavily import TavilyServer
 
@@ -175,8 +177,8 @@ def test_collections_are_renamed_filled_and_deleted(crag, notes):
 
 
 def test_a_conversation_goes_on(crag, notes, tmp_path):
-    from crag.conversations import Conversations
-    from crag.database import Database
+    from crag.conversations.conversations import Conversations
+    from crag.storage.engine import Database
 
     crag("add", notes)
     database = Database(tmp_path / "home")
@@ -304,7 +306,7 @@ def test_interrupting_is_said_and_no_traceback(monkeypatch, capsys, json_output)
     def interrupt(**_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "open_application", interrupt)
+    monkeypatch.setattr(main_module, "open_application", interrupt)
     assert __main__.run(["list", *(["--json"] if json_output else [])]) == 1
     printed = capsys.readouterr()
     if json_output:
@@ -317,7 +319,7 @@ def test_what_nobody_foresaw_is_named_without_its_words(crag, monkeypatch, capsy
     def fail(_settings):
         raise RuntimeError("sk-secret in /home/somebody")
 
-    monkeypatch.setattr(assembly, "Application", fail)
+    monkeypatch.setattr(application, "Application", fail)
     code = main(["list", "--json"])
     printed = capsys.readouterr()
     assert (code, json.loads(printed.out)["error"]["code"]) == (1, "bug")

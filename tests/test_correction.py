@@ -2,13 +2,13 @@
 
 import pytest
 
-from crag.assembly import open_application
-from crag.library.exchange.backup import write_backup
-from crag.library.exchange.restore import restore_backup
+from crag.app.application import open_application
+from crag.cancellation import Cancellation
 from crag.options import RunOptions
-from crag.progress import silent
 from crag.settings import Settings
-from crag.stopping import Stop
+from crag.sharing.backup import write_backup
+from crag.sharing.restore import restore_backup
+from crag.types import ignore_progress
 from tests.doubles.ollama import closed_address
 from tests.doubles.tavily import TavilyServer
 from tests.test_application import wait
@@ -81,9 +81,9 @@ def test_a_backup_holds_what_waits_and_what_can_be_overruled(opened, tmp_path, t
     application.library.add_bytes("notes.md", NOTES)
     _, answered, before = ask(application, "When was the lamp in the hall bought?")
     _, waiting, _ = ask(application, web="ask")
-    write_backup(application.database, tmp_path / "saved.backup", silent, Stop())
+    write_backup(application.database, tmp_path / "saved.backup", ignore_progress, Cancellation())
     application.close()
-    restore_backup(tmp_path / "saved.backup", tmp_path / "elsewhere", silent, Stop())
+    restore_backup(tmp_path / "saved.backup", tmp_path / "elsewhere", ignore_progress, Cancellation())
     again = opened("elsewhere")
     assert "Celtics" in wait(again.runs.answer_consent(waiting.id, QUESTION)).text
     assert "1931" in before.text

@@ -8,14 +8,15 @@ from typing import Any, get_args
 
 import pytest
 
-from crag.assembly import Application
-from crag.engines import choose_grader
+from crag.app.application import Application
+from crag.cancellation import Cancellation
 from crag.errors import BadRequest
+from crag.grading.registry import choose_grader
 from crag.options import GraderKind, RunOptions
 from crag.settings import Settings
-from crag.stopping import Stop
 from tests.doubles.engine import passage
-from tests.doubles.ollama import LLAMA, NOMIC, Model, ScriptedOllama
+from tests.doubles.ollama import ScriptedOllama
+from tests.doubles.ollama_values import LLAMA, NOMIC, Model
 
 BIG, SMALL = "ollama:llama3.1:8b", "ollama:llama3.2:1b"
 Opened = Callable[..., Application]
@@ -63,9 +64,9 @@ def test_every_grader_works_beside_every_writer(
     options = RunOptions(grader=kind, grader_model=SMALL)
     engine = application.engines.open(answering, options)
     held = [passage(1, "Clara Moor built the lighthouse. " * 9), passage(2, "Bread rises because of yeast. " * 9)]
-    grades = dict(engine.grader.grade("Who built the lighthouse?", held, Stop()))
+    grades = dict(engine.grader.grade("Who built the lighthouse?", held, Cancellation()))
     assert (grades[0].score or 0) > (grades[1].score or 0)
-    strips = dict(engine.refiner.refine("Who built the lighthouse?", held, Stop()))
+    strips = dict(engine.refiner.refine("Who built the lighthouse?", held, Cancellation()))
     assert all(any(strip.kept for strip in kept) for kept in strips.values())
     assert {chat.body["model"] for chat in ollama.chats} <= {"llama3.2:1b"}
     assert min(len(ollama.chats), 2) == {"builtin": 0, "auto": 1, "cascade": 1}.get(kind, 2)
@@ -81,14 +82,14 @@ def test_a_grader_is_named_by_its_kind_and_the_exact_model(application: Applicat
 def test_verdicts_of_two_kinds_are_remembered_apart(application: Application, ollama: ScriptedOllama) -> None:
     for kind in ("score", "listwise", "explained", "score", "listwise", "explained"):
         engine = application.engines.open(BIG, RunOptions(grader=kind))
-        list(engine.grader.grade("Who built the lighthouse?", [passage(1)], Stop()))
+        list(engine.grader.grade("Who built the lighthouse?", [passage(1)], Cancellation()))
     assert len(ollama.chats) == 3
 
 
 def test_the_command_grades_with_the_grader_it_is_given(
     ollama: ScriptedOllama, tmp_path: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from crag.cli import main
+    from crag.cli.main import main
 
     monkeypatch.setenv("OLLAMA_HOST", ollama.url)
     monkeypatch.chdir(tmp_path)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from crag.language import join, sentences, terms, words
+from crag.text.language import extract_terms, extract_words, join_sentences, split_sentences
 
 
 @pytest.mark.parametrize(
@@ -21,12 +21,12 @@ from crag.language import join, sentences, terms, words
     ],
 )  # fmt: skip
 def test_sentences_end_where_a_reader_ends_them(text: str, expected: list[str]) -> None:
-    assert sentences(text) == expected
+    assert split_sentences(text) == expected
 
 
 def test_nothing_is_lost_or_moved_by_cutting_and_joining() -> None:
     text = "# Head\nOne (e.g. this). Two!\n- item a. More of a.\n- item b\n\n中文句子。第二句。\n| x | y |"
-    joined = join(sentences(text))
+    joined = join_sentences(split_sentences(text))
     assert "".join(joined.split()) == "".join(text.split())
     assert "# Head\nOne" in joined
     assert "句子。第二句" in joined
@@ -44,18 +44,18 @@ def test_nothing_is_lost_or_moved_by_cutting_and_joining() -> None:
     ],
 )
 def test_forms_of_a_word_share_a_term(one: str, other: str) -> None:
-    assert set(terms(one)) & set(terms(other))
+    assert set(extract_terms(one)) & set(extract_terms(other))
 
 
 def test_question_words_and_particles_are_no_terms() -> None:
-    assert terms("What is the use of it?") == []
-    assert terms("누구인가?") == []
-    assert terms("誰？") == []
-    assert terms("台灣在哪一年解除黨禁？") == ["台灣", "年解", "解除", "除黨", "黨禁"]
+    assert extract_terms("What is the use of it?") == []
+    assert extract_terms("누구인가?") == []
+    assert extract_terms("誰？") == []
+    assert extract_terms("台灣在哪一年解除黨禁？") == ["台灣", "年解", "解除", "除黨", "黨禁"]
 
 
 def test_words_keep_how_they_were_written() -> None:
-    assert words("Who won the NBA finals?") == [("won", ("won",)), ("NBA", ("nba",)), ("finals", ("final",))]
+    assert extract_words("Who won the NBA finals?") == [("won", ("won",)), ("NBA", ("nba",)), ("finals", ("final",))]
 
 
 @pytest.mark.parametrize(
@@ -72,12 +72,12 @@ def test_words_keep_how_they_were_written() -> None:
 )
 @pytest.mark.timeout(20)
 def test_absurd_text_is_cut_within_bounds(text: str) -> None:
-    assert "".join("".join(sentences(text)).split()) == "".join(text.split())
-    assert isinstance(terms(text), list)
+    assert "".join("".join(split_sentences(text)).split()) == "".join(text.split())
+    assert isinstance(extract_terms(text), list)
 
 
 def test_a_german_question_is_about_its_nouns() -> None:
-    assert [word for word, _ in words("Was ist eine Mannigfaltigkeit und wie wird sie definiert?")] == [
+    assert [word for word, _ in extract_words("Was ist eine Mannigfaltigkeit und wie wird sie definiert?")] == [
         "Mannigfaltigkeit",
         "definiert",
     ]

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from crag.latest import Latest
+from crag.concurrency.caches import BackgroundCache
 from tests.waiting import wait_until
 
 
@@ -16,7 +16,7 @@ def test_a_slow_look_is_not_waited_for():
         assert may_end.wait(20)
         return 1
 
-    latest = Latest(look, 60)
+    latest = BackgroundCache(look, 60)
     assert latest.now(patience=0) is None
     may_end.set()
     wait_until(lambda: latest.now(patience=0) == 1)
@@ -24,7 +24,7 @@ def test_a_slow_look_is_not_waited_for():
 
 def test_a_slow_look_is_waited_for_once_however_often_it_is_asked_for():
     may_end = threading.Event()
-    latest = Latest(lambda: may_end.wait(20), 60)
+    latest = BackgroundCache(lambda: may_end.wait(20), 60)
     began = time.monotonic()
     assert [latest.now(patience=0.5) for _ in range(30)] == [None] * 30
     assert time.monotonic() - began < 5, "thirty times half a second would be fifteen"
@@ -33,11 +33,11 @@ def test_a_slow_look_is_waited_for_once_however_often_it_is_asked_for():
 
 def test_it_is_remembered_until_it_is_old_or_something_changed():
     looks = iter(range(9))
-    latest = Latest(lambda: next(looks), 60)
+    latest = BackgroundCache(lambda: next(looks), 60)
     assert [latest.now(10), latest.now(10)] == [0, 0]
     latest.forget()
     assert latest.now(10) == 1
-    always = Latest(lambda: next(looks), 0)
+    always = BackgroundCache(lambda: next(looks), 0)
     assert [always.now(10), always.now(10)] == [2, 3]
 
 
@@ -51,7 +51,7 @@ def test_a_look_that_began_before_something_changed_does_not_count():
         assert may_end.wait(20)
         return "old"
 
-    latest = Latest(look, 60)
+    latest = BackgroundCache(look, 60)
     assert latest.now(0) is None
     assert began.wait(20)
     latest.forget()
@@ -69,7 +69,7 @@ def test_what_goes_wrong_is_told_and_tried_again():
             raise answer
         return answer
 
-    latest = Latest(look, 60)
+    latest = BackgroundCache(look, 60)
     with pytest.raises(ValueError, match="no"):
         latest.now(10)
     assert latest.now(10) == 2

@@ -5,11 +5,11 @@ import time
 
 import pytest
 
-from crag.database import Database
+from crag.cancellation import Cancellation
+from crag.concurrency.workers import map_parallel
 from crag.errors import HomeFault
-from crag.grading.parallel import in_parallel
-from crag.ledger import Ledger, on_behalf_of
-from crag.stopping import Stop
+from crag.storage.engine import Database
+from crag.storage.outbound_ledger import OutboundLog, on_behalf_of
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def database(tmp_path):
 
 @pytest.fixture
 def ledger(database):
-    return Ledger(database)
+    return OutboundLog(database)
 
 
 def test_what_is_recorded_is_there_for_any_other_process_at_once(ledger, tmp_path):
@@ -36,7 +36,7 @@ def test_what_is_recorded_is_there_for_any_other_process_at_once(ledger, tmp_pat
 def test_each_person_sees_what_was_sent_for_them_and_for_nobody_from_any_thread(ledger):
     ledger.record("example.org", "download", "weights")
     with on_behalf_of("ann"):
-        list(in_parallel(lambda _: ledger.record("example.org", "model", "to Ann's question"), 2, 2, Stop()))
+        list(map_parallel(lambda _: ledger.record("example.org", "model", "to Ann's question"), 2, 2, Cancellation()))
     with on_behalf_of("ben"):
         ledger.record("example.org", "model", "to Ben's question")
     assert [entry.what for entry in ledger.entries(person="ben")] == ["to Ben's question", "weights"]

@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from crag.cli import main
-from tests.doubles.ollama import Mishap, ScriptedOllama, closed_address
+from crag.cli.main import main
+from tests.doubles.ollama import ScriptedOllama, closed_address
+from tests.doubles.ollama_registry import Mishap
 
 Run = Callable[..., tuple[int, Any]]
 

@@ -10,13 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from crag.assembly import Application, open_application
-from crag.models.nomic import weights as weights_on_disk
+from crag.app.application import Application, open_application
+from crag.models.nomic_weights import verify_weights
 from crag.options import RunOptions
-from crag.runs import Trace
+from crag.runs.trace import Trace
 from crag.settings import Settings
 from tests.doubles.nomic_weights import nomic_weights
-from tests.doubles.ollama import LLAMA, NOMIC, Offer, ScriptedOllama, closed_address
+from tests.doubles.ollama import ScriptedOllama, closed_address
+from tests.doubles.ollama_registry import Offer
+from tests.doubles.ollama_values import LLAMA, NOMIC
 from tests.doubles.served_file import ServedFile
 from tests.doubles.web import Canary, WebServer, serving
 
@@ -113,7 +115,7 @@ def test_documents_move_when_that_is_accepted_and_all_is_offline_afterwards(open
     assert [row.kind for row in application.ledger.entries()] == ["download"]
 
     asked = len(server.seen)
-    weights_on_disk.try_out.cache_clear()
+    verify_weights.cache_clear()
     go_offline()
     application.library.space_work.choose("nomic")
     assert application.library.space_work.wait(60)
@@ -121,7 +123,7 @@ def test_documents_move_when_that_is_accepted_and_all_is_offline_afterwards(open
     space = application.library.spaces.answering.active().space
     assert (space.name, space.dimension) == ("nomic", 768)
     assert space.digest == hashlib.sha256(nomic_weights()).hexdigest()
-    assert (application.embedders.offered(), application.library.missing_vectors()) == (0, 0)
+    assert (application.embedders.offered(), application.library.count_missing_vectors()) == (0, 0)
     assert application.embedders.answering() == "Nomic (local)"
     trace = ask(application)
     assert (trace.state, trace.outcome, trace.notes) == ("done", "documents", [])
@@ -203,7 +205,7 @@ def test_a_library_that_is_set_to_nomic_moves_as_soon_as_they_are_there(opened):
 
 
 def test_weights_that_change_afterwards_are_noticed_said_and_followed(opened, tmp_path, monkeypatch):
-    monkeypatch.setattr("crag.library.spaces.embedders._REMEMBERED_SECONDS", 0)
+    monkeypatch.setattr("crag.retrieval.active_embedder._CACHE_SECONDS", 0)
     application = opened()
     begin(application)
     download(application)

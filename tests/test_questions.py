@@ -2,7 +2,7 @@
 
 import pytest
 
-from crag.questions import is_long, what_is_asked
+from crag.text.questions import extract_asking_sentences, is_long_question
 
 TEXT = "The keeper wrote down the weather of every day. Was it worth it? He thought so. " * 30
 CHINESE = "守塔人每天把天气写进一本厚厚的书里。" * 80
@@ -19,11 +19,11 @@ CHINESE = "守塔人每天把天气写进一本厚厚的书里。" * 80
     ],
 )
 def test_it_stands_at_the_beginning_or_at_the_end(question, asked):
-    assert asked in what_is_asked(question)
-    assert not is_long(what_is_asked(question))
+    assert asked in extract_asking_sentences(question)
+    assert not is_long_question(extract_asking_sentences(question))
 
 
 @pytest.mark.parametrize("question", ["x" * 5000, "? " * 3000, f"{'word ' * 900}?", "\n" * 1001 + "a"])
 def test_whatever_is_sent_something_short_is_asked(question):
-    assert what_is_asked(question).strip()
-    assert len(what_is_asked(question)) <= 1001
+    assert extract_asking_sentences(question).strip()
+    assert len(extract_asking_sentences(question)) <= 1001

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from crag import reports
+from crag.cli import reports
 from crag.events import AnswerChecked, AnswerWritten
-from crag.runs import Trace
+from crag.runs.trace import Trace
 from crag.types import Citation, Support, Usage
 
 SENTENCES = (
@@ -29,7 +29,7 @@ def test_sentences_in_doubt_are_named_below_the_answer() -> None:
 
 
 def test_the_report_holds_strength_and_quote_of_each_sentence() -> None:
-    held = reports.answer("r", answered())["support"]
+    held = reports.answer_json("r", answered())["support"]
     assert [(one["strength"], one["quote"]) for one in held] == [
         ("supported", "Bees dance."),
         ("weak", "Bees dance."),

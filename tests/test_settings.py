@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from crag.errors import BadRequest
-from crag.models.providers import provide_keys, providers
+from crag.models.providers import export_keys, list_providers
 from crag.settings import Settings, load_settings
 
 KEYS = ("OPENAI_API_KEY", "MISTRAL_API_KEY", "GROQ_API_KEY", "TAVILY_API_KEY", "LANGSMITH_TRACING")
@@ -40,7 +40,7 @@ def test_they_are_provided_for_packages_and_the_environment_comes_first(
     import os
 
     monkeypatch.setenv("OPENAI_API_KEY", "of-environment")
-    provide_keys(load_settings(None, *files))
+    export_keys(load_settings(None, *files))
     assert (os.environ["OPENAI_API_KEY"], os.environ["MISTRAL_API_KEY"]) == ("of-environment", "sk-mistral")
     assert "LANGSMITH_TRACING" not in os.environ  # every prompt would be sent to another service
 
@@ -49,7 +49,7 @@ def test_providers_say_what_they_lack_without_their_keys(
     files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GROQ_API_KEY", "gsk-secret")
-    known = {provider.name: provider for provider in providers(load_settings(None, *files))}
+    known = {provider.name: provider for provider in list_providers(load_settings(None, *files))}
     assert (known["mistralai"].key_present, known["groq"].key_present, known["cohere"].key_present) == (
         True,
         True,
@@ -73,4 +73,4 @@ def test_secrets_that_cannot_be_read_are_told_and_none_are_fine(files: tuple[Pat
     ("host", "here"), [("http://127.0.0.1:1", True), ("http://[::1]:1", True), ("http://a:1", False)]
 )
 def test_where_ollama_is(host: str, here: bool) -> None:
-    assert Settings(ollama_host=host).ollama_is_here == here
+    assert Settings(ollama_host=host).ollama_is_local == here

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from crag.assembly import open_application
-from crag.cli import main
-from crag.library.spaces import embedders
+from crag.app.application import open_application
+from crag.cli.main import main
 from crag.options import RunOptions
-from crag.runs import Trace
+from crag.retrieval import active_embedder
+from crag.runs.trace import Trace
 from crag.settings import Settings
 from tests.doubles.little_model import embed_words
 from tests.doubles.ollama import ScriptedOllama, closed_address
@@ -23,8 +23,8 @@ NOMIC = "ollama:nomic-embed-text"
 
 @pytest.fixture(autouse=True)
 def _look_each_time(monkeypatch):
-    monkeypatch.setattr(embedders, "_REMEMBERED_SECONDS", 0)
-    monkeypatch.setattr(embedders, "_FAULT_REMEMBERED_SECONDS", 0)
+    monkeypatch.setattr(active_embedder, "_CACHE_SECONDS", 0)
+    monkeypatch.setattr(active_embedder, "_FAULT_CACHE_SECONDS", 0)
 
 
 @pytest.fixture

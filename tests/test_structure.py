@@ -1,6 +1,9 @@
-"""The house rules that a reader of one file cannot see: which room may import which, and what never appears."""
+"""The rules of the code base that a reader of one file cannot see: what may import what, and what never appears."""
 
 import ast
+from collections.abc import Iterable, Iterator
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -8,43 +11,77 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-TOP = {
-    "assembly",
-    "checks",
-    "cli",
-    "commands",
-    "embedder_choices",
-    "engines",
-    "equipping",
-    "environments",
-    "reports",
-    "terminal",
-    "warming",
-    "web_access",
-    "__main__",
-    "__init__",
-}
-BOTTOM = {"prompts", "database", "langsmith"} | {file.stem for file in (ROOT / "crag").glob("*.py")} - TOP
-SIDE_BY_SIDE = {"grading", "library", "models", "websearch"}
+
+VALUES = ("types", "errors", "options", "settings", "cancellation", "events", "protocols")
+"""The modules of `crag/` itself; each may import those to its left."""
+
 MAY_IMPORT = {
-    **{room: BOTTOM | {room} for room in SIDE_BY_SIDE},
-    **dict.fromkeys(BOTTOM, BOTTOM),
-    "graph": BOTTOM | {"graph"},
-    "conversations": BOTTOM | {"conversations"},
-    "preferences": BOTTOM | {"graph", "preferences"},
-    "runs": BOTTOM | {"graph", "conversations", "runs"},
-    "gaps": BOTTOM | {"conversations", "graph", "runs", "gaps"},
-    "inspection": BOTTOM | {"conversations", "inspection", "models", "runs"},
-    "calibration": BOTTOM | {"graph", "runs", "calibration"},
-    "sharing": BOTTOM | {"conversations", "inspection", "models", "preferences", "runs", "sharing"},
+    **{name: VALUES[:position] for position, name in enumerate(VALUES)},
+    "text": ("types", "errors", "protocols"),
+    "prompts": ("types", "errors"),
+    "concurrency": VALUES,
+    "storage": VALUES,
+    "conversations": (*VALUES, "storage"),
+    "grading": (*VALUES, "concurrency", "prompts", "text"),
+    "graph": (*VALUES, "prompts", "text"),
+    "models": (*VALUES, "concurrency", "prompts", "storage", "text"),
+    "retrieval": (*VALUES, "concurrency", "storage", "text"),
+    "websearch": (*VALUES, "concurrency", "storage", "text"),
+    "ingest": (*VALUES, "concurrency", "storage", "text", "retrieval", "ingest.parse"),
+    "ingest.parse": (*VALUES, "text"),
+    "runs": (*VALUES, "concurrency", "storage", "text", "conversations", "graph"),
+    "inspection": (*VALUES, "concurrency", "storage", "text", "conversations", "models", "runs"),
+    "library": (*VALUES, "storage", "text", "retrieval", "ingest"),
+    "sharing": (
+        *(*VALUES, "storage", "text", "conversations", "models", "runs"),
+        *("ingest", "ingest.parse", "inspection", "library"),
+    ),
+    "evaluation": (
+        *(*VALUES, "concurrency", "prompts", "storage", "text", "grading", "graph", "models", "retrieval"),
+        *("ingest", "ingest.parse", "runs", "inspection", "library"),
+    ),
 }
+"""What each package of `crag/` may import besides itself; a new file falls under the row of its folder."""
+EVERYTHING_BELOW = {
+    "app": tuple(MAY_IMPORT),
+    "cli": (*MAY_IMPORT, "app"),
+    "__main__": (*MAY_IMPORT, "app", "cli"),
+}
+
+CHILDREN = (
+    "ingest.parse.child",
+    "ingest.parse.archive_child",
+    "ingest.parse.outlinks_child",
+    "ingest.parse.fork_server",
+    "sharing.langchain_child",
+    "sharing.restricted_pickle",
+    "models.nomic_trial",
+)
+"""Scripts of child processes: they read what strangers wrote, so they must be light and know no settings or storage."""
+CHILDREN_MAY_IMPORT = ("ingest.parse", "text.sanitization", "text.language", "types", "errors")
+
 BEHIND_THE_SCREEN = {"langgraph", "langchain", "langchain_core", "langchain_ollama", "faiss", "ollama", "sqlalchemy"}
-CRAG = sorted((ROOT / "crag").rglob("*.py"))
-PAGES = [ROOT / "app.py", *sorted((ROOT / "pages").rglob("*.py"))]
-BENCHMARKS = sorted((ROOT / "benchmarks").rglob("*.py"))
+FORBIDDEN_TEXT = (
+    "unsafe_allow_html=True",
+    "allow_dangerous_deserialization",
+    "verify=False",
+    'inference_mode="remote"',
+)
 
 
-def imports(file: Path) -> set[str]:
+def name_module(file: Path) -> str:
+    parts = file.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+CRAG = {name_module(file): file for file in sorted((ROOT / "crag").rglob("*.py"))}
+PAGES = {name_module(file): file for file in [ROOT / "app.py", *sorted((ROOT / "pages").rglob("*.py"))]}
+BENCHMARKS = {name_module(file): file for file in sorted((ROOT / "benchmarks").rglob("*.py"))}
+
+
+@cache
+def imports(file: Path) -> frozenset[str]:
+    """Every module that the file imports, anywhere in it, and every name as `module.name`."""
     found = set()
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -52,63 +89,97 @@ def imports(file: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             found.add(node.module)
             found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return frozenset(found)
+
+
+def packages(names: Iterable[str]) -> set[str]:
+    """The rows of the table that these modules, names or packages of `crag` belong to."""
+    rows = [*MAY_IMPORT, *EVERYTHING_BELOW]
+    found = set()
+    for name in names:
+        parts = name.split(".")
+        if parts[0] == "crag" and len(parts) > 1:
+            found.add(next((row for row in (".".join(parts[1:3]), parts[1]) if row in rows), parts[1]))
     return found
 
 
-def room(module: str) -> str:
-    return module.split(".")[1]
+def test_every_file_is_in_the_table():
+    assert packages(CRAG) == {*MAY_IMPORT, *EVERYTHING_BELOW}
 
 
-def test_there_is_something_to_check():
-    assert len(CRAG) > 40
-    assert len(PAGES) > 4
+def test_imports_run_one_way():
+    table = MAY_IMPORT | EVERYTHING_BELOW
+    wrong = {}
+    for module, file in CRAG.items():
+        (row,) = packages([module]) or {""}
+        reached = packages(imports(file)) - {row, *table.get(row, ())}
+        if reached:
+            wrong[module] = reached
+    assert wrong == {}
 
 
-@pytest.mark.parametrize("file", CRAG, ids=lambda file: str(file.relative_to(ROOT)))
-def test_imports_run_one_way(file):
-    here = file.relative_to(ROOT / "crag").with_suffix("").parts[0]
-    allowed = MAY_IMPORT.get(here)
-    rooms = {path.stem for path in (ROOT / "crag").iterdir()}
-    reached = {room(module) for module in imports(file) if module.startswith("crag.")} & rooms
-    assert "streamlit" not in {module.split(".")[0] for module in imports(file)}
-    if allowed is not None:
-        assert reached <= allowed
+def test_the_table_has_at_most_eight_floors():
+    """Values, whose order is given above, count as one floor; entry scripts and pages are none."""
+    table = {row: {"values" if name in VALUES else name for name in allowed} for row, allowed in MAY_IMPORT.items()}
+    table = {row: allowed for row, allowed in table.items() if row not in VALUES} | {"values": set()}
+    floors: dict[str, int] = {}
+    for row in TopologicalSorter(table).static_order():
+        floors[row] = 1 + max((floors[name] for name in table[row]), default=0)
+    assert max(floors.values()) + len(("app", "cli")) <= 8
 
 
-@pytest.mark.parametrize("file", PAGES, ids=lambda file: str(file.relative_to(ROOT)))
-def test_pages_draw_and_nothing_else(file):
-    assert not BEHIND_THE_SCREEN & {module.split(".")[0] for module in imports(file)}
+def test_no_module_imports_itself_in_a_circle():
+    """Imports inside functions count, too."""
+    modules = CRAG | PAGES
+    graph = {module: {name for name in imports(file) if name in modules} - {module} for module, file in modules.items()}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as circle:
+        pytest.fail(" → ".join(circle.args[1]))
 
 
-@pytest.mark.parametrize("file", BENCHMARKS, ids=lambda file: str(file.relative_to(ROOT)))
-def test_what_benchmarks_import_is_there(file):
+def test_children_import_little():
+    wrong = {}
+    for child in CHILDREN:
+        reached = {name.removeprefix("crag.") for name in imports(CRAG[f"crag.{child}"]) if name.startswith("crag.")}
+        allowed = (*CHILDREN_MAY_IMPORT, *CHILDREN)
+        wrong[child] = {one for one in reached if not any(f"{one}.".startswith(f"{name}.") for name in allowed)}
+    assert {child: names for child, names in wrong.items() if names} == {}
+
+
+def test_only_pages_import_streamlit():
+    assert [module for module, file in CRAG.items() if any_package(file, {"streamlit"})] == []
+
+
+def test_pages_draw_and_nothing_else():
+    assert [module for module, file in PAGES.items() if any_package(file, BEHIND_THE_SCREEN)] == []
+
+
+def any_package(file: Path, names: set[str]) -> bool:
+    return bool(names & {module.partition(".")[0] for module in imports(file)})
+
+
+def test_what_benchmarks_import_exists():
     """They run seldom, so that nobody notices when something was moved."""
-    assert [name for name in imports(file) if name.startswith("crag.") and not exists(name)] == []
+    assert list(missing_imports()) == []
 
 
-def exists(name: str) -> bool:
-    """Whether this is a module, or something in one."""
-    module, _, inside = name.rpartition(".")
-    if find_spec(module) is None:
-        return False
-    return hasattr(import_module(module), inside) or find_spec(name) is not None
+def missing_imports() -> Iterator[str]:
+    for file in BENCHMARKS.values():
+        for name in imports(file):
+            module, _, inside = name.rpartition(".")
+            if name.startswith("crag.") and not (hasattr(import_module(module), inside) or find_spec(name)):
+                yield f"{file.name}: {name}"
 
 
-@pytest.mark.parametrize(
-    "phrase",
-    [
-        "unsafe_allow_html=True",
-        "allow_dangerous_deserialization",
-        "verify=False",
-        'inference_mode="remote"',
-    ],
-)
-def test_what_never_appears(phrase):
-    sources = [file for file in [*CRAG, *PAGES] if phrase in file.read_text(encoding="utf-8")]
-    assert sources == []
+def test_what_never_appears():
+    files = (CRAG | PAGES).items()
+    assert [
+        (module, text) for module, file in files for text in FORBIDDEN_TEXT if text in file.read_text("utf-8")
+    ] == []
 
 
-def test_pickle_is_read_in_one_place_alone():
-    """Where a restricted unpickler reads what LangChain saved."""
-    readers = [str(file.relative_to(ROOT)) for file in [*CRAG, *PAGES] if "pickle" in imports(file)]
-    assert readers == ["crag/library/exchange/restricted_pickle.py"]
+def test_pickle_is_read_by_the_restricted_unpickler_alone():
+    assert [module for module, file in (CRAG | PAGES).items() if "pickle" in imports(file)] == [
+        "crag.sharing.restricted_pickle"
+    ]

@@ -5,38 +5,37 @@ import weakref
 
 import pytest
 
-from crag.stopping import Stop
-from crag.waiting import Wait, telling, waits
+from crag.cancellation import Cancellation, Wait, list_waits, report_wait
 
 
 def test_waits_are_told_while_they_last_the_longest_first():
-    stop, other = Stop(), Stop()
+    stop, other = Cancellation(), Cancellation()
     sent, queued = Wait("answering", "ollama:llama3.1:8b", 5.0), Wait("queued", "ollama:llama3.1:8b", 3.0, place=2)
-    with telling(stop, lambda: sent):
-        with telling(stop, lambda: queued):
-            assert waits(stop) == [queued, sent]
-            assert waits(other) == []
-        assert waits(stop) == [sent]
-    assert waits(stop) == []
+    with report_wait(stop, lambda: sent):
+        with report_wait(stop, lambda: queued):
+            assert list_waits(stop) == [queued, sent]
+            assert list_waits(other) == []
+        assert list_waits(stop) == [sent]
+    assert list_waits(stop) == []
 
 
 def test_what_is_told_may_change_and_may_be_nothing():
-    stop, places = Stop(), iter([Wait("queued", "m", 1.0, place=2), Wait("queued", "m", 1.0, place=1), None])
-    with telling(stop, lambda: next(places)):
-        assert [wait.place for _ in range(2) for wait in waits(stop)] == [2, 1]
-        assert waits(stop) == []
+    stop, places = Cancellation(), iter([Wait("queued", "m", 1.0, place=2), Wait("queued", "m", 1.0, place=1), None])
+    with report_wait(stop, lambda: next(places)):
+        assert [wait.place for _ in range(2) for wait in list_waits(stop)] == [2, 1]
+        assert list_waits(stop) == []
 
 
 def test_a_failure_ends_the_wait():
-    stop = Stop()
-    with pytest.raises(ZeroDivisionError), telling(stop, lambda: Wait("answering", "m", 1.0)):
+    stop = Cancellation()
+    with pytest.raises(ZeroDivisionError), report_wait(stop, lambda: Wait("answering", "m", 1.0)):
         _ = 1 / 0
-    assert waits(stop) == []
+    assert list_waits(stop) == []
 
 
 def test_ended_work_is_not_held():
-    stop = Stop()
-    with telling(stop, lambda: None):
+    stop = Cancellation()
+    with report_wait(stop, lambda: None):
         pass
     gone = weakref.ref(stop)
     del stop

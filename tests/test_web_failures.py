@@ -12,12 +12,12 @@ from functools import partial
 
 import pytest
 
-from crag import reports
-from crag.assembly import open_application
+from crag.app.application import open_application
+from crag.cli import reports
 from crag.options import RunOptions
-from crag.runs import Trace
+from crag.runs.trace import Trace
 from crag.settings import Settings
-from crag.websearch import TavilySearch
+from crag.websearch.tavily import TavilySearch
 from tests.doubles.ollama import closed_address
 from tests.doubles.tavily import TavilyServer
 from tests.doubles.web import serving
@@ -118,7 +118,7 @@ def test_a_failure_costs_one_request_and_one_note(application, home, tavily, cap
     assert_answered_from_the_library(trace, word)
     assert len(tavily.requests) == 1
     assert application.ledger.count_since(kind="web search") == before + 1
-    assert KEY not in json.dumps(reports.answer("r", trace))
+    assert KEY not in json.dumps(reports.answer_json("r", trace))
     assert_all_is_well(application, home, caplog)
 
 
@@ -157,7 +157,7 @@ def test_a_query_that_cannot_be_written_down_is_not_sent(tmp_path, tavily, caplo
 
 
 def test_a_server_that_hangs_is_left_when_time_is_up(application, home, tavily, caplog, monkeypatch):
-    monkeypatch.setattr("crag.web_access.TavilySearch", partial(TavilySearch, timeout=0.5))
+    monkeypatch.setattr("crag.app.run_dependencies.TavilySearch", partial(TavilySearch, timeout=0.5))
     tavily.delay = threading.Event()
     assert_answered_from_the_library(ask(application), "in time")
     tavily.delay.set()
@@ -196,7 +196,7 @@ def test_inner_addresses_among_the_results_are_text_without_a_link(tmp_path, tav
     fresh.close()
     assert (trace.state, trace.outcome) == ("done", "web")
     assert {trace.passages[number].location for number in trace.found["web"]} == {"", CELTICS["url"]}
-    told = json.dumps(reports.answer("r", trace))
+    told = json.dumps(reports.answer_json("r", trace))
     assert not [url for url in urls if url in told]
 
 

@@ -1,22 +1,24 @@
-"""Conversations and their messages. Runs write the answers."""
+"""Conversations, their owners, and delayed deletion."""
 
 from __future__ import annotations
 
+import logging
+import threading
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, insert, select, update
+from sqlalchemy import Connection, Row, Update, delete, func, insert, select, update
 
-from crag.conversations import listing, tree
-from crag.conversations.listing import Found
-from crag.database import Database
-from crag.database.tables import conversations, evaluations, feedback, messages, runs
-from crag.errors import BadRequest, NotFound
-from crag.options import Changes, dump_changes, load_changes
-from crag.processes import is_alive
-from crag.types import Conversation, Feedback, Message, RunState
+from crag.conversations import conversation_list, message_tree
+from crag.conversations.conversation_list import FoundConversations
+from crag.errors import BadRequest, CragError, NotFound
+from crag.options import OptionChanges, dump_changes, load_changes
+from crag.storage.engine import Database
+from crag.storage.ownership import is_process_alive
+from crag.storage.tables import conversations, departures, evaluations, feedback, messages, runs
+from crag.types import Conversation, Feedback, Message, RunState, is_user_key
 
 NEW_TITLE = "New conversation"
 _TITLE_LENGTH = 80
@@ -28,7 +30,7 @@ class Conversations:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def create(self, changes: Changes | None = None, person: str = "") -> Conversation:
+    def create(self, changes: OptionChanges | None = None, person: str = "") -> Conversation:
         """Create an empty conversation for a user. `changes` are its options that differ from the home's."""
         now = time.time()
         made = Conversation(uuid.uuid4().hex, NEW_TITLE, now, now, changes or {}, person)
@@ -42,30 +44,32 @@ class Conversations:
 
         `person` None means all users. With `search`, return those whose title or messages contain it.
         """
-        query = listing.ordered(select(conversations), search.strip(), person)
+        query = conversation_list.select_listed(select(conversations), search.strip(), person)
         with self._database.read() as connection:
-            return [_conversation(row) for row in connection.execute(query)]
+            return [_conversation_from_row(row) for row in connection.execute(query)]
 
-    def find(self, search: str, person: str | None, limit: int) -> Found:
+    def find(self, search: str, person: str | None, limit: int) -> FoundConversations:
         """Return the first `limit` conversations of `list`, the total, and a snippet of each match."""
         with self._database.read() as connection:
             ids = (
-                connection.execute(listing.ordered(select(conversations.c.id), search.strip(), person)).scalars().all()
+                connection.execute(conversation_list.select_listed(select(conversations.c.id), search.strip(), person))
+                .scalars()
+                .all()
             )
             shown = ids[:limit]
             rows = connection.execute(select(conversations).where(conversations.c.id.in_(shown)))
-            by_id = {row.id: _conversation(row) for row in rows}
-            snippets = listing.snippets(connection, shown, search.strip())
-        return Found([by_id[one] for one in shown if one in by_id], len(ids), snippets)
+            by_id = {row.id: _conversation_from_row(row) for row in rows}
+            snippets = conversation_list.find_snippets(connection, shown, search.strip())
+        return FoundConversations([by_id[one] for one in shown if one in by_id], len(ids), snippets)
 
     def get(self, conversation_id: str, person: str | None = None) -> Conversation:
         """Return one conversation. Raises `NotFound`, also if it belongs to another user or was deleted."""
-        query = select(conversations).where(conversations.c.id == conversation_id, listing.visible(person))
+        query = select(conversations).where(conversations.c.id == conversation_id, conversation_list.visible_to(person))
         with self._database.read() as connection:
             row = connection.execute(query).first()
         if row is None:
             raise NotFound("This conversation is no longer there.", "Start a new one.")
-        return _conversation(row)
+        return _conversation_from_row(row)
 
     def of_run(self, run_id: str, person: str | None = None) -> Conversation | None:
         """Return the conversation of a run. Returns None for a run without one, which only `person` None may see.
@@ -87,7 +91,7 @@ class Conversations:
             raise BadRequest("A conversation needs a title.", "Write one and try again.")
         self._update(conversation_id, title=title.strip()[:_TITLE_LENGTH])
 
-    def set_changes(self, conversation_id: str, changes: Changes) -> None:
+    def set_changes(self, conversation_id: str, changes: OptionChanges) -> None:
         """Save the conversation's options that differ from the home's. Raises `NotFound`."""
         self._update(conversation_id, options=dump_changes(changes))
 
@@ -126,15 +130,15 @@ class Conversations:
     def messages(self, conversation_id: str, last: int | None = None) -> Sequence[Message]:
         """Return the messages of the branch shown, oldest first; with `last`, only that many of the newest."""
         with self._database.read() as connection:
-            rows = tree.up_from(connection, tree.head(connection, conversation_id), last)
-            beside = tree.siblings(connection, [row for row in rows if row.role == "user"])
-            versions = tree.version_counts(connection, rows)
-        return [_message(row, beside.get(row.id, ()), versions.get(row.run_id, 1)) for row in rows]
+            rows = message_tree.read_branch(connection, message_tree.read_head(connection, conversation_id), last)
+            beside = message_tree.read_siblings(connection, [row for row in rows if row.role == "user"])
+            versions = message_tree.count_versions(connection, rows)
+        return [_message_from_row(row, beside.get(row.id, ()), versions.get(row.run_id, 1)) for row in rows]
 
     def count(self, conversation_id: str) -> int:
         """Return the number of messages of the branch shown."""
         with self._database.read() as connection:
-            return tree.length(connection, tree.head(connection, conversation_id))
+            return message_tree.count_branch_messages(connection, message_tree.read_head(connection, conversation_id))
 
     def show_branch(self, conversation_id: str, message_id: int) -> None:
         """Show the branch of this question, up to its latest message.
@@ -145,10 +149,12 @@ class Conversations:
             in_it = (messages.c.id == message_id) & (messages.c.conversation_id == conversation_id)
             if connection.execute(select(messages.c.id).where(in_it)).first() is None:
                 raise NotFound("This question is no longer there.")
-            refuse_while_answering(connection, conversation_id)
-            tree.set_head(connection, conversation_id, tree.latest_below(connection, message_id))
+            check_not_answering(connection, conversation_id)
+            message_tree.set_head(
+                connection, conversation_id, message_tree.find_latest_descendant(connection, message_id)
+            )
 
-    def run_of(self, question_id: int) -> str | None:
+    def find_answer_run(self, question_id: int) -> str | None:
         """Return the id of the run whose answer to the question is shown, or None if there is no answer."""
         answer = select(messages.c.run_id).where(messages.c.parent_id == question_id, messages.c.role == "assistant")
         with self._database.read() as connection:
@@ -197,36 +203,129 @@ def title_of(question: str) -> str:
     return line if len(line) <= _TITLE_LENGTH else line[: _TITLE_LENGTH - 1].rstrip() + "…"
 
 
-def refuse_deleted(connection: Connection, conversation_id: str) -> None:
+def check_not_deleted(connection: Connection, conversation_id: str) -> None:
     """Raise `NotFound` for a deleted conversation, even while the deletion can be undone."""
-    query = select(conversations.c.id).where(conversations.c.id == conversation_id, listing.visible(None))
+    query = select(conversations.c.id).where(conversations.c.id == conversation_id, conversation_list.visible_to(None))
     if connection.execute(query).first() is None:
         raise NotFound("This conversation is no longer there.", "Start a new one.")
 
 
-def refuse_while_answering(connection: Connection, conversation_id: str) -> None:
+def check_not_answering(connection: Connection, conversation_id: str) -> None:
     """Raise `BadRequest` while an answer of this conversation is being written or waits for the user."""
-    if found := answering(connection, conversation_id):
+    if found := find_active_run(connection, conversation_id):
         if found.state == "waiting":
             raise BadRequest("The answer before this one waits for you.", "Say first whether its query may be sent.")
         raise BadRequest("The answer before this one is still being written.", "Wait for it, or stop it.")
 
 
-def answering(connection: Connection, conversation_id: str) -> Any:
+def find_active_run(connection: Connection, conversation_id: str) -> Any:
     """Return the row (id, state) of the run that is active in this conversation or waits for the user, or None."""
     active = runs.c.state.in_(("running", "waiting"))
     query = select(runs.c.id, runs.c.state, runs.c.owner).where(runs.c.conversation_id == conversation_id, active)
     rows = connection.execute(query).all()
-    return next((row for row in rows if row.state == "waiting" or is_alive(row.owner)), None)
+    return next((row for row in rows if row.state == "waiting" or is_process_alive(row.owner)), None)
 
 
-def _conversation(row: Row[Any]) -> Conversation:
+def _conversation_from_row(row: Row[Any]) -> Conversation:
     changes = load_changes(row.options)
     return Conversation(row.id, row.title, row.created_at, row.updated_at, changes, row.person, pinned=bool(row.pinned))
 
 
-def _message(row: Row[Any], branches: tuple[int, ...], versions: int) -> Message:
+def _message_from_row(row: Row[Any], branches: tuple[int, ...], versions: int) -> Message:
     state: RunState = row.state if row.run_id else "done"
     return Message(
         row.id, row.conversation_id, row.role, row.text, row.created_at, row.run_id, state, branches, versions
     )
+
+
+_HAS_OWNER = conversations.c.person != ""
+_QUESTION_KINDS = ("web search", "model", "embedding")  # kinds of outbound records that contain questions
+
+
+class ConversationOwners:
+    """Owners of conversations in one home, each identified by the key of a browser."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def count(self) -> int:
+        """Return the number of users who have conversations."""
+        query = select(func.count(conversations.c.person.distinct())).where(_HAS_OWNER)
+        with self._database.read() as connection:
+            return connection.execute(query).scalar_one()
+
+    def claim_unowned(self, person: str) -> None:
+        """Give this user all conversations without an owner. Does nothing once any conversation has an owner."""
+        anybodys = select(conversations.c.id).where(~_HAS_OWNER).limit(1)
+        somebodys = select(conversations.c.id).where(_HAS_OWNER).limit(1)
+        with self._database.read() as connection:  # called on each visit, which should rarely wait for the write lock
+            if connection.execute(anybodys).first() is None or connection.execute(somebodys).first():
+                return
+        with self._database.write() as connection:
+            if connection.execute(somebodys).first() is None:
+                connection.execute(update(conversations).values(person=person))
+                asked = departures.c.kind.in_(_QUESTION_KINDS) & (departures.c.person == "")
+                connection.execute(update(departures).where(asked).values(person=person))
+
+    def transfer(self, to: str, conversation_ids: Sequence[str]) -> int:
+        """Transfer conversations to the user with this key, and return how many.
+
+        Raises `BadRequest` if it is not a key.
+        """
+        with self._database.write() as connection:
+            return connection.execute(_set_owner(to).where(conversations.c.id.in_(conversation_ids))).rowcount
+
+    def transfer_all(self, to: str) -> int:
+        """Transfer all conversations and their outbound records; return the number of conversations.
+
+        Raises `BadRequest`.
+        """
+        sent = update(departures).where(departures.c.person != "").values(person=to)
+        with self._database.write() as connection:
+            connection.execute(sent)
+            return connection.execute(_set_owner(to)).rowcount
+
+
+def _set_owner(to: str) -> Update:
+    if not is_user_key(to):
+        raise BadRequest("This is not the key of a browser.", "Copy the one that its Settings show, under Privacy.")
+    return update(conversations).values(person=to)
+
+
+UNDO_SECONDS = 600.0
+
+_logger = logging.getLogger(__name__)
+
+
+class DelayedDeletion:
+    """Calls `purge` some seconds after each `schedule`, until it is closed."""
+
+    def __init__(self, purge: Callable[[], None], seconds: float = UNDO_SECONDS) -> None:
+        self._purge = purge
+        self._seconds = seconds
+        self._lock = threading.Lock()
+        self._timers: set[threading.Timer] = set()
+
+    def schedule(self) -> None:
+        """Schedule a purge. Call it after each deletion."""
+        timer = threading.Timer(self._seconds, lambda: self._run(timer))
+        timer.daemon = True
+        with self._lock:
+            self._timers.add(timer)
+        timer.start()
+
+    def close(self) -> None:
+        """Cancel scheduled purges and wait for one in progress."""
+        with self._lock:
+            timers, self._timers = self._timers, set()
+        for timer in timers:
+            timer.cancel()
+            timer.join()
+
+    def _run(self, timer: threading.Timer) -> None:
+        try:
+            self._purge()
+        except CragError as error:  # the next start purges again
+            _logger.warning("What was deleted could not be purged: %s", error.message)
+        with self._lock:
+            self._timers.discard(timer)

@@ -6,21 +6,29 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from crag.cancellation import Cancellation
+from crag.concurrency.workers import map_parallel
 from crag.errors import ModelFault
-from crag.grading.parallel import in_parallel
-from crag.grading.reasons import find_sentence, quoted, shortened, unjudged, unreadable
-from crag.grading.replies import ask_twice, judging, passage_block, question_block
-from crag.grading.room import clip, room_for_text
-from crag.grading.verdict_words import read_score
-from crag.options import Thresholds
-from crag.prompts import load
-from crag.prompts.language import detect
+from crag.grading.model_replies import (
+    ask_with_retry,
+    failed_grade,
+    find_sentence,
+    grading_prompts,
+    passage_block,
+    question_block,
+    quote_sentence,
+    read_score,
+    remaining_tokens,
+    shorten_reason,
+    truncate_to_tokens,
+    unreadable_grade,
+)
+from crag.prompts import find_json_object, load_prompt, strip_thoughts
 from crag.protocols import ChatModel
-from crag.replies import first_object, without_thoughts
-from crag.stopping import Stop
-from crag.types import Grade, Passage
+from crag.text.language import detect_language
+from crag.types import Grade, Passage, Thresholds
 
-SCHEMA: dict[str, Any] = {
+GRADE_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
         "sentence": {"type": "string"},
@@ -48,25 +56,27 @@ class ExplainedGrader:
         """Thresholds that map yes to relevant, partly to ambiguous, no to irrelevant."""
         return _THRESHOLDS
 
-    def grade(self, question: str, passages: Sequence[Passage], stop: Stop) -> Iterator[tuple[int, Grade]]:
+    def grade(self, question: str, passages: Sequence[Passage], stop: Cancellation) -> Iterator[tuple[int, Grade]]:
         """Yield each grade as its reply arrives. A transient fault leaves its passage unknown; others are raised."""
         if not passages:
             return
 
         def judge(index: int) -> Grade:
-            return self._judge(question, passages[index], stop)
+            return self._grade_passage(question, passages[index], stop)
 
-        yield from in_parallel(judge, len(passages), self._model.concurrency, stop)
+        yield from map_parallel(judge, len(passages), self._model.concurrency, stop)
 
-    def _judge(self, question: str, passage: Passage, stop: Stop) -> Grade:
-        system, asked = load("grade", detect(question)), question_block(question)
-        text = clip(passage.text, room_for_text(self._model, system, asked), self._model)
-        prompts = judging("grade", system, question, passage_block(question, passage, text))
+    def _grade_passage(self, question: str, passage: Passage, stop: Cancellation) -> Grade:
+        system, asked = load_prompt("grade", detect_language(question)), question_block(question)
+        text = truncate_to_tokens(passage.text, remaining_tokens(self._model, system, asked), self._model)
+        prompts = grading_prompts("grade", system, question, passage_block(question, passage, text))
         try:
-            grade, usage = ask_twice(self._model, prompts, SCHEMA, lambda reply: read_grade(reply, text), stop)
+            grade, usage = ask_with_retry(
+                self._model, prompts, GRADE_SCHEMA, lambda reply: read_grade(reply, text), stop
+            )
         except ModelFault as fault:
-            return unjudged(fault)
-        return replace(grade or unreadable(detect(question)), usage=usage)
+            return failed_grade(fault)
+        return replace(grade or unreadable_grade(detect_language(question)), usage=usage)
 
 
 def read_grade(reply: str, text: str = "") -> Grade | None:
@@ -77,9 +87,9 @@ def read_grade(reply: str, text: str = "") -> Grade | None:
     score = read_score(reply)
     if score is None:
         return None
-    said = without_thoughts(reply)
-    found = first_object(said)
+    said = strip_thoughts(reply)
+    found = find_json_object(said)
     if found is None:
-        return Grade(score, shortened(said))
+        return Grade(score, shorten_reason(said))
     reason = str(found.get("reason") or found.get("explanation") or "")
-    return Grade(score, quoted(shortened(reason), find_sentence(str(found.get("sentence") or ""), text)))
+    return Grade(score, quote_sentence(shorten_reason(reason), find_sentence(str(found.get("sentence") or ""), text)))

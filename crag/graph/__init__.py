@@ -1,1 +1,1 @@
-"""Corrective RAG graph: state, nodes, policy, and the checks of the written answer."""
+"""The Corrective RAG graph: state, nodes, policy, checks of answers."""

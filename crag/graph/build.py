@@ -1,4 +1,4 @@
-"""Graph assembly: nodes, edges and conditions."""
+"""Compiled graph: nodes, edges and their conditions."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
-from crag.events import Node
-from crag.graph import nodes, web, writing
-from crag.graph.state import Deps, State, asked
-from crag.questions import is_long
+from crag.events import NodeName
+from crag.graph import answer_nodes, nodes, web_nodes
+from crag.graph.state import Deps, GraphState, fitted_question
+from crag.text.questions import is_long_question
 
-Graph = CompiledStateGraph[State, Deps, State, State]
+Graph = CompiledStateGraph[GraphState, Deps, GraphState, GraphState]
 
 
 def build_graph(checkpointer: BaseCheckpointSaver[str] | None) -> Graph:
@@ -23,53 +23,53 @@ def build_graph(checkpointer: BaseCheckpointSaver[str] | None) -> Graph:
 
     At most one rewrite and one web round: no cycle, so no recursion limit to run into.
     """
-    graph = StateGraph(State, context_schema=Deps)
+    graph = StateGraph(GraphState, context_schema=Deps)
     for function in (
         nodes.condense_question,
         nodes.retrieve,
         nodes.grade_documents,
         nodes.decide,
-        web.transform_query,
-        web.web_search,
+        web_nodes.transform_query,
+        web_nodes.web_search,
         nodes.refine_knowledge,
-        writing.generate,
-        writing.check_answer,
+        answer_nodes.generate,
+        answer_nodes.check_answer,
     ):
         graph.add_node(function.__name__, function)  # type: ignore[call-overload]
-    graph.add_conditional_edges(START, _after_start, _paths(*get_args(Node)))
+    graph.add_conditional_edges(START, _after_start, _edge_targets(*get_args(NodeName)))
     graph.add_edge("condense_question", "retrieve")
-    graph.add_conditional_edges("retrieve", _after_retrieve, _paths("grade_documents", "decide"))
+    graph.add_conditional_edges("retrieve", _after_retrieve, _edge_targets("grade_documents", "decide"))
     graph.add_edge("grade_documents", "decide")
-    after_decide = _paths("transform_query", "web_search", "refine_knowledge", "generate")
+    after_decide = _edge_targets("transform_query", "web_search", "refine_knowledge", "generate")
     graph.add_conditional_edges("decide", _after_decide, after_decide)
     graph.add_edge("transform_query", "web_search")
-    graph.add_conditional_edges("web_search", _towards_answer, _paths("refine_knowledge", "generate"))
+    graph.add_conditional_edges("web_search", _towards_answer, _edge_targets("refine_knowledge", "generate"))
     graph.add_edge("refine_knowledge", "generate")
     graph.add_edge("generate", "check_answer")
     graph.add_edge("check_answer", END)
     return graph.compile(checkpointer=checkpointer)
 
 
-def _paths(*names: str) -> dict[Hashable, str]:
+def _edge_targets(*names: str) -> dict[Hashable, str]:
     return {name: name for name in names}
 
 
-def _after_start(state: State) -> str:
+def _after_start(state: GraphState) -> str:
     if "begin_at" in state:
         return state["begin_at"]
-    return "condense_question" if state.get("history") or is_long(asked(state)) else "retrieve"
+    return "condense_question" if state.get("history") or is_long_question(fitted_question(state)) else "retrieve"
 
 
-def _after_retrieve(_state: State, runtime: Runtime[Deps]) -> str:
+def _after_retrieve(_state: GraphState, runtime: Runtime[Deps]) -> str:
     return "decide" if runtime.context.options.policy == "off" else "grade_documents"
 
 
-def _after_decide(state: State, runtime: Runtime[Deps]) -> str:
+def _after_decide(state: GraphState, runtime: Runtime[Deps]) -> str:
     if not state.get("search_web"):
         return _towards_answer(state, runtime)
     written = state.get("extra_query") or state.get("web_passages") or runtime.context.options.rewrite == "none"
     return "web_search" if written else "transform_query"
 
 
-def _towards_answer(state: State, runtime: Runtime[Deps]) -> str:
+def _towards_answer(state: GraphState, runtime: Runtime[Deps]) -> str:
     return "refine_knowledge" if runtime.context.options.refine and nodes.usable_passages(state) else "generate"

@@ -1,4 +1,4 @@
-"""Graph nodes: each reads the state, does one thing, reports it as events and returns the changed keys."""
+"""Graph nodes for the library: condense, retrieve, grade, decide, refine."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from functools import wraps
 
 from langgraph.runtime import Runtime
 
+from crag.cancellation import run_cancellable
 from crag.events import (
     ActionDecided,
-    Node,
     NodeEnded,
+    NodeName,
     NodeStarted,
     Noted,
     PassageGraded,
@@ -21,22 +22,21 @@ from crag.events import (
     StripsScored,
     WebSkipped,
 )
-from crag.following import follow
-from crag.graph.policy import decide as decide_action
-from crag.graph.state import Deps, State, asked, standalone
-from crag.questions import what_is_asked
+from crag.graph.policy import choose_action as decide_action
+from crag.graph.state import Deps, GraphState, fitted_question, retrieval_question
+from crag.text.questions import extract_asking_sentences
 from crag.types import Knowledge, Passage, Strip, Verdict
 
-MOST_STRIPS = 5  # from the paper; as good as keeping all strips above the floor (docs/measurements.md)
-NodeFunction = Callable[[State, Runtime[Deps]], State]
+MAX_KEPT_STRIPS = 5  # from the paper; as good as keeping all strips above the floor (docs/measurements.md)
+NodeFunction = Callable[[GraphState, Runtime[Deps]], GraphState]
 
 
-def node(name: Node) -> Callable[[NodeFunction], NodeFunction]:
+def graph_node(name: NodeName) -> Callable[[NodeFunction], NodeFunction]:
     """Record the start and end of a node in the trace; do not start it when the run was cancelled."""
 
     def decorate(function: NodeFunction) -> NodeFunction:
         @wraps(function)
-        def run(state: State, runtime: Runtime[Deps]) -> State:
+        def run(state: GraphState, runtime: Runtime[Deps]) -> GraphState:
             runtime.context.stop.check()
             runtime.stream_writer(NodeStarted(name, runtime.context.elapsed()))
             changed = function(state, runtime)
@@ -48,23 +48,23 @@ def node(name: Node) -> Callable[[NodeFunction], NodeFunction]:
     return decorate
 
 
-@node("condense_question")
-def condense_question(state: State, runtime: Runtime[Deps]) -> State:
+@graph_node("condense_question")
+def condense_question(state: GraphState, runtime: Runtime[Deps]) -> GraphState:
     """Rewrite the question so that it stands without the conversation, and extract what it asks from its text."""
     deps = runtime.context
-    question = what_is_asked(asked(state))
+    question = extract_asking_sentences(fitted_question(state))
     if history := state.get("history"):
         question = deps.engine.rewriter.condense(question, history, deps.stop)
     runtime.stream_writer(QuestionCondensed(question))
     return {"standalone_question": question}
 
 
-@node("retrieve")
-def retrieve(state: State, runtime: Runtime[Deps]) -> State:
+@graph_node("retrieve")
+def retrieve(state: GraphState, runtime: Runtime[Deps]) -> GraphState:
     """Find the nearest passages of the library."""
     deps = runtime.context
-    question, options = standalone(state), deps.options
-    with closing(follow(lambda: [deps.retriever.retrieve(question, options)], deps.stop)) as found:
+    question, options = retrieval_question(state), deps.options
+    with closing(run_cancellable(lambda: [deps.retriever.retrieve(question, options)], deps.stop)) as found:
         passages = tuple(next(found))  # cancellable even while the question is embedded on another host
     runtime.stream_writer(PassagesFound("library", passages, deps.retriever.size(deps.options)))
     if notice := deps.retriever.notice():
@@ -72,20 +72,20 @@ def retrieve(state: State, runtime: Runtime[Deps]) -> State:
     return {"passages": passages}
 
 
-@node("grade_documents")
-def grade_documents(state: State, runtime: Runtime[Deps]) -> State:
+@graph_node("grade_documents")
+def grade_documents(state: GraphState, runtime: Runtime[Deps]) -> GraphState:
     """Grade each passage and emit every verdict as soon as it is known."""
-    return {"verdicts": grade(state, state["passages"], runtime)}
+    return {"verdicts": grade_passages(state, state["passages"], runtime)}
 
 
-@node("decide")
-def decide(state: State, runtime: Runtime[Deps]) -> State:
+@graph_node("decide")
+def decide(state: GraphState, runtime: Runtime[Deps]) -> GraphState:
     """Combine the verdicts into an action; report when the web is needed but not available."""
     deps = runtime.context
     verdicts = state.get("verdicts", {})
     own = [verdicts[passage.id] for passage in state["passages"] if passage.id in verdicts]
     decision = decide_action(deps.options.policy, own, deps.thresholds)
-    wanted = decision.wants_web or bool(state.get("extra_query")) or _wants_of_web(state)
+    wanted = decision.wants_web or bool(state.get("extra_query")) or _uses_web_passage(state)
     runtime.stream_writer(ActionDecided(decision.action, decision.reason, wanted))
     there = deps.web is not None or bool(state.get("web_passages"))
     if wanted and not there:
@@ -95,24 +95,24 @@ def decide(state: State, runtime: Runtime[Deps]) -> State:
     return {"search_web": wanted and there}
 
 
-@node("refine_knowledge")
-def refine_knowledge(state: State, runtime: Runtime[Deps]) -> State:
+@graph_node("refine_knowledge")
+def refine_knowledge(state: GraphState, runtime: Runtime[Deps]) -> GraphState:
     """Cut the usable passages into strips and keep those that help (arXiv 2401.15884, section 4.4)."""
     deps = runtime.context
     strips: dict[int, tuple[Strip, ...]] = {}
-    for question, passages in _by_question(state).items():
+    for question, passages in _group_by_question(state).items():
         for index, cut in deps.engine.refiner.refine(question, passages, deps.stop):
             strips[passages[index].id] = cut
             runtime.stream_writer(StripsScored(passages[index].id, cut))
     wanted = {passage_id for passage_id, ruling in state.get("rulings", {}).items() if ruling == "use"}
-    limited = best_strips({passage_id: cut for passage_id, cut in strips.items() if passage_id not in wanted})
+    limited = keep_best_strips({passage_id: cut for passage_id, cut in strips.items() if passage_id not in wanted})
     for passage_id, cut in limited.items():
         if cut != strips[passage_id]:
             runtime.stream_writer(StripsScored(passage_id, cut))
     return {"strips": strips | limited}
 
 
-def best_strips(strips: dict[int, tuple[Strip, ...]]) -> dict[int, tuple[Strip, ...]]:
+def keep_best_strips(strips: dict[int, tuple[Strip, ...]]) -> dict[int, tuple[Strip, ...]]:
     """Keep the best `MAX_KEPT_STRIPS` scored strips, as in the paper; strips without a score stay as they are."""
     scores = {
         (passage_id, at): strip.score
@@ -120,7 +120,7 @@ def best_strips(strips: dict[int, tuple[Strip, ...]]) -> dict[int, tuple[Strip, 
         for at, strip in enumerate(cut)
         if strip.kept and strip.score is not None
     }
-    struck = sorted(scores, key=lambda place: -scores[place])[MOST_STRIPS:]
+    struck = sorted(scores, key=lambda place: -scores[place])[MAX_KEPT_STRIPS:]
     return {
         passage_id: tuple(
             replace(strip, kept=strip.kept and (passage_id, at) not in struck) for at, strip in enumerate(cut)
@@ -129,21 +129,21 @@ def best_strips(strips: dict[int, tuple[Strip, ...]]) -> dict[int, tuple[Strip, 
     }
 
 
-def _by_question(state: State) -> dict[str, list[Passage]]:
+def _group_by_question(state: GraphState) -> dict[str, list[Passage]]:
     """Group the usable passages by what they should answer: the question, or the extra query that found them."""
     groups: dict[str, list[Passage]] = {}
     for passage in usable_passages(state):
-        groups.setdefault(state.get("sought", {}).get(passage.id, standalone(state)), []).append(passage)
+        groups.setdefault(state.get("sought", {}).get(passage.id, retrieval_question(state)), []).append(passage)
     return groups
 
 
-def _wants_of_web(state: State) -> bool:
+def _uses_web_passage(state: GraphState) -> bool:
     """Return whether the user chose to use a passage from the web."""
     rulings = state.get("rulings", {})
     return any(rulings.get(passage.id) == "use" for passage in state.get("web_passages", ()))
 
 
-def usable_passages(state: State) -> list[Passage]:
+def usable_passages(state: GraphState) -> list[Passage]:
     """Return the passages usable for the answer, best verdict first: all that were not graded irrelevant.
 
     Web passages are included only where the action calls for the web.
@@ -151,19 +151,19 @@ def usable_passages(state: State) -> list[Passage]:
     verdicts = state.get("verdicts", {})
     found = [*state.get("passages", ()), *(state.get("web_passages", ()) if state.get("search_web") else ())]
     usable = [passage for passage in found if passage.id not in verdicts or verdicts[passage.id].word != "irrelevant"]
-    return sorted(usable, key=lambda passage: _rank(verdicts.get(passage.id)), reverse=True)
+    return sorted(usable, key=lambda passage: _verdict_rank(verdicts.get(passage.id)), reverse=True)
 
 
-def gather_knowledge(state: State, deps: Deps) -> tuple[Knowledge, ...]:
+def gather_knowledge(state: GraphState, deps: Deps) -> tuple[Knowledge, ...]:
     """Number the texts that the answer may rest on: the kept strips, else the passage or its wider context."""
     usable = usable_passages(state)
-    held = [kept for kept in (_kept(passage, state, deps) for passage in usable) if kept.text]
+    held = [kept for kept in (_kept_knowledge(passage, state, deps) for passage in usable) if kept.text]
     if not held:  # the refiner dropped everything from passages that the grader trusts: trust the grader
         held = [Knowledge(0, passage, passage.text) for passage in usable]
     return tuple(replace(kept, n=n) for n, kept in enumerate(held, start=1))
 
 
-def _kept(passage: Passage, state: State, deps: Deps) -> Knowledge:
+def _kept_knowledge(passage: Passage, state: GraphState, deps: Deps) -> Knowledge:
     """Return what was kept of a passage, not yet numbered."""
     strips = state.get("strips", {}).get(passage.id)
     if strips is None:
@@ -174,7 +174,9 @@ def _kept(passage: Passage, state: State, deps: Deps) -> Knowledge:
     return Knowledge(0, passage, "\n".join(strip.text for strip in kept), kept)
 
 
-def grade(state: State, passages: Sequence[Passage], runtime: Runtime[Deps], sought: str = "") -> dict[int, Verdict]:
+def grade_passages(
+    state: GraphState, passages: Sequence[Passage], runtime: Runtime[Deps], sought: str = ""
+) -> dict[int, Verdict]:
     """Grade the passages and emit each verdict as soon as it is known; the user's rulings override the grader.
 
     `sought` is the extra query that the passages should answer; empty means the question itself.
@@ -182,15 +184,15 @@ def grade(state: State, passages: Sequence[Passage], runtime: Runtime[Deps], sou
     deps = runtime.context
     rulings = state.get("rulings", {})
     verdicts: dict[int, Verdict] = {}
-    for index, given in deps.engine.grader.grade(sought or standalone(state), passages, deps.stop):
+    for index, given in deps.engine.grader.grade(sought or retrieval_question(state), passages, deps.stop):
         passage_id = passages[index].id
         verdict = Verdict(passage_id, deps.thresholds.word(given.score), given.score, given.reason)
-        verdicts[passage_id] = verdict.ruled(rulings[passage_id]) if passage_id in rulings else verdict
+        verdicts[passage_id] = verdict.with_ruling(rulings[passage_id]) if passage_id in rulings else verdict
         runtime.stream_writer(PassageGraded(verdicts[passage_id]))
     return verdicts
 
 
-def _rank(verdict: Verdict | None) -> float:
+def _verdict_rank(verdict: Verdict | None) -> float:
     """Rank a verdict: ungraded passages between ambiguous and relevant, those the user wants above all."""
     if verdict is not None and verdict.ruling == "use":
         return 1.0

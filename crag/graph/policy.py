@@ -1,13 +1,13 @@
-"""Verdicts to action and route: pure functions after CRAG (arXiv 2401.15884, section 4.3)."""
+"""Policy: combine verdicts into an action and a route (CRAG, arXiv 2401.15884, section 4.3)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from crag.amounts import count, score
-from crag.options import PolicyName, Thresholds
-from crag.types import Action, Verdict, VerdictWord
+from crag.options import PolicyName
+from crag.text.formatting import format_count, format_score
+from crag.types import Action, Thresholds, Verdict, VerdictWord
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Decision:
     reason: str
 
 
-def decide(policy: PolicyName, verdicts: Sequence[Verdict], thresholds: Thresholds) -> Decision:
+def choose_action(policy: PolicyName, verdicts: Sequence[Verdict], thresholds: Thresholds) -> Decision:
     """Choose the action and whether to search the web. An `unknown` verdict counts as ambiguous, never as irrelevant.
 
     `paper`: any relevant → correct, all irrelevant → incorrect, else ambiguous; the web unless correct. `any`: the web
@@ -27,42 +27,46 @@ def decide(policy: PolicyName, verdicts: Sequence[Verdict], thresholds: Threshol
     """
     if policy == "off":
         return Decision(None, False, "Grading is off: every passage that was found is used.")
-    action = _action(policy, [verdict.word for verdict in verdicts])
-    return Decision(action, action != "correct", _reason(policy, action, verdicts, thresholds))
+    action = _combine_verdicts(policy, [verdict.word for verdict in verdicts])
+    return Decision(action, action != "correct", _explain_decision(policy, action, verdicts, thresholds))
 
 
-def _action(policy: PolicyName, words: Sequence[VerdictWord]) -> Action:
+def _combine_verdicts(policy: PolicyName, words: Sequence[VerdictWord]) -> Action:
     if all(word == "irrelevant" for word in words):
         return "incorrect"
     correct = all(word == "relevant" for word in words) if policy == "any" else "relevant" in words
     return "correct" if correct else "ambiguous"
 
 
-def _reason(policy: PolicyName, action: Action, verdicts: Sequence[Verdict], thresholds: Thresholds) -> str:
+def _explain_decision(policy: PolicyName, action: Action, verdicts: Sequence[Verdict], thresholds: Thresholds) -> str:
     if not verdicts:
         return "No passage was found: your documents do not answer this."
-    said = _said(verdicts)
+    said = _describe_rulings(verdicts)
     own = [verdict for verdict in verdicts if verdict.ruling is None]
     relevant = sum(verdict.word == "relevant" for verdict in verdicts)
     verb = "is" if 1 in (relevant, len(verdicts)) else "are"
-    counted = f"{relevant} of {count(len(verdicts), 'passage')} {verb} relevant"
+    counted = f"{relevant} of {format_count(len(verdicts), 'passage')} {verb} relevant"
     if said and (action == "incorrect" or (action == "correct" and not any(one.word == "relevant" for one in own))):
         return f"{said}{counted}: your documents {'answer' if action == 'correct' else 'do not answer'} this."
     best = max((verdict.score for verdict in own if verdict.score is not None), default=None)
     if best is None:
         return f"{said}No verdict could be read, so every passage counts as ambiguous."
-    return said + _of_scores(policy, action, counted, best, thresholds)
+    return said + _explain_scores(policy, action, counted, best, thresholds)
 
 
-def _said(verdicts: Sequence[Verdict]) -> str:
+def _describe_rulings(verdicts: Sequence[Verdict]) -> str:
     """Describe the user's overrides, as the start of the reason."""
     used, dropped = (sum(verdict.ruling == ruling for verdict in verdicts) for ruling in ("use", "drop"))
     words = [f"{verb} {number}" for verb, number in (("use", used), ("dropped", dropped)) if number]
     return f"You {' and '.join(words)}. " if words else ""
 
 
-def _of_scores(policy: PolicyName, action: Action, counted: str, best: float, thresholds: Thresholds) -> str:
-    shown, lower, upper = _beside(best, thresholds), score(thresholds.lower), score(thresholds.upper)
+def _explain_scores(policy: PolicyName, action: Action, counted: str, best: float, thresholds: Thresholds) -> str:
+    shown, lower, upper = (
+        _format_score(best, thresholds),
+        format_score(thresholds.lower),
+        format_score(thresholds.upper),
+    )
     if action == "correct":
         return f"{counted}, best {shown} ≥ {upper}: your documents answer this."
     if action == "incorrect":
@@ -74,7 +78,11 @@ def _of_scores(policy: PolicyName, action: Action, counted: str, best: float, th
     return f"Best {shown}, between {lower} and {upper}: documents and web together."
 
 
-def _beside(best: float, thresholds: Thresholds) -> str:
+def _format_score(best: float, thresholds: Thresholds) -> str:
     """Format a score with the fewest decimals, at least two, that keep it on its side of the thresholds."""
     rounded = (f"{best:.{decimals}f}" for decimals in (2, 3, 4))
     return next((shown for shown in rounded if thresholds.word(float(shown)) == thresholds.word(best)), f"{best:g}")
+
+
+SEARCH_DECLINED = "You chose to answer from your documents only."
+NOBODY_TO_ASK = "Nobody could be asked, so the web was not searched."

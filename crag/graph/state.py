@@ -1,4 +1,4 @@
-"""Graph state and the dependencies that the nodes receive."""
+"""Graph state and the dependencies handed to every node."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypedDict
 
-from crag.events import Node
-from crag.options import RunOptions, Thresholds
+from crag.cancellation import Cancellation
+from crag.events import NodeName
+from crag.options import RunOptions
 from crag.protocols import Engine, PageReader, Retriever, WebSearch
-from crag.questions import is_long
-from crag.stopping import Stop
-from crag.types import Knowledge, Passage, Ruling, Strip, Turn, Verdict
+from crag.text.questions import is_long_question
+from crag.types import Knowledge, Passage, Ruling, Strip, Thresholds, Turn, Verdict
 
 
-class State(TypedDict, total=False):
+class GraphState(TypedDict, total=False):
     """Working memory of one run; each node returns only the keys it changes.
 
     `short_question` is set when the question does not fit a model's window. `rulings` are the user's overrides by
@@ -24,7 +24,7 @@ class State(TypedDict, total=False):
     state comes from an earlier run.
     """
 
-    begin_at: Node
+    begin_at: NodeName
     question: str
     short_question: str
     history: tuple[Turn, ...]
@@ -56,23 +56,23 @@ class Deps:
     engine: Engine
     options: RunOptions
     thresholds: Thresholds
-    stop: Stop
+    stop: Cancellation
     elapsed: Callable[[], float]
     web: WebSearch | None = None
     web_missing: str = ""
     pages: PageReader | None = None
 
 
-def asked(state: State) -> str:
+def fitted_question(state: GraphState) -> str:
     """Return the question, shortened if it does not fit a model's window."""
     return state.get("short_question") or state["question"]
 
 
-def to_answer(state: State) -> str:
+def question_to_answer(state: GraphState) -> str:
     """Return the question to answer: condensed if there was history, but never without the text that came with it."""
-    return asked(state) if is_long(asked(state)) else standalone(state)
+    return fitted_question(state) if is_long_question(fitted_question(state)) else retrieval_question(state)
 
 
-def standalone(state: State) -> str:
+def retrieval_question(state: GraphState) -> str:
     """Return the question for retrieval and grading: condensed if there was history or it is long, else as asked."""
-    return state.get("standalone_question") or asked(state)
+    return state.get("standalone_question") or fitted_question(state)

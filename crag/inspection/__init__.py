@@ -1,1 +1,1 @@
-"""Inspection of finished runs: results, path, timing, the inputs and outputs of each node."""
+"""Runs in detail, coverage gaps, LangSmith traces."""

@@ -1,4 +1,4 @@
-"""Library: the facade over ingest, storage and search."""
+"""Library: the facade over ingest, storage and search, and the retriever of a run."""
 
 from __future__ import annotations
 
@@ -6,39 +6,44 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from crag.database import Database
-from crag.database.tables import sources
+from crag.cancellation import Cancellation
 from crag.errors import NotFound
-from crag.ledger import Ledger
-from crag.library.adding.adding import Adding
-from crag.library.adding.ingest import Ingest
-from crag.library.adding.intake import Intake
-from crag.library.adding.reading import CHUNK_OVERLAP, CHUNK_TOKENS, GuardedReader, Read
-from crag.library.collections import Collections
-from crag.library.follow_ups import follow_ups
-from crag.library.originals import Originals
-from crag.library.passages import count_passages, count_unembedded, read_passages
-from crag.library.questions import suggest_questions
-from crag.library.search.fulltext import FullText
-from crag.library.search.search import Search
-from crag.library.search.weights import read_weight
-from crag.library.spaces.answering import Answering
-from crag.library.spaces.background import SpaceWork
-from crag.library.spaces.embedders import OpenEmbedders
-from crag.library.spaces.filling import fill_vectors
-from crag.library.spaces.switching import Spaces
-from crag.library.store import Store
-from crag.progress import Report, silent
-from crag.protocols import Embedders
+from crag.ingest.intake import Intake
+from crag.ingest.pipeline import IngestPipeline, SourceAdder
+from crag.ingest.reader import CHUNK_OVERLAP, CHUNK_TOKENS, DocumentReader, GuardedReader
+from crag.library.suggestions import suggest_follow_ups, suggest_questions
+from crag.options import RunOptions
+from crag.protocols import EmbedderProvider
+from crag.retrieval.active_embedder import ActiveEmbedder, EmbedderCache
+from crag.retrieval.embedding_batches import fill_vectors
+from crag.retrieval.full_text import FullTextIndex
+from crag.retrieval.ranking import read_vector_weight
+from crag.retrieval.search import HybridSearch
+from crag.retrieval.space_switch import SpaceSwitcher, SpaceSwitchWorker
 from crag.settings import Settings
-from crag.stopping import Stop
-from crag.types import Collection, Hit, MoveResult, Passage, Source, Space
+from crag.storage.collections import Collections
+from crag.storage.engine import Database
+from crag.storage.files import Originals
+from crag.storage.outbound_ledger import OutboundLog
+from crag.storage.passages import count_passages, count_unembedded, read_passages
+from crag.storage.sources import SourceStore
+from crag.storage.tables import sources
+from crag.types import (
+    Collection,
+    EmbeddingSpace,
+    MoveResult,
+    Passage,
+    ProgressCallback,
+    SearchHit,
+    Source,
+    ignore_progress,
+)
 
 if TYPE_CHECKING:
-    from crag.library.index.vector_index import IndexState
+    from crag.retrieval.vector_index import IndexState
 
 
-class Library(Adding):
+class Library(SourceAdder):
     """All documents of one home. Safe to share between threads; several processes may work on one home.
 
     `SourceAdder` documents the methods that add, and what they raise.
@@ -47,34 +52,34 @@ class Library(Adding):
     def __init__(
         self,
         database: Database,
-        embedders: Embedders,
+        embedders: EmbedderProvider,
         count_tokens: Callable[[str], int],
         settings: Settings,
         *,
         counter_name: str = "",
-        read: Read | None = None,
+        read: DocumentReader | None = None,
     ) -> None:
         """Open the library of `database.home` and remove leftovers of a killed ingest."""
         self.home = database.home
         self._database = database
-        self._store = Store(database)
+        self._store = SourceStore(database)
         self._collections = Collections(database)
         self._originals = Originals(self.home / "originals")
-        self._full_text = FullText(database)
-        opened = OpenEmbedders(database, embedders, lambda: self.space_work.wake())
-        answering = Answering(database, embedders, opened)
-        self._search = Search(self._store, self._full_text, answering, self.home / "index")
-        self.spaces = Spaces(self._store, embedders, opened, answering, self._search.warm, self._search.weigh)
-        self.space_work = SpaceWork(self.spaces)
+        self._full_text = FullTextIndex(database)
+        opened = EmbedderCache(database, embedders, lambda: self.space_work.wake())
+        answering = ActiveEmbedder(database, embedders, opened)
+        self._search = HybridSearch(self._store, self._full_text, answering, self.home / "index")
+        self.spaces = SpaceSwitcher(self._store, embedders, opened, answering, self._search.warm, self._search.weigh)
+        self.space_work = SpaceSwitchWorker(self.spaces)
         limit = settings.max_upload_bytes
         chunker = f"{counter_name}:{CHUNK_TOKENS}/{CHUNK_OVERLAP}"
         reader = read or GuardedReader(count_tokens, limit)
         super().__init__(
-            Intake(settings, Ledger(database)),
-            Ingest(self._store, self._originals, answering, reader, chunker, limit),
+            Intake(settings, OutboundLog(database)),
+            IngestPipeline(self._store, self._originals, answering, reader, chunker, limit),
             self._store,
         )
-        self._store.sweep(self._originals.keep_only)
+        self._store.keep_used_originals(self._originals.keep_only)
 
     def remove(self, ids: Sequence[str]) -> list[Source]:
         """Remove sources with all their data; return those that existed."""
@@ -125,7 +130,7 @@ class Library(Adding):
         """Return at most `k` passages, best first, scores in 0..1; by words alone if no embedder is available."""
         return self._search.search(query, k, collection, source_ids)
 
-    def explain(self, query: str, k: int = 4, collection: str = "", source_ids: Sequence[str] = ()) -> list[Hit]:
+    def explain(self, query: str, k: int = 4, collection: str = "", source_ids: Sequence[str] = ()) -> list[SearchHit]:
         """Search as `search` does; return each passage with how it was found."""
         return self._search.explain(query, k, collection, source_ids)
 
@@ -137,7 +142,7 @@ class Library(Adding):
         """Return the passage with this id, or None if its source was removed."""
         return read_passages(self._database, [passage_id]).get(passage_id)
 
-    def original(self, source_id: str) -> Path | None:
+    def original_path(self, source_id: str) -> Path | None:
         """Return the path of the original file, or None."""
         source = self._store.source(source_id)
         return self._originals.path(source.sha256) if source else None
@@ -146,11 +151,11 @@ class Library(Adding):
         """Return the inverse document frequency of each term; the one method of `TermStatistics`."""
         return self._full_text.idf(terms)
 
-    def suggested_questions(self, n: int = 3) -> list[str]:
+    def suggest_questions(self, n: int = 3) -> list[str]:
         """Return at most `n` questions derived from headings of the newest sources."""
         return suggest_questions(self._database, n)
 
-    def follow_ups(
+    def suggest_follow_ups(
         self,
         used: Sequence[int],
         said: str,
@@ -163,7 +168,7 @@ class Library(Adding):
 
         Each question finds its own passage among the first four within these limits, and repeats none of those `asked`.
         """
-        return follow_ups(
+        return suggest_follow_ups(
             self._database, lambda question: self.search(question, 4, collection, source_ids), used, said, asked, n
         )
 
@@ -172,22 +177,22 @@ class Library(Adding):
         files = [*self.home.glob("crag.sqlite*"), *(self.home / "index").glob("*.faiss")]
         return *self._store.counts(), self._store.originals_size() + sum(path.stat().st_size for path in files)
 
-    def missing_vectors(self) -> int:
+    def count_missing_vectors(self) -> int:
         """Count the passages without a vector in the active space, which are found by their words only."""
         space = self.spaces.answering.active().space
         return count_unembedded(self._database, space.id) if space else 0
 
-    def fill_vectors(self, progress: Report | None = None, stop: Stop | None = None) -> int:
+    def fill_vectors(self, progress: ProgressCallback | None = None, stop: Cancellation | None = None) -> int:
         """Embed every passage without a vector in the active space; return how many got one.
 
         Work done before a cancellation is kept. Raises `ModelFault`, `Stopped`.
         """
-        _, embedder = self.spaces.answering.to_store()
-        return fill_vectors(self._store, embedder, progress or silent, stop or Stop())
+        _, embedder = self.spaces.answering.open_for_storing()
+        return fill_vectors(self._store, embedder, progress or ignore_progress, stop or Cancellation())
 
-    def space(self) -> Space:
+    def space(self) -> EmbeddingSpace:
         """Return the space of the vectors that new passages get. Raises `ModelFault`."""
-        return self.spaces.answering.to_store()[1].space
+        return self.spaces.answering.open_for_storing()[1].space
 
     def warm(self) -> None:
         """Open the index now, so that the first search does not wait. Raises `ModelFault`."""
@@ -204,10 +209,29 @@ class Library(Adding):
         """
         self._search.save()
         space = self.spaces.answering.active().space
-        if space and read_weight(self._database, space).origin == "default":
+        if space and read_vector_weight(self._database, space).origin == "default":
             self.space_work.wake()
 
     def close(self) -> None:
         """Stop background work and save the index. The database stays open: it belongs to the caller."""
         self.space_work.close()
         self._search.close()
+
+
+class LibraryRetriever:
+    """The retriever of a run: searches the collection and the sources that its options name."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+
+    def retrieve(self, query: str, options: RunOptions) -> list[Passage]:
+        """Search the library, see `Retriever`."""
+        return self._library.search(query, options.k, options.collection, options.source_ids)
+
+    def size(self, options: RunOptions) -> int:
+        """Count the searchable passages, see `Retriever`."""
+        return self._library.size(options.collection, options.source_ids)
+
+    def notice(self) -> str:
+        """Return the embedder's notice, see `Retriever`."""
+        return self._library.spaces.answering.notice()

@@ -1,7 +1,4 @@
-"""HTTP connections to an Ollama server that another thread can shut down, even while the server is silent.
-
-Closing a socket does not wake a thread that reads from it; shutting it down does.
-"""
+"""HTTP connections to an Ollama server that another thread can shut down."""
 
 from __future__ import annotations
 
@@ -10,20 +7,20 @@ from typing import Any, cast
 
 import httpx
 
-from crag.line import current_line
+from crag.cancellation import current_connection_group
 from crag.settings import Settings
 
 CONNECT_SECONDS = 5.0
 # Loading a large model can mean minutes of silence before the first byte.
 SILENCE_SECONDS = 900.0
 # In bytes. A streamed line holds one token, a whole reply a few hundred vectors at most.
-LONGEST_LINE = 1_000_000
-LONGEST_REPLY = 100_000_000
+MAX_LINE_BYTES = 1_000_000
+MAX_REPLY_BYTES = 100_000_000
 
-_OPENED = ("connection.connect_tcp.complete", "connection.start_tls.complete")
+_CONNECT_EVENTS = ("connection.connect_tcp.complete", "connection.start_tls.complete")
 
 
-def client_options(settings: Settings) -> dict[str, Any]:
+def ollama_client_options(settings: Settings) -> dict[str, Any]:
     """Return the HTTP client options for LangChain's Ollama classes.
 
     Proxy settings of the environment are for the web, not for this server.
@@ -34,10 +31,10 @@ def client_options(settings: Settings) -> dict[str, Any]:
         "trust_env": False,
         "verify": settings.ollama_host.startswith("https"),
     }
-    return {"client_kwargs": options, "sync_client_kwargs": {"transport": CuttableTransport(settings)}}
+    return {"client_kwargs": options, "sync_client_kwargs": {"transport": CancellableTransport(settings)}}
 
 
-class CuttableTransport(httpx.HTTPTransport):
+class CancellableTransport(httpx.HTTPTransport):
     """Transport with a new connection per request, registered with the connection group of the calling thread."""
 
     def __init__(self, settings: Settings) -> None:
@@ -46,14 +43,16 @@ class CuttableTransport(httpx.HTTPTransport):
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Handle the request and register its socket."""
-        request.extensions = {**request.extensions, "trace": note_connection}
+        request.extensions = {**request.extensions, "trace": register_connection}
         reply = super().handle_request(request)
         streamed = "ndjson" in reply.headers.get("Content-Type", "")
-        reply.stream = _Bounded(cast("httpx.SyncByteStream", reply.stream), LONGEST_LINE if streamed else LONGEST_REPLY)
+        reply.stream = _BoundedStream(
+            cast("httpx.SyncByteStream", reply.stream), MAX_LINE_BYTES if streamed else MAX_REPLY_BYTES
+        )
         return reply
 
 
-class _Bounded(httpx.SyncByteStream):
+class _BoundedStream(httpx.SyncByteStream):
     """Reply body that raises `ValueError` for a line longer than any model server sends: it would fill memory."""
 
     def __init__(self, stream: httpx.SyncByteStream, longest: int) -> None:
@@ -73,10 +72,10 @@ class _Bounded(httpx.SyncByteStream):
         self._stream.close()
 
 
-def note_connection(event: str, details: dict[str, Any]) -> None:
+def register_connection(event: str, details: dict[str, Any]) -> None:
     """Register the socket of a request with the calling thread's connection group (an httpx `trace` callback)."""
-    line = current_line()
-    if line is not None and event in _OPENED:
+    line = current_connection_group()
+    if line is not None and event in _CONNECT_EVENTS:
         opened = details["return_value"].get_extra_info("socket")
         if opened is not None:
-            line.hold(opened)
+            line.add(opened)

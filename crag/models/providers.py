@@ -1,4 +1,4 @@
-"""Hosted providers known to LangChain: the packages and keys they need, and which are present."""
+"""Hosted providers known to LangChain: packages, keys, and what is installed."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ class Provider:
     key_present: bool
 
 
-_AWS = ("AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_BEARER_TOKEN_BEDROCK")
+_AWS_VARIABLES = ("AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_BEARER_TOKEN_BEDROCK")
 # Name, label, package, key variables; from https://docs.langchain.com/oss/python/integrations/chat.
-_KNOWN = (
+_KNOWN_PROVIDERS = (
     ("openai", "OpenAI", "langchain-openai", ("OPENAI_API_KEY",)),
     ("anthropic", "Anthropic", "langchain-anthropic", ("ANTHROPIC_API_KEY",)),
     ("google_genai", "Google Gemini", "langchain-google-genai", ("GOOGLE_API_KEY", "GEMINI_API_KEY")),
     ("google_vertexai", "Google Vertex AI", "langchain-google-vertexai", ("GOOGLE_APPLICATION_CREDENTIALS",)),
     ("mistralai", "Mistral AI", "langchain-mistralai", ("MISTRAL_API_KEY",)),
-    ("bedrock_converse", "Amazon Bedrock", "langchain-aws", _AWS),
+    ("bedrock_converse", "Amazon Bedrock", "langchain-aws", _AWS_VARIABLES),
     ("azure_openai", "Azure OpenAI", "langchain-openai", ("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN")),
     ("groq", "Groq", "langchain-groq", ("GROQ_API_KEY",)),
     ("cohere", "Cohere", "langchain-cohere", ("COHERE_API_KEY",)),
@@ -45,45 +45,49 @@ _KNOWN = (
     ("nvidia", "NVIDIA", "langchain-nvidia-ai-endpoints", ("NVIDIA_API_KEY",)),
     ("upstage", "Upstage", "langchain-upstage", ("UPSTAGE_API_KEY",)),
 )
-_SAME_AS = {"bedrock": "bedrock_converse"}
+_ALIASES = {"bedrock": "bedrock_converse"}
 # Other names that LangChain accepts; their packages and keys are left to LangChain.
-_OTHERS = (
+_OTHER_PROVIDERS = (
     *("anthropic_bedrock", "azure_ai", "baseten", "bedrock_mantle_anthropic", "bedrock_mantle_openai"),
     *("google_anthropic_vertex", "huggingface", "ibm", "langsmith", "litellm", "meta"),
 )
 
 
-def providers(settings: Settings) -> list[Provider]:
+def list_providers(settings: Settings) -> list[Provider]:
     """List the providers with a known package and key, without importing any package."""
     set_now = {name for name, value in {**settings.keys, **os.environ}.items() if value}
     return [
-        Provider(name, label, package, _installed(package), variables[0], not set_now.isdisjoint(variables))
-        for name, label, package, variables in _KNOWN
+        Provider(name, label, package, _is_installed(package), variables[0], not set_now.isdisjoint(variables))
+        for name, label, package, variables in _KNOWN_PROVIDERS
     ]
 
 
 def is_provider(name: str) -> bool:
     """Return whether LangChain accepts this provider prefix; any other prefix is never contacted."""
-    return name in _SAME_AS or name in _OTHERS or any(name == known for known, *_ in _KNOWN)
+    return name in _ALIASES or name in _OTHER_PROVIDERS or any(name == known for known, *_ in _KNOWN_PROVIDERS)
 
 
-def package_of(provider: str) -> str:
+def provider_package(provider: str) -> str:
     """Return the package of a provider, by LangChain's naming scheme if it is not known."""
-    name = _SAME_AS.get(provider, provider)
-    return next((package for known, _, package, _ in _KNOWN if known == name), f"langchain-{name.replace('_', '-')}")
+    name = _ALIASES.get(provider, provider)
+    return next(
+        (package for known, _, package, _ in _KNOWN_PROVIDERS if known == name), f"langchain-{name.replace('_', '-')}"
+    )
 
 
-def key_variable_of(provider: str) -> str:
+def provider_key_variable(provider: str) -> str:
     """Return the key variable of a provider, by the usual naming scheme if it is not known."""
-    name = _SAME_AS.get(provider, provider)
-    return next((variables[0] for known, _, _, variables in _KNOWN if known == name), f"{name.upper()}_API_KEY")
+    name = _ALIASES.get(provider, provider)
+    return next(
+        (variables[0] for known, _, _, variables in _KNOWN_PROVIDERS if known == name), f"{name.upper()}_API_KEY"
+    )
 
 
-def provide_keys(settings: Settings) -> None:
+def export_keys(settings: Settings) -> None:
     """Export the keys of `.env` and Streamlit's secrets to the environment; existing variables take precedence."""
     for name, value in settings.keys.items():
         os.environ.setdefault(name, value)
 
 
-def _installed(package: str) -> bool:
+def _is_installed(package: str) -> bool:
     return find_spec(package.replace("-", "_")) is not None

@@ -1,33 +1,57 @@
-"""Prompt files, one per role and language, and safe filling of their placeholders."""
+"""Loads and fills prompt files; reads JSON out of a reply."""
 
 from __future__ import annotations
 
+import json
+import re
 from functools import cache
 from pathlib import Path
 from string import Template
+from typing import Any
 
-from crag.prompts.language import Language, Written
-from crag.protocols import Prompt
+from crag.types import Language, Prompt, WrittenLanguage
 
 
 @cache
-def load(name: str, language: Written = "en") -> str:
+def load_prompt(name: str, language: WrittenLanguage = "en") -> str:
     """Return the text of a prompt file, in English if there is no translation. Raises `FileNotFoundError`."""
     folder = Path(__file__).parent
     path = folder / f"{name}.{language}.md"
     return (path if path.exists() else folder / f"{name}.en.md").read_text(encoding="utf-8").strip()
 
 
-def fill(template: str, **values: str) -> str:
+def fill_template(template: str, **values: str) -> str:
     """Replace each `$name` in `template` once. The values are inserted verbatim, including `$` and braces."""
     return Template(template).substitute(values)
 
 
-def compose(name: str, language: Language = "en", **values: str) -> tuple[Prompt, Prompt]:
+def compose_prompt(name: str, language: Language = "en", **values: str) -> tuple[Prompt, Prompt]:
     """Return the system and the user message of a prompt file, whose two parts are separated by a line of `---`.
 
     The value `question` also becomes part of `Prompt.about`.
     """
-    system, _, user = load(name, language).partition("\n---\n")
+    system, _, user = load_prompt(name, language).partition("\n---\n")
     about = f"{name.partition('_')[0]}: {values['question']}" if "question" in values else ""
-    return Prompt("system", fill(system.strip(), **values)), Prompt("user", fill(user.strip(), **values), about)
+    return Prompt("system", fill_template(system.strip(), **values)), Prompt(
+        "user", fill_template(user.strip(), **values), about
+    )
+
+
+def strip_thoughts(reply: str) -> str:
+    """Remove the reasoning of a reasoning model from its reply."""
+    return re.sub(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|$)", "", reply, flags=re.DOTALL).strip()
+
+
+def find_json_object(text: str) -> dict[str, Any] | None:
+    """Return the first JSON object in a text, bare or inside prose or a code block, or None."""
+    if text.startswith("["):
+        return None
+    decoder = json.JSONDecoder()
+    for brace in re.finditer(r"\{", text[:20_000]):
+        try:
+            found, _ = decoder.raw_decode(text, brace.start())
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(found, dict):
+            return found
+    return None

@@ -1,7 +1,1 @@
-"""Runs: each is one execution of the graph for one question, independent of any viewer."""
-
-from crag.runs.service import RunService
-from crag.runs.texts import QUESTION_LIMIT
-from crag.runs.trace import Step, Trace
-
-__all__ = ["QUESTION_LIMIT", "RunService", "Step", "Trace"]
+"""Runs: one execution of the graph for one question, with its event log and trace."""

@@ -1,4 +1,4 @@
-"""Graph state on disk, in a file of its own: for runs that wait for the user."""
+"""Checkpoints: graph state of runs that wait for the user, in a file of its own."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from crag.database.engine import CHECKPOINTS_NAME
 from crag.errors import HomeFault, NotFound
+from crag.storage.engine import CHECKPOINTS_NAME
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
     from crag.graph.build import Graph
 
+
 _log = logging.getLogger(__name__)
 _BUSY_SECONDS = 30
-_KEPT_TYPES = ("Passage", "Verdict", "Strip", "Knowledge", "Turn")
+_ALLOWED_TYPES = ("Passage", "Verdict", "Strip", "Knowledge", "Turn")
 
 
 class Checkpoints:
@@ -84,12 +85,12 @@ class Checkpoints:
     def _kept(self, run_id: str) -> StateSnapshot:
         """Read the state of a run; any damage to the file becomes `HomeFault` or `NotFound`."""
         try:
-            return self.graph.get_state(of_run(run_id))
+            return self.graph.get_state(checkpoint_config(run_id))
         except sqlite3.Error as error:
             raise HomeFault("The state of earlier answers cannot be read.", "Restart, then ask again.") from error
         except Exception as error:
             _log.exception("The state of a run cannot be read")
-            raise _gone() from error
+            raise _missing_state_error() from error
 
     @property
     def _saver(self) -> SqliteSaver:
@@ -99,10 +100,10 @@ class Checkpoints:
         from langgraph.checkpoint.sqlite import SqliteSaver
 
         from crag.graph.build import build_graph
-        from crag.runs.serializer import PlainSerializer
+        from crag.runs.state_serializer import PlainValueSerializer
 
-        kept = [("crag.types", name) for name in _KEPT_TYPES]
-        saver = SqliteSaver(self._connect(), serde=PlainSerializer(allowed_msgpack_modules=kept))
+        kept = [("crag.types", name) for name in _ALLOWED_TYPES]
+        saver = SqliteSaver(self._connect(), serde=PlainValueSerializer(allowed_msgpack_modules=kept))
         saver.setup()
         return build_graph(saver)
 
@@ -123,10 +124,10 @@ class Checkpoints:
         return connection
 
 
-def of_run(run_id: str) -> RunnableConfig:
+def checkpoint_config(run_id: str) -> RunnableConfig:
     """Return the LangGraph configuration that addresses a run's checkpoints."""
     return {"configurable": {"thread_id": run_id}}
 
 
-def _gone() -> NotFound:
+def _missing_state_error() -> NotFound:
     return NotFound("What this answer was made from is no longer kept.", "Ask the question again.")

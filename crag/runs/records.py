@@ -1,29 +1,65 @@
-"""Database rows of runs and of the messages they belong to."""
+"""Database rows of runs, their messages and their summaries."""
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Container
 from typing import Any
 
 from sqlalchemy import Connection, delete, func, insert, select, update
 
-from crag.conversations import tree
-from crag.conversations.conversations import answering, refuse_deleted, refuse_while_answering, title_of
-from crag.conversations.listing import visible
-from crag.database import Database
-from crag.database.tables import conversations, evaluations, events, messages, runs
+from crag.conversations import message_tree
+from crag.conversations.conversation_list import visible_to
+from crag.conversations.conversations import check_not_answering, check_not_deleted, find_active_run, title_of
 from crag.errors import NotFound
-from crag.events import RunEnded, encode
-from crag.ledger import SERVER
-from crag.processes import is_alive, this_process
-from crag.runs.log import EventLog
-from crag.runs.summaries import keep_summary
+from crag.events import RunEnded, encode_event
+from crag.runs.event_log import EventLog
 from crag.runs.trace import Trace
+from crag.storage.engine import Database
+from crag.storage.outbound_ledger import SERVER_KEY
+from crag.storage.ownership import current_process_name, is_process_alive
+from crag.storage.tables import conversations, evaluations, events, messages, model_calls, run_summaries, runs
 from crag.types import Turn
 
-_TURNS = 6
-_TOKENS = '%"type":"tokens_written"%'
+
+def save_summary(connection: Connection, run_id: str, trace: Trace, seconds: float) -> None:
+    """Write the summary row of a run that took `seconds`, replacing an earlier one."""
+    row = summarize_trace(trace) | {"run_id": run_id, "seconds": seconds}
+    row["tokens"] = max(row["tokens"], _count_call_tokens(connection, run_id))
+    connection.execute(insert(run_summaries).prefix_with("OR REPLACE").values(row))
+
+
+def summarize_trace(trace: Trace) -> dict[str, Any]:
+    """Summarize what the events contain: verdicts of all passages, but the best score of library passages only."""
+    verdicts = trace.verdicts.values()
+    words = Counter(verdict.word for verdict in verdicts)
+    scores = [one.score for one in verdicts if one.score is not None and one.passage_id > 0]
+    return {
+        "action": trace.action or "",
+        "outcome": trace.outcome or "",
+        "model": trace.model,
+        "grader": trace.grader,
+        "policy": trace.options.policy,
+        "collection": trace.options.collection,
+        "query_sent": trace.query_sent,
+        "tokens": (trace.usage.prompt_tokens or 0) + (trace.usage.answer_tokens or 0),
+        "best": max(scores, default=None),
+        "relevant": words["relevant"],
+        "ambiguous": words["ambiguous"],
+        "irrelevant": words["irrelevant"],
+        "unknown": words["unknown"],
+    }
+
+
+def _count_call_tokens(connection: Connection, run_id: str) -> int:
+    """Return the tokens that its models read and wrote, as counted by their servers."""
+    both = func.coalesce(model_calls.c.prompt_tokens, 0) + func.coalesce(model_calls.c.answer_tokens, 0)
+    return connection.execute(select(func.sum(both)).where(model_calls.c.run_id == run_id)).scalar() or 0
+
+
+_HISTORY_TURNS = 6
+_WRITTEN_EVENT_PATTERN = '%"type":"tokens_written"%'
 
 
 class RunRecords:
@@ -31,7 +67,7 @@ class RunRecords:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._owner = this_process()
+        self._owner = current_process_name()
 
     def open(
         self,
@@ -49,12 +85,12 @@ class RunRecords:
         now = time.time()
         with self._database.write() as connection:
             if conversation_id:
-                refuse_while_answering(connection, conversation_id)  # in here: another process may be faster
-                refuse_deleted(connection, conversation_id)
+                check_not_answering(connection, conversation_id)  # in here: another process may be faster
+                check_not_deleted(connection, conversation_id)
                 here = conversations.c.id == conversation_id
                 connection.execute(update(conversations).where(here).values(updated_at=now))
             if evaluation_id:
-                _refuse_deleted_evaluation(connection, evaluation_id)
+                _require_evaluation(connection, evaluation_id)
             place = {"conversation_id": conversation_id, "evaluation_id": evaluation_id}
             insert_run(connection, id=run_id, question=question, **place)
             if not conversation_id:
@@ -64,8 +100,12 @@ class RunRecords:
                 connection.execute(
                     update(conversations).where(conversations.c.id == conversation_id).values(title=title_of(question))
                 )
-            after = tree.head(connection, conversation_id) if edited is None else _parent(connection, edited)
-            _append(connection, conversation_id, after, now, question, run_id)
+            after = (
+                message_tree.read_head(connection, conversation_id)
+                if edited is None
+                else _parent_message(connection, edited)
+            )
+            _append_question(connection, conversation_id, after, now, question, run_id)
 
     def wait(self, run_id: str) -> None:
         """Mark a run as waiting for the user; it then belongs to no process."""
@@ -102,16 +142,16 @@ class RunRecords:
                 return
             connection.execute(update(messages).where(messages.c.run_id == run_id).values(text=trace.text))
             if trace.outcome is not None:
-                connection.execute(delete(events).where(of_run, events.c.body.like(_TOKENS)))
-            connection.execute(insert(events).values(run_id=run_id, number=number, body=encode(ended).decode()))
-            keep_summary(connection, run_id, trace, ended.at)
+                connection.execute(delete(events).where(of_run, events.c.body.like(_WRITTEN_EVENT_PATTERN)))
+            connection.execute(insert(events).values(run_id=run_id, number=number, body=encode_event(ended).decode()))
+            save_summary(connection, run_id, trace, ended.at)
 
     def close_orphans(self, log: EventLog, unkept: Container[str] = ()) -> None:
         """Mark runs whose process died, or that are in `unkept`, as interrupted; keep their text so far."""
         with self._database.read() as connection:
             running = connection.execute(select(runs).where(runs.c.state == "running")).all()
         for row in running:
-            if row.id not in unkept and is_alive(row.owner):
+            if row.id not in unkept and is_process_alive(row.owner):
                 continue
             kept = log.read(row.id)
             trace = Trace().apply_all(event for _, event in kept)
@@ -121,14 +161,14 @@ class RunRecords:
     def history(self, conversation_id: str) -> tuple[Turn, ...]:
         """Return the last few answered turns of the shown branch, oldest first, as models should see them."""
         with self._database.read() as connection:
-            return _turns(connection, tree.head(connection, conversation_id))
+            return _read_history(connection, message_tree.read_head(connection, conversation_id))
 
     def history_before(self, message_id: int) -> tuple[Turn, ...]:
         """Return the last few turns that led to this question, oldest first. Raises `NotFound`."""
         with self._database.read() as connection:
-            return _turns(connection, _parent(connection, message_id))
+            return _read_history(connection, _parent_message(connection, message_id))
 
-    def place_of_question(self, message_id: int) -> str:
+    def conversation_of_question(self, message_id: int) -> str:
         """Return the conversation of a question. Raises `NotFound`."""
         query = select(messages.c.conversation_id).where(messages.c.id == message_id, messages.c.role == "user")
         with self._database.read() as connection:
@@ -147,12 +187,12 @@ class RunRecords:
 
     def person(self, run_id: str) -> str:
         """Return the owner of a run: of its conversation or evaluation, else the owner of commands."""
-        owner = func.coalesce(conversations.c.person, func.nullif(evaluations.c.person, ""), SERVER)
+        owner = func.coalesce(conversations.c.person, func.nullif(evaluations.c.person, ""), SERVER_KEY)
         joined = runs.outerjoin(conversations, runs.c.conversation_id == conversations.c.id)
         joined = joined.outerjoin(evaluations, runs.c.evaluation_id == evaluations.c.id)
         with self._database.read() as connection:
             found = connection.execute(select(owner).select_from(joined).where(runs.c.id == run_id)).scalar()
-        return SERVER if found is None else str(found)
+        return SERVER_KEY if found is None else str(found)
 
     def evaluation(self, run_id: str) -> str | None:
         """Return the id of the evaluation that a run belongs to, if any."""
@@ -160,7 +200,7 @@ class RunRecords:
             found = connection.execute(select(runs.c.evaluation_id).where(runs.c.id == run_id)).scalar()
         return None if found is None else str(found)
 
-    def deleted(self, run_ids: set[str]) -> set[str]:
+    def missing_runs(self, run_ids: set[str]) -> set[str]:
         """Return those of these runs that no longer exist."""
         with self._database.read() as connection:
             return run_ids - set(connection.execute(select(runs.c.id)).scalars())
@@ -170,7 +210,7 @@ class RunRecords:
 
         Runs of evaluations are left out.
         """
-        asked = (runs.c.state == "done") & runs.c.evaluation_id.is_(None) & visible(person)
+        asked = (runs.c.state == "done") & runs.c.evaluation_id.is_(None) & visible_to(person)
         query = select(runs.c.id).outerjoin(conversations).where(asked)
         query = query.order_by(runs.c.started_at.desc()).limit(limit)
         with self._database.read() as connection:
@@ -179,23 +219,23 @@ class RunRecords:
     def running(self, conversation_id: str) -> str | None:
         """Return the id of the run that is answering in this conversation or waits for the user, if any."""
         with self._database.read() as connection:
-            found = answering(connection, conversation_id)
+            found = find_active_run(connection, conversation_id)
         return str(found.id) if found else None
 
 
 def insert_run(connection: Connection, **values: Any) -> None:
     """Insert a new run of this process."""
-    own = {"state": "running", "owner": this_process(), "started_at": time.time()}
+    own = {"state": "running", "owner": current_process_name(), "started_at": time.time()}
     connection.execute(insert(runs).values(**own, **values))
 
 
-def _refuse_deleted_evaluation(connection: Connection, evaluation_id: str) -> None:
+def _require_evaluation(connection: Connection, evaluation_id: str) -> None:
     there = connection.execute(select(evaluations.c.id).where(evaluations.c.id == evaluation_id)).first()
     if there is None:
         raise NotFound("This evaluation is no longer there.", "Choose another one.")
 
 
-def _append(
+def _append_question(
     connection: Connection, conversation_id: str, after: int | None, now: float, question: str, run_id: str
 ) -> None:
     """Insert a question and a placeholder for its answer, at the end of the branch that is shown from now on."""
@@ -203,10 +243,10 @@ def _append(
     asked = insert(messages).values(role="user", text=question, parent_id=after, **shared)
     asked_id = connection.execute(asked.returning(messages.c.id)).scalar_one()
     answer = insert(messages).values(role="assistant", text="", run_id=run_id, parent_id=asked_id, **shared)
-    tree.set_head(connection, conversation_id, connection.execute(answer.returning(messages.c.id)).scalar_one())
+    message_tree.set_head(connection, conversation_id, connection.execute(answer.returning(messages.c.id)).scalar_one())
 
 
-def _parent(connection: Connection, message_id: int) -> int | None:
+def _parent_message(connection: Connection, message_id: int) -> int | None:
     found = connection.execute(select(messages.c.parent_id).where(messages.c.id == message_id)).first()
     if found is None:
         raise NotFound("This question is no longer there.")
@@ -214,7 +254,7 @@ def _parent(connection: Connection, message_id: int) -> int | None:
     return parent
 
 
-def _turns(connection: Connection, last_answer: int | None) -> tuple[Turn, ...]:
-    rows = tree.up_from(connection, last_answer, 2 * _TURNS)
+def _read_history(connection: Connection, last_answer: int | None) -> tuple[Turn, ...]:
+    rows = message_tree.read_branch(connection, last_answer, 2 * _HISTORY_TURNS)
     answered = [pair for pair in zip(rows[::2], rows[1::2], strict=False) if pair[1].text]
     return tuple(Turn(row.role, row.text) for pair in answered for row in pair)

@@ -1,31 +1,31 @@
-"""Re-running an earlier run from any of its nodes with something changed: a verdict, the query, or an option."""
+"""Revisions: re-run a finished run from any node with changes, and describe those changes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import cast, get_args
+from typing import Any, cast, get_args
 
 from crag.errors import BadRequest
-from crag.events import ConsentAsked, ConsentGiven, Event, Node, NodeStarted, PassageGraded, RunEnded
-from crag.graph.state import State
-from crag.options import RunOptions, Thresholds, value_of
+from crag.events import ConsentAsked, ConsentGiven, Event, NodeName, NodeStarted, PassageGraded, RunEnded
+from crag.graph.state import GraphState
+from crag.options import RunOptions, diff_options, get_option
 from crag.runs.trace import Trace
-from crag.types import Passage, Ruling, Turn, Verdict
+from crag.types import Passage, Ruling, Thresholds, Turn, Verdict
 
-_TUNING = ("window", "answer_limit", "temperature")
-_SETTINGS: dict[Node, tuple[str, ...]] = {
-    "condense_question": ("rewriter_model", *(f"rewriting.{name}" for name in _TUNING)),
+_TUNING_FIELDS = ("window", "answer_limit", "temperature")
+_NODE_OPTIONS: dict[NodeName, tuple[str, ...]] = {
+    "condense_question": ("rewriter_model", *(f"rewriting.{name}" for name in _TUNING_FIELDS)),
     "retrieve": ("k", "collection", "source_ids"),
-    "grade_documents": ("grader", "grader_model", *(f"grading.{name}" for name in _TUNING)),
+    "grade_documents": ("grader", "grader_model", *(f"grading.{name}" for name in _TUNING_FIELDS)),
     "decide": ("policy", "thresholds"),
-    "transform_query": ("rewrite", "rewriter_model", *(f"rewriting.{name}" for name in _TUNING)),
+    "transform_query": ("rewrite", "rewriter_model", *(f"rewriting.{name}" for name in _TUNING_FIELDS)),
     "web_search": ("web", "web_results", "fetch_pages", "join_web"),
     "refine_knowledge": ("refine",),
-    "generate": ("model", "thinking", "parent_context", *(f"answering.{name}" for name in _TUNING)),
+    "generate": ("model", "thinking", "parent_context", *(f"answering.{name}" for name in _TUNING_FIELDS)),
 }
-_ORDER: tuple[Node, ...] = get_args(Node)
-_LEADS_TO_QUERY: tuple[Node, ...] = ("transform_query", "web_search")
+_NODE_ORDER: tuple[NodeName, ...] = get_args(NodeName)
+_QUERY_NODES: tuple[NodeName, ...] = ("transform_query", "web_search")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,50 +40,50 @@ class Revision:
     options: RunOptions | None = None
 
 
-def nodes_to_go_on_from(trace: Trace) -> list[Node]:
+def resumable_nodes(trace: Trace) -> list[NodeName]:
     """Return the nodes from which an earlier run can be re-run: those that it reached, in order."""
     if trace.state in ("running", "waiting"):
         return []
     came_to = {step.node for step in trace.steps}
-    return [node for node in _SETTINGS if node in came_to]
+    return [node for node in _NODE_OPTIONS if node in came_to]
 
 
-def settings_from(node: Node) -> list[str]:
+def options_used_from(node: NodeName) -> list[str]:
     """Return the names of the options that this node and later ones use; changing others would have no effect."""
-    used = (name for later in _ORDER[_ORDER.index(node) :] for name in _SETTINGS.get(later, ()))
+    used = (name for later in _NODE_ORDER[_NODE_ORDER.index(node) :] for name in _NODE_OPTIONS.get(later, ()))
     return list(dict.fromkeys(used))
 
 
-def check_revision(trace: Trace, node: Node, revision: Revision) -> None:
+def check_revision(trace: Trace, node: NodeName, revision: Revision) -> None:
     """Raise `BadRequest` for a revision that is not possible: its node, the passages of its rulings, or its query."""
-    if node not in nodes_to_go_on_from(trace):
+    if node not in resumable_nodes(trace):
         raise BadRequest("This answer never came to that step.", "Choose a step that it took.")
     if not trace.verdicts.keys() >= revision.rulings.keys():
         raise BadRequest("This passage has no verdict that could be overruled.", "Choose another one.")
-    if revision.query and node not in _LEADS_TO_QUERY:
+    if revision.query and node not in _QUERY_NODES:
         raise BadRequest("From this step no query is written.", "Go on from the rewriting or the web search.")
 
 
-def state_before(trace: Trace, history: tuple[Turn, ...], node: Node, revision: Revision) -> State:
+def state_before(trace: Trace, history: tuple[Turn, ...], node: NodeName, revision: Revision) -> GraphState:
     """Build the state before a node, with a revision applied, from the events, which survive a killed process.
 
     Web results are kept where they may be used and need not be searched again.
     """
-    held = _held_of_web(trace, node, revision)
+    held = _reusable_web_passages(trace, node, revision)
     earlier = {key: verdict.ruling for key, verdict in trace.verdicts.items() if verdict.ruling}
     every = {**earlier, **revision.rulings}
     rulings = {key: ruling for key, ruling in every.items() if key > 0 or held}
-    state = State(question=trace.question, history=history, rulings=rulings, begin_at=node)
-    at = _ORDER.index(node)
-    if at > _ORDER.index("condense_question") and trace.condensed:
+    state = GraphState(question=trace.question, history=history, rulings=rulings, begin_at=node)
+    at = _NODE_ORDER.index(node)
+    if at > _NODE_ORDER.index("condense_question") and trace.condensed:
         state["standalone_question"] = trace.condensed
-    if at > _ORDER.index("retrieve"):
+    if at > _NODE_ORDER.index("retrieve"):
         state["passages"] = tuple(trace.passages[found] for found in trace.found.get("library", ()))
-    if at > _ORDER.index("grade_documents"):
+    if at > _NODE_ORDER.index("grade_documents"):
         known = {key: verdict for key, verdict in trace.verdicts.items() if key > 0 or held}
-        state |= _judged(known, rulings, _other_thresholds(trace, revision))
-    if at > _ORDER.index("decide"):
-        state["search_web"] = node in _LEADS_TO_QUERY or bool(held)
+        state |= _verdict_state(known, rulings, _changed_thresholds(trace, revision))
+    if at > _NODE_ORDER.index("decide"):
+        state["search_web"] = node in _QUERY_NODES or bool(held)
         state["query"] = revision.query or trace.query
     if revision.query:  # it needs no rewriting
         state["begin_at"] = "web_search"
@@ -94,7 +94,7 @@ def state_before(trace: Trace, history: tuple[Turn, ...], node: Node, revision: 
     return state
 
 
-def kept_events(events: Sequence[Event], node: Node, state: State) -> list[Event]:
+def reusable_events(events: Sequence[Event], node: NodeName, state: GraphState) -> list[Event]:
     """Select the events that also hold for a re-run from before a node, with the verdicts of its state."""
     nodes = [index for index, event in enumerate(events) if isinstance(event, NodeStarted)]
     first = nodes[0] if nodes else 0  # events before the first node are recorded again
@@ -110,25 +110,127 @@ def kept_events(events: Sequence[Event], node: Node, state: State) -> list[Event
     ]
 
 
-def _held_of_web(trace: Trace, node: Node, revision: Revision) -> tuple[Passage, ...]:
+def _reusable_web_passages(trace: Trace, node: NodeName, revision: Revision) -> tuple[Passage, ...]:
     """Return the web results of the earlier run that a re-run from this node may use."""
-    after_search = _ORDER.index(node) > _ORDER.index("web_search")
+    after_search = _NODE_ORDER.index(node) > _NODE_ORDER.index("web_search")
     before, after = trace.options, revision.options or trace.options
-    as_it_was = all(value_of(before, name) == value_of(after, name) for name in _SETTINGS["web_search"])
+    as_it_was = all(get_option(before, name) == get_option(after, name) for name in _NODE_OPTIONS["web_search"])
     if not after_search and not (node == "decide" and as_it_was):
         return ()
     return tuple(trace.passages[found] for found in trace.found.get("web", ()))
 
 
-def _other_thresholds(trace: Trace, revision: Revision) -> Thresholds | None:
+def _changed_thresholds(trace: Trace, revision: Revision) -> Thresholds | None:
     """Return thresholds that were changed by hand; None if the scores keep their words."""
     after = revision.options.thresholds if revision.options else None
     return after if after != trace.options.thresholds else None
 
 
-def _judged(verdicts: Mapping[int, Verdict], rulings: Mapping[int, Ruling], thresholds: Thresholds | None) -> State:
+def _verdict_state(
+    verdicts: Mapping[int, Verdict], rulings: Mapping[int, Ruling], thresholds: Thresholds | None
+) -> GraphState:
     """Return the verdicts with their words set by these thresholds and overridden by these rulings."""
     if not verdicts:
-        return State()
+        return GraphState()
     words = {key: replace(one, word=thresholds.word(one.score)) if thresholds else one for key, one in verdicts.items()}
-    return State(verdicts={key: one.ruled(rulings[key]) if key in rulings else one for key, one in words.items()})
+    return GraphState(
+        verdicts={key: one.with_ruling(rulings[key]) if key in rulings else one for key, one in words.items()}
+    )
+
+
+_RULING_VERBS = {"use": "you used", "drop": "you dropped"}
+_OPTION_NAMES = {
+    "model": "model",
+    "k": "k",
+    "policy": "policy",
+    "web": "web",
+    "refine": "refinement",
+    "rewrite": "rewriting",
+    "web_results": "web results",
+    "join_web": "web results as one passage",
+    "parent_context": "wider context",
+    "grader": "grader",
+    "grader_model": "grader model",
+    "rewriter_model": "rewriter model",
+    "thinking": "thinking",
+    "answering.window": "window",
+    "answering.answer_limit": "longest answer",
+    "answering.temperature": "temperature",
+    "grading.window": "grader's window",
+    "grading.answer_limit": "grader's longest reply",
+    "grading.temperature": "grader's temperature",
+    "rewriting.window": "rewriter's window",
+    "rewriting.answer_limit": "rewriter's longest reply",
+    "rewriting.temperature": "rewriter's temperature",
+    "thresholds": "thresholds",
+    "fetch_pages": "whole pages",
+    "collection": "collection",
+    "source_ids": "documents",
+    "passage_size": "passage size",
+}
+_RESTART_NAMES: dict[NodeName, str] = {
+    "condense_question": "the beginning",
+    "retrieve": "retrieving",
+    "grade_documents": "grading",
+    "decide": "deciding",
+    "transform_query": "rewriting",
+    "web_search": "searching the web",
+    "refine_knowledge": "refining",
+    "generate": "writing",
+}
+_UNSET_WORDS = {
+    "grader_model": "automatic",
+    "rewriter_model": "automatic",
+    "thresholds": "automatic",
+    "collection": "all",
+    "source_ids": "all",
+    "passage_size": "as usual",
+}
+
+
+def describe_revision(trace: Trace, node: NodeName, revision: Revision) -> str:
+    """Describe how a revised version differs; if nothing was changed, from which node it was re-run."""
+    parts = [describe_rulings(trace, revision.rulings)]
+    if revision.options and revision.options != trace.options:
+        parts.append(describe_option_changes(trace.options, revision.options))
+    if revision.query:
+        parts.append("you wrote the query")
+    return ", ".join(part for part in parts if part) or f"again from {_RESTART_NAMES[node]}"
+
+
+def describe_rulings(trace: Trace, rulings: Mapping[int, Ruling]) -> str:
+    """Describe rulings, such as “you dropped p. 5”."""
+    return ", ".join(
+        f"{_RULING_VERBS[ruling]} {_passage_place(trace, passage_id)}" for passage_id, ruling in rulings.items()
+    )
+
+
+def describe_option_changes(before: RunOptions, after: RunOptions) -> str:
+    """Describe how two sets of options differ, such as “policy any, k 6”. A preset is only a name for its options."""
+    words = [
+        describe_option(name, value) for name, value in diff_options(before, after).items() if name in _OPTION_NAMES
+    ]
+    return ", ".join(words) or "same settings"
+
+
+def describe_option(name: str, value: Any) -> str:
+    """Describe an option, by its name in `crag.options`, with a value, such as “k 6”."""
+    return f"{_OPTION_NAMES.get(name, name)} {_format_option_value(name, value)}"
+
+
+def _format_option_value(name: str, value: Any) -> str:
+    match value:
+        case bool():
+            return "on" if value else "off"
+        case None | "" | () | 0 if name in _UNSET_WORDS:
+            return _UNSET_WORDS[name]
+        case Thresholds():
+            return f"{value.lower:g} and {value.upper:g}"
+        case tuple():
+            return str(len(value))
+    return str(value)
+
+
+def _passage_place(trace: Trace, passage_id: int) -> str:
+    passage = trace.passages[passage_id]
+    return f"p. {passage.page}" if passage.page is not None else f"“{passage.title[:40]}”"

@@ -1,4 +1,4 @@
-"""A run as others see it: its events so far, and a way to follow new ones."""
+"""Run interface: the events so far and a way to follow new ones, live or from the log."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
+from crag.cancellation import Cancellation
 from crag.events import ConsentAsked, Event, RunEnded
-from crag.runs.log import EventLog, Numbered
-from crag.stopping import Stop
+from crag.runs.event_log import EventLog, NumberedEvent
 
 _POLL_SECONDS = 0.2
 
@@ -32,7 +32,7 @@ class Run(Protocol):
         """Whether its last event has happened."""
         ...
 
-    def follow(self, after: int = 0, seconds: float | None = None) -> Iterator[Numbered]:
+    def follow(self, after: int = 0, seconds: float | None = None) -> Iterator[NumberedEvent]:
         """Yield the events numbered above `after`, then new ones as they happen.
 
         Returns when the run ends, waits for the user, or `seconds` have passed.
@@ -49,7 +49,7 @@ class LiveRun:
         """Begin a run; a resumed one passes its `events` so far and the seconds it had taken (`elapsed`)."""
         self.id = run_id
         self.question = question
-        self.stop = Stop()
+        self.stop = Cancellation()
         self._log = log
         self._began = time.monotonic() - elapsed
         self._events: list[Event] = list(events)
@@ -65,7 +65,7 @@ class LiveRun:
         return bool(self._events) and isinstance(self._events[-1], RunEnded)
 
     @property
-    def _rests(self) -> bool:
+    def _is_settled(self) -> bool:
         """Whether this object gets no more events: the run ended, or it waits and will resume as another object."""
         return bool(self._events) and isinstance(self._events[-1], RunEnded | ConsentAsked)
 
@@ -76,7 +76,7 @@ class LiveRun:
             return tuple(self._events)
 
     @property
-    def recorded(self) -> Sequence[Event]:
+    def event_list(self) -> Sequence[Event]:
         """The live list of events, which grows as new ones are recorded."""
         return self._events
 
@@ -93,7 +93,7 @@ class LiveRun:
             self._events.append(event)
             self._changed.notify_all()
 
-    def follow(self, after: int = 0, seconds: float | None = None) -> Iterator[Numbered]:
+    def follow(self, after: int = 0, seconds: float | None = None) -> Iterator[NumberedEvent]:
         """Follow as described in `Run`."""
         deadline = None if seconds is None else time.monotonic() + seconds
         number = after
@@ -102,13 +102,13 @@ class LiveRun:
             for event in fresh:
                 number += 1
                 yield number, event
-            if (self._rests and number >= len(self._events)) or _passed(deadline):
+            if (self._is_settled and number >= len(self._events)) or _deadline_passed(deadline):
                 return
 
     def _wait_for_more(self, number: int, deadline: float | None) -> list[Event]:
         left = None if deadline is None else max(0.0, deadline - time.monotonic())
         with self._changed:
-            self._changed.wait_for(lambda: len(self._events) > number or self._rests, timeout=left)
+            self._changed.wait_for(lambda: len(self._events) > number or self._is_settled, timeout=left)
             return self._events[number:]
 
 
@@ -123,20 +123,20 @@ class LoggedRun:
     @property
     def ended(self) -> bool:
         """Whether its last event has happened."""
-        return self._log.holds_end(self.id)
+        return self._log.has_ended(self.id)
 
-    def follow(self, after: int = 0, seconds: float | None = None) -> Iterator[Numbered]:
+    def follow(self, after: int = 0, seconds: float | None = None) -> Iterator[NumberedEvent]:
         """Follow as described in `Run`."""
         deadline = None if seconds is None else time.monotonic() + seconds
         while True:
-            rests = self._log.rests(self.id)  # checked before reading: nothing is written after the end
+            rests = self._log.is_settled(self.id)  # checked before reading: nothing is written after the end
             for number, event in self._log.read(self.id, after):
                 after = number
                 yield number, event
-            if rests or _passed(deadline):
+            if rests or _deadline_passed(deadline):
                 return
             time.sleep(_POLL_SECONDS)
 
 
-def _passed(deadline: float | None) -> bool:
+def _deadline_passed(deadline: float | None) -> bool:
     return deadline is not None and time.monotonic() >= deadline

@@ -1,4 +1,4 @@
-"""Run service: start, follow, stop and resume runs. A run belongs to a worker thread and the log, never to a page."""
+"""Run service: start, follow, stop and resume runs."""
 
 from __future__ import annotations
 
@@ -11,36 +11,34 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 
-from crag.database import Database
+from crag.cancellation import Wait, list_waits
 from crag.errors import BadRequest
-from crag.events import ConsentGiven, Node, RunEnded
-from crag.graph.consent import DECLINED
-from crag.graph.state import State
-from crag.model_calls import ModelCall
+from crag.events import ConsentGiven, NodeName, RunEnded
+from crag.graph.policy import SEARCH_DECLINED
+from crag.graph.state import GraphState
 from crag.options import RunOptions
-from crag.protocols import QUERY_LIMIT
-from crag.runs.branches import Branch, Branches
-from crag.runs.calls import CallLog
+from crag.protocols import MAX_QUERY_LENGTH, ModelCall
+from crag.runs.call_log import CallLog
 from crag.runs.checkpoints import Checkpoints
-from crag.runs.log import EventLog
+from crag.runs.event_log import EventLog
 from crag.runs.records import RunRecords
 from crag.runs.revisions import Revision
 from crag.runs.run import LiveRun, LoggedRun, Run
-from crag.runs.texts import storable, storable_question
 from crag.runs.trace import Trace
-from crag.runs.versions import Ruled, VersionRecords, ruled
-from crag.runs.worker import Equip, Task, Worker
+from crag.runs.versions import RulingRows, VersionPlan, VersionPlanner, VersionRecords, build_ruling_rows
+from crag.runs.worker import RunResourceBuilder, RunTask, RunWorker
+from crag.storage.engine import Database
+from crag.text.sanitization import normalize_question, normalize_user_text
 from crag.types import Ruling, Turn, Version
-from crag.waiting import Wait, waits
 
-_WORKERS = 64  # they mostly wait for models, each of which has a queue of its own
-_TRACES_KEPT = 200
+_MAX_WORKERS = 64  # they mostly wait for models, each of which has a queue of its own
+_MAX_CACHED_TRACES = 200
 
 
 class RunService:
     """All runs of one home; safe to use from several threads."""
 
-    def __init__(self, database: Database, equip: Equip) -> None:
+    def __init__(self, database: Database, equip: RunResourceBuilder) -> None:
         """Close runs that a dead process left open. `equip` opens the models and indexes of a run in its worker thread.
 
         Errors of `equip` become errors of the run.
@@ -50,10 +48,10 @@ class RunService:
         self._log = EventLog(database)
         self._calls = CallLog(database, self._log.writer)
         self._checkpoints = Checkpoints(database.home)
-        self._branches = Branches(self._records, self._versions, self._log)
-        self._worker = Worker(equip, self._records, self._log, self._calls, self._checkpoints)
+        self._branches = VersionPlanner(self._records, self._versions, self._log)
+        self._worker = RunWorker(equip, self._records, self._log, self._calls, self._checkpoints)
         self._records.close_orphans(self._log)
-        self._workers = ThreadPoolExecutor(_WORKERS, thread_name_prefix="run")
+        self._workers = ThreadPoolExecutor(_MAX_WORKERS, thread_name_prefix="run")
         self._lock = threading.Lock()
         self._live: dict[str, LiveRun] = {}
         self._traces: OrderedDict[str, Trace] = OrderedDict()
@@ -67,33 +65,33 @@ class RunService:
         question that is empty or too long, or while the conversation is still being answered; `NotFound` when the
         conversation was deleted.
         """
-        return self._ask(conversation_id, storable_question(question), options, evaluation_id=evaluation_id)
+        return self._ask(conversation_id, normalize_question(question), options, evaluation_id=evaluation_id)
 
     def edit(self, message_id: int, question: str, options: RunOptions) -> Run:
         """Answer another wording of a question, in a new branch of its conversation.
 
         Raises as `start`, and `NotFound` when that question was deleted.
         """
-        conversation_id = self._records.place_of_question(message_id)
-        return self._ask(conversation_id, storable_question(question), options, edited=message_id)
+        conversation_id = self._records.conversation_of_question(message_id)
+        return self._ask(conversation_id, normalize_question(question), options, edited=message_id)
 
-    def answer_consent(self, run_id: str, query: str | None, reason: str = DECLINED) -> Run:
+    def answer_consent(self, run_id: str, query: str | None, reason: str = SEARCH_DECLINED) -> Run:
         """Resume a waiting run with the query to send, or with None and the reason to show.
 
         Raises `BadRequest` for an empty query or when the run no longer waits; `NotFound`.
         """
-        if query is not None and not (query := storable(query)[:QUERY_LIMIT]):
+        if query is not None and not (query := normalize_user_text(query)[:MAX_QUERY_LENGTH]):
             raise BadRequest("The query is empty.", "Write one, or answer from your documents only.")
         run = self._take_over(run_id)
         if run is None:
             raise BadRequest("This was decided already.", "Reload the page to see the answer.")
         run.record(ConsentGiven(query))
         options = Trace().apply_all(run.events).options
-        return self._begin(Task(run, options, answer={"query": query, "reason": reason}))
+        return self._begin(RunTask(run, options, answer={"query": query, "reason": reason}))
 
     def keep_draft(self, run_id: str, query: str) -> None:
         """Save the edited query of a waiting run."""
-        self._records.keep_draft(run_id, storable(query)[:QUERY_LIMIT])
+        self._records.keep_draft(run_id, normalize_user_text(query)[:MAX_QUERY_LENGTH])
 
     def draft(self, run_id: str) -> str:
         """Return the query of a waiting run: as edited, else as it was written."""
@@ -107,36 +105,38 @@ class RunService:
         for a passage that was not graded, `NotFound` when too little is stored to resume.
         """
         trace = self._ended(run_id)
-        return self._begin_version(self._branches.overruled(run_id, trace, rulings), ruled(run_id, trace, rulings))
+        return self._begin_version(
+            self._branches.overruled(run_id, trace, rulings), build_ruling_rows(run_id, trace, rulings)
+        )
 
-    def search_for(self, run_id: str, sentence: str) -> Run:
+    def search_web_for(self, run_id: str, sentence: str) -> Run:
         """Start a new version of an answer that also searches the web for a sentence, always after asking for consent.
 
         Raises as `overrule`, and `BadRequest` for a sentence without content.
         """
         return self._begin_version(self._branches.searched(run_id, self._ended(run_id), sentence))
 
-    def go_on(self, run_id: str) -> Run:
+    def continue_answer(self, run_id: str) -> Run:
         """Start a new version of an incomplete answer that keeps the text so far and continues it.
 
         Raises `BadRequest` for an answer that is complete or has no text, `NotFound`.
         """
-        return self._begin_version(self._branches.continued(run_id, self._ended(run_id)))
+        return self._begin_version(self._branches.plan_continuation(run_id, self._ended(run_id)))
 
-    def revise(self, run_id: str, node: Node, revision: Revision) -> Run:
+    def revise(self, run_id: str, node: NodeName, revision: Revision) -> Run:
         """Start a new version of an answer that re-runs from just before a node, with something changed.
 
         It is rebuilt from the events, so it also works for a run whose process was killed. Raises `BadRequest` for a
         node that the run never reached or a change that is not possible there, `NotFound`.
         """
-        query = storable(revision.query)[:QUERY_LIMIT]
+        query = normalize_user_text(revision.query)[:MAX_QUERY_LENGTH]
         trace = self._ended(run_id)
-        branch = self._branches.revised(run_id, trace, node, replace(revision, query=query))
-        return self._begin_version(branch, ruled(run_id, trace, revision.rulings))
+        branch = self._branches.plan_revision(run_id, trace, node, replace(revision, query=query))
+        return self._begin_version(branch, build_ruling_rows(run_id, trace, revision.rulings))
 
-    def ask_again(self, run_id: str, options: RunOptions) -> Run:
+    def regenerate(self, run_id: str, options: RunOptions) -> Run:
         """Start a new version of an answer to the same question from scratch. Raises `BadRequest`, `NotFound`."""
-        return self._begin_version(self._branches.anew(run_id, self._ended(run_id), options))
+        return self._begin_version(self._branches.plan_regeneration(run_id, self._ended(run_id), options))
 
     def versions(self, run_id: str) -> list[Version]:
         """Return all versions of the answer that this run belongs to, oldest first. Raises `NotFound`."""
@@ -159,7 +159,7 @@ class RunService:
     def active(self, conversation_id: str) -> Run | None:
         """Return the run that is answering in this conversation or waits for the user, in this process or another."""
         run_id = self._records.running(conversation_id)
-        if run_id is None or run_id in self._worker.unkept:  # it ended, but its end could not be saved yet
+        if run_id is None or run_id in self._worker.unsaved_run_ids:  # it ended, but its end could not be saved yet
             return None
         return self.attach(run_id)
 
@@ -171,7 +171,7 @@ class RunService:
     def waiting_for(self, run_id: str) -> Wait | None:
         """Return what a run of this process has waited for longest at this moment; None when it waits for nothing."""
         live = self._live.get(run_id)
-        return next(iter(waits(live.stop)), None) if live else None
+        return next(iter(list_waits(live.stop)), None) if live else None
 
     def stop(self, run_id: str) -> None:
         """Stop a run of this process and keep its text so far. Calling this twice, or too late, is harmless."""
@@ -199,12 +199,12 @@ class RunService:
         """
         return self._calls.of(run_id)
 
-    def forget_deleted(self) -> None:
+    def delete_orphaned_data(self) -> None:
         """Delete the state and rulings of deleted runs, and the model calls of old ones."""
-        self._versions.forget_deleted()
-        self._calls.forget_old()
+        self._versions.delete_orphaned_data()
+        self._calls.delete_old_calls()
         with suppress(sqlite3.Error):  # closed meanwhile, or damaged: the next start handles it
-            self._checkpoints.forget(self._records.deleted(self._checkpoints.runs()))
+            self._checkpoints.forget(self._records.missing_runs(self._checkpoints.runs()))
 
     def recent(self, limit: int, person: str | None = None) -> list[str]:
         """Return the ids of at most `limit` completed runs of a person, latest first."""
@@ -229,11 +229,11 @@ class RunService:
     ) -> Run:
         run = LiveRun(uuid.uuid4().hex, question, self._log)
         with self._lock:
-            self._records.close_orphans(self._log, self._worker.unkept)
+            self._records.close_orphans(self._log, self._worker.unsaved_run_ids)
             history = self._history(conversation_id, edited)
             self._records.open(run.id, conversation_id, question, edited, evaluation_id)
             self._live[run.id] = run
-        return self._begin(Task(run, options, start=State(question=question, history=history)))
+        return self._begin(RunTask(run, options, start=GraphState(question=question, history=history)))
 
     def _history(self, conversation_id: str | None, edited: int | None) -> tuple[Turn, ...]:
         """Return the turns that precede the place where a question is asked."""
@@ -241,11 +241,11 @@ class RunService:
             return self._records.history_before(edited)
         return self._records.history(conversation_id) if conversation_id else ()
 
-    def _begin(self, task: Task) -> Run:
+    def _begin(self, task: RunTask) -> Run:
         self._workers.submit(self._work, task)
         return task.run
 
-    def _work(self, task: Task) -> None:
+    def _work(self, task: RunTask) -> None:
         run = task.run
         trace = self._worker.work(task)
         if trace is not None:
@@ -256,10 +256,10 @@ class RunService:
         if trace is None and run.stop.wait(0):  # a stop was requested while it began to wait
             self.stop(run.id)
 
-    def _begin_version(self, branch: Branch, labels: Ruled = ()) -> Run:
+    def _begin_version(self, branch: VersionPlan, labels: RulingRows = ()) -> Run:
         run = branch.task.run
         with self._lock:
-            self._records.close_orphans(self._log, self._worker.unkept)
+            self._records.close_orphans(self._log, self._worker.unsaved_run_ids)
             self._versions.open(run.id, branch.parent, branch.change, labels)
             self._live[run.id] = run
         return self._begin(branch.task)
@@ -285,5 +285,5 @@ class RunService:
 
     def _keep(self, run_id: str, trace: Trace) -> None:
         self._traces[run_id] = trace
-        while len(self._traces) > _TRACES_KEPT:
+        while len(self._traces) > _MAX_CACHED_TRACES:
             self._traces.popitem(last=False)

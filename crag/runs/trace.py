@@ -1,4 +1,4 @@
-"""Trace of a run: the fold of its events so far. Screen, command line and export all read it."""
+"""Trace of a run: the fold of its events that screen, command line and export share."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from crag.events import (
     ConsentGiven,
     EngineOpened,
     Event,
-    Node,
     NodeEnded,
+    NodeName,
     NodeStarted,
     Noted,
     PassageGraded,
@@ -32,15 +32,15 @@ from crag.events import (
     WebQuerySent,
     WebSkipped,
 )
-from crag.options import RunOptions, Thresholds
-from crag.types import Action, Citation, Origin, Outcome, Passage, RunState, Strip, Support, Usage, Verdict
+from crag.options import RunOptions
+from crag.types import Action, Citation, Origin, Outcome, Passage, RunState, Strip, Support, Thresholds, Usage, Verdict
 
-TRAJECTORY_NAMES: dict[Node, str] = {
+TRAJECTORY_NAMES: dict[NodeName, str] = {
     "retrieve": "retrieve_documents",
     "grade_documents": "grade_document_retrieval",
     "generate": "generate_answer",
 }
-_UNLISTED: frozenset[Node] = frozenset({"decide", "refine_knowledge", "check_answer"})
+_UNLISTED_NODES: frozenset[NodeName] = frozenset({"decide", "refine_knowledge", "check_answer"})
 
 
 @dataclass(slots=True)
@@ -50,7 +50,7 @@ class Step:
     `kept`: it ran for the previous version, and its results are reused.
     """
 
-    node: Node
+    node: NodeName
     started: float
     state: RunState = "running"
     seconds: float | None = None
@@ -116,9 +116,9 @@ class Trace:
     @property
     def trajectory(self) -> list[str]:
         """The steps taken, under the names by which trajectories are compared; bookkeeping steps are not listed."""
-        return [TRAJECTORY_NAMES.get(step.node, step.node) for step in self.steps if step.node not in _UNLISTED]
+        return [TRAJECTORY_NAMES.get(step.node, step.node) for step in self.steps if step.node not in _UNLISTED_NODES]
 
-    def step(self, node: Node) -> Step | None:
+    def step(self, node: NodeName) -> Step | None:
         """Return the last execution of a node; None if it never ran."""
         return next((step for step in reversed(self.steps) if step.node == node), None)
 

@@ -1,28 +1,46 @@
-"""Versions of an answer: each is a run of its own, one of them is shown. Also the rulings of users on passages."""
+"""Versions of an answer: storing and showing them, and planning new ones."""
 
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, delete, insert, or_, select, update
 
-from crag.conversations.conversations import refuse_deleted, refuse_while_answering
-from crag.database import Database
-from crag.database.tables import messages, rulings, runs
-from crag.errors import NotFound
-from crag.runs.records import insert_run
+from crag.conversations.conversations import check_not_answering, check_not_deleted
+from crag.errors import BadRequest, NotFound
+from crag.events import Event, NodeName, QueryWritten, VersionBegun
+from crag.graph.state import GraphState
+from crag.options import RunOptions
+from crag.protocols import MAX_QUERY_LENGTH
+from crag.runs.event_log import EventLog
+from crag.runs.records import RunRecords, insert_run
+from crag.runs.revisions import (
+    Revision,
+    check_revision,
+    describe_option_changes,
+    describe_revision,
+    reusable_events,
+    state_before,
+)
+from crag.runs.run import LiveRun
 from crag.runs.trace import Trace
-from crag.types import Ruling, Version
+from crag.runs.worker import RunTask
+from crag.storage.engine import Database
+from crag.storage.tables import messages, rulings, runs
+from crag.text.sanitization import normalize_user_text
+from crag.types import Ruling, Turn, Version
 
-FIRST = "first answer"
-Ruled = Sequence[dict[str, Any]]  # rows of the table `rulings`
+FIRST_ANSWER_LABEL = "first answer"
+RulingRows = Sequence[dict[str, Any]]  # rows of the table `rulings`
 
 
-def ruled(run_id: str, trace: Trace, given: Mapping[int, Ruling]) -> Ruled:
+def build_ruling_rows(run_id: str, trace: Trace, given: Mapping[int, Ruling]) -> RulingRows:
     """Build the rows for rulings on passages of a run, with what another grader needs to judge them again."""
-    return [_ruling(run_id, trace, passage_id, ruling) for passage_id, ruling in given.items()]
+    return [_ruling_row(run_id, trace, passage_id, ruling) for passage_id, ruling in given.items()]
 
 
 class VersionRecords:
@@ -34,29 +52,29 @@ class VersionRecords:
     def question(self, run_id: str) -> int | None:
         """Return the message that a run answers; None for a run without a conversation. Raises `NotFound`."""
         with self._database.read() as connection:
-            of_answer = messages.c.run_id.in_(_family(_run(connection, run_id)))
+            of_answer = messages.c.run_id.in_(_select_version_ids(_read_run(connection, run_id)))
             return connection.execute(select(messages.c.parent_id).where(of_answer)).scalar()
 
-    def open(self, run_id: str, parent: str, change: str, labels: Ruled = ()) -> None:
+    def open(self, run_id: str, parent: str, change: str, labels: RulingRows = ()) -> None:
         """Store and show a new version of the answer that `parent` belongs to, together with its rulings.
 
         All or nothing. Raises `BadRequest`, `NotFound`.
         """
         with self._database.write() as connection:
-            run = _run(connection, parent)
+            run = _read_run(connection, parent)
             if run.conversation_id:
-                refuse_deleted(connection, run.conversation_id)
-                refuse_while_answering(connection, run.conversation_id)
+                check_not_deleted(connection, run.conversation_id)
+                check_not_answering(connection, run.conversation_id)
             insert_run(
                 connection,
                 id=run_id,
                 conversation_id=run.conversation_id,
                 evaluation_id=run.evaluation_id,
                 question=run.question,
-                version_of=_root(run),
+                version_of=_original_run_id(run),
                 change=change,
             )
-            _show(connection, run, run_id, "")
+            _show_version(connection, run, run_id, "")
             if labels:
                 again = rulings.c.passage_id.in_([row["passage_id"] for row in labels])
                 connection.execute(delete(rulings).where(rulings.c.run_id == parent, again))
@@ -65,49 +83,52 @@ class VersionRecords:
     def show(self, run_id: str, text: str) -> None:
         """Show this version in its message. Raises `BadRequest` while another one is being written, `NotFound`."""
         with self._database.write() as connection:
-            run = _run(connection, run_id)
+            run = _read_run(connection, run_id)
             if run.conversation_id:
-                refuse_while_answering(connection, run.conversation_id)
-            _show(connection, run, run_id, text)
+                check_not_answering(connection, run.conversation_id)
+            _show_version(connection, run, run_id, text)
 
     def of(self, run_id: str) -> list[Version]:
         """Return all versions of the answer that this run belongs to, oldest first. Raises `NotFound`."""
         with self._database.read() as connection:
-            run = _run(connection, run_id)
-            rows = connection.execute(select(runs).where(_in_family(run)).order_by(runs.c.started_at)).all()
-        return [Version(number, row.id, row.change or FIRST, row.state) for number, row in enumerate(rows, start=1)]
+            run = _read_run(connection, run_id)
+            rows = connection.execute(select(runs).where(_is_version(run)).order_by(runs.c.started_at)).all()
+        return [
+            Version(number, row.id, row.change or FIRST_ANSWER_LABEL, row.state)
+            for number, row in enumerate(rows, start=1)
+        ]
 
-    def forget_deleted(self) -> None:
+    def delete_orphaned_data(self) -> None:
         """Delete the rulings of runs that no longer exist."""
         with self._database.write() as connection:
             connection.execute(delete(rulings).where(rulings.c.run_id.not_in(select(runs.c.id))))
 
 
-def _run(connection: Connection, run_id: str) -> Row[Any]:
+def _read_run(connection: Connection, run_id: str) -> Row[Any]:
     row = connection.execute(select(runs).where(runs.c.id == run_id)).first()
     if row is None:
         raise NotFound("This answer is no longer there.")
     return row
 
 
-def _root(run: Row[Any]) -> str:
+def _original_run_id(run: Row[Any]) -> str:
     return str(run.version_of or run.id)
 
 
-def _in_family(run: Row[Any]) -> ColumnElement[bool]:
-    return or_(runs.c.id == _root(run), runs.c.version_of == _root(run))
+def _is_version(run: Row[Any]) -> ColumnElement[bool]:
+    return or_(runs.c.id == _original_run_id(run), runs.c.version_of == _original_run_id(run))
 
 
-def _family(run: Row[Any]) -> Select[tuple[str]]:
-    return select(runs.c.id).where(_in_family(run))
+def _select_version_ids(run: Row[Any]) -> Select[tuple[str]]:
+    return select(runs.c.id).where(_is_version(run))
 
 
-def _show(connection: Connection, run: Row[Any], run_id: str, text: str) -> None:
-    of_message = messages.c.run_id.in_(_family(run))
+def _show_version(connection: Connection, run: Row[Any], run_id: str, text: str) -> None:
+    of_message = messages.c.run_id.in_(_select_version_ids(run))
     connection.execute(update(messages).where(of_message).values(run_id=run_id, text=text))
 
 
-def _ruling(run_id: str, trace: Trace, passage_id: int, ruling: Ruling) -> dict[str, Any]:
+def _ruling_row(run_id: str, trace: Trace, passage_id: int, ruling: Ruling) -> dict[str, Any]:
     passage, verdict = trace.passages[passage_id], trace.verdicts.get(passage_id)
     return {
         "run_id": run_id,
@@ -121,3 +142,94 @@ def _ruling(run_id: str, trace: Trace, passage_id: int, ruling: Ruling) -> dict[
         "ruling": ruling,
         "given_at": time.time(),
     }
+
+
+@dataclass(frozen=True, slots=True)
+class VersionPlan:
+    """A planned version: the run it is a version of, how it differs from that run, and the task to execute."""
+
+    parent: str
+    change: str
+    task: RunTask
+
+
+class VersionPlanner:
+    """Planner of new versions, from the id and trace of a run. Nothing is stored until a plan is started.
+
+    Plans are made from the events of a run, which survive a killed process.
+    """
+
+    def __init__(self, records: RunRecords, versions: VersionRecords, log: EventLog) -> None:
+        self._records = records
+        self._versions = versions
+        self._log = log
+
+    def overruled(self, parent: str, trace: Trace, rulings: Mapping[int, Ruling]) -> VersionPlan:
+        """Plan a new decision under these rulings; earlier ones still apply. Raises `BadRequest`, `NotFound`."""
+        _require_decision(trace)
+        if not rulings:
+            raise BadRequest("This passage has no verdict that could be overruled.", "Choose another one.")
+        return self.plan_revision(parent, trace, "decide", Revision(rulings))
+
+    def searched(self, parent: str, trace: Trace, sentence: str) -> VersionPlan:
+        """Plan an additional web search for a sentence, after asking for consent. Raises `BadRequest`, `NotFound`."""
+        _require_decision(trace)
+        query = " ".join(normalize_user_text(sentence).split())[:MAX_QUERY_LENGTH]
+        if not query:
+            raise BadRequest("There is nothing to search for.", "Choose a sentence of the answer.")
+        state = state_before(trace, self._history(parent), "decide", Revision()) | GraphState(extra_query=query)
+        options = replace(trace.options, web="ask")
+        return self._plan_from_node(parent, "web search for a sentence without a source", options, "decide", state)
+
+    def plan_continuation(self, parent: str, trace: Trace) -> VersionPlan:
+        """Plan to keep the text so far and continue it. Raises `BadRequest`, `NotFound`."""
+        if not trace.text or trace.outcome == "not_answered":
+            raise BadRequest("There is no text yet that could be gone on with.", "Ask the question again.")
+        if not trace.unfinished:
+            raise BadRequest("This answer is whole.", "Ask a new question to go further.")
+        state = state_before(trace, self._history(parent), "generate", Revision()) | GraphState(begun_answer=trace.text)
+        return self._plan_from_node(parent, "continued", trace.options, "generate", state)
+
+    def plan_revision(self, parent: str, trace: Trace, node: NodeName, revision: Revision) -> VersionPlan:
+        """Plan a re-run from just before a node with something changed. Raises `BadRequest`, `NotFound`."""
+        check_revision(trace, node, revision)
+        options = revision.options or trace.options
+        state = state_before(trace, self._history(parent), node, revision)
+        change = describe_revision(trace, node, revision)
+        written = (QueryWritten(revision.query),) if revision.query else ()
+        return self._plan_from_node(parent, change, options, node, state, written)
+
+    def plan_regeneration(self, parent: str, trace: Trace, options: RunOptions) -> VersionPlan:
+        """Plan to ask the same question from the beginning, under these options. Raises `NotFound`."""
+        run, change = self._new(parent), describe_option_changes(trace.options, options)
+        start = GraphState(question=run.question, history=self._history(parent))
+        begun = VersionBegun(parent, change, kept=False)
+        return VersionPlan(parent, change, RunTask(run, options, start=start, before=(begun,)))
+
+    def _plan_from_node(
+        self,
+        parent: str,
+        change: str,
+        options: RunOptions,
+        node: NodeName,
+        state: GraphState,
+        written: tuple[Event, ...] = (),
+    ) -> VersionPlan:
+        """Plan a re-run from the state before a node, with the events that led there and the events `written` now."""
+        events = reusable_events([event for _, event in self._log.read(parent)], node, state)
+        before = VersionBegun(parent, change, kept=True), *events, *written
+        return VersionPlan(parent, change, RunTask(self._new(parent), options, start=state, before=before))
+
+    def _history(self, run_id: str) -> tuple[Turn, ...]:
+        """Return the turns before the question of a run."""
+        question_id = self._versions.question(run_id)
+        return () if question_id is None else self._records.history_before(question_id)
+
+    def _new(self, parent: str) -> LiveRun:
+        """Create a run for the same question, read from the database: events of a killed process may be lost."""
+        return LiveRun(uuid.uuid4().hex, self._records.question(parent), self._log)
+
+
+def _require_decision(trace: Trace) -> None:
+    if trace.step("decide") is None:
+        raise BadRequest("This answer ended before its passages were judged.", "Ask the question again.")

@@ -1,4 +1,4 @@
-"""Run worker: opens what a run needs, streams the graph, and stores how the run ended."""
+"""Run worker: open dependencies, stream the graph and store the result, in one thread per run."""
 
 from __future__ import annotations
 
@@ -11,19 +11,21 @@ from typing import TYPE_CHECKING, Any, cast
 
 from crag.errors import CragError, HomeFault, ModelFault, NotFound, Stopped
 from crag.events import ConsentAsked, EngineOpened, Event, Noted, QuestionShortened, RunEnded, RunStarted
-from crag.graph.state import Deps, State
-from crag.ledger import on_behalf_of
-from crag.options import RunOptions, Thresholds
+from crag.graph.state import Deps, GraphState
+from crag.options import RunOptions
 from crag.protocols import Engine, PageReader, Retriever, WebSearch
-from crag.runs.calls import CallLog
-from crag.runs.checkpoints import Checkpoints, of_run
-from crag.runs.log import EventLog
+from crag.runs.call_log import CallLog
+from crag.runs.checkpoints import Checkpoints, checkpoint_config
+from crag.runs.event_log import EventLog
 from crag.runs.records import RunRecords
 from crag.runs.run import LiveRun
 from crag.runs.trace import Trace
+from crag.storage.outbound_ledger import on_behalf_of
+from crag.types import Thresholds
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
+
 
 _log = logging.getLogger(__name__)
 
@@ -34,7 +36,7 @@ def no_callbacks(_question: str) -> list[Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Equipment:
+class RunResources:
     """Resources of a run, opened for its options; `notes` are shown with the answer.
 
     `web_missing` says, as a clause, why there is no web search. `thresholds` are None for the grader's own;
@@ -54,11 +56,11 @@ class Equipment:
     callbacks: Callable[[str], list[Any]] = no_callbacks
 
 
-Equip = Callable[[RunOptions], Equipment]
+RunResourceBuilder = Callable[[RunOptions], RunResources]
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class RunTask:
     """What a run does: begin with `start`, which may be the state of an earlier run, or resume with `answer`.
 
     `before` are events to record first; `answer` is the user's reply to what the run waited for.
@@ -66,32 +68,32 @@ class Task:
 
     run: LiveRun
     options: RunOptions
-    start: State | None = None
+    start: GraphState | None = None
     answer: dict[str, str | None] | None = None
     before: tuple[Event, ...] = ()
 
 
-class Worker:
+class RunWorker:
     """Executor of run tasks, one per thread; safe to use from several threads."""
 
     def __init__(
-        self, equip: Equip, records: RunRecords, log: EventLog, calls: CallLog, checkpoints: Checkpoints
+        self, equip: RunResourceBuilder, records: RunRecords, log: EventLog, calls: CallLog, checkpoints: Checkpoints
     ) -> None:
         self._equip = equip
         self._records = records
         self._log = log
         self._calls = calls
         self._checkpoints = checkpoints
-        self.unkept: set[str] = set()  # runs whose end could not be saved
+        self.unsaved_run_ids: set[str] = set()  # runs whose end could not be saved
 
-    def work(self, task: Task) -> Trace | None:
+    def work(self, task: RunTask) -> Trace | None:
         """Execute a task to its end and store the result; return its trace, or None when it now waits for the user."""
         ended = self._answer(task)
         if ended is None:
             return None
         return self.finish(task.run, ended)
 
-    def _answer(self, task: Task) -> RunEnded | None:
+    def _answer(self, task: RunTask) -> RunEnded | None:
         run = task.run
         try:
             run.stop.check()
@@ -105,10 +107,12 @@ class Worker:
         except Stopped:
             return RunEnded("stopped", run.elapsed())
         except CragError as error:
-            return _failed(run, error)
+            return _failure_event(run, error)
         except sqlite3.Error:
             _log.exception("The state of a run could not be kept")
-            return _failed(run, HomeFault("This answer could not be kept on disk.", "Free some space, then try again."))
+            return _failure_event(
+                run, HomeFault("This answer could not be kept on disk.", "Free some space, then try again.")
+            )
         except Exception:  # noqa: BLE001 — last line of defence of a thread; logged, and shown as a fault
             _log.exception("A run failed in a way nobody foresaw")
             return RunEnded(
@@ -119,22 +123,22 @@ class Worker:
                 "bug",
             )
 
-    def _stream(self, task: Task) -> ConsentAsked | None:
+    def _stream(self, task: RunTask) -> ConsentAsked | None:
         """Stream the graph to its end, or to where it asks for consent."""
         from langgraph.types import Command  # imported late: LangGraph is slow to import
 
         run = task.run
         equipment = self._prepare(task)
-        deps = _deps(task, equipment)
-        short = State() if task.answer else self._shorten(run, deps)
+        deps = _graph_deps(task, equipment)
+        short = GraphState() if task.answer else self._shorten(run, deps)
         if task.answer is not None and not self._checkpoints.waits(run.id):
             raise NotFound("What this question waited with is no longer kept.", "Ask it again.")
         start = task.start and task.start | short
         begin: Any = start if task.answer is None else Command(resume=task.answer)
         asked: ConsentAsked | None = None
-        keep = task.answer is not None or _may_wait(deps, task)
+        keep = task.answer is not None or _may_ask_consent(deps, task)
         graph = self._checkpoints.graph if keep else self._checkpoints.plain_graph
-        config: RunnableConfig = {**of_run(run.id), "callbacks": equipment.callbacks(run.question)}
+        config: RunnableConfig = {**checkpoint_config(run.id), "callbacks": equipment.callbacks(run.question)}
         for mode, told in graph.stream(
             begin, config, context=deps, stream_mode=["custom", "updates"], durability="exit" if keep else None
         ):
@@ -146,11 +150,11 @@ class Worker:
         return asked
 
     @staticmethod
-    def _shorten(run: LiveRun, deps: Deps) -> State:
+    def _shorten(run: LiveRun, deps: Deps) -> GraphState:
         """Shorten a question that does not fit the model's window, and report what was left out."""
         shortened = deps.engine.shorten(run.question)
         if not shortened.left_out:
-            return State()
+            return GraphState()
         run.record(QuestionShortened(shortened.tokens, shortened.left_out))
         run.record(
             Noted(
@@ -158,9 +162,9 @@ class Worker:
                 "were left out, so that passages find room beside it. Added as a document, all of it would be searched."
             )
         )
-        return State(short_question=shortened.text)
+        return GraphState(short_question=shortened.text)
 
-    def _prepare(self, task: Task) -> Equipment:
+    def _prepare(self, task: RunTask) -> RunResources:
         """Open the resources of the run and record what the trace needs to know about them."""
         run, options = task.run, task.options
         if task.answer is None:
@@ -169,12 +173,12 @@ class Worker:
             run.record(event)
         equipment = self._equip(options)
         if task.answer is None:
-            self._tell_equipment(run, equipment)
+            self._record_resources(run, equipment)
         return equipment
 
     @staticmethod
-    def _tell_equipment(run: LiveRun, equipment: Equipment) -> None:
-        engine, thresholds = equipment.engine, _thresholds(equipment)
+    def _record_resources(run: LiveRun, equipment: RunResources) -> None:
+        engine, thresholds = equipment.engine, _effective_thresholds(equipment)
         run.record(EngineOpened(engine.label, equipment.embedder, engine.grader.name, thresholds, equipment.calibrated))
         for note in equipment.notes:
             run.record(Noted(note))
@@ -193,10 +197,10 @@ class Worker:
             self._log.flush()
             self._records.close(run.id, len(run.events) + 1, ended, trace)
         except CragError as error:
-            self.unkept.add(run.id)
-            ended = _failed(run, error)
+            self.unsaved_run_ids.add(run.id)
+            ended = _failure_event(run, error)
         except Exception:  # noqa: BLE001 — followers of the run must learn of its end, even if it could not be saved
-            self.unkept.add(run.id)
+            self.unsaved_run_ids.add(run.id)
             _log.exception("The end of a run could not be kept")
             ended = RunEnded("failed", ended.at, "The answer could not be kept.", "Ask again.", "bug")
         trace.apply(ended)
@@ -204,22 +208,22 @@ class Worker:
         return trace
 
 
-def _may_wait(deps: Deps, task: Task) -> bool:
+def _may_ask_consent(deps: Deps, task: RunTask) -> bool:
     """Return whether the run may ask for consent, so that its state must be stored."""
     return deps.web is not None and (deps.options.web == "ask" or "extra_query" in (task.start or {}))
 
 
-def _thresholds(equipment: Equipment) -> Thresholds:
+def _effective_thresholds(equipment: RunResources) -> Thresholds:
     return equipment.thresholds or equipment.engine.grader.thresholds
 
 
-def _deps(task: Task, equipment: Equipment) -> Deps:
+def _graph_deps(task: RunTask, equipment: RunResources) -> Deps:
     """Build the dependencies of the nodes."""
     return Deps(
         retriever=equipment.retriever,
         engine=equipment.engine,
         options=task.options,
-        thresholds=_thresholds(equipment),
+        thresholds=_effective_thresholds(equipment),
         stop=task.run.stop,
         elapsed=task.run.elapsed,
         web=equipment.web,
@@ -228,6 +232,6 @@ def _deps(task: Task, equipment: Equipment) -> Deps:
     )
 
 
-def _failed(run: LiveRun, error: CragError) -> RunEnded:
+def _failure_event(run: LiveRun, error: CragError) -> RunEnded:
     model = error.model if isinstance(error, ModelFault) else ""
     return RunEnded("failed", run.elapsed(), error.message, error.remedy, error.code, model)

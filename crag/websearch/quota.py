@@ -9,14 +9,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from crag.errors import WebSearchFailed
-from crag.ledger import Ledger
-from crag.websearch.faults import refused, translate, unreadable
-from crag.websearch.tavily import host_of
+from crag.storage.outbound_ledger import OutboundLog
+from crag.websearch.tavily import fault_from_exception, fault_from_status, unreadable_reply_fault, url_host
 
-FREE_CREDITS = 1_000  # per month in Tavily's free plan; a basic search costs one
+FREE_MONTHLY_CREDITS = 1_000  # per month in Tavily's free plan; a basic search costs one
 _VALID_SECONDS = 3600.0
 _TIMEOUT_SECONDS = 10.0
-_USAGE = "How much of the account is used (with the key, nothing else)"
+_USAGE_REQUEST = "How much of the account is used (with the key, nothing else)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +30,7 @@ class Quota:
 class SearchQuota:
     """Search quota of one account. The local count covers all queries of this calendar month sent from this home."""
 
-    def __init__(self, key: str, base_url: str, ledger: Ledger) -> None:
+    def __init__(self, key: str, base_url: str, ledger: OutboundLog) -> None:
         self._key = key
         self._base_url = base_url
         self._ledger = ledger
@@ -42,7 +41,7 @@ class SearchQuota:
         if self._reported and time.time() - self._reported[0] < _VALID_SECONDS:
             asked_at, quota = self._reported
             return replace(quota, used=quota.used + self._ledger.count_since(asked_at, "web search"))
-        return Quota(self._ledger.count_since(_month_began(), "web search"), FREE_CREDITS)
+        return Quota(self._ledger.count_since(_month_start(), "web search"), FREE_MONTHLY_CREDITS)
 
     def ask(self) -> Quota:
         """Ask Tavily (`GET /usage`). The request is logged like everything that leaves the machine.
@@ -51,9 +50,9 @@ class SearchQuota:
         """
         if not self._key:
             raise WebSearchFailed("There is no Tavily key, so nothing was asked.", "Set TAVILY_API_KEY in `.env`.")
-        self._ledger.record(host_of(self._base_url), "account", _USAGE)
+        self._ledger.record(url_host(self._base_url), "account", _USAGE_REQUEST)
         asked_at = time.time()
-        quota = read_usage(self._request())
+        quota = parse_usage(self._request())
         self._reported = asked_at, quota
         return quota
 
@@ -66,36 +65,36 @@ class SearchQuota:
                 headers = {"Authorization": f"Bearer {self._key}"}
                 reply = session.get(f"{self._base_url}/usage", headers=headers, timeout=_TIMEOUT_SECONDS)
                 if reply.status_code != 200:
-                    raise refused(reply.status_code, reply.headers.get("Retry-After", ""))
+                    raise fault_from_status(reply.status_code, reply.headers.get("Retry-After", ""))
                 return reply.json()
             except requests.RequestException as error:
-                raise translate(error) from error
+                raise fault_from_exception(error) from error
 
 
-def read_usage(reply: Any) -> Quota:
+def parse_usage(reply: Any) -> Quota:
     """Return the usage of the key or of the account's plan, whichever has less left. Raises `WebSearchFailed`."""
     key, account = (reply.get(part) if isinstance(reply, dict) else None for part in ("key", "account"))
     plan = account.get("current_plan") if isinstance(account, dict) else None
     name = plan.strip()[:60] if isinstance(plan, str) and plan.strip() else "Tavily"
-    quotas = [_quota(key, "", name), _quota(account, "plan_", name)]
+    quotas = [_parse_quota(key, "", name), _parse_quota(account, "plan_", name)]
     known = [quota for quota in quotas if quota]
     if not known:
-        raise unreadable()
+        raise unreadable_reply_fault()
     return min(known, key=lambda quota: quota.limit - quota.used if quota.limit else math.inf)
 
 
-def _quota(figures: Any, prefix: str, plan: str) -> Quota | None:
+def _parse_quota(figures: Any, prefix: str, plan: str) -> Quota | None:
     if not isinstance(figures, dict):
         return None
-    used, limit = (_number(figures.get(f"{prefix}{name}")) for name in ("usage", "limit"))
+    used, limit = (_parse_count(figures.get(f"{prefix}{name}")) for name in ("usage", "limit"))
     return None if used is None else Quota(used, limit or 0, plan)
 
 
-def _number(value: Any) -> int | None:
+def _parse_count(value: Any) -> int | None:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return int(value) if is_number and math.isfinite(value) and value >= 0 else None
 
 
-def _month_began() -> float:
+def _month_start() -> float:
     today = datetime.now(UTC).astimezone()
     return today.replace(day=1, hour=0, minute=0, second=0, microsecond=0).timestamp()

@@ -1,4 +1,4 @@
-"""Tavily behind the `WebSearch` protocol."""
+"""Tavily web search and its faults."""
 
 from __future__ import annotations
 
@@ -7,12 +7,67 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
+from crag.cancellation import Cancellation
 from crag.errors import HomeFault, WebSearchFailed
-from crag.ledger import Ledger
-from crag.protocols import QUERY_LIMIT
-from crag.stopping import Stop
+from crag.protocols import MAX_QUERY_LENGTH
+from crag.storage.outbound_ledger import OutboundLog
+from crag.text.formatting import format_retry_after
 from crag.types import Passage
-from crag.websearch.faults import too_slow, translate, unreadable
+
+_TRY_LATER = "Try again later."
+
+
+def fault_from_status(status: int, retry_after: str = "") -> WebSearchFailed:
+    """Return the fault for a status code. `retry_after` is the header of that name (RFC 9110, section 10.2.3)."""
+    match status:
+        case 401:
+            return WebSearchFailed("Tavily refused the key.", "Check TAVILY_API_KEY.")
+        case 429:
+            wait = format_retry_after(retry_after)
+            return WebSearchFailed("Tavily's limit is reached for now.", f"Wait {wait}, then ask again.")
+        case 403 | 432 | 433:
+            return WebSearchFailed("Tavily's plan or key does not allow this search.", "Look at your Tavily account.")
+        case 400:
+            return WebSearchFailed("Tavily did not accept the query.", "Ask in other words.")
+        case _ if status >= 300:
+            return WebSearchFailed("Tavily has a fault of its own.", _TRY_LATER)
+    return unreadable_reply_fault()
+
+
+def unreadable_reply_fault() -> WebSearchFailed:
+    """Return the fault for a malformed reply."""
+    return WebSearchFailed("Tavily's reply could not be read.", _TRY_LATER)
+
+
+def timeout_fault() -> WebSearchFailed:
+    """Return the fault for a reply that was not complete before the deadline."""
+    return WebSearchFailed("Tavily did not answer in time.", _TRY_LATER)
+
+
+def fault_from_exception(error: Exception, retry_after: str = "") -> WebSearchFailed:
+    """Return the fault for an exception of the client or its HTTP library."""
+    import requests
+    from tavily import errors
+
+    match error:
+        case errors.InvalidAPIKeyError():
+            return fault_from_status(401)
+        case errors.UsageLimitExceededError():
+            return fault_from_status(429, retry_after)
+        case errors.ForbiddenError():
+            return fault_from_status(403)
+        case errors.BadRequestError():
+            return fault_from_status(400)
+        case errors.TimeoutError() | requests.Timeout():
+            return timeout_fault()
+        case requests.TooManyRedirects():
+            return WebSearchFailed("Tavily's address leads elsewhere and was not followed.", "Check CRAG_TAVILY_URL.")
+        case requests.HTTPError():
+            return fault_from_status(500)
+        case requests.ConnectionError():
+            return WebSearchFailed("Tavily cannot be reached.", "Check the connection, then try again.")
+    return unreadable_reply_fault()
+
 
 _TIMEOUT_SECONDS = 20
 _TEXT_LIMIT = 6_000
@@ -29,7 +84,7 @@ class TavilySearch:
         self,
         key: str,
         base_url: str,
-        ledger: Ledger,
+        ledger: OutboundLog,
         may_link: Callable[[str], bool],
         timeout: float = _TIMEOUT_SECONDS,
     ) -> None:
@@ -44,24 +99,24 @@ class TavilySearch:
         self._ledger = ledger
         self._may_link = may_link
         self._timeout = timeout
-        self.host = host_of(base_url)
+        self.host = url_host(base_url)
 
-    def search(self, query: str, results: int, stop: Stop) -> list[Passage]:
+    def search(self, query: str, results: int, stop: Cancellation) -> list[Passage]:
         """Return at most `results` passages, best first, with ids -1, -2, …. The query is logged before it is sent.
 
         Raises `WebSearchFailed`, also if the query cannot be logged, and `Stopped`.
         """
         stop.check()
-        sent = query[:QUERY_LIMIT]
+        sent = query[:MAX_QUERY_LENGTH]
         try:
             self._ledger.record(self.host, "web search", sent)
         except HomeFault as fault:
             raise WebSearchFailed(fault.message, fault.remedy) from fault
-        answer = _await(lambda: self._request(sent, results), stop, self._timeout)
+        answer = _run_with_timeout(lambda: self._request(sent, results), stop, self._timeout)
         found = answer.get("results") if isinstance(answer, dict) else None
         if not isinstance(found, list):
-            raise unreadable()
-        usable = [item for item in found if isinstance(item, dict) and _text(item.get("content"))][:results]
+            raise unreadable_reply_fault()
+        usable = [item for item in found if isinstance(item, dict) and _clean_string(item.get("content"))][:results]
         return [self._passage(-number, item) for number, item in enumerate(usable, start=1)]
 
     def _request(self, query: str, results: int) -> Any:
@@ -76,16 +131,16 @@ class TavilySearch:
             try:
                 return client.search(query, max_results=results, timeout=self._timeout)
             except Exception as error:
-                raise translate(error, "".join(waits)) from error
+                raise fault_from_exception(error, "".join(waits)) from error
 
     def _passage(self, number: int, item: dict[str, Any]) -> Passage:
-        text, url = _text(item.get("content"))[:_TEXT_LIMIT], _text(item.get("url"))
+        text, url = _clean_string(item.get("content"))[:_TEXT_LIMIT], _clean_string(item.get("url"))
         location = url if self._may_link(url) else ""
         score = item.get("score")
         return Passage(
             id=number,
             source_id="",
-            title=_text(item.get("title"))[:_TITLE_LIMIT] or location or _UNTITLED,
+            title=_clean_string(item.get("title"))[:_TITLE_LIMIT] or location or _UNTITLED,
             location=location,
             text=text,
             context=text,
@@ -94,12 +149,12 @@ class TavilySearch:
         )
 
 
-def host_of(base_url: str) -> str:
+def url_host(base_url: str) -> str:
     """Return the host of a URL as shown and logged, without user name and password."""
     return urlsplit(base_url).netloc.rpartition("@")[2]
 
 
-def _await(work: Callable[[], Any], stop: Stop, seconds: float) -> Any:
+def _run_with_timeout(work: Callable[[], Any], stop: Cancellation, seconds: float) -> Any:
     """Return the result of `work`.
 
     On timeout or cancellation the thread is abandoned, because it cannot be interrupted.
@@ -117,17 +172,17 @@ def _await(work: Callable[[], Any], stop: Stop, seconds: float) -> Any:
             over.set()
 
     thread = threading.Thread(target=run, name="web-search", daemon=True)
-    with stop.breaking(over.set):
+    with stop.on_cancel(over.set):
         thread.start()
         in_time = over.wait(seconds)
     stop.check()
     if not in_time:
-        raise too_slow()
+        raise timeout_fault()
     if failure:
         raise failure[0]
     return outcome[0] if outcome else None
 
 
-def _text(value: Any) -> str:
+def _clean_string(value: Any) -> str:
     """Return a string without characters that the database cannot store. Anything but a string becomes empty."""
     return value.encode("utf-8", "ignore").decode().replace("\x00", "").strip() if isinstance(value, str) else ""

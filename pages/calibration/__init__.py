@@ -1,1 +1,1 @@
-"""The page where thresholds are measured, moved and kept, and its parts."""
+"""The page Calibration."""

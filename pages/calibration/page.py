@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import streamlit as st
 
-from crag.calibration import Plan
-from crag.calibration.calibrator import MOST_PROBES
-from crag.calibration.proposal import LEAST
+from crag.evaluation.calibrator import MAX_PROBES, CalibrationPlan
+from crag.evaluation.threshold_proposal import MIN_QUESTIONS_OF_EACH
+from crag.inspection import run_labels
 from crag.options import GraderKind, RunOptions
-from pages.calibration import measured, use
-from pages.parts import heading, markdown, words
-from pages.parts.resources import application
+from pages.calibration import thresholds
+from pages.parts import labels, layout, markdown
+from pages.parts.services import application
 
-_EVERYTHING = "All documents"
-_AGAIN_SECONDS = 1.0
-_MEANING = (
+_ALL_DOCUMENTS = "All documents"
+_REFRESH_SECONDS = 1.0
+_INTRODUCTION = (
     "A grader's scores turn into verdicts at two thresholds. Here you see what it scores where your documents hold"
     " the answer and where they do not, and choose where the thresholds lie. Nothing changes until you use them."
 )
@@ -29,56 +29,68 @@ _LEGEND = {
 
 def main() -> None:
     """Draw the page."""
-    heading.legend("How it is measured", _LEGEND)
-    heading.draw("Calibrate", _MEANING)
+    layout.draw_sidebar_legend("How it is measured", _LEGEND)
+    layout.draw_heading("Calibrate", _INTRODUCTION)
     if not application().library.size():
         st.caption("The library is empty: add documents first, then measure here how well they are judged.")
         return
-    options, plan = _choose()
-    busy = application().measuring.progress is not None
-    st.fragment(_measure, run_every=_AGAIN_SECONDS if busy else None)(options, plan, busy)
-    if result := application().measuring.result:
-        st.fragment(measured.draw)(result)
-    use.draw()
+    options, plan = _choose_plan()
+    busy = application().calibration_job.progress is not None
+    st.fragment(_draw_measurement, run_every=_REFRESH_SECONDS if busy else None)(options, plan, busy)
+    if result := application().calibration_job.result:
+        st.fragment(thresholds.draw_calibration)(result)
+    thresholds.draw_saved_thresholds()
 
 
-def _choose() -> tuple[RunOptions, Plan]:
+def _choose_plan() -> tuple[RunOptions, CalibrationPlan]:
     """Draw the choice of collection, grader and number of questions, and return it."""
     names = [collection.name for collection in application().library.collections() if collection.passages]
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        collection = st.selectbox("Collection", [_EVERYTHING, *names], key="calibration_collection", width=260)
-        kinds: list[GraderKind] = [*words.GRADERS]
+        collection = st.selectbox("Collection", [_ALL_DOCUMENTS, *names], key="calibration_collection", width=260)
+        kinds: list[GraderKind] = [*run_labels.GRADER_LABELS]
         grader = st.selectbox(
-            "Grader", kinds, format_func=lambda kind: words.GRADERS[kind][0], key="calibration_grader", width=180
+            "Grader",
+            kinds,
+            format_func=lambda kind: run_labels.GRADER_LABELS[kind][0],
+            key="calibration_grader",
+            width=180,
         )
         count = st.number_input(
-            "Questions of either kind", LEAST, MOST_PROBES, None, placeholder="Automatic", key="probes", width=190
+            "Questions of either kind",
+            MIN_QUESTIONS_OF_EACH,
+            MAX_PROBES,
+            None,
+            placeholder="Automatic",
+            key="probes",
+            width=190,
         )
-    within = "" if collection == _EVERYTHING else collection
-    return RunOptions(collection=within, grader=grader), Plan(count=int(count or 0))
+    within = "" if collection == _ALL_DOCUMENTS else collection
+    return RunOptions(collection=within, grader=grader), CalibrationPlan(count=int(count or 0))
 
 
-def _measure(options: RunOptions, plan: Plan, was_busy: bool) -> None:
+def _draw_measurement(options: RunOptions, plan: CalibrationPlan, was_busy: bool) -> None:
     """Draw the button, or the progress of the measurement, refreshed every second while it runs."""
-    measuring = application().measuring
+    measuring = application().calibration_job
     progress = measuring.progress
     if was_busy != (progress is not None):
         st.rerun()
     if progress is None:
-        st.button("Measure", icon=":material/straighten:", key="measure", on_click=_begin, args=(options, plan))
+        st.button(
+            "Measure", icon=":material/straighten:", key="measure", on_click=_begin_measurement, args=(options, plan)
+        )
         if measuring.fault:
-            st.markdown(f":orange[:material/info:] {markdown.label(measuring.fault)}")
+            st.markdown(f":orange[:material/info:] {markdown.escape_line(measuring.fault)}")
         return
     share = min(1.0, progress.done / progress.total) if progress.total else 0.0
     counted = f" {progress.done:,} of {progress.total:,}" if progress.total else ""
     with st.container(horizontal=True, vertical_alignment="center", wrap=False):
-        st.progress(share, text=words.grey(markdown.label(f"{progress.stage}{counted}")))
+        st.progress(share, text=labels.grey_text(markdown.escape_line(f"{progress.stage}{counted}")))
         st.button("Stop", icon=":material/stop:", key="stop-measuring", on_click=measuring.cancel)
 
 
-def _begin(options: RunOptions, plan: Plan) -> None:
+def _begin_measurement(options: RunOptions, plan: CalibrationPlan) -> None:
     calibration = application().calibration
-    application().measuring.begin(lambda report, stop: calibration.run(options, plan, report, stop))
+    application().calibration_job.begin(lambda report, stop: calibration.run(options, plan, report, stop))
     st.rerun()
 
 

@@ -1,97 +1,171 @@
-"""One finished answer: origin, text, sources, and what the user can do next."""
+"""One finished answer: origin, text, sources, support by sentence, thinking."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import replace
 
 import streamlit as st
 
-from crag.inspection import badges
-from crag.runs import Trace
-from crag.types import Citation, Message
-from pages.chat import actions, consent, failures, more, state, support, thoughts, versions
-from pages.chat.questions import answer_again, search_for
-from pages.parts import markdown, setup, words
+from crag.app import model_checks
+from crag.inspection import run_labels
+from crag.runs.trace import Trace
+from crag.text.formatting import format_count, format_duration
+from crag.types import Citation, Message, Support
+from pages.chat import answer_actions, consent, failures, state, versions
+from pages.chat.questions import regenerate_answer, search_web_for
+from pages.parts import labels, markdown, setup_checklist
 
-AVATAR = ":material/fact_check:"
-_NEAREST = 4
-_SEARCHED = 3
-_GAP = "\u2003"
-_ALARM = "may rest on less than is shown"
+_SENTENCE_LENGTH, _QUOTE_LENGTH = 400, 260
 
 
-def draw(message: Message, trace: Trace, question_id: int, *, last: bool) -> None:
+def _draw_support(run_id: str, trace: Trace) -> None:
+    """Draw a folded row that is filled when opened; nothing for an answer without citations."""
+    if not trace.sentences or not trace.citations or trace.outcome == "not_answered":
+        return
+    folded = st.expander("What each sentence rests on", type="compact", key=f"rests-{run_id}", on_change="rerun")
+    if folded.open:
+        with folded, st.container(gap="medium"):
+            for number, sentence in enumerate(trace.sentences):
+                _draw_sentence_support(run_id, trace, sentence, f"rests-{run_id}-{number}")
+
+
+def sentence_sources(trace: Trace, sentence: Support) -> Iterator[tuple[Citation, str]]:
+    """Yield the sources of a sentence, each with the quote that supports it, or the citation's own quote."""
+    for cited in trace.citations:
+        if cited.n in sentence.citations:
+            passage = trace.passages.get(cited.passage_id)
+            carries = bool(sentence.quote and passage and sentence.quote in passage.text)
+            yield cited, sentence.quote if carries else cited.quote
+
+
+def _draw_sentence_support(run_id: str, trace: Trace, sentence: Support, key: str) -> None:
+    with st.container(gap="xxsmall"):
+        shown = markdown.escape_sentence(sentence.sentence, _SENTENCE_LENGTH)
+        st.markdown(f":small[{labels.strength_badge(sentence.strength)} {shown}]")
+        for cited, quote in sentence_sources(trace, sentence):
+            if quote and markdown.escape_sentence(quote, _SENTENCE_LENGTH) != shown:  # else it repeats the sentence
+                st.caption(f"“{markdown.escape_line(quote, _QUOTE_LENGTH)}”")
+            st.button(
+                f":blue[**{cited.n}**] {markdown.escape_place(cited.title, cited.page, 70)}",
+                icon=":material/format_quote:",
+                type="tertiary",
+                key=f"{key}-{cited.n}",
+                on_click=state.open_source,
+                args=(run_id, cited.passage_id, quote),
+            )
+
+
+_SENTENCE_ENDS = re.compile(r"(?<=[.!?。！？])\s*|\n+")
+_THOUGHT_LENGTH = 90
+
+
+def _draw_thinking(run_id: str, trace: Trace) -> None:
+    """Draw the folded thinking with its duration; the text is sent to the browser only when opened."""
+    if not trace.thought.strip():
+        return
+    seconds = trace.thought_until - trace.thought_from
+    taken = f" for {format_duration(seconds)}" if seconds >= 1 else ""
+    folded = st.expander(
+        f"Thought{taken}", type="compact", icon=":material/neurology:", key=f"thought-{run_id}", on_change="rerun"
+    )
+    if folded.open:
+        with folded:
+            st.caption(markdown.escape_paragraphs(trace.thought))
+
+
+def is_thinking(trace: Trace) -> bool:
+    """Return whether the model is thinking and has not started to answer."""
+    return bool(trace.thought) and not trace.text and trace.state == "running"
+
+
+def last_thought(trace: Trace) -> str:
+    """Return the last complete sentence of the thinking; safe Markdown, empty before the first one."""
+    sentences = [part for part in _SENTENCE_ENDS.split(trace.thought[-2000:]) if part.strip()]
+    return markdown.escape_line(sentences[-2], _THOUGHT_LENGTH) if len(sentences) > 1 else ""
+
+
+ANSWER_AVATAR = ":material/fact_check:"
+_NEAREST_SHOWN = 4
+_SEARCHES_OFFERED = 3
+_LINK_GAP = "\u2003"
+_CUT_PROMPT_NOTE = "may rest on less than is shown"
+
+
+def draw_answer(message: Message, trace: Trace, question_id: int, *, last: bool) -> None:
     """Draw an answer; unless it is the last one, draw few elements until the user opens its actions.
 
     Each element costs the browser a few milliseconds.
     """
     run_id = message.run_id or ""
-    expanded = last or actions.are_open(run_id)
-    _head(message, run_id, trace, expanded=expanded)
-    thoughts.draw(run_id, trace)
+    expanded = last or answer_actions.are_actions_open(run_id)
+    _draw_head(message, run_id, trace, expanded=expanded)
+    _draw_thinking(run_id, trace)
     if trace.text:
-        draw_text(run_id, trace)
-    _notes(trace)
-    failures.draw(run_id, trace, last=last)
+        draw_answer_text(run_id, trace)
+    _draw_notes(trace)
+    failures.draw_failure(run_id, trace, last=last)
     if expanded:
-        _whole(run_id, trace, question_id, last=last)
+        _draw_details(run_id, trace, question_id, last=last)
     else:
-        _sources_in_short(run_id, trace)
-        more.draw(run_id, trace, question_id, folded=True)
+        _draw_source_links(run_id, trace)
+        answer_actions.draw_more_menu(run_id, trace, question_id, folded=True)
 
 
-def _whole(run_id: str, trace: Trace, question_id: int, *, last: bool) -> None:
+def _draw_details(run_id: str, trace: Trace, question_id: int, *, last: bool) -> None:
     """Draw what is below the text: sources, suggestions, actions."""
     if trace.citations:
-        _sources(run_id, trace)
-        support.draw(run_id, trace)
+        _draw_sources(run_id, trace)
+        _draw_support(run_id, trace)
     if trace.outcome == "not_answered":
-        _ways_out(run_id, trace)
+        _draw_alternatives(run_id, trace)
     if last:
-        _without_source(run_id, trace)
-        _engine_notice(run_id, trace)
-    actions.draw(run_id, trace, question_id)
+        _draw_unsupported_sentences(run_id, trace)
+        _draw_engine_notice(run_id, trace)
+    answer_actions.draw_actions(run_id, trace, question_id)
 
 
-def draw_waiting(run_id: str, trace: Trace) -> None:
+def draw_waiting_answer(run_id: str, trace: Trace) -> None:
     """Draw an answer that waits for consent to a web search."""
-    _headline(run_id, trace)
-    versions.draw_earlier(run_id)
-    consent.draw(run_id, trace)
+    _draw_headline(run_id, trace)
+    versions.draw_earlier_version(run_id)
+    consent.draw_consent_card(run_id, trace)
 
 
-def draw_text(run_id: str, trace: Trace, *, links: bool = True) -> None:
+def draw_answer_text(run_id: str, trace: Trace, *, links: bool = True) -> None:
     """Draw the answer's text with unsupported sentences marked; `links` makes its citations clickable."""
     known = {cited.n: cited for cited in trace.citations} if links else {}
     checked = () if trace.outcome == "not_answered" else trace.sentences
-    st.markdown(markdown.answer(trace.text, known, run_id, checked), anchors=False)
+    st.markdown(markdown.sanitize_answer(trace.text, known, run_id, checked), anchors=False)
 
 
-def sentence_of_outcome(trace: Trace) -> str:
+def outcome_sentence(trace: Trace) -> str:
     """Return how a run ended, for screen readers."""
     if trace.state != "done" or trace.outcome is None:
-        return {"stopped": "Stopped", "failed": failures.title(trace)}.get(trace.state, "")
-    return f"Answer ready, {words.outcome_word(trace.outcome)}, {words.count(len(trace.citations), 'source')}"
+        return {"stopped": "Stopped", "failed": failures.failure_title(trace)}.get(trace.state, "")
+    return f"Answer ready, {labels.outcome_word(trace.outcome)}, {format_count(len(trace.citations), 'source')}"
 
 
-def headline(trace: Trace) -> str:
+def answer_headline(trace: Trace) -> str:
     """Return the answer's origin as a badge, followed by its facts."""
-    return f"{words.badge(badges.of_answer(trace))} {words.grey(' · '.join(badges.facts(trace)))}"
+    facts = " · ".join(run_labels.answer_facts(trace))
+    return f"{labels.badge_markdown(run_labels.answer_badge(trace))} {labels.grey_text(facts)}"
 
 
-def _head(message: Message, run_id: str, trace: Trace, *, expanded: bool) -> None:
+def _draw_head(message: Message, run_id: str, trace: Trace, *, expanded: bool) -> None:
     if not expanded and message.versions < 2:
-        st.markdown(headline(trace))
+        st.markdown(answer_headline(trace))
         return
     with st.container(gap=None):
-        _headline(run_id, trace)
+        _draw_headline(run_id, trace)
         if message.versions > 1:
-            versions.draw(run_id)
+            versions.draw_versions(run_id)
 
 
-def _headline(run_id: str, trace: Trace) -> None:
+def _draw_headline(run_id: str, trace: Trace) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(headline(trace), width="content")
+        st.markdown(answer_headline(trace), width="content")
         st.button(
             "Trace",
             icon=":material/account_tree:",
@@ -102,55 +176,59 @@ def _headline(run_id: str, trace: Trace) -> None:
         )
 
 
-def _notes(trace: Trace) -> None:
+def _draw_notes(trace: Trace) -> None:
     if trace.state == "stopped":
-        st.caption(f"Stopped by you. {failures.what_is_kept(trace)}")
+        st.caption(f"Stopped by you. {failures.kept_sentence(trace)}")
     elif trace.state == "interrupted":
-        st.caption(f"The application was closed while this was written. {failures.what_is_kept(trace)}")
+        st.caption(f"The application was closed while this was written. {failures.kept_sentence(trace)}")
     if trace.query_sent:
-        sent = f"Sent to {markdown.label(trace.web_provider)}: “{markdown.label(trace.query_sent)}”"
+        sent = f"Sent to {markdown.escape_line(trace.web_provider)}: “{markdown.escape_line(trace.query_sent)}”"
         st.caption(f":material/arrow_circle_up: {sent}")
     for note in trace.notes:
-        sign = ":orange[:material/warning:]" if trace.usage.prompt_cut and _ALARM in note else ":material/info:"
-        st.caption(f"{sign} {markdown.label(note)}")
+        sign = (
+            ":orange[:material/warning:]" if trace.usage.prompt_cut and _CUT_PROMPT_NOTE in note else ":material/info:"
+        )
+        st.caption(f"{sign} {markdown.escape_line(note)}")
 
 
-def _without_source(run_id: str, trace: Trace) -> None:
+def _draw_unsupported_sentences(run_id: str, trace: Trace) -> None:
     """Offer one web search per unsupported sentence, or say how to set up a search."""
     unsupported = [item.sentence for item in trace.sentences if item.strength == "unsupported"]
     if not unsupported or trace.outcome == "not_answered":
         return
-    if not state.web_is_there():
-        count = words.count(len(unsupported), "sentence")
+    if not state.has_web_search():
+        count = format_count(len(unsupported), "sentence")
         st.caption(f"{count} without a source. A web search could look for one: put TAVILY_API_KEY into .env.")
         return
     with st.container(gap="xsmall"):
-        for index, sentence in enumerate(unsupported[:_SEARCHED]):
-            which = "the sentence without a source" if len(unsupported) == 1 else f"“{markdown.label(sentence, 60)}”"
+        for index, sentence in enumerate(unsupported[:_SEARCHES_OFFERED]):
+            which = (
+                "the sentence without a source" if len(unsupported) == 1 else f"“{markdown.escape_line(sentence, 60)}”"
+            )
             st.button(
                 f"Search the web for {which}",
                 icon=":material/travel_explore:",
                 type="tertiary",
                 key=f"look-{run_id}-{index}",
-                on_click=search_for,
+                on_click=search_web_for,
                 args=(run_id, sentence),
             )
 
 
-def _engine_notice(run_id: str, trace: Trace) -> None:
+def _draw_engine_notice(run_id: str, trace: Trace) -> None:
     """Draw, below an answer of the built-in engine, what it is and how to install a model."""
     if trace.prompt is None or trace.prompt.window or trace.outcome == "not_answered":
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.caption("Answers quote what was found; no language model is running.", width="content")
-        setup.draw_action(setup.LLAMA, f"notice-{run_id}")
+        setup_checklist.draw_check_action(model_checks.LLAMA_CHECK, f"notice-{run_id}")
 
 
-def _sources(run_id: str, trace: Trace) -> None:
+def _draw_sources(run_id: str, trace: Trace) -> None:
     with st.container(horizontal=True, gap="small"):
         for cited in trace.citations:
             st.button(
-                _source_words(cited),
+                _source_label(cited),
                 key=f"source-{run_id}-{cited.n}",
                 type="tertiary",
                 on_click=state.open_source,
@@ -158,27 +236,27 @@ def _sources(run_id: str, trace: Trace) -> None:
             )
 
 
-def _sources_in_short(run_id: str, trace: Trace) -> None:
+def _draw_source_links(run_id: str, trace: Trace) -> None:
     """Draw the sources as links in a single element."""
     if trace.citations:
-        links = (markdown.citation_link(cited, run_id, _source_words(cited)) for cited in trace.citations)
-        st.markdown(f":small[{_GAP.join(links)}]")
+        links = (markdown.citation_link(cited, run_id, _source_label(cited)) for cited in trace.citations)
+        st.markdown(f":small[{_LINK_GAP.join(links)}]")
 
 
-def _source_words(cited: Citation) -> str:
+def _source_label(cited: Citation) -> str:
     icon = ":material/public:" if cited.origin == "web" else ":material/description:"
-    return f":blue[**{cited.n}**] {icon} {markdown.place_label(cited.title, cited.page, 70)}"
+    return f":blue[**{cited.n}**] {icon} {markdown.escape_place(cited.title, cited.page, 70)}"
 
 
-def _ways_out(run_id: str, trace: Trace) -> None:
+def _draw_alternatives(run_id: str, trace: Trace) -> None:
     passages = [trace.passages[found] for found in trace.found.get("library", ())]
-    nearest = {markdown.place(passage.title, passage.page): passage for passage in reversed(passages)}
+    nearest = {markdown.format_place(passage.title, passage.page): passage for passage in reversed(passages)}
     if nearest:
         with st.container(horizontal=True, gap="small", vertical_alignment="center"):
             st.caption("Nearest:", width="content")
-            for place, passage in [*reversed(nearest.items())][:_NEAREST]:
+            for place, passage in [*reversed(nearest.items())][:_NEAREST_SHOWN]:
                 st.button(
-                    markdown.label(place, 60),
+                    markdown.escape_line(place, 60),
                     icon=":material/description:",
                     key=f"nearest-{run_id}-{passage.id}",
                     type="tertiary",
@@ -186,12 +264,12 @@ def _ways_out(run_id: str, trace: Trace) -> None:
                     args=(run_id, passage.id),
                 )
     with st.container(horizontal=True):
-        if trace.wants_web and not trace.query_sent and state.web_is_there():
+        if trace.wants_web and not trace.query_sent and state.has_web_search():
             st.button(
                 "Allow web search and try again",
                 icon=":material/public:",
                 key=f"web-{run_id}",
-                on_click=answer_again,
+                on_click=regenerate_answer,
                 args=(run_id, replace(trace.options, web="ask")),
             )
         if st.button("Add documents", icon=":material/folder_open:", key=f"add-{run_id}"):

@@ -1,23 +1,25 @@
-"""Consent card for a web query: the query can be edited, sent or declined, with equal prominence."""
+"""Consent card for a web query: the query can be edited, sent or declined."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from crag.protocols import QUERY_LIMIT
-from crag.runs import Trace
+from crag.protocols import MAX_QUERY_LENGTH
+from crag.runs.trace import Trace
 from pages.chat import state
-from pages.chat.questions import decide_web
+from pages.chat.questions import decide_web_search
 from pages.parts import markdown
-from pages.parts.resources import application
+from pages.parts.services import application
 
-_LOOK_AGAIN_SECONDS = 1.5
-_PAGES = "The pages that are found are then fetched whole from their own sites."
-_FROM_QUESTION = "Written from your question, never from your documents."
-_FROM_ANSWER = "Made of a sentence of the answer, so it may hold words of your documents: read it before you send it."
+_POLL_SECONDS = 1.5
+_PAGES_NOTE = "The pages that are found are then fetched whole from their own sites."
+_FROM_QUESTION_NOTE = "Written from your question, never from your documents."
+_FROM_ANSWER_NOTE = (
+    "Made of a sentence of the answer, so it may hold words of your documents: read it before you send it."
+)
 
 
-def draw(run_id: str, trace: Trace) -> None:
+def draw_consent_card(run_id: str, trace: Trace) -> None:
     """Draw the card of a waiting run."""
     asked = trace.waiting
     if asked is None:
@@ -28,36 +30,40 @@ def draw(run_id: str, trace: Trace) -> None:
         st.text_area(
             "Query for the web",
             value=application().runs.draft(run_id),
-            max_chars=QUERY_LIMIT,
+            max_chars=MAX_QUERY_LENGTH,
             height=68,
             key=key,
             label_visibility="collapsed",
             on_change=_keep_draft,
             args=(run_id,),
         )
-        origin = _FROM_ANSWER if asked.from_answer else _FROM_QUESTION
-        host = markdown.label(asked.host, 80)
-        pages = f" {_PAGES}" if trace.options.fetch_pages else ""
+        origin = _FROM_ANSWER_NOTE if asked.from_answer else _FROM_QUESTION_NOTE
+        host = markdown.escape_line(asked.host, 80)
+        pages = f" {_PAGES_NOTE}" if trace.options.fetch_pages else ""
         alone = "" if pages else " and nothing else"
         st.caption(f":material/arrow_circle_up: Goes to {host}: this query{alone}. {origin}{pages}")
         with st.container(horizontal=True):
-            st.button("Search the web", icon=":material/public:", key=f"send-{run_id}", on_click=_send, args=(run_id,))
-            st.button("Answer from my documents only", key=f"keep-{run_id}", on_click=decide_web, args=(run_id, None))
+            st.button(
+                "Search the web", icon=":material/public:", key=f"send-{run_id}", on_click=_send_query, args=(run_id,)
+            )
+            st.button(
+                "Answer from my documents only", key=f"keep-{run_id}", on_click=decide_web_search, args=(run_id, None)
+            )
         st.checkbox("Do not ask again in this conversation", key=f"always-{run_id}")
-    st.fragment(_leave_when_decided, run_every=_LOOK_AGAIN_SECONDS)(run_id)
+    st.fragment(_rerun_when_decided, run_every=_POLL_SECONDS)(run_id)
 
 
 def _keep_draft(run_id: str) -> None:
     application().runs.keep_draft(run_id, st.session_state[f"query-{run_id}"])
 
 
-def _send(run_id: str) -> None:
+def _send_query(run_id: str) -> None:
     if st.session_state.get(f"always-{run_id}"):
         state.change_options(web="auto")
-    decide_web(run_id, st.session_state[f"query-{run_id}"])
+    decide_web_search(run_id, st.session_state[f"query-{run_id}"])
 
 
-def _leave_when_decided(run_id: str) -> None:
+def _rerun_when_decided(run_id: str) -> None:
     """Rerun the page when consent was decided, also in another tab."""
     if application().runs.trace(run_id).waiting is None:
         st.rerun()

@@ -1,4 +1,4 @@
-"""Remedies for a failed or incomplete answer: continue, allow or get a model, use the built-in engine."""
+"""Explanations and remedies for answers that failed or are incomplete."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from dataclasses import replace
 
 import streamlit as st
 
-from crag.models.choice import model_label
-from crag.models.ollama.administration import named
+from crag.models.model_choice import model_label
+from crag.models.ollama_api import find_by_name
 from crag.options import RunOptions
-from crag.runs import Trace
-from pages.chat.questions import allow_and_answer, answer_again, go_on
-from pages.parts import away, downloads, markdown
-from pages.parts.components import copy_button
-from pages.parts.resources import application, models
+from crag.runs.trace import Trace
+from pages.chat.questions import allow_model_and_regenerate, continue_answer, regenerate_answer
+from pages.parts import downloads, external_hosts, markdown
+from pages.parts.components import draw_copy_button
+from pages.parts.services import application, available_models
 
-_NOT_THERE = "The model is not there"
+_MODEL_UNAVAILABLE = "The model is not there"
 _TITLES = {
-    "unreachable": _NOT_THERE,
-    "model_missing": _NOT_THERE,
-    "not_ollama": _NOT_THERE,
+    "unreachable": _MODEL_UNAVAILABLE,
+    "model_missing": _MODEL_UNAVAILABLE,
+    "not_ollama": _MODEL_UNAVAILABLE,
     "consent_needed": "May this leave your machine?",
     "out_of_memory": "The model does not fit",
     "busy": "The model is busy",
@@ -37,90 +37,94 @@ _TITLES = {
     "bad_reply": "The reply cannot be read",
     "bad_request": "This cannot be asked so",
 }
-_FAILED = "The answer failed"
+_DEFAULT_TITLE = "The answer failed"
 _COMMAND = re.compile(r"`((?:ollama|pip) [^`\n]+)`")
 
 
-def title(trace: Trace) -> str:
+def failure_title(trace: Trace) -> str:
     """Return what went wrong, in a few words."""
-    return _TITLES.get(trace.error_code, _FAILED)
+    return _TITLES.get(trace.error_code, _DEFAULT_TITLE)
 
 
-def what_is_kept(trace: Trace) -> str:
+def kept_sentence(trace: Trace) -> str:
     """Return which text is kept: the partial answer or only the question."""
     return "The text so far is kept." if trace.text else "Your question is kept."
 
 
-def draw(run_id: str, trace: Trace, *, last: bool) -> None:
+def draw_failure(run_id: str, trace: Trace, *, last: bool) -> None:
     """Draw what happened and the remedies; nothing for a complete answer.
 
     The `last` answer of a conversation offers all remedies, earlier ones only “Try again”.
     """
     if trace.state == "failed":
-        _tell(trace)
-        if last and trace.error_code == "model_missing" and downloads.draw_one(trace.error_model):
+        _draw_explanation(trace)
+        if last and trace.error_code == "model_missing" and downloads.draw_download(trace.error_model):
             return
         with st.container(horizontal=True):
-            _draw_ways(run_id, trace, last=last)
+            _draw_remedies(run_id, trace, last=last)
     elif last and (trace.unfinished or trace.state in ("stopped", "interrupted")):
         with st.container(horizontal=True):
-            _draw_go_on(run_id, trace)
+            _draw_continue(run_id, trace)
             if trace.usage.finish_reason != "length":  # the same limit would cut the answer again
-                _draw_again(run_id, trace.options)
+                _draw_retry(run_id, trace.options)
 
 
-def _tell(trace: Trace) -> None:
-    text = f"{markdown.label(trace.error)} {markdown.answer(trace.remedy)} {what_is_kept(trace)}"
-    st.markdown(f"**{title(trace)}**  \n{text}", anchors=False)
+def _draw_explanation(trace: Trace) -> None:
+    text = f"{markdown.escape_line(trace.error)} {markdown.sanitize_answer(trace.remedy)} {kept_sentence(trace)}"
+    st.markdown(f"**{failure_title(trace)}**  \n{text}", anchors=False)
 
 
-def _draw_ways(run_id: str, trace: Trace, *, last: bool) -> None:
+def _draw_remedies(run_id: str, trace: Trace, *, last: bool) -> None:
     """Draw the remedies, the one that fixes the cause first."""
     if last:
-        _draw_go_on(run_id, trace)
-        _draw_mending(run_id, trace)
+        _draw_continue(run_id, trace)
+        _draw_model_remedy(run_id, trace)
     if trace.error_code != "consent_needed":
-        _draw_again(run_id, trace.options)
+        _draw_retry(run_id, trace.options)
     command = _COMMAND.search(trace.remedy)
     if last and command:
-        copy_button(command.group(1), key=f"command-{run_id}", label="Copy the command")
+        draw_copy_button(command.group(1), key=f"command-{run_id}", label="Copy the command")
     if trace.options.model != "builtin":
         _draw_builtin(run_id, trace.options)
 
 
-def _draw_mending(run_id: str, trace: Trace) -> None:
+def _draw_model_remedy(run_id: str, trace: Trace) -> None:
     """Draw the button that downloads a missing model or allows an external one."""
-    model, name = trace.error_model, markdown.label(model_label(trace.error_model), 60)
+    model, name = trace.error_model, markdown.escape_line(model_label(trace.error_model), 60)
     if trace.error_code == "consent_needed":
         st.button(
             f"Allow {name}",
-            icon=away.ICON,
+            icon=external_hosts.EXTERNAL_ICON,
             key=f"allow-{run_id}",
-            on_click=allow_and_answer,
+            on_click=allow_model_and_regenerate,
             args=(run_id, model, trace.options),
         )
-    elif trace.error_code == "model_missing" and downloads.can_get(model) and not _is_there(model):
-        begin = downloads.begin
+    elif trace.error_code == "model_missing" and downloads.can_download(model) and not _is_downloaded(model):
+        begin = downloads.start_download
         st.button(f"Get {name}", icon=":material/download:", key=f"get-{run_id}", on_click=begin, args=(model,))
 
 
-def _is_there(model: str) -> bool:
+def _is_downloaded(model: str) -> bool:
     """Return whether a missing model has been downloaded since.
 
     The list of models may be a few seconds old, so the download is checked as well.
     """
     fetched = application().downloads.get(model)
-    return named(model, models()) is not None and fetched is not None and fetched.state == "done"
+    return find_by_name(model, available_models()) is not None and fetched is not None and fetched.state == "done"
 
 
-def _draw_go_on(run_id: str, trace: Trace) -> None:
+def _draw_continue(run_id: str, trace: Trace) -> None:
     if trace.unfinished:
-        st.button("Continue", icon=":material/resume:", key=f"go-on-{run_id}", on_click=go_on, args=(run_id,))
+        st.button("Continue", icon=":material/resume:", key=f"go-on-{run_id}", on_click=continue_answer, args=(run_id,))
 
 
-def _draw_again(run_id: str, options: RunOptions) -> None:
+def _draw_retry(run_id: str, options: RunOptions) -> None:
     st.button(
-        "Try again", icon=":material/refresh:", key=f"retry-{run_id}", on_click=answer_again, args=(run_id, options)
+        "Try again",
+        icon=":material/refresh:",
+        key=f"retry-{run_id}",
+        on_click=regenerate_answer,
+        args=(run_id, options),
     )
 
 
@@ -129,11 +133,11 @@ def _draw_builtin(run_id: str, options: RunOptions) -> None:
         "Answer with the built-in engine",
         icon=":material/memory:",
         key=f"builtin-{run_id}",
-        on_click=answer_again,
-        args=(run_id, without_models(options)),
+        on_click=regenerate_answer,
+        args=(run_id, _with_builtin_engine(options)),
     )
 
 
-def without_models(options: RunOptions) -> RunOptions:
+def _with_builtin_engine(options: RunOptions) -> RunOptions:
     """Return the same options with the built-in engine in every role."""
     return replace(options, model="builtin", grader="builtin", grader_model="", rewriter_model="", preset="")

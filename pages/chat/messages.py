@@ -1,4 +1,4 @@
-"""Messages of a conversation in their order."""
+"""Messages of a conversation, the start page and follow-up questions."""
 
 from __future__ import annotations
 
@@ -7,21 +7,103 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from crag.errors import CragError
 from crag.runs.run import Run
+from crag.runs.trace import Trace
+from crag.text.formatting import format_count
 from crag.types import Conversation, Message
-from pages.chat import answer, editing, start, state
-from pages.parts.resources import application
+from pages.chat import answer, question_editor, state
+from pages.chat.questions import ask_question
+from pages.parts import document_intake, markdown, setup_checklist
+from pages.parts.services import application
+
+_POLL_SECONDS = 1.0
 
 
-def shown(conversation: Conversation | None) -> Sequence[Message]:
+def _draw_start_page() -> None:
+    """Draw the uploader and the set-up for an empty library, else three suggested questions."""
+    st.title("Ask your documents", anchor=False)
+    sources, passages, _ = application().library.counts()
+    if sources:
+        _draw_suggested_questions(sources, passages)
+        document_intake.draw_jobs()
+        setup_checklist.draw_checklist(folded=True)
+        return
+    st.markdown(
+        "Every passage that is found is graded before it is used. If your documents do not answer, the question is "
+        "rewritten and, when you allow it, the web is searched. You see every step and can overrule it."
+    )
+    document_intake.draw_jobs()
+    _draw_first_documents()
+    st.header("Set-up", anchor=False)
+    setup_checklist.draw_checklist()
+    st.fragment(_rerun_on_new_documents, run_every=_POLL_SECONDS)(len(application().jobs.jobs()))
+
+
+def _rerun_on_new_documents(jobs_drawn: int) -> None:
+    """Rerun the page when documents arrive, also from another tab or the command line."""
+    if application().library.counts()[0] or len(application().jobs.jobs()) != jobs_drawn:
+        st.rerun()
+
+
+def _draw_first_documents() -> None:
+    with st.container(border=True):
+        document_intake.draw_uploader("Add documents")
+        with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+            # A form, so that Enter in the field adds the page.
+            with st.form("first_page", border=False), st.container(horizontal=True):
+                st.text_input(
+                    "Or the address of a web page",
+                    type="url",
+                    icon=":material/link:",
+                    placeholder="Or a web address",
+                    label_visibility="collapsed",
+                    key="first_address",
+                )
+                st.form_submit_button("Add page", icon=":material/add_link:", on_click=_add_page)
+            st.button(
+                "Add three example posts",
+                icon=":material/auto_stories:",
+                type="tertiary",
+                on_click=_add_examples,
+            )
+
+
+def _add_page() -> None:
+    if document_intake.add_addresses(st.session_state.first_address):
+        st.session_state.first_address = ""
+
+
+def _add_examples() -> None:
+    document_intake.add_addresses("\n".join(application().example_urls))
+
+
+def _draw_suggested_questions(sources: int, passages: int) -> None:
+    counts = f"{format_count(sources, 'document')}, {format_count(passages, 'passage')}"
+    st.markdown(f"{counts}. Every passage that is found is graded before it is used.")
+    suggested = application().library.suggest_questions(3)
+    if not suggested:
+        return
+    with st.container(gap="xsmall"):
+        for index, question in enumerate(suggested):
+            st.button(
+                markdown.escape_line(question, 160),
+                icon=":material/chat_bubble:",
+                key=f"suggested-{index}",
+                on_click=ask_question,
+                args=(question,),
+            )
+
+
+def shown_messages(conversation: Conversation | None) -> Sequence[Message]:
     """Return the newest messages of the shown branch; none before the first question."""
     if conversation is None:
         return ()
-    last = st.session_state.get("messages_shown", state.MESSAGES_SHOWN)
+    last = st.session_state.get("messages_shown", state.FIRST_MESSAGES)
     return application().conversations.messages(conversation.id, last=last)
 
 
-def draw(
+def draw_messages(
     conversation: Conversation | None, messages: Sequence[Message], running: Run | None
 ) -> Mapping[str, DeltaGenerator]:
     """Draw every message, or the start page; return the places of the answers by run id.
@@ -30,7 +112,7 @@ def draw(
     """
     places: dict[str, DeltaGenerator] = {}
     if conversation is None or not messages:
-        start.draw()
+        _draw_start_page()
         return places
     if len(messages) < application().conversations.count(conversation.id):
         st.button("Show earlier", icon=":material/expand_less:", type="tertiary", on_click=_show_earlier)
@@ -38,10 +120,10 @@ def draw(
     for message in messages:
         if message.role == "user":
             question_id = message.id
-            editing.draw(message)
+            question_editor.draw_question(message)
             continue
         run_id = message.run_id or ""
-        places[run_id] = st.chat_message("assistant", avatar=answer.AVATAR)
+        places[run_id] = st.chat_message("assistant", avatar=answer.ANSWER_AVATAR)
         if running is None or run_id != running.id:
             with places[run_id]:
                 _draw_answer(message, question_id, last=message is messages[-1])
@@ -52,11 +134,54 @@ def _draw_answer(message: Message, question_id: int, *, last: bool) -> None:
     run_id = message.run_id or ""
     trace = application().runs.trace(run_id)
     if trace.waiting:
-        answer.draw_waiting(run_id, trace)
+        answer.draw_waiting_answer(run_id, trace)
     else:
-        answer.draw(message, trace, question_id, last=last)
+        answer.draw_answer(message, trace, question_id, last=last)
 
 
 def _show_earlier() -> None:
-    now = st.session_state.get("messages_shown", state.MESSAGES_SHOWN)
-    st.session_state.messages_shown = now + state.EARLIER_SHOWN
+    now = st.session_state.get("messages_shown", state.FIRST_MESSAGES)
+    st.session_state.messages_shown = now + state.MORE_MESSAGES
+
+
+_QUESTION_LENGTH = 100
+_CACHE_SECONDS = 600  # documents may be added or removed
+
+
+def draw_next_questions(run_id: str, trace: Trace, messages: Sequence[Message]) -> None:
+    """Draw up to three questions, none selected; nothing for an answer not based on documents."""
+    if trace.state != "done" or trace.outcome not in ("documents", "documents_and_web"):
+        return
+    asked = tuple(message.text for message in messages if message.role == "user")
+    try:
+        offered = _follow_up_questions(run_id, asked)
+    except CragError:  # optional: an error only hides the questions
+        return
+    if offered:
+        key = f"next-{run_id}"
+        st.pills(
+            "Ask next",
+            offered,
+            format_func=lambda question: markdown.escape_line(question, _QUESTION_LENGTH),
+            key=key,
+            on_change=_ask_chosen,
+            args=(key,),
+            label_visibility="collapsed",
+        )
+
+
+@st.cache_data(max_entries=256, ttl=_CACHE_SECONDS, show_spinner=False)
+def _follow_up_questions(run_id: str, asked: tuple[str, ...]) -> list[str]:
+    trace = application().runs.trace(run_id)
+    used = [cited.passage_id for cited in trace.citations if cited.origin == "library"]
+    options = trace.options
+    return application().library.suggest_follow_ups(
+        used, trace.text, asked, collection=options.collection, source_ids=options.source_ids
+    )
+
+
+def _ask_chosen(key: str) -> None:
+    question = st.session_state[key]
+    st.session_state[key] = None
+    if question:
+        ask_question(question)

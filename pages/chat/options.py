@@ -1,52 +1,246 @@
-"""Drawer of a conversation's options, and the drawer with the second options of a comparison."""
+"""Options drawer of a conversation, drawer for a comparison, and presets."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import streamlit as st
 
-from crag.options import RunOptions, with_changes
-from pages.chat import presets, state, versions
-from pages.chat.controls import Controls
-from pages.chat.questions import answer_again
-from pages.parts.resources import application
+from crag.errors import CragError
+from crag.options import OPTIONS, Option, OptionSection, RunOptions, apply_changes, get_option
+from crag.storage.preferences import ValueOrigin
+from crag.types import Thresholds
+from pages.chat import state, versions
+from pages.chat.questions import regenerate_answer
+from pages.parts import labels, markdown, option_controls
+from pages.parts.services import application
 
-_WIDTH = 480
-_CALIBRATION = "pages/calibration/page.py"
+ChangeOptions = Callable[..., None]
+THRESHOLDS = "thresholds"
+_FIRST_OPTIONS = ("policy", "k", "refine")
 
 
-def draw_options() -> None:
+@dataclass(frozen=True, slots=True)
+class OptionControls:
+    """Option controls that report every change; `prefix` separates the widget keys of two instances.
+
+    `origins` gives the origin badge by option name; `forget` resets one option of the conversation.
+    """
+
+    options: RunOptions
+    change: ChangeOptions
+    prefix: str
+    origins: Mapping[str, ValueOrigin] = field(default_factory=dict)
+    forget: ChangeOptions | None = None
+
+    def draw(self) -> None:
+        """Draw frequent options first, and the rest in folded groups with their values in the headings."""
+        self._rows(_FIRST_OPTIONS)
+        option = self.options
+        self._group("Models", option_controls.format_value("model", option), _section_options("Models"))
+        self._group(
+            "Grading", option_controls.format_value("grader", option), (*_section_options("Grading"), THRESHOLDS)
+        )
+        self._group("Web search", option_controls.format_value("web", option), _section_options("Web search"))
+        self._group("Answers", "", _section_options("Answers"))
+        st.caption("Fine-tuning")
+        for role, title in labels.ROLE_TITLES.items():
+            window, limit = (
+                option_controls.format_value(f"{role}.{name}", option) for name in ("window", "answer_limit")
+            )
+            self._group(title, f"window {window}, replies up to {limit} tokens", option_controls.tuning_options(role))
+
+    def draw_only(self, names: Iterable[str]) -> None:
+        """Draw only these options, in their order, with tuning options folded."""
+        known = [name for name in names if name in OPTIONS or name == THRESHOLDS]
+        tuning = [name for name in known if "." in name]
+        self._rows(name for name in known if name not in tuning)
+        if tuning:
+            self._group("Fine-tuning", "", tuning)
+
+    def _group(self, title: str, value: str, names: Iterable[str]) -> None:
+        names = list(names)
+        own = sum(self.origins.get(name) == "conversation" for name in names)
+        summary = f"{labels.small_text(value)} {f':small[**{own} changed**]' if own else ''}"
+        with st.expander(f"{title} {summary}", type="compact", key=self._key(f"group-{names[0]}")):
+            self._rows(names)
+
+    def _rows(self, names: Iterable[str]) -> None:
+        for name in names:
+            if name == THRESHOLDS:
+                self._thresholds()
+            elif name != "web" or state.has_web_search():
+                self._row(OPTIONS[name])
+
+    def _row(self, setting: Option) -> None:
+        """Draw one option: title, origin, meaning, control."""
+        value, key = get_option(self.options, setting.name), self._key(setting.name)
+        with st.container(gap="xxsmall"):
+            self._head(setting.name, option_controls.short_title(setting), _option_meaning(setting, value))
+            option_controls.draw_control(setting, value, key, lambda: self._save_value(setting), titled=False)
+
+    def _head(self, name: str, title: str, meaning: str) -> None:
+        origin = self.origins.get(name)
+        badge = option_controls.ORIGIN_BADGES[origin] if origin else ""
+        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+            st.markdown(f"{title} {badge}", width="content")
+            if origin == "conversation" and self.forget:
+                st.button(
+                    "Back to the home's value",
+                    icon=":material/undo:",
+                    type="tertiary",
+                    key=self._key(f"forget-{name}"),
+                    on_click=self.forget,
+                    args=(name,),
+                )
+        st.caption(markdown.escape_line(meaning))
+
+    def _thresholds(self) -> None:
+        """Draw the grader's current thresholds and their origin, with a slider to change them."""
+        try:
+            judging = application().grading_setup(self.options)
+        except CragError as error:
+            st.caption(f":material/info: {markdown.escape_line(str(error))}")
+            return
+        thresholds, key = judging.thresholds, self._key(THRESHOLDS)
+        st.session_state[key] = thresholds.lower, thresholds.upper  # also changes with the grader
+        origin = labels.threshold_origin(self.options, calibrated=judging.calibrated)
+        with st.container(gap="xxsmall"):
+            self._head(THRESHOLDS, "Thresholds", f"Irrelevant below the first, relevant from the second: {origin}.")
+            st.slider(
+                "Irrelevant below · relevant from",
+                0.0,
+                1.0,
+                step=0.01,
+                key=key,
+                on_change=self._set_thresholds,
+                label_visibility="collapsed",
+            )
+            st.caption(f"For *{labels.grader_label(judging.grader)}*.")
+
+    def _key(self, name: str) -> str:
+        return f"{self.prefix}_{name}"
+
+    def _save_value(self, setting: Option) -> None:
+        value = option_controls.read_control(setting, self._key(setting.name))
+        if value == get_option(self.options, setting.name):  # the browser may report a value again before the redraw
+            return
+        try:
+            setting.check(value)
+        except CragError as error:
+            st.toast(markdown.escape_line(str(error)), icon=":material/error:")
+        else:
+            self.change(**{setting.name: value, "preset": ""})
+
+    def _set_thresholds(self) -> None:
+        lower, upper = st.session_state[self._key(THRESHOLDS)]
+        self.change(thresholds=Thresholds(lower, upper), preset="")
+
+
+def _section_options(section: OptionSection) -> list[str]:
+    return [name for name, setting in OPTIONS.items() if setting.section == section and name not in _FIRST_OPTIONS]
+
+
+def _option_meaning(setting: Option, value: object) -> str:
+    """Return the meaning of the chosen value, or of the option if it has no named choices."""
+    chosen = option_controls.CHOICE_LABELS.get(setting.name, {}).get(value)
+    return f"{chosen[0]}: {chosen[1]}." if chosen else setting.meaning
+
+
+_PRESET_NAME_KEY = "new_preset"
+
+
+def _draw_presets() -> None:
+    """Draw the preset menu and the button that resets the conversation's own values."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        draw_preset_menu(state.current_options().preset, state.use_preset, "chosen_preset")
+        if own := state.changed_options():
+            st.button(
+                "Back to the home's values",
+                icon=":material/undo:",
+                type="tertiary",
+                key="forget_all",
+                on_click=state.reset_options,
+                args=(*own, "preset"),
+            )
+
+
+def draw_preset_menu(chosen: str, choose: Callable[[str], None], key: str) -> None:
+    """Draw the menu of presets, labelled with the current one."""
+    st.menu_button(
+        f"Preset: {markdown.escape_line(chosen, 40)}" if chosen else "Use a preset",
+        list(application().preferences.presets()),
+        format_func=lambda name: markdown.escape_line(name, 60),
+        icon=":material/bookmark:",
+        key=key,
+        on_click=lambda: choose(st.session_state[key]),
+    )
+
+
+def _draw_preset_form() -> None:
+    """Draw the form that saves the current options as a preset."""
+    with (
+        st.expander("Save these as a preset…", type="compact", key="saving_preset"),
+        st.form("save_preset", border=False),
+        st.container(horizontal=True, vertical_alignment="bottom"),
+    ):
+        name = st.text_input("Name", max_chars=60, key=_PRESET_NAME_KEY, placeholder="Long answers")
+        if st.form_submit_button("Save", icon=":material/check:"):
+            _save_preset(name or "")
+
+
+def _save_preset(name: str) -> None:
+    try:
+        application().preferences.save_preset(name, state.current_options())
+    except CragError as error:
+        st.toast(markdown.escape_line(str(error)), icon=":material/error:")
+    else:
+        st.toast(f"Saved: “{markdown.escape_line(name, 60)}”", icon=":material/bookmark:")
+
+
+_DRAWER_WIDTH = 480
+_CALIBRATION_PAGE = "pages/calibration/page.py"
+
+
+def draw_options_drawer() -> None:
     """Draw the drawer behind the last chip."""
-    st.dialog("This conversation", icon=":material/tune:", position="right", width=_WIDTH, on_dismiss=close_options)(
-        _options_drawer
-    )()
+    st.dialog(
+        "This conversation",
+        icon=":material/tune:",
+        position="right",
+        width=_DRAWER_WIDTH,
+        on_dismiss=_close_options_drawer,
+    )(_draw_options_content)()
 
 
-def close_options() -> None:
+def _close_options_drawer() -> None:
     """Close the options drawer."""
     st.session_state.pop("options_open", None)
 
 
-def _options_drawer() -> None:
-    presets.draw()
-    Controls(state.options(), state.change_options, "option", state.origins(), state.forget_changes).draw()
-    presets.draw_saving()
+def _draw_options_content() -> None:
+    _draw_presets()
+    OptionControls(
+        state.current_options(), state.change_options, "option", state.option_origins(), state.reset_options
+    ).draw()
+    _draw_preset_form()
     if st.button("Calibrate thresholds on your documents", icon=":material/straighten:", type="tertiary"):
-        close_options()  # otherwise the drawer would be open again after coming back
-        st.switch_page(_CALIBRATION)
+        _close_options_drawer()  # otherwise the drawer would be open again after coming back
+        st.switch_page(_CALIBRATION_PAGE)
     st.caption("These belong to this conversation and count from the next question on.")
 
 
-def draw_comparison() -> None:
+def draw_comparison_drawer() -> None:
     """Draw the drawer in which the second options are chosen."""
     st.dialog(
         "Compare with other settings",
         icon=":material/compare_arrows:",
         position="right",
-        width=_WIDTH,
+        width=_DRAWER_WIDTH,
         on_dismiss=_close_comparison,
-    )(_comparison_drawer)(*st.session_state.comparing)
+    )(_draw_comparison_content)(*st.session_state.comparing)
 
 
 def _close_comparison() -> None:
@@ -54,13 +248,13 @@ def _close_comparison() -> None:
     st.session_state.pop("compared_options", None)
 
 
-def _comparison_drawer(run_id: str, first: RunOptions) -> None:
+def _draw_comparison_content(run_id: str, first: RunOptions) -> None:
     second: RunOptions = st.session_state.get("compared_options", first)
     st.caption("The same question is answered once more. What you choose here counts for that answer alone.")
-    presets.draw_menu(second.preset, _use_preset, "compared_preset")
-    Controls(second, _change_second, "compared").draw()
+    draw_preset_menu(second.preset, _use_compared_preset, "compared_preset")
+    OptionControls(second, _change_compared_options, "compared").draw()
     if st.button("Answer and compare", icon=":material/compare_arrows:", disabled=second == first):
-        other = answer_again(run_id, second)
+        other = regenerate_answer(run_id, second)
         _close_comparison()
         if other is None:
             st.rerun()
@@ -69,10 +263,10 @@ def _comparison_drawer(run_id: str, first: RunOptions) -> None:
         st.caption("Change something first: these are the settings of the answer that is there.")
 
 
-def _use_preset(name: str) -> None:
-    _change_second(**application().preferences.presets()[name], preset=name)
+def _use_compared_preset(name: str) -> None:
+    _change_compared_options(**application().preferences.presets()[name], preset=name)
 
 
-def _change_second(**changes: Any) -> None:
+def _change_compared_options(**changes: Any) -> None:
     _, first = st.session_state.comparing
-    st.session_state.compared_options = with_changes(st.session_state.get("compared_options", first), changes)
+    st.session_state.compared_options = apply_changes(st.session_state.get("compared_options", first), changes)

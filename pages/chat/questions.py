@@ -1,8 +1,9 @@
-"""Actions of the question box and of buttons: ask, edit, override a verdict, consent, stop."""
+"""Actions that start, change or stop a run, and the files attached to a question."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
@@ -10,99 +11,136 @@ import streamlit as st
 from crag.errors import CragError
 from crag.options import RunOptions
 from crag.runs.run import Run
-from crag.types import DEFAULT_COLLECTION, Ruling
-from pages.chat import attachments, state
-from pages.parts import refusals
-from pages.parts.resources import application
+from crag.types import DEFAULT_COLLECTION, Message, Ruling
+from pages.chat import state
+from pages.parts import dialogs, markdown
+from pages.parts.document_intake import describe_result
+from pages.parts.services import application
+
+
+@dataclass(slots=True)
+class _Attachment:
+    job_id: str
+    name: str
+    became: str = ""
+
+
+def _keep_attachments(conversation_id: str, question: str, jobs: Mapping[str, str]) -> None:
+    """Remember in this session the ingest jobs of a question's files; `jobs` maps job ids to file names."""
+    if jobs:
+        _attachments()[conversation_id, question.strip()] = [_Attachment(job_id, name) for job_id, name in jobs.items()]
+
+
+def draw_question_attachments(question: Message) -> None:
+    """Draw one line per file; results stay visible after their job was dismissed."""
+    draw_attachments(question.conversation_id, question.text)
+
+
+def draw_attachments(conversation_id: str, question: str) -> None:
+    """Draw the files of a question that is not a message yet."""
+    files = _attachments().get((conversation_id, question.strip()), [])
+    unfinished = {file.job_id: file for file in files if not file.became}
+    for job in application().jobs.jobs() if unfinished else []:
+        if job.id in unfinished and job.finished:
+            unfinished[job.id].became = describe_result(job.result) if job.result else f":gray[{job.state}]"
+    for file in files:
+        outcome = file.became or ":gray[is being read]"
+        st.markdown(f":small[:gray[:material/attach_file: {markdown.escape_line(file.name, 80)} ·] {outcome}]")
+
+
+def _attachments() -> dict[tuple[str, str], list[_Attachment]]:
+    kept: dict[tuple[str, str], list[_Attachment]] = st.session_state.setdefault("attached", {})
+    return kept
+
 
 _STOP_SECONDS = 0.5
-BOX = "question_box"
+QUESTION_BOX_KEY = "question_box"
 
 
-def ask(question: str, options: RunOptions | None = None) -> None:
+def ask_question(question: str, options: RunOptions | None = None) -> None:
     """Answer a question in the open conversation; let it wait while another answer or its files are in progress."""
     conversation = state.ensure_conversation()
     application_ = application()
     if application_.runs.active(conversation.id) or st.session_state.get("files_first"):
         st.session_state.waiting = question
         return
-    _begin(lambda: application_.runs.start(conversation.id, question, options or state.options()))
+    _start_run(lambda: application_.runs.start(conversation.id, question, options or state.current_options()))
 
 
-def ask_otherwise(message_id: int, question: str) -> bool:
+def edit_question(message_id: int, question: str) -> bool:
     """Answer an edited question in a new branch; return whether the run started."""
-    return _begin(lambda: application().runs.edit(message_id, question, state.options())) is not None
+    return _start_run(lambda: application().runs.edit(message_id, question, state.current_options())) is not None
 
 
 def show_branch(conversation_id: str, message_id: int) -> None:
     """Show the branch of the conversation that contains this question."""
-    with refusals.kept():
+    with dialogs.catch_refusals():
         application().conversations.show_branch(conversation_id, message_id)
-        state.branch_shown()
+        state.handle_branch_switch()
 
 
-def answer_again(run_id: str, options: RunOptions) -> str | None:
+def regenerate_answer(run_id: str, options: RunOptions) -> str | None:
     """Create another version of an answer under these options; return its run id, None on refusal."""
-    return _begin(lambda: application().runs.ask_again(run_id, options))
+    return _start_run(lambda: application().runs.regenerate(run_id, options))
 
 
-def go_on(run_id: str) -> None:
+def continue_answer(run_id: str) -> None:
     """Create another version that continues an incomplete answer from its text so far."""
-    _begin(lambda: application().runs.go_on(run_id))
+    _start_run(lambda: application().runs.continue_answer(run_id))
 
 
-def allow_and_answer(run_id: str, model: str, options: RunOptions) -> None:
+def allow_model_and_regenerate(run_id: str, model: str, options: RunOptions) -> None:
     """Allow questions and passages to be sent to an external model, and answer again."""
     application().preferences.allow_model(model)
-    answer_again(run_id, options)
+    regenerate_answer(run_id, options)
 
 
-def overrule(run_id: str, passage_id: int, ruling: Ruling) -> None:
+def override_verdict(run_id: str, passage_id: int, ruling: Ruling) -> None:
     """Create another version of an answer with the user's verdict on one passage."""
-    _begin(lambda: application().runs.overrule(run_id, {passage_id: ruling}))
+    _start_run(lambda: application().runs.overrule(run_id, {passage_id: ruling}))
 
 
-def search_for(run_id: str, sentence: str) -> None:
+def search_web_for(run_id: str, sentence: str) -> None:
     """Create another version of an answer after a web search for one of its sentences."""
-    _begin(lambda: application().runs.search_for(run_id, sentence))
+    _start_run(lambda: application().runs.search_web_for(run_id, sentence))
 
 
-def decide_web(run_id: str, query: str | None) -> None:
+def decide_web_search(run_id: str, query: str | None) -> None:
     """Resume a waiting run: send this query, or with None answer from the documents only."""
-    _begin(lambda: application().runs.answer_consent(run_id, query))
+    _start_run(lambda: application().runs.answer_consent(run_id, query))
 
 
 def show_version(run_id: str) -> None:
     """Show this version of an answer in its message."""
-    with refusals.kept():
+    with dialogs.catch_refusals():
         application().runs.show_version(run_id)
         state.show_trace(run_id)
 
 
-def _begin(begin: Callable[[], Run]) -> str | None:
+def _start_run(begin: Callable[[], Run]) -> str | None:
     try:
         run = begin()
     except CragError as error:
-        refusals.keep(error)
+        dialogs.keep_refusal(error)
         return None
     state.show_trace(run.id)
     return run.id
 
 
-def submitted() -> None:
+def submit_question() -> None:
     """Handle a submitted question box: add its files to the library, then ask, waiting for them."""
-    value: Any = st.session_state[BOX]
-    jobs, collection = application().jobs, state.options().collection or DEFAULT_COLLECTION
+    value: Any = st.session_state[QUESTION_BOX_KEY]
+    jobs, collection = application().jobs, state.current_options().collection or DEFAULT_COLLECTION
     added = {jobs.submit_bytes(file.name, file.getvalue(), collection): file.name for file in value.files}
     st.session_state.files_first = bool(added)
     if value.text.strip():
-        attachments.keep(state.ensure_conversation().id, value.text, added)
-        ask(value.text)
+        _keep_attachments(state.ensure_conversation().id, value.text, added)
+        ask_question(value.text)
 
 
-def ask_waiting() -> bool:
+def ask_waiting_question() -> bool:
     """Ask the waiting question if nothing blocks it; return whether it was asked."""
-    conversation = state.current()
+    conversation = state.current_conversation()
     app = application()
     if (conversation and app.runs.active(conversation.id)) or (st.session_state.get("files_first") and app.jobs.active):
         return False
@@ -110,14 +148,14 @@ def ask_waiting() -> bool:
     question = st.session_state.pop("waiting", None)
     if question is None:
         return False
-    ask(question)
+    ask_question(question)
     return True
 
 
-def stop(run_id: str) -> None:
+def stop_run(run_id: str) -> None:
     """Stop a run; the text so far is kept."""
     runs = application().runs
-    with refusals.kept():
+    with dialogs.catch_refusals():
         runs.stop(run_id)
         for _ in runs.attach(run_id).follow(seconds=_STOP_SECONDS):
             pass

@@ -1,36 +1,235 @@
-"""Sidebar of the chat: the trace of the shown run, or the list of conversations."""
+"""Chat sidebar: trace or conversation list, and the menu of the open conversation."""
 
 from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from datetime import timedelta
+from itertools import groupby
+from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from crag.conversations.conversation_list import FoundConversations
+from crag.conversations.conversations import UNDO_SECONDS
+from crag.errors import NotFound
 from crag.runs.run import Run
-from pages.chat import conversations, state
-from pages.parts.device import is_phone
-from pages.parts.resources import application
-from pages.parts.trace import TraceDrawing, legend
+from crag.text.formatting import current_date, format_count, to_local_time
+from crag.types import Conversation
+from pages.chat import state
+from pages.parts import dialogs, labels, markdown, sharing
+from pages.parts.layout import draw_search_field
+from pages.parts.services import application
+from pages.parts.session import current_owner, has_other_users, is_browser_remembered, is_phone
+from pages.parts.trace import TraceDrawing, draw_legend
+
+_RENAME_ITEM = ":material/edit: Rename"
+_PIN_ITEM = ":material/keep: Pin"
+_UNPIN_ITEM = ":material/keep_off: Unpin"
+_EXPORT_ITEM = ":material/download: Export…"
+_DELETE_ITEM = ":material/delete: Delete"
+_DELETED_KEY = "deleted"
+_RENAME_DIALOG, _EXPORT_DIALOG, _IMPORT_DIALOG = (
+    "rename a conversation",
+    "export a conversation",
+    "import a conversation",
+)
 
 
-def draw(active: Run | None, last_run: str | None) -> DeltaGenerator | None:
+def _draw_conversation_menu(conversation: Conversation) -> None:
+    """Draw the menu of the open conversation."""
+    key = f"edit-{conversation.id}"
+    choices = [_RENAME_ITEM, _UNPIN_ITEM if conversation.pinned else _PIN_ITEM, _EXPORT_ITEM, _DELETE_ITEM]
+    st.menu_button("Edit", choices, key=key, type="tertiary", on_click=_choose_menu_item, args=(key, conversation))
+
+
+def _draw_undo_delete() -> None:
+    """Draw the row that undoes a deletion, until another action or the deadline."""
+    conversation_id, title, at = st.session_state.get(_DELETED_KEY, ("", "", 0.0))
+    if time.time() - at >= UNDO_SECONDS:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
+        st.caption(f"Deleted “{markdown.escape_line(title, 100)}”", wrap=False)
+        st.button("Undo", icon=":material/undo:", type="tertiary", on_click=_undo_delete, args=(conversation_id,))
+
+
+def _draw_import_button() -> None:
+    """Draw the import button."""
+    st.button("Import", icon=":material/upload:", type="tertiary", on_click=dialogs.open_dialog, args=(_IMPORT_DIALOG,))
+
+
+def _choose_menu_item(key: str, conversation: Conversation) -> None:
+    st.session_state.pop(_DELETED_KEY, None)
+    match st.session_state[key]:
+        case chosen if chosen == _DELETE_ITEM:
+            _delete_conversation(conversation)
+        case chosen if chosen in (_PIN_ITEM, _UNPIN_ITEM):
+            with suppress(NotFound):  # deleted elsewhere; the next draw no longer lists it
+                application().conversations.pin(conversation.id, pinned=not conversation.pinned)
+        case chosen:
+            dialogs.open_dialog(_EXPORT_DIALOG if chosen == _EXPORT_ITEM else _RENAME_DIALOG, conversation.id)
+
+
+def _delete_conversation(conversation: Conversation) -> None:
+    application().delete_conversation(conversation.id)
+    state.open_conversation(None)
+    st.session_state[_DELETED_KEY] = (conversation.id, conversation.title, time.time())
+
+
+def _undo_delete(conversation_id: str) -> None:
+    application().conversations.restore(conversation_id)
+    state.open_conversation(conversation_id)
+
+
+def _draw_rename_dialog(conversation_id: str) -> None:
+    try:
+        conversation = application().conversations.get(conversation_id, current_owner())
+    except NotFound:
+        dialogs.close_dialog()
+        return
+    st.dialog("Rename the conversation", on_dismiss=dialogs.close_dialog)(_draw_rename_form)(conversation)
+
+
+def _draw_rename_form(conversation: Conversation) -> None:
+    with st.form("rename", border=False):  # a form, so that Enter in the field renames
+        title = st.text_input("Title", value=conversation.title, max_chars=80)
+        sent = st.form_submit_button("Rename", icon=":material/check:")
+    if sent and title and title.strip():
+        with dialogs.catch_refusals():
+            application().conversations.rename(conversation.id, title)
+        dialogs.close_and_rerun()
+
+
+def _draw_import_dialog(_: None) -> None:
+    sharing.draw_import_dialog(lambda taken: state.open_conversation(taken.id))
+
+
+CONVERSATION_DIALOGS: dict[str, Callable[[Any], None]] = {
+    _RENAME_DIALOG: _draw_rename_dialog,
+    _EXPORT_DIALOG: sharing.draw_export_dialog,
+    _IMPORT_DIALOG: _draw_import_dialog,
+}
+
+
+_PAGE_SIZE = 50
+_SHOWN_KEY = "conversations_shown"
+_MENU_WIDTH = 60  # pixels; the automatic width is less than the button's, so the row would scroll
+_BIDI_ISOLATES = "\u2068", "\u2069"  # right-to-left titles would reorder the text beside them
+
+
+def _draw_conversations() -> None:
+    """Draw undo for a deletion, search field, conversations, and the import button."""
+    _draw_undo_delete()
+    search = draw_search_field("Search conversations", "conversation_search")
+    shown = st.session_state.get(_SHOWN_KEY, _PAGE_SIZE)
+    found = application().conversations.find(search, current_owner(), shown)
+    _draw_search_summary(search, found)
+    twice = {title for title, count in Counter(one.title for one in found.conversations).items() if count > 1}
+    for group, members in _group_by_age(found.conversations):
+        with st.container(gap="xxsmall"):
+            st.caption(group)
+            for conversation in members:
+                with st.container(gap=None):
+                    _draw_conversation(conversation, search, dated=conversation.title in twice)
+                    if snippet := found.snippets.get(conversation.id):
+                        st.caption(_highlight_match(snippet.before, snippet.match, snippet.after))
+    with st.container(horizontal=True):
+        if found.total > shown:
+            st.button("Show more", icon=":material/expand_more:", type="tertiary", on_click=_show_more_conversations)
+        _draw_import_button()
+
+
+def _draw_search_summary(search: str, found: FoundConversations) -> None:
+    if search:
+        st.caption(f"{format_count(found.total, 'conversation')} found." if found.total else "Nothing found.")
+    elif not found.total:
+        st.caption("Your conversations will be listed here.")
+        if has_other_users():
+            st.caption("Conversations of another browser are taken over in *Settings*, *Privacy*.")
+    if not is_browser_remembered():
+        st.caption(":material/info: This browser keeps no cookie: they are listed until this tab is closed.")
+
+
+def _group_by_age(found: Sequence[Conversation]) -> Iterator[tuple[str, list[Conversation]]]:
+    def group(conversation: Conversation) -> str:
+        day = to_local_time(conversation.updated_at).date()
+        if conversation.pinned:
+            return "Pinned"
+        if day >= current_date():
+            return "Today"
+        return "This week" if day > current_date() - timedelta(days=7) else "Earlier"
+
+    for name, members in groupby(found, key=group):
+        yield name, list(members)
+
+
+def _draw_conversation(conversation: Conversation, search: str, *, dated: bool) -> None:
+    """Draw a conversation; `dated` adds its time, for titles that occur twice."""
+    current = conversation.id == st.session_state.get("conversation")
+    title = _title_markdown(conversation.title, search)
+    if current:
+        title = f"**{title}**"
+    if dated:
+        title = f"{labels.grey_text(_update_time(conversation))} {_BIDI_ISOLATES[0]}{title}{_BIDI_ISOLATES[1]}"
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
+        with st.container():
+            st.button(
+                title,
+                key=f"open-{conversation.id}",
+                type="tertiary",
+                wrap=False,
+                on_click=state.select_conversation,
+                args=(conversation.id,),
+            )
+        if current:
+            with st.container(width=_MENU_WIDTH):
+                _draw_conversation_menu(conversation)
+
+
+def _title_markdown(title: str, search: str) -> str:
+    found = re.search(re.escape(search), title, re.IGNORECASE) if search else None
+    if found is None:
+        return markdown.escape_line(title, 100)
+    return _highlight_match(title[: found.start()], found.group(), title[found.end() :])
+
+
+def _highlight_match(before: str, match: str, after: str) -> str:
+    escape = markdown.escape_verbatim
+    return f"{escape(before)}:yellow-background[{escape(match)}]{escape(after)}"
+
+
+def _update_time(conversation: Conversation) -> str:
+    moment = to_local_time(conversation.updated_at)
+    return f"{moment:%H:%M}" if moment.date() == current_date() else f"{moment:%d %b %H:%M}"
+
+
+def _show_more_conversations() -> None:
+    st.session_state[_SHOWN_KEY] = st.session_state.get(_SHOWN_KEY, _PAGE_SIZE) + _PAGE_SIZE
+
+
+def draw_sidebar(active: Run | None, last_run: str | None) -> DeltaGenerator | None:
     """Draw the chosen view; return the place of the trace if it belongs to the active run."""
     with st.sidebar:
         with st.container(horizontal=True, vertical_alignment="center", wrap=False):
             view = st.segmented_control(
                 "Show",
-                [state.TRACE, state.CONVERSATIONS],
+                [state.TRACE_VIEW, state.CONVERSATIONS_VIEW],
                 key="sidebar_view",
-                default=None if "sidebar_view" in st.session_state else _first(),
+                default=None if "sidebar_view" in st.session_state else _first_view(),
                 required=True,
                 label_visibility="collapsed",
                 width="stretch",
                 persist_state="session",
             )
-            st.button("New", icon=":material/edit_square:", type="tertiary", on_click=_new)
+            st.button("New", icon=":material/edit_square:", type="tertiary", on_click=_start_conversation)
         place = st.container(gap="small")
-    if view == state.CONVERSATIONS:
+    if view == state.CONVERSATIONS_VIEW:
         with place:
-            conversations.draw()
+            _draw_conversations()
         return None
     shown = st.session_state.get("shown_run") or last_run
     if active is not None and shown == active.id:
@@ -43,16 +242,16 @@ def draw(active: Run | None, last_run: str | None) -> DeltaGenerator | None:
 def draw_trace(run_id: str | None, prefix: str = "trace") -> None:
     """Draw the trace of a run, or the legend if there is none."""
     if run_id is None:
-        legend()
+        draw_legend()
     else:
         TraceDrawing(application().runs.trace(run_id), run_id, state.passage_opener(run_id), prefix).draw()
 
 
-def _first() -> str:
+def _first_view() -> str:
     """Return the initial view; on a phone the trace has a drawer instead."""
-    return state.CONVERSATIONS if is_phone() else state.TRACE
+    return state.CONVERSATIONS_VIEW if is_phone() else state.TRACE_VIEW
 
 
-def _new() -> None:
-    state.choose_conversation(None)
-    st.session_state.sidebar_view = _first()
+def _start_conversation() -> None:
+    state.select_conversation(None)
+    st.session_state.sidebar_view = _first_view()

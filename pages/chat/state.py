@@ -1,4 +1,4 @@
-"""State of the chat page: the conversation in the address, its options, the shown trace, open drawers."""
+"""State of the chat page: open conversation, its options, shown trace, open drawers."""
 
 from __future__ import annotations
 
@@ -7,20 +7,19 @@ from typing import Any
 
 import streamlit as st
 
-from crag.conversations import Conversations
+from crag.conversations.conversations import Conversations
 from crag.errors import NotFound
-from crag.options import Changes, RunOptions, changes_between
-from crag.preferences import CATALOG, ValueOrigin
+from crag.options import OPTIONS, OptionChanges, RunOptions, diff_options
+from crag.storage.preferences import ValueOrigin
 from crag.types import Conversation
-from pages.parts import refusals
-from pages.parts.device import is_phone
-from pages.parts.person import person
-from pages.parts.resources import application
-from pages.parts.source import SourceView
+from pages.parts import dialogs
+from pages.parts.services import application
+from pages.parts.session import current_owner, is_phone
+from pages.parts.source_drawer import SourceView
 
-TRACE, CONVERSATIONS = "Trace", "Conversations"
-MESSAGES_SHOWN, EARLIER_SHOWN = 12, 40  # at first, for a fast page; added by each “Show earlier”
-_OF_A_CONVERSATION = (
+TRACE_VIEW, CONVERSATIONS_VIEW = "Trace", "Conversations"
+FIRST_MESSAGES, MORE_MESSAGES = 12, 40  # at first, for a fast page; added by each “Show earlier”
+_CONVERSATION_KEYS = (
     "conversation",
     "new_changes",
     "shown_run",
@@ -34,16 +33,16 @@ _OF_A_CONVERSATION = (
 )
 
 
-def current() -> Conversation | None:
+def current_conversation() -> Conversation | None:
     """Return the open conversation, from the session or the address; None before the first question."""
     conversation_id = st.session_state.get("conversation") or st.query_params.get("c")
     if not conversation_id:
         return None
     try:
-        conversation = _conversations().get(conversation_id, person())
+        conversation = _conversations().get(conversation_id, current_owner())
     except NotFound as error:
         open_conversation(None)
-        refusals.keep(error)
+        dialogs.keep_refusal(error)
         return None
     st.session_state.conversation = conversation.id
     st.query_params["c"] = conversation.id
@@ -52,7 +51,7 @@ def current() -> Conversation | None:
 
 def open_conversation(conversation_id: str | None) -> None:
     """Open another conversation, or an empty page for a new one with the home's options."""
-    for name in _OF_A_CONVERSATION:
+    for name in _CONVERSATION_KEYS:
         st.session_state.pop(name, None)
     st.query_params.clear()
     if conversation_id:
@@ -60,73 +59,73 @@ def open_conversation(conversation_id: str | None) -> None:
         st.query_params["c"] = conversation_id
 
 
-def choose_conversation(conversation_id: str | None) -> None:
+def select_conversation(conversation_id: str | None) -> None:
     """Open a conversation, and on a phone close the sidebar, which covers it."""
     open_conversation(conversation_id)
     if is_phone():
-        st.session_state.sidebar_left = sidebar_left() + 1
+        st.session_state.sidebar_left = sidebar_close_count() + 1
 
 
-def sidebar_left() -> int:
+def sidebar_close_count() -> int:
     """Return how often the sidebar was asked to close."""
     times: int = st.session_state.get("sidebar_left", 0)
     return times
 
 
-def ask_only(source_ids: Sequence[str]) -> None:
+def start_conversation_about(source_ids: Sequence[str]) -> None:
     """Start a conversation whose questions are limited to these documents."""
     open_conversation(None)
     st.session_state.new_changes = {"source_ids": tuple(source_ids)}
 
 
-def changes() -> Changes:
+def option_changes() -> OptionChanges:
     """Return how the options of the next question differ from those of the home."""
-    conversation = current()
+    conversation = current_conversation()
     return conversation.changes if conversation else st.session_state.get("new_changes", {})
 
 
-def options() -> RunOptions:
+def current_options() -> RunOptions:
     """Return the options of the next question."""
-    return application().preferences.options(changes())
+    return application().preferences.options(option_changes())
 
 
-def web_is_there() -> bool:
+def has_web_search() -> bool:
     """Return whether a web search is set up."""
     return bool(application().settings.tavily_api_key)
 
 
 def change_options(**values: Any) -> None:
     """Change options for the next questions of this conversation."""
-    _keep_changes({**changes(), **values})
+    _save_changes({**option_changes(), **values})
 
 
-def forget_changes(*names: str) -> None:
+def reset_options(*names: str) -> None:
     """Reset these options to the home's values."""
-    _keep_changes({name: value for name, value in changes().items() if name not in names})
+    _save_changes({name: value for name, value in option_changes().items() if name not in names})
 
 
 def use_preset(name: str) -> None:
     """Use a preset in place of this conversation's own options, except the choice of documents."""
-    documents = {own: value for own, value in changes().items() if own in ("collection", "source_ids")}
-    _keep_changes({**documents, **application().preferences.presets()[name], "preset": name})
+    documents = {own: value for own, value in option_changes().items() if own in ("collection", "source_ids")}
+    _save_changes({**documents, **application().preferences.presets()[name], "preset": name})
 
 
-def overrides() -> dict[str, Any]:
+def changed_options() -> dict[str, Any]:
     """Return the options that differ from the home's, other than the choice of documents."""
-    home, own = application().preferences.options(), options()
-    between = changes_between(home, own)
-    return {name: value for name, value in between.items() if name in CATALOG or name == "thresholds"}
+    home, own = application().preferences.options(), current_options()
+    between = diff_options(home, own)
+    return {name: value for name, value in between.items() if name in OPTIONS or name == "thresholds"}
 
 
-def origins() -> dict[str, ValueOrigin]:
+def option_origins() -> dict[str, ValueOrigin]:
     """Return the origin of each option's value in this conversation."""
-    preferences, own = application().preferences, overrides()
-    held: dict[str, ValueOrigin] = {name: preferences.effective(name).origin for name in CATALOG}
+    preferences, own = application().preferences, changed_options()
+    held: dict[str, ValueOrigin] = {name: preferences.effective(name).origin for name in OPTIONS}
     return held | dict.fromkeys(own, "conversation")
 
 
-def _keep_changes(changed: Changes) -> None:
-    if conversation := current():
+def _save_changes(changed: OptionChanges) -> None:
+    if conversation := current_conversation():
         _conversations().set_changes(conversation.id, changed)
     else:
         st.session_state.new_changes = changed
@@ -134,27 +133,27 @@ def _keep_changes(changed: Changes) -> None:
 
 def ensure_conversation() -> Conversation:
     """Return the open conversation; create it if there is none."""
-    conversation = current()
+    conversation = current_conversation()
     if conversation is None:
-        conversation = _conversations().create(changes(), person() or "")
+        conversation = _conversations().create(option_changes(), current_owner() or "")
         open_conversation(conversation.id)
     return conversation
 
 
-def edited() -> int | None:
+def edited_question_id() -> int | None:
     """Return the id of the question being edited."""
     found: int | None = st.session_state.get("edited")
     return found
 
 
-def branch_shown() -> None:
+def handle_branch_switch() -> None:
     """Reset the shown trace and the editor after a switch of branch, and keep the scroll position."""
     st.session_state.pop("shown_run", None)
     st.session_state.pop("edited", None)
     st.session_state.stays = True
 
 
-def page_stays() -> bool:
+def pop_keep_scroll() -> bool:
     """Return whether to keep the scroll position, and clear the flag."""
     return bool(st.session_state.pop("stays", False))
 
@@ -163,7 +162,7 @@ def show_trace(run_id: str) -> None:
     """Show a run in the sidebar; on a phone only select it, since the trace has a drawer there."""
     st.session_state.shown_run = run_id
     if not is_phone():
-        st.session_state.sidebar_view = TRACE
+        st.session_state.sidebar_view = TRACE_VIEW
 
 
 def open_trace(run_id: str) -> None:
@@ -181,7 +180,7 @@ def passage_opener(run_id: str) -> Callable[[int], None]:
     """Return a callback that opens a passage of the run."""
 
     def opened(passage_id: int) -> None:
-        with refusals.kept():
+        with dialogs.catch_refusals():
             open_source(run_id, passage_id, application().runs.trace(run_id).quote(passage_id))
 
     return opened
@@ -198,7 +197,7 @@ def close_drawers() -> None:
     st.session_state.pop("trace_open", None)
 
 
-def drawer_is_open() -> bool:
+def is_drawer_open() -> bool:
     """Return whether a drawer is open."""
     return "source" in st.session_state or "trace_open" in st.session_state
 

@@ -1,4 +1,4 @@
-"""Versions of an answer: which one is shown, how it differs, and switching between them."""
+"""Versions of an answer: switch, differences, comparison."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ import streamlit as st
 
 from crag.types import Version
 from pages.chat.questions import show_version
-from pages.parts import markdown, words
-from pages.parts.resources import application
+from pages.parts import labels, markdown
+from pages.parts.services import application
 
-COMPARE = "pages/compare/page.py"
-_FEW = 2
+_COMPARE_PAGE = "pages/compare/page.py"
+_MENU_FROM = 2
 
 
-def draw(run_id: str) -> None:
+def draw_versions(run_id: str) -> None:
     """Draw the row of versions below the head of an answer that has several."""
     versions = application().runs.versions(run_id)
     shown = next(version for version in versions if version.run_id == run_id)
     others = [version for version in versions if version is not shown]
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.caption(words.version_caption(shown, len(versions)), width="content")
-        if len(others) < _FEW:
+        st.caption(labels.version_caption(shown, len(versions)), width="content")
+        if len(others) < _MENU_FROM:
             st.button(
                 f"Show version {others[0].number}",
                 icon=":material/history:",
@@ -32,40 +32,40 @@ def draw(run_id: str) -> None:
                 args=(others[0].run_id,),
             )
         else:
-            _menu(run_id, others)
+            _draw_version_menu(run_id, others)
         if st.button("Compare", icon=":material/compare_arrows:", type="tertiary", key=f"compare-{run_id}"):
-            open_comparison(*_pair(shown, versions))
+            open_comparison(*_compared_runs(shown, versions))
 
 
-def draw_earlier(run_id: str) -> None:
+def draw_earlier_version(run_id: str) -> None:
     """Draw the caption of a version being written, and folded the version shown before."""
     versions = application().runs.versions(run_id)
     if len(versions) < 2:
         return
     own = next(version for version in versions if version.run_id == run_id)
     earlier = next(version for version in reversed(versions) if version is not own)
-    st.caption(words.version_caption(own, len(versions)))
+    st.caption(labels.version_caption(own, len(versions)))
     trace = application().runs.trace(earlier.run_id)
     with st.expander(
-        f"Version {earlier.number}: {words.version_change(earlier.change)}", type="compact", key=f"old-{run_id}"
+        f"Version {earlier.number}: {labels.version_change(earlier.change)}", type="compact", key=f"old-{run_id}"
     ):
         known = {cited.n: cited for cited in trace.citations}
-        st.markdown(markdown.answer(trace.text, known, earlier.run_id, trace.sentences), anchors=False)
+        st.markdown(markdown.sanitize_answer(trace.text, known, earlier.run_id, trace.sentences), anchors=False)
 
 
 def open_comparison(one: str, other: str) -> None:
     """Go to the page that compares two runs."""
-    st.switch_page(COMPARE, query_params={"a": one, "b": other})
+    st.switch_page(_COMPARE_PAGE, query_params={"a": one, "b": other})
 
 
-def _menu(run_id: str, others: Sequence[Version]) -> None:
+def _draw_version_menu(run_id: str, others: Sequence[Version]) -> None:
     """Draw a menu of versions, for more than one other version."""
     key = f"version-{run_id}"
     by_run = {version.run_id: version for version in others}
     st.menu_button(
         "Show version",
         list(by_run),
-        format_func=lambda other: words.version_name(by_run[other]),
+        format_func=lambda other: labels.version_name(by_run[other]),
         icon=":material/history:",
         type="tertiary",
         key=key,
@@ -73,7 +73,7 @@ def _menu(run_id: str, others: Sequence[Version]) -> None:
     )
 
 
-def _pair(shown: Version, versions: Sequence[Version]) -> tuple[str, str]:
+def _compared_runs(shown: Version, versions: Sequence[Version]) -> tuple[str, str]:
     """Return the runs of the shown version and its predecessor, earlier one first; for the first, the first two."""
     later = max(shown.number, 2)
     return versions[later - 2].run_id, versions[later - 1].run_id

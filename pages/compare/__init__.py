@@ -1,1 +1,1 @@
-"""The page that lays two answers side by side, and its parts."""
+"""The page Compare."""

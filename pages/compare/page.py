@@ -2,54 +2,170 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from crag.errors import NotFound
-from pages.compare import columns, summary, tables
-from pages.compare.sides import Side, both
-from pages.parts import heading, markdown
+from crag.inspection import run_labels
+from crag.inspection.run_differences import TextPiece, compare_texts, nodes_only_in
+from crag.runs.trace import Trace
+from crag.text.formatting import format_count, format_duration
+from pages.chat import consent
+from pages.chat.answer import answer_headline, draw_answer_text
+from pages.compare import tables
+from pages.compare.tables import ComparedRun, load_compared_runs
+from pages.parts import labels, layout, markdown
+from pages.parts.trace import current_activity
 
-_CHAT = "pages/chat/page.py"
-_LOOK_AGAIN_SECONDS = 1.0
+
+def draw_summary(one: ComparedRun, other: ComparedRun) -> None:
+    """Draw one line per difference; equal facts are omitted."""
+    if one.is_unfinished or other.is_unfinished:
+        return
+    lines = [
+        *_outcome_lines(one, other),
+        *_settings_lines(one, other),
+        *_verdict_lines(one, other),
+        *_path_lines(one, other),
+        *_time_lines(one, other),
+    ]
+    st.header("What differs", anchor=False)
+    st.markdown("\n".join(f"- {line}" for line in lines) or "Nothing but the time they took.")
+
+
+def _outcome_lines(one: ComparedRun, other: ComparedRun) -> list[str]:
+    """Return the differences in action and outcome."""
+    badges = [
+        ("Action", *(labels.action_badge(side.trace.action) for side in (one, other))),
+        ("Outcome", *(labels.outcome_badge(side.trace.outcome or "not_answered") for side in (one, other))),
+    ]
+    return [f"**{name}**: {left} → {right}" for name, left, right in badges if left != right]
+
+
+def _settings_lines(one: ComparedRun, other: ComparedRun) -> list[str]:
+    rows = tables.find_different_settings(one.trace, other.trace)
+    return [f"**Settings**: {', '.join(name for name, *_ in rows)}"] if rows else []
+
+
+def _verdict_lines(one: ComparedRun, other: ComparedRun) -> list[str]:
+    different, same = tables.split_verdict_rows(one.trace, other.trace)
+    if not different:
+        return []
+    return [f"**Verdicts**: {len(different)} of {format_count(len(different) + len(same), 'passage')} differ"]
+
+
+def _path_lines(one: ComparedRun, other: ComparedRun) -> list[str]:
+    """Return the nodes that only one of the runs visited."""
+    lines = []
+    for side, opposite in ((one, other), (other, one)):
+        if nodes := nodes_only_in(side.trace, opposite.trace):
+            lines.append(
+                f"**Path**: only {side.name} took *{', '.join(run_labels.NODE_TITLES[node] for node in nodes)}*"
+            )
+    return lines
+
+
+def _time_lines(one: ComparedRun, other: ComparedRun) -> list[str]:
+    seconds = [side.trace.seconds for side in (one, other)]
+    times = [format_duration(value) for value in seconds if value is not None]
+    return [f"**Time**: {times[0]} → {times[1]}"] if len(times) == 2 and times[0] != times[1] else []
+
+
+def draw_answers(one: ComparedRun, other: ComparedRun) -> None:
+    """Draw each answer with its name, outcome, text, sources and notes; words unique to it are marked."""
+    marked = _mark_differences(one, other)
+    for column, side, pieces in zip(st.columns(2, gap="large"), (one, other), marked, strict=True):
+        with column:
+            st.header(f"{side.name} {labels.grey_text(side.detail)}", anchor=False)
+            _draw_answer(side.run_id, side.trace, pieces)
+    if any(marked):
+        st.caption(":yellow-background[Marked]: words that only this answer has.")
+    elif one.trace.text and one.trace.text == other.trace.text:
+        st.caption("Both answers say the same, word for word.")
+
+
+def _mark_differences(one: ComparedRun, other: ComparedRun) -> tuple[list[TextPiece], list[TextPiece]]:
+    """Split both texts into pieces if both are complete, differ, and have enough in common."""
+    texts = one.trace.text, other.trace.text
+    if one.is_unfinished or other.is_unfinished or not all(texts) or texts[0] == texts[1]:
+        return [], []
+    return compare_texts(*texts) or ([], [])
+
+
+def _draw_answer(run_id: str, trace: Trace, pieces: Sequence[TextPiece]) -> None:
+    st.markdown(current_activity(trace) if trace.state == "running" else answer_headline(trace))
+    if trace.waiting:
+        consent.draw_consent_card(run_id, trace)
+    elif pieces:
+        st.markdown("".join(map(_format_piece, pieces)))
+    elif trace.text:
+        draw_answer_text(run_id, trace, links=False)
+    if trace.state == "failed":
+        st.markdown(f"**{markdown.escape_line(trace.error)}** {markdown.sanitize_answer(trace.remedy)}")
+    for cited in trace.citations:
+        st.markdown(f":small[:blue[**{cited.n}**] {markdown.escape_place(cited.title, cited.page, 90)}]")
+    for note in trace.notes:
+        st.caption(f":material/info: {markdown.escape_line(note)}")
+
+
+def _format_piece(piece: TextPiece) -> str:
+    """Return plain text, highlighted line by line if unique to this answer: a highlight cannot span lines."""
+    if not piece.own:
+        return markdown.escape_verbatim(piece.text)
+    lines = (_highlight_line(line) for line in piece.text.split("\n"))
+    return "  \n".join(lines)
+
+
+def _highlight_line(line: str) -> str:
+    bare = line.strip()
+    if not bare:
+        return line
+    before, after = line[: len(line) - len(line.lstrip())], line[len(line.rstrip()) :]
+    return f"{before}:yellow-background[{markdown.escape_verbatim(bare)}]{after}"
+
+
+_CHAT_PAGE = "pages/chat/page.py"
+_REFRESH_SECONDS = 1.0
 
 
 def main() -> None:
     """Draw the page for the runs in the query parameters."""
     run_ids = st.query_params.get("a", ""), st.query_params.get("b", "")
     try:
-        sides = both(run_ids)
+        sides = load_compared_runs(run_ids)
     except NotFound:
-        _head("Compare")
-        _tell_gone()
+        _draw_head("Compare")
+        _draw_missing_run()
         return
-    _head(_title(*sides))
-    heading.legend("What is compared", {side.name: side.detail for side in sides})
-    unfinished = any(side.on_its_way for side in sides)
-    st.fragment(_draw, run_every=_LOOK_AGAIN_SECONDS if unfinished else None)(run_ids, unfinished)
+    _draw_head(_page_title(*sides))
+    layout.draw_sidebar_legend("What is compared", {side.name: side.detail for side in sides})
+    unfinished = any(side.is_unfinished for side in sides)
+    st.fragment(_draw_comparison, run_every=_REFRESH_SECONDS if unfinished else None)(run_ids, unfinished)
 
 
-def _title(one: Side, other: Side) -> str:
+def _page_title(one: ComparedRun, other: ComparedRun) -> str:
     return one.trace.question if one.trace.question == other.trace.question else "Two questions"
 
 
-def _head(title: str) -> None:
+def _draw_head(title: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.title(markdown.label(title, 160), anchor=False, width="content")
+        st.title(markdown.escape_line(title, 160), anchor=False, width="content")
         if st.button("Back to the chat", icon=":material/forum:", type="tertiary"):
-            st.switch_page(_CHAT)
+            st.switch_page(_CHAT_PAGE)
 
 
-def _draw(run_ids: tuple[str, str], unfinished: bool) -> None:
+def _draw_comparison(run_ids: tuple[str, str], unfinished: bool) -> None:
     """Draw both runs; repeat while one of them is unfinished, then once more in full."""
     try:
-        sides = both(run_ids)
+        sides = load_compared_runs(run_ids)
     except NotFound:  # deleted while the page was open
-        _tell_gone()
+        _draw_missing_run()
         return
-    if unfinished and not any(side.on_its_way for side in sides):
+    if unfinished and not any(side.is_unfinished for side in sides):
         st.rerun()
-    summary.draw(*sides)
-    columns.draw(*sides)
+    draw_summary(*sides)
+    draw_answers(*sides)
     names, traces = (sides[0].name, sides[1].name), (sides[0].trace, sides[1].trace)
     left, right = st.columns(2, gap="large")
     with left:
@@ -62,7 +178,7 @@ def _draw(run_ids: tuple[str, str], unfinished: bool) -> None:
         tables.draw_costs(names, *traces)
 
 
-def _tell_gone() -> None:
+def _draw_missing_run() -> None:
     st.caption("One of the two answers is no longer there. Choose *Compare* below an answer, or a run in *Inspect*.")
 
 

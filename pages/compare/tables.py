@@ -2,160 +2,225 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import streamlit as st
 
-from crag.events import Node
-from crag.preferences import CATALOG, Setting
-from crag.runs import Trace
-from crag.types import Passage
-from pages.parts import markdown, settings, steps, words
+from crag.errors import NotFound
+from crag.events import NodeName
+from crag.inspection import run_labels
+from crag.options import OPTIONS, Option
+from crag.runs.trace import Trace
+from crag.text.formatting import format_count, format_date, format_duration, format_score
+from crag.types import Passage, Version
+from pages.parts import labels, markdown, option_controls
+from pages.parts.services import application
+from pages.parts.session import current_owner
+from pages.parts.trace import page_and_title
 
-Row = tuple[str, str, str]
-Names = tuple[str, str]
-_NONE = ":gray[–]"
-_DIFFERS = ":small[:blue[differs]]"
+TableRow = tuple[str, str, str]
+RunNames = tuple[str, str]
+_EMPTY_CELL = ":gray[–]"
+_DIFFERS_MARK = ":small[:blue[differs]]"
 
 
-def _name(setting: Setting) -> str:
+def _setting_title(setting: Option) -> str:
     """Return the title that identifies a setting among all settings."""
     return f"{setting.title} model" if setting.kind == "model" else setting.title
 
 
-def _chosen(setting: Setting, trace: Trace) -> str:
+def _chosen_value(setting: Option, trace: Trace) -> str:
     """Return the requested value."""
-    return settings.value_word(setting.name, trace.options)
+    return option_controls.format_value(setting.name, trace.options)
 
 
 # Shown with the value resolved in the run instead of the requested one.
-_CAME_TO = ("model", "grader")
-_SETTINGS: dict[str, Callable[[Trace], str]] = {
-    "Model": lambda trace: markdown.label(trace.model, 60),
-    "Grader": lambda trace: words.grader_label(trace.grader),
-    "Thresholds": lambda trace: _thresholds(trace),
-    **{_name(setting): partial(_chosen, setting) for setting in CATALOG.values() if setting.name not in _CAME_TO},
-    "Documents": lambda trace: _documents(trace),
-    "What you decided": lambda trace: _rulings(trace),
+_RESOLVED_SETTINGS = ("model", "grader")
+_SETTING_VALUES: dict[str, Callable[[Trace], str]] = {
+    "Model": lambda trace: markdown.escape_line(trace.model, 60),
+    "Grader": lambda trace: labels.grader_label(trace.grader),
+    "Thresholds": lambda trace: _thresholds_cell(trace),
+    **{
+        _setting_title(setting): partial(_chosen_value, setting)
+        for setting in OPTIONS.values()
+        if setting.name not in _RESOLVED_SETTINGS
+    },
+    "Documents": lambda trace: _documents_cell(trace),
+    "What you decided": lambda trace: _overrides_cell(trace),
 }
-_COSTS: dict[str, Callable[[Trace], str]] = {
-    "**In all**": lambda trace: "" if trace.seconds is None else f"**{words.duration(trace.seconds)}**",
-    "Prompt tokens": lambda trace: _prompt_tokens(trace),
-    "Answer tokens": lambda trace: _number(trace.usage.answer_tokens),
+_COST_VALUES: dict[str, Callable[[Trace], str]] = {
+    "**In all**": lambda trace: "" if trace.seconds is None else f"**{format_duration(trace.seconds)}**",
+    "Prompt tokens": lambda trace: _prompt_tokens_cell(trace),
+    "Answer tokens": lambda trace: _number_cell(trace.usage.answer_tokens),
     "Web searches": lambda trace: "1, for 1 credit" if trace.query_sent else "none",
 }
 
 
-def different_settings(one: Trace, other: Trace) -> list[Row]:
+def find_different_settings(one: Trace, other: Trace) -> list[TableRow]:
     """Return the settings that differ, with both values."""
-    return [row for row in _settings(one, other) if row[1] != row[2]]
+    return [row for row in _setting_rows(one, other) if row[1] != row[2]]
 
 
-def draw_settings(names: Names, one: Trace, other: Trace) -> None:
+def draw_settings(names: RunNames, one: Trace, other: Trace) -> None:
     """Draw the settings that differ; the others are folded."""
-    different = [(f"**{name}**", left, right) for name, left, right in different_settings(one, other)]
+    different = [(f"**{name}**", left, right) for name, left, right in find_different_settings(one, other)]
     if different:
-        _table(("Setting", *names), different)
+        _draw_table(("Setting", *names), different)
     else:
         st.caption("Both ran under the same settings.")
-    same = [row for row in _settings(one, other) if row[1] == row[2]]
+    same = [row for row in _setting_rows(one, other) if row[1] == row[2]]
     with st.expander(f"The same in both: {len(same)}", type="compact", key="same"):
-        _table(("Setting", *names), same)
+        _draw_table(("Setting", *names), same)
 
 
-def verdict_rows(one: Trace, other: Trace) -> tuple[list[Row], list[Row]]:
+def split_verdict_rows(one: Trace, other: Trace) -> tuple[list[TableRow], list[TableRow]]:
     """Return both verdicts on every passage that either run found: the differing ones, then the equal ones."""
-    found = {_identity(passage): passage for trace in (other, one) for passage in trace.passages.values()}
-    rows = [_compared(steps.where(passage), _verdict(one, key), _verdict(other, key)) for key, passage in found.items()]
+    found = {_passage_key(passage): passage for trace in (other, one) for passage in trace.passages.values()}
+    rows = [
+        _comparison_row(page_and_title(passage), _verdict_cell(one, key), _verdict_cell(other, key))
+        for key, passage in found.items()
+    ]
     return [row for row in rows if row[1] != row[2]], [row for row in rows if row[1] == row[2]]
 
 
-def draw_verdicts(names: Names, one: Trace, other: Trace) -> None:
+def draw_verdicts(names: RunNames, one: Trace, other: Trace) -> None:
     """Draw the verdicts that differ and the resulting actions; equal verdicts are folded."""
-    different, same = verdict_rows(one, other)
+    different, same = split_verdict_rows(one, other)
     if different or one.action != other.action:
-        action = _compared("**Action**", words.action_badge(one.action), words.action_badge(other.action))
-        _table(("Passage", *names), [*different, action])
+        action = _comparison_row("**Action**", labels.action_badge(one.action), labels.action_badge(other.action))
+        _draw_table(("Passage", *names), [*different, action])
     else:
         st.caption("Both found and judged the same passages alike.")
     for name, trace in zip(names, (one, other), strict=True):
         if trace.action_reason:
-            st.caption(f"{name}: {markdown.label(trace.action_reason)}")
+            st.caption(f"{name}: {markdown.escape_line(trace.action_reason)}")
     if same:
         with st.expander(f"The same verdict in both: {len(same)}", type="compact", key="same-verdicts"):
-            _table(("Passage", *names), same)
+            _draw_table(("Passage", *names), same)
 
 
-def draw_costs(names: Names, one: Trace, other: Trace) -> None:
+def draw_costs(names: RunNames, one: Trace, other: Trace) -> None:
     """Draw the seconds of each step and in total, tokens, and web searches."""
-    nodes = [node for node in words.NODES if one.step(node) or other.step(node)]
-    steps_taken = [(words.NODES[node], _seconds(one, node), _seconds(other, node)) for node in nodes]
-    facts = [(name, value(one), value(other)) for name, value in _COSTS.items()]
-    _table(("Step", *names), [*steps_taken, *facts])
+    nodes = [node for node in run_labels.NODE_TITLES if one.step(node) or other.step(node)]
+    steps_taken = [
+        (run_labels.NODE_TITLES[node], _duration_cell(one, node), _duration_cell(other, node)) for node in nodes
+    ]
+    facts = [(name, value(one), value(other)) for name, value in _COST_VALUES.items()]
+    _draw_table(("Step", *names), [*steps_taken, *facts])
     for name, trace in zip(names, (one, other), strict=True):
         if trace.query_sent:
-            st.caption(f"{name} sent to {markdown.label(trace.web_provider)}: “{markdown.label(trace.query_sent)}”")
+            st.caption(
+                f"{name} sent to {markdown.escape_line(trace.web_provider)}: “{markdown.escape_line(trace.query_sent)}”"
+            )
     if one.parent or other.parent:
         st.caption("Steps that a version took over from an earlier one show the times of that one.")
 
 
-def _settings(one: Trace, other: Trace) -> list[Row]:
-    return [(name, value(one), value(other)) for name, value in _SETTINGS.items()]
+def _setting_rows(one: Trace, other: Trace) -> list[TableRow]:
+    return [(name, value(one), value(other)) for name, value in _SETTING_VALUES.items()]
 
 
-def _table(head: Row, rows: Iterable[Row]) -> None:
-    lines = (f"| {' | '.join(cell or _NONE for cell in row)} |" for row in (head, *rows))
+def _draw_table(head: TableRow, rows: Iterable[TableRow]) -> None:
+    lines = (f"| {' | '.join(cell or _EMPTY_CELL for cell in row)} |" for row in (head, *rows))
     first, *rest = lines
     st.markdown("\n".join([first, "|:--|:--|:--|", *rest]))
 
 
-def _compared(name: str, left: str, right: str) -> Row:
-    return (name if left == right else f"{name} {_DIFFERS}", left, right)
+def _comparison_row(name: str, left: str, right: str) -> TableRow:
+    return (name if left == right else f"{name} {_DIFFERS_MARK}", left, right)
 
 
-def _identity(passage: Passage) -> tuple[str, ...]:
+def _passage_key(passage: Passage) -> tuple[str, ...]:
     """Return a key that is equal for the same passage in both runs; each run numbers web passages itself."""
     return ("web", passage.location, passage.text) if passage.origin == "web" else ("library", str(passage.id))
 
 
-def _verdict(trace: Trace, key: tuple[str, ...]) -> str:
-    own = next((passage for passage in trace.passages.values() if _identity(passage) == key), None)
-    return ":gray[not found]" if own is None else words.verdict_badge(trace.verdicts.get(own.id))
+def _verdict_cell(trace: Trace, key: tuple[str, ...]) -> str:
+    own = next((passage for passage in trace.passages.values() if _passage_key(passage) == key), None)
+    return ":gray[not found]" if own is None else labels.verdict_badge(trace.verdicts.get(own.id))
 
 
-def _documents(trace: Trace) -> str:
+def _documents_cell(trace: Trace) -> str:
     if chosen := trace.options.source_ids:
-        return f"Only {words.count(len(chosen), 'document')}"
-    return markdown.label(trace.options.collection, 60) or "All documents"
+        return f"Only {format_count(len(chosen), 'document')}"
+    return markdown.escape_line(trace.options.collection, 60) or "All documents"
 
 
-def _thresholds(trace: Trace) -> str:
+def _thresholds_cell(trace: Trace) -> str:
     thresholds = trace.thresholds
     if thresholds is None:
         return ""
-    origin = words.threshold_origin(trace.options, calibrated=trace.calibrated)
-    return f"{words.score(thresholds.lower)} and {words.score(thresholds.upper)}, {origin}"
+    origin = labels.threshold_origin(trace.options, calibrated=trace.calibrated)
+    return f"{format_score(thresholds.lower)} and {format_score(thresholds.upper)}, {origin}"
 
 
-def _rulings(trace: Trace) -> str:
+def _overrides_cell(trace: Trace) -> str:
     ruled = [verdict for verdict in trace.verdicts.values() if verdict.ruling]
-    return ", ".join(f"{words.verdict_badge(one)} {steps.where(trace.passages[one.passage_id])}" for one in ruled)
+    return ", ".join(f"{labels.verdict_badge(one)} {page_and_title(trace.passages[one.passage_id])}" for one in ruled)
 
 
-def _seconds(trace: Trace, node: Node) -> str:
+def _duration_cell(trace: Trace, node: NodeName) -> str:
     step = trace.step(node)
     if step is None:
         return ""
-    return "…" if step.seconds is None else words.duration(step.seconds)
+    return "…" if step.seconds is None else format_duration(step.seconds)
 
 
-def _prompt_tokens(trace: Trace) -> str:
-    counted = _number(trace.usage.prompt_tokens)
+def _prompt_tokens_cell(trace: Trace) -> str:
+    counted = _number_cell(trace.usage.prompt_tokens)
     if trace.prompt is None or not trace.prompt.window:
         return counted
     return f"{counted or f'{trace.prompt.tokens:,}'} of {trace.prompt.window:,}"
 
 
-def _number(value: int | None) -> str:
+def _number_cell(value: int | None) -> str:
     return "" if value is None else f"{value:,}"
+
+
+_UNFINISHED_STATES = ("running", "waiting")
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRun:
+    """A run with its name, such as *Version 2*, and a distinguishing detail; both are safe Markdown."""
+
+    run_id: str
+    trace: Trace
+    name: str
+    detail: str
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether the run has not ended yet."""
+        return self.trace.state in _UNFINISHED_STATES
+
+
+def load_compared_runs(run_ids: tuple[str, str]) -> tuple[ComparedRun, ComparedRun]:
+    """Load two runs of this user: versions of one answer, or any two.
+
+    Raises `NotFound`, also if both ids are equal: the keys of a run's widgets must be unique on the page.
+    """
+    if run_ids[0] == run_ids[1]:
+        raise NotFound("There is one answer only.")
+    for run_id in run_ids:
+        application().conversations.of_run(run_id, current_owner())
+    versions = application().runs.versions(run_ids[0])
+    one, other = run_ids
+    if other in {version.run_id for version in versions}:
+        return _load_version(one, versions), _load_version(other, versions)
+    return _load_run(one, "First"), _load_run(other, "Second")
+
+
+def _load_version(run_id: str, versions: Sequence[Version]) -> ComparedRun:
+    own = next(version for version in versions if version.run_id == run_id)
+    trace = application().runs.trace(run_id)
+    return ComparedRun(run_id, trace, f"Version {own.number}", labels.version_change(own.change))
+
+
+def _load_run(run_id: str, name: str) -> ComparedRun:
+    trace = application().runs.trace(run_id)
+    return ComparedRun(
+        run_id, trace, name, f"{markdown.escape_line(trace.question, 80)} · {format_date(trace.started_at)}"
+    )

@@ -1,1 +1,1 @@
-"""The documents page and its parts."""
+"""The page Documents."""

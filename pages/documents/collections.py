@@ -1,24 +1,131 @@
-"""Sidebar of the documents page: collections with their counts, a button for a new one, and the library size."""
+"""Sidebar of the documents page: collections with their counts, library size, export and import."""
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
 from crag.errors import CragError
-from crag.types import DEFAULT_COLLECTION
-from pages.documents import exchange
-from pages.parts import dialogs, markdown, words
-from pages.parts.resources import application
+from crag.text.formatting import format_count, format_size
+from crag.types import DEFAULT_COLLECTION, AddResult, Progress
+from pages.parts import dialogs, labels, markdown
+from pages.parts.document_intake import draw_refusals, summarize_results
+from pages.parts.services import application
 
-NEW, RENAME, DELETE = "new collection", "rename collection", "delete collection"
-_EVERYTHING = "All documents"
-_LONGEST_NAME = 60
-_ACTIONS = {RENAME: ":material/edit: Rename", DELETE: ":material/delete: Delete"}
+EXPORT_DIALOG, IMPORT_DIALOG = "export", "import"
+# A download is held in memory as a whole.
+MAX_EXPORT_BYTES = 300_000_000
+_BYTES_PER_PASSAGE = 6_000  # estimate for a passage with its vector
+_FORMAT_LABELS = {
+    "langchain": "LangChain: a zipped folder for FAISS.load_local",
+    "jsonl": "JSON Lines: one passage a line",
+}
+_FILE_SUFFIXES = {"langchain": "zip", "jsonl": "jsonl"}
 
 
-def draw() -> str:
+def draw_exchange_menu(collection: str) -> None:
+    """Draw the buttons that open the dialogs."""
+    with st.container(horizontal=True):
+        if application().library.size(collection):
+            st.button(
+                "Export",
+                icon=":material/upload:",
+                type="tertiary",
+                on_click=dialogs.open_dialog,
+                args=(EXPORT_DIALOG, collection),
+            )
+        st.button(
+            "Import",
+            icon=":material/download:",
+            type="tertiary",
+            on_click=dialogs.open_dialog,
+            args=(IMPORT_DIALOG, collection),
+        )
+
+
+def draw_export_dialog(collection: str) -> None:
+    """Draw the dialog that exports a collection."""
+    st.dialog("Export", icon=":material/upload:", on_dismiss=dialogs.close_dialog)(_draw_export)(collection)
+
+
+def draw_import_dialog(collection: str) -> None:
+    """Draw the dialog that imports into a collection."""
+    st.dialog("Import", icon=":material/download:", on_dismiss=_close_import_dialog)(_draw_import)(
+        collection or DEFAULT_COLLECTION
+    )
+
+
+def _draw_export(collection: str) -> None:
+    passages = application().library.size(collection)
+    name = markdown.escape_line(collection, 60) or "All documents"
+    st.markdown(f"**{name}** {labels.grey_text(format_count(passages, 'passage'))}")
+    if passages * _BYTES_PER_PASSAGE > MAX_EXPORT_BYTES:
+        st.caption("Too large to be handed over here. On the command line: `python -m crag export`.")
+        return
+    format_ = st.radio("As", [*_FORMAT_LABELS], format_func=_FORMAT_LABELS.__getitem__)
+    st.caption("Texts, titles, pages and places of the passages go along; the original files stay here.")
+    st.download_button(
+        "Download",
+        lambda: application().exchange.export_bytes(format_, collection),
+        file_name=f"{collection or 'library'}.{_FILE_SUFFIXES[format_]}",
+        mime="application/octet-stream",
+        icon=":material/download:",
+        on_click="ignore",
+    )
+
+
+def _draw_import(collection: str) -> None:
+    file: Any = None
+    if "imported" not in st.session_state:
+        file = st.file_uploader(
+            "A zipped LangChain folder (index.faiss and index.pkl), or JSON Lines",
+            max_upload_size=application().settings.max_upload_mb,
+            key="import-file",
+        )
+        st.caption(f"Its documents go to *{markdown.escape_line(collection, 60)}*. Nothing in a pickle is ever run.")
+    if file is not None:
+        st.session_state.imported = _import_upload(file, collection)
+        st.rerun()  # rerun the whole page because its counts have changed
+    if results := st.session_state.get("imported"):
+        _draw_import_report(results)
+        if st.button("Close"):
+            _close_import_dialog()
+            st.rerun()
+
+
+def _import_upload(file: Any, collection: str) -> list[AddResult]:
+    bar = st.progress(0.0, text="Reading")
+
+    def show(progress: Progress) -> None:
+        bar.progress(progress.done / progress.total if progress.total else 0.0, text=progress.stage)
+
+    with tempfile.TemporaryDirectory(prefix="crag-upload-") as folder:
+        path = Path(folder) / "upload"
+        path.write_bytes(file.getvalue())
+        return list(application().exchange.import_passages(path, collection=collection, progress=show, name=file.name))
+
+
+def _draw_import_report(results: list[AddResult]) -> None:
+    st.markdown(f"{format_count(len(results), 'document')}: {summarize_results(results)}.")
+    draw_refusals(results)
+
+
+def _close_import_dialog() -> None:
+    st.session_state.pop("imported", None)
+    dialogs.close_dialog()
+
+
+NEW_DIALOG, RENAME_DIALOG, DELETE_DIALOG = "new collection", "rename collection", "delete collection"
+_ALL_DOCUMENTS = "All documents"
+_MAX_NAME_LENGTH = 60
+_EDIT_ACTIONS = {RENAME_DIALOG: ":material/edit: Rename", DELETE_DIALOG: ":material/delete: Delete"}
+
+
+def draw_collections() -> str:
     """Draw the sidebar and return the selected collection, empty for all."""
     library = application().library
     found = library.collections()
@@ -28,28 +135,34 @@ def draw() -> str:
     with st.sidebar:
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
             st.markdown("**Collections**", width="content")
-            st.button("New", icon=":material/create_new_folder:", type="tertiary", on_click=dialogs.ask, args=(NEW,))
+            st.button(
+                "New",
+                icon=":material/create_new_folder:",
+                type="tertiary",
+                on_click=dialogs.open_dialog,
+                args=(NEW_DIALOG,),
+            )
         with st.container(gap="xxsmall"):
-            _row("", sum(collection.sources for collection in found), chosen)
+            _draw_collection_row("", sum(collection.sources for collection in found), chosen)
             for collection in found:
-                _row(collection.name, collection.sources, chosen)
-        exchange.draw_menu(chosen)
+                _draw_collection_row(collection.name, collection.sources, chosen)
+        draw_exchange_menu(chosen)
         sources, passages, size = library.counts()
         if sources:
-            space = markdown.label(application().embedders.answering(), 60)
-            st.caption(f"{words.count(passages, 'passage')} in the space *{space}*, {words.size(size)} on disk.")
+            space = markdown.escape_line(application().embedders.answering(), 60)
+            st.caption(f"{format_count(passages, 'passage')} in the space *{space}*, {format_size(size)} on disk.")
         else:
             st.caption("The library is empty.")
     return chosen
 
 
-def choose(name: str) -> None:
+def select_collection(name: str) -> None:
     """Select this collection, or all documents for an empty name."""
     st.session_state.collection = name
 
 
-def _row(name: str, sources: int, chosen: str) -> None:
-    title = markdown.label(name, 60) or _EVERYTHING
+def _draw_collection_row(name: str, sources: int, chosen: str) -> None:
+    title = markdown.escape_line(name, 60) or _ALL_DOCUMENTS
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
         with st.container():
             st.button(
@@ -58,70 +171,70 @@ def _row(name: str, sources: int, chosen: str) -> None:
                 type="tertiary",
                 wrap=False,
                 key=f"collection-{name}",
-                on_click=choose,
+                on_click=select_collection,
                 args=(name,),
             )
         if name == chosen and name not in ("", DEFAULT_COLLECTION):
             st.menu_button(
                 "Edit",
-                [*_ACTIONS],
-                format_func=_ACTIONS.__getitem__,
+                [*_EDIT_ACTIONS],
+                format_func=_EDIT_ACTIONS.__getitem__,
                 type="tertiary",
                 key="edit-collection",
-                on_click=lambda: dialogs.ask(st.session_state["edit-collection"], name),
+                on_click=lambda: dialogs.open_dialog(st.session_state["edit-collection"], name),
             )
-        st.markdown(words.grey(f"{sources:,}"), width="content")
+        st.markdown(labels.grey_text(f"{sources:,}"), width="content")
 
 
-def draw_new(_about: None) -> None:
+def draw_new_dialog(_about: None) -> None:
     """Draw the dialog for a new collection."""
 
     def make(name: str) -> None:
-        choose(application().library.create_collection(name))
+        select_collection(application().library.create_collection(name))
 
-    _dialog("New collection", ":material/create_new_folder:", lambda: _name_form("", "Create", make))
+    _open_dialog("New collection", ":material/create_new_folder:", lambda: _draw_name_form("", "Create", make))
 
 
-def draw_rename(name: str) -> None:
+def draw_rename_dialog(name: str) -> None:
     """Draw the dialog that renames a collection."""
 
     def rename(new_name: str) -> None:
-        choose(application().rename_collection(name, new_name))
+        select_collection(application().rename_collection(name, new_name))
 
-    _dialog("Rename the collection", ":material/edit:", lambda: _name_form(name, "Rename", rename))
+    _open_dialog("Rename the collection", ":material/edit:", lambda: _draw_name_form(name, "Rename", rename))
 
 
-def draw_delete(name: str) -> None:
+def draw_delete_dialog(name: str) -> None:
     """Ask for confirmation, with what is deleted along with the collection."""
-    _dialog("Delete the collection?", ":material/delete:", lambda: _delete(name))
+    _open_dialog("Delete the collection?", ":material/delete:", lambda: _draw_delete_confirmation(name))
 
 
-def _dialog(title: str, icon: str, content: Callable[[], None]) -> None:
-    st.dialog(title, icon=icon, on_dismiss=dialogs.close)(content)()
+def _open_dialog(title: str, icon: str, content: Callable[[], None]) -> None:
+    st.dialog(title, icon=icon, on_dismiss=dialogs.close_dialog)(content)()
 
 
-def _name_form(name: str, label: str, act: Callable[[str], None]) -> None:
+def _draw_name_form(name: str, label: str, act: Callable[[str], None]) -> None:
     with st.form("collection-name", border=False):  # in a form, Enter submits as well
-        typed = st.text_input("Name", value=name, max_chars=_LONGEST_NAME, placeholder="Papers")
+        typed = st.text_input("Name", value=name, max_chars=_MAX_NAME_LENGTH, placeholder="Papers")
         sent = st.form_submit_button(label, icon=":material/check:")
     if not sent:
         return
     try:
         act((typed or "").strip())
     except CragError as error:
-        st.markdown(f":red[{markdown.label(str(error))}]")
+        st.markdown(f":red[{markdown.escape_line(str(error))}]")
         return
-    dialogs.close_and_redraw()
+    dialogs.close_and_rerun()
 
 
-def _delete(name: str) -> None:
+def _draw_delete_confirmation(name: str) -> None:
     documents = len(application().library.sources(name))
     consequence = (
-        f"goes with its {words.count(documents, 'document')} and all their passages"
+        f"goes with its {format_count(documents, 'document')} and all their passages"
         if documents
         else "is empty and goes"
     )
-    st.markdown(f"**{markdown.label(name)}** {consequence}.")
+    st.markdown(f"**{markdown.escape_line(name)}** {consequence}.")
     if documents:
         st.caption("Answers that cite them stay as they are. To keep the documents, move them first.")
     with st.container(horizontal=True):
@@ -129,8 +242,8 @@ def _delete(name: str) -> None:
             try:
                 application().delete_collection(name)
             except CragError as error:
-                st.markdown(f":red[{markdown.label(str(error))}]")
+                st.markdown(f":red[{markdown.escape_line(str(error))}]")
             else:
-                dialogs.close_and_redraw()
+                dialogs.close_and_rerun()
         if st.button("Keep it", type="tertiary"):
-            dialogs.close_and_redraw()
+            dialogs.close_and_rerun()

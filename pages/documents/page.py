@@ -4,39 +4,39 @@ from __future__ import annotations
 
 import streamlit as st
 
-from crag.library.web.site import SiteLimits
-from pages.documents import collections, exchange, moving, refresh, table
-from pages.parts import adding, dialogs, jobs
-from pages.parts.resources import application
+from crag.ingest.site import SiteLimits
+from pages.documents import collections, table
+from pages.parts import dialogs, document_intake
+from pages.parts.services import application
 
 DIALOGS = {
-    collections.NEW: collections.draw_new,
-    collections.RENAME: collections.draw_rename,
-    collections.DELETE: collections.draw_delete,
-    exchange.EXPORT: exchange.draw_export,
-    exchange.IMPORT: exchange.draw_import,
-    moving.MOVE: moving.draw_dialog,
-    refresh.REFRESH: refresh.draw_dialog,
-    table.REMOVE: table.draw_dialog,
+    collections.NEW_DIALOG: collections.draw_new_dialog,
+    collections.RENAME_DIALOG: collections.draw_rename_dialog,
+    collections.DELETE_DIALOG: collections.draw_delete_dialog,
+    collections.EXPORT_DIALOG: collections.draw_export_dialog,
+    collections.IMPORT_DIALOG: collections.draw_import_dialog,
+    table.MOVE_DIALOG: table.draw_move_dialog,
+    table.REFRESH_DIALOG: table.draw_refresh_dialog,
+    table.REMOVE_DIALOG: table.draw_remove_dialog,
 }
-_SITE = SiteLimits()
-_WITH_LINKS = (
-    f"At most {_SITE.pages} pages of the same site, one link away. What the site asks programs not to read "
+_SITE_DEFAULTS = SiteLimits()
+_WITH_LINKS_HELP = (
+    f"At most {_SITE_DEFAULTS.pages} pages of the same site, one link away. What the site asks programs not to read "
     "(robots.txt) is left out, and said."
 )
 
 
 def main() -> None:
     """Draw the page."""
-    collection = collections.draw()
-    _head()
-    _add(collection)
-    jobs.draw()
-    table.draw(collection)
-    dialogs.draw(DIALOGS)
+    collection = collections.draw_collections()
+    _draw_head()
+    _draw_add_form(collection)
+    document_intake.draw_jobs()
+    table.draw_document_table(collection)
+    dialogs.draw_open_dialog(DIALOGS)
 
 
-def _head() -> None:
+def _draw_head() -> None:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.title("Documents", anchor=False, width="content")
         if application().library.counts()[0]:
@@ -47,13 +47,15 @@ def _head() -> None:
                     st.switch_page("pages/retrieval/page.py")
                 if st.button("Calibrate", icon=":material/straighten:"):
                     st.switch_page("pages/calibration/page.py")
-                st.button("Refresh all", icon=":material/sync:", on_click=dialogs.ask, args=(refresh.REFRESH,))
+                st.button(
+                    "Refresh all", icon=":material/sync:", on_click=dialogs.open_dialog, args=(table.REFRESH_DIALOG,)
+                )
 
 
-def _add(collection: str) -> None:
+def _draw_add_form(collection: str) -> None:
     files, addresses = st.columns(2, gap="medium")
     with files:
-        adding.uploader("Add files", collection)
+        document_intake.draw_uploader("Add files", collection)
     with addresses:
         with st.container(horizontal=True, vertical_alignment="bottom"):
             st.text_area(
@@ -63,12 +65,14 @@ def _add(collection: str) -> None:
                 key="addresses",
             )
             st.button("Add", icon=":material/add_link:", on_click=_add_addresses, args=(collection,))
-        st.checkbox("Also what it links to on this site", key="with_links", help=_WITH_LINKS)
+        st.checkbox("Also what it links to on this site", key="with_links", help=_WITH_LINKS_HELP)
 
 
 def _add_addresses(collection: str) -> None:
     remembered = st.session_state
-    if adding.add_addresses(remembered.addresses, collection, _SITE if remembered.with_links else None):
+    if document_intake.add_addresses(
+        remembered.addresses, collection, _SITE_DEFAULTS if remembered.with_links else None
+    ):
         remembered.addresses, remembered.with_links = "", False
 
 

@@ -1,4 +1,4 @@
-"""Document table with filters, and the dialog that removes documents."""
+"""Document table with filters, and the dialogs that remove, move and refresh documents."""
 
 from __future__ import annotations
 
@@ -6,49 +6,133 @@ from typing import Any
 
 import streamlit as st
 
-from crag.moments import local
-from crag.types import Source
-from pages.chat import state as chat
-from pages.documents import moving, refresh
-from pages.parts import dialogs, found, markdown, words
-from pages.parts.device import is_phone
-from pages.parts.resources import application
-from pages.parts.search import search_field
+from crag.errors import CragError
+from crag.text import sanitization
+from crag.text.formatting import format_count, format_size, to_local_time
+from crag.types import AddResult, MoveResult, Progress, Source
+from pages.chat.state import start_conversation_about
+from pages.parts import dialogs, labels, markdown, source_drawer
+from pages.parts.document_intake import draw_refusals, summarize_results
+from pages.parts.layout import draw_search_field
+from pages.parts.services import application
+from pages.parts.session import is_phone
 
-REMOVE = "remove documents"
+MOVE_DIALOG = "move documents"
+_MOVE_RESULT_TEXT = {
+    "merged": "was there already, so one copy is left",
+    "kept": "stays where it is, because another version of it is there; remove one of the two first",
+}
+
+
+def draw_move_dialog(source_ids: list[str]) -> None:
+    """Ask for the target collection, then move."""
+    title = f"Move {format_count(len(source_ids), 'document')}"
+    st.dialog(title, icon=":material/drive_file_move:", on_dismiss=_close_move_dialog)(_draw_move_form)(source_ids)
+
+
+def _close_move_dialog() -> None:
+    st.session_state.pop("moved", None)
+    dialogs.close_dialog()
+
+
+def _draw_move_form(source_ids: list[str]) -> None:
+    if "moved" in st.session_state:
+        _draw_move_report(st.session_state.moved)
+        return
+    names = [collection.name for collection in application().library.collections()]
+    with st.form("move", border=False):
+        name = st.selectbox("To", names, index=None, accept_new_options=True, placeholder="Choose, or type a new name")
+        sent = st.form_submit_button("Move", icon=":material/drive_file_move:")
+    if not sent or not name:
+        return
+    try:
+        moved = application().library.move(source_ids, name)
+    except CragError as error:
+        st.markdown(f":red[{markdown.escape_line(str(error))}]")
+        return
+    if all(one.status == "moved" for one in moved):
+        _close_move_dialog()
+    else:
+        st.session_state.moved = moved
+    st.rerun()
+
+
+def _draw_move_report(moved: list[MoveResult]) -> None:
+    st.markdown(f"{format_count(sum(one.status == 'moved' for one in moved), 'document')} moved.")
+    for one in moved:
+        if one.status in _MOVE_RESULT_TEXT:
+            st.caption(f"**{markdown.escape_line(one.title, 80)}** {_MOVE_RESULT_TEXT[one.status]}.")
+    if st.button("Close"):
+        _close_move_dialog()
+        st.rerun()
+
+
+REFRESH_DIALOG = "refresh documents"
+
+
+def draw_refresh_dialog(source_ids: list[str] | None) -> None:
+    """Refresh these documents, or all, with progress; closing the dialog stops between two documents."""
+    st.dialog("Refresh", icon=":material/sync:", on_dismiss=_close_refresh_dialog)(_draw_refresh)(source_ids)
+
+
+def _close_refresh_dialog() -> None:
+    st.session_state.pop("refreshed", None)
+    dialogs.close_dialog()
+
+
+def _draw_refresh(source_ids: list[str] | None) -> None:
+    if "refreshed" not in st.session_state:
+        bar = st.progress(0.0, text="Starting")
+
+        def show(progress: Progress) -> None:
+            share = min(1.0, progress.done / progress.total) if progress.total else 0.0
+            bar.progress(share, text=markdown.escape_line(progress.stage, 80))
+
+        st.session_state.refreshed = application().library.refresh(source_ids, progress=show)
+        bar.empty()
+    results: list[AddResult] = st.session_state.refreshed
+    summary = summarize_results(results) or "nothing to do"
+    st.markdown(f"{format_count(len(results), 'document')} read again: {summary}.")
+    draw_refusals(results)
+    if st.button("Close"):
+        _close_refresh_dialog()
+        st.rerun()
+
+
+REMOVE_DIALOG = "remove documents"
 _ALL_KINDS = "All kinds"
 _ROW_ACTIONS = {
-    ":material/sync: Refresh": refresh.REFRESH,
-    ":material/drive_file_move: Move": moving.MOVE,
-    ":material/delete: Remove": REMOVE,
+    ":material/sync: Refresh": REFRESH_DIALOG,
+    ":material/drive_file_move: Move": MOVE_DIALOG,
+    ":material/delete: Remove": REMOVE_DIALOG,
 }
-_NAMED = 8
+_MAX_NAMED = 8
 _ROW_HEIGHT = 35
-_MOST_ROWS = 400
+_MAX_HEIGHT = 400
 
 
-def draw(collection: str) -> None:
+def draw_document_table(collection: str) -> None:
     """Draw the documents of a collection, or all if it is empty."""
     sources = application().library.sources(collection)
     if not sources:
         st.caption("Nothing here yet: add files or addresses above.")
         return
-    shown = _filtered(sources)
+    shown = _filter_documents(sources)
     if not shown:
         st.caption("No document matches.")
         return
     # Streamlit keeps a selection by row number, so another set of rows needs another key.
     key = f"documents-{hash(tuple(source.id for source in shown))}"
     state: Any = st.dataframe(
-        _rows(shown),
+        _table_data(shown),
         key=key,
         hide_index=True,
         placeholder="",
         on_select="rerun",
         selection_mode="multi-row",
-        height=min(_MOST_ROWS, len(shown) * _ROW_HEIGHT + _ROW_HEIGHT + 3) if len(shown) < 12 else "auto",
-        alt=f"Table of {words.count(len(shown), 'document')}",
-        column_config=_columns(shown),
+        height=min(_MAX_HEIGHT, len(shown) * _ROW_HEIGHT + _ROW_HEIGHT + 3) if len(shown) < 12 else "auto",
+        alt=f"Table of {format_count(len(shown), 'document')}",
+        column_config=_column_config(shown),
     )
     chosen = [shown[row] for row in state.selection.rows if row < len(shown)]
     if chosen:
@@ -57,64 +141,70 @@ def draw(collection: str) -> None:
 
 def _draw_actions(ids: list[str]) -> None:
     """Draw the actions on the selected documents."""
-    named = words.count(len(ids), "document")
+    named = format_count(len(ids), "document")
     with st.container(horizontal=True):
         if st.button(f"Ask only {named}", icon=":material/filter_alt:"):
-            chat.ask_only(ids)
+            start_conversation_about(ids)
             st.switch_page("pages/chat/page.py")
-        st.button(f"Move {named}", icon=":material/drive_file_move:", on_click=dialogs.ask, args=(moving.MOVE, ids))
-        st.button(f"Remove {named}", icon=":material/delete:", on_click=dialogs.ask, args=(REMOVE, ids))
+        st.button(
+            f"Move {named}", icon=":material/drive_file_move:", on_click=dialogs.open_dialog, args=(MOVE_DIALOG, ids)
+        )
+        st.button(f"Remove {named}", icon=":material/delete:", on_click=dialogs.open_dialog, args=(REMOVE_DIALOG, ids))
 
 
-def _filtered(sources: list[Source]) -> list[Source]:
-    kinds = sorted({_kind(source) for source in sources})
+def _filter_documents(sources: list[Source]) -> list[Source]:
+    kinds = sorted({_kind_label(source) for source in sources})
     with st.container(horizontal=True, horizontal_alignment="distribute"):
-        wanted = search_field("Find a document", width=320)
+        wanted = draw_search_field("Find a document", width=320)
         kind = st.selectbox("Kind", [_ALL_KINDS, *kinds], label_visibility="collapsed", width=160)
     needle = wanted.casefold()
     return [
         source
         for source in sources
-        if needle in f"{source.title} {source.location}".casefold() and kind in {_ALL_KINDS, _kind(source)}
+        if needle in f"{source.title} {source.location}".casefold() and kind in {_ALL_KINDS, _kind_label(source)}
     ]
 
 
-def _kind(source: Source) -> str:
+def _kind_label(source: Source) -> str:
     from_web = source.kind == "html" and source.location.startswith(("http://", "https://"))
-    kind = words.KINDS["web"] if from_web else words.KINDS.get(source.kind, source.kind.capitalize())
-    return f"{kind} · {found.SIGN}" if source.found_by else kind
+    kind = (
+        labels.DOCUMENT_KINDS["web"] if from_web else labels.DOCUMENT_KINDS.get(source.kind, source.kind.capitalize())
+    )
+    return f"{kind} · {source_drawer.FOUND_BY_WEB_SEARCH}" if source.found_by else kind
 
 
-def _rows(sources: list[Source]) -> dict[str, list[Any]]:
+def _table_data(sources: list[Source]) -> dict[str, list[Any]]:
     """Return the table columns: few on a phone; “Found for” only if a page was added for a question."""
-    name = {"Document": [markdown.visible(source.title) for source in sources]}
+    name = {"Document": [sanitization.strip_invisible(source.title) for source in sources]}
     actions = {"Actions": [[*_ROW_ACTIONS] for _ in sources]}
     if is_phone():  # further columns would need horizontal scrolling
         return name | {"Pages": [source.pages for source in sources]} | actions
-    questions = found.questions(sources)
+    questions = source_drawer.web_search_questions(sources)
     found_for = {
-        "Found for": [markdown.visible(source.found_by) if source.found_by in questions else "" for source in sources]
+        "Found for": [
+            sanitization.strip_invisible(source.found_by) if source.found_by in questions else "" for source in sources
+        ]
     }
     return {
         **name,
-        "Kind": [_kind(source) for source in sources],
+        "Kind": [_kind_label(source) for source in sources],
         **(found_for if questions else {}),
-        "Collection": [markdown.visible(source.collection) for source in sources],
+        "Collection": [sanitization.strip_invisible(source.collection) for source in sources],
         "Pages": [source.pages for source in sources],
         "Passages": [source.passages for source in sources],
-        "Size": [words.size(source.size) for source in sources],
-        "Added": [local(source.added_at).date() for source in sources],
+        "Size": [format_size(source.size) for source in sources],
+        "Added": [to_local_time(source.added_at).date() for source in sources],
         **actions,
     }
 
 
-def _columns(sources: list[Source]) -> dict[str, Any]:
+def _column_config(sources: list[Source]) -> dict[str, Any]:
     click = "document_action"
 
     def clicked() -> None:
         chosen = st.session_state[click]
         ids = [sources[chosen.row].id]
-        dialogs.ask(_ROW_ACTIONS[chosen.label], ids)
+        dialogs.open_dialog(_ROW_ACTIONS[chosen.label], ids)
 
     return {
         "Document": st.column_config.TextColumn(width=190 if is_phone() else 360),
@@ -126,24 +216,27 @@ def _columns(sources: list[Source]) -> dict[str, Any]:
     }
 
 
-def draw_dialog(ids: list[str]) -> None:
+def draw_remove_dialog(ids: list[str]) -> None:
     """Ask for confirmation, with the names of the documents to remove."""
     sources = [source for source in application().library.sources() if source.id in set(ids)]
     if not sources:
         return
-    title = f"Remove {words.count(len(sources), 'document')}?"
-    st.dialog(title, icon=":material/delete:", on_dismiss=dialogs.close)(_remove)(sources)
+    title = f"Remove {format_count(len(sources), 'document')}?"
+    st.dialog(title, icon=":material/delete:", on_dismiss=dialogs.close_dialog)(_draw_remove_confirmation)(sources)
 
 
-def _remove(sources: list[Source]) -> None:
-    for source in sources[:_NAMED]:
-        st.markdown(f"**{markdown.label(source.title, 120)}** {words.grey(words.count(source.passages, 'passage'))}")
-    if len(sources) > _NAMED:
-        st.caption(f"and {len(sources) - _NAMED:,} more")
+def _draw_remove_confirmation(sources: list[Source]) -> None:
+    for source in sources[:_MAX_NAMED]:
+        st.markdown(
+            f"**{markdown.escape_line(source.title, 120)}** "
+            f"{labels.grey_text(format_count(source.passages, 'passage'))}"
+        )
+    if len(sources) > _MAX_NAMED:
+        st.caption(f"and {len(sources) - _MAX_NAMED:,} more")
     st.caption("They go from this library with all their passages. Answers that cite them stay as they are.")
     with st.container(horizontal=True):
         if st.button("Remove", icon=":material/delete:", key="remove-confirmed"):
             application().library.remove([source.id for source in sources])
-            dialogs.close_and_redraw()
+            dialogs.close_and_rerun()
         if st.button("Keep", type="tertiary"):
-            dialogs.close_and_redraw()
+            dialogs.close_and_rerun()

@@ -1,1 +1,1 @@
-"""Evaluate page: run datasets through options, show figures and compare them."""
+"""The page Evaluate."""

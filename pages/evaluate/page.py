@@ -7,55 +7,62 @@ from typing import Any
 
 import streamlit as st
 
-from pages.evaluate import chosen, dataset_view, earlier, judging, listing, pinned
-from pages.evaluate.comparison import comparing, sides
-from pages.evaluate.result import evaluation, exporting, head
-from pages.evaluate.start import setting_up, starting
-from pages.parts import dialogs, refusals
-from pages.parts.device import is_phone
+from pages.evaluate import (
+    comparison,
+    dataset,
+    evaluation_list,
+    pinned_questions,
+    result,
+    result_head,
+    selection,
+    start,
+    start_options,
+)
+from pages.parts import dialogs
+from pages.parts.session import is_phone
 
 _DIALOGS: dict[str, Callable[[Any], None]] = {
-    setting_up.SETTINGS: setting_up.draw_dialog,
-    dataset_view.UPLOAD: dataset_view.draw_upload,
-    dataset_view.LOOK: dataset_view.draw_dialog,
-    dataset_view.DELETE: dataset_view.draw_delete,
-    earlier.DELETE: earlier.draw_delete,
-    head.RENAME: head.draw_rename,
-    judging.JUDGE: judging.draw_dialog,
-    exporting.EXPORT: exporting.draw_dialog,
+    start_options.OPTIONS_DIALOG: start_options.draw_options_dialog,
+    dataset.UPLOAD_DIALOG: dataset.draw_upload_dialog,
+    dataset.DATASET_DIALOG: dataset.draw_dataset_dialog,
+    dataset.DELETE_DATASET_DIALOG: dataset.draw_delete_dataset_dialog,
+    selection.DELETE_EVALUATIONS_DIALOG: evaluation_list.draw_delete_evaluations_dialog,
+    result_head.RENAME_DIALOG: result_head.draw_rename_dialog,
+    start.JUDGE_DIALOG: start.draw_judge_dialog,
+    result_head.EXPORT_DIALOG: result_head.draw_export_dialog,
 }
 
 
 def main() -> None:
     """Draw a comparison, one evaluation or the overview; on a phone, a back button in place of the sidebar."""
-    refusals.tell()
-    evaluation_id, compared = chosen.evaluation_id(), sides.of_address()
+    dialogs.show_refusal()
+    evaluation_id, compared = selection.selected_evaluation_id(), selection.selected_variants()
     is_overview = not (evaluation_id or compared)
     if is_phone():
         if not is_overview:
-            _draw_way_back()
+            _draw_back_button()
     else:
         with st.sidebar:
-            listing.draw("" if compared else evaluation_id, is_overview=is_overview)
+            evaluation_list.draw_sidebar("" if compared else evaluation_id, is_overview=is_overview)
     if compared:
         _draw_comparison(compared)
     elif evaluation_id:
-        evaluation.draw(evaluation_id)
+        result.draw_evaluation(evaluation_id)
     else:
         _draw_overview()
-    dialogs.draw(_DIALOGS)
+    dialogs.draw_open_dialog(_DIALOGS)
 
 
-def _draw_way_back() -> None:
-    st.button("All evaluations", icon=":material/arrow_back:", type="tertiary", on_click=chosen.leave)
+def _draw_back_button() -> None:
+    st.button("All evaluations", icon=":material/arrow_back:", type="tertiary", on_click=selection.show_overview)
 
 
-def _draw_comparison(compared: list[sides.Side]) -> None:
+def _draw_comparison(compared: list[selection.ComparedVariant]) -> None:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.title("Comparison", anchor=False, width="content")
         if not is_phone():
-            _draw_way_back()
-    comparing.draw(compared)
+            _draw_back_button()
+    comparison.draw_comparison(compared)
 
 
 def _draw_overview() -> None:
@@ -63,14 +70,14 @@ def _draw_overview() -> None:
     st.caption("Change a model, a threshold or the size of passages, and see with figures whether it still works.")
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        starting.draw()
+        start.draw_start_card()
     below = st.container()
     with below:
-        earlier.draw()
+        evaluation_list.draw_evaluation_table()
         if is_phone():
-            listing.draw_datasets()
+            evaluation_list.draw_datasets()
     with right:  # last, because checking what has changed may take a moment
-        pinned.draw()
+        pinned_questions.draw_pinned_questions()
 
 
 main()

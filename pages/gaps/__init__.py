@@ -1,1 +1,1 @@
-"""What the documents do not cover, and what would fill it."""
+"""The page Coverage gaps."""

@@ -1,58 +1,61 @@
-"""Coverage gaps page: questions without an answer from the documents, by topic, and how to fill each gap."""
+"""Coverage gaps page: questions without an answer from the documents, grouped by topic."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from crag.gaps import Gap
-from pages.gaps import closing, filling, groups
-from pages.parts import heading, refusals, words
-from pages.parts.person import is_one_of_several, person
-from pages.parts.resources import application
+from crag.inspection.coverage_gaps import CoverageGap
+from crag.text.formatting import format_count
+from pages.gaps.gap import ask_requested_question, draw_collection_choice, draw_gap, draw_undo, load_page_lookup
+from pages.parts import dialogs, labels, layout
+from pages.parts.services import application
+from pages.parts.session import current_owner, has_other_users
 
-_STEP = 20
-_SHOWN = "gaps_shown"
+_PAGE_SIZE = 20
+_SHOWN_KEY = "gaps_shown"
 _MEANING = (
     "Questions that your documents did not answer, or only in part, by what they are about. Add a page that answered, "
     "or documents of your own, then ask again: what is covered leaves this list."
 )
 _LEGEND = {
-    words.outcome_badge("not_answered"): "no answer at all",
-    words.outcome_badge("web"): "answered from web pages alone",
-    words.outcome_badge("documents_and_web"): "partly from your documents",
-    words.outcome_badge("documents"): "from passages that were in doubt",
+    labels.outcome_badge("not_answered"): "no answer at all",
+    labels.outcome_badge("web"): "answered from web pages alone",
+    labels.outcome_badge("documents_and_web"): "partly from your documents",
+    labels.outcome_badge("documents"): "from passages that were in doubt",
 }
 
 
 def main() -> None:
     """Draw the page."""
-    groups.go_where_wanted()
-    heading.draw("What your documents do not cover", _MEANING)
-    heading.legend("What became of a question", _LEGEND)
+    ask_requested_question()
+    layout.draw_heading("What your documents do not cover", _MEANING)
+    layout.draw_sidebar_legend("What became of a question", _LEGEND)
     application().archive.begin()
     with st.spinner("Grouping questions"):
-        gaps = application().gaps.list(person())
-    refusals.tell()
-    closing.draw_undo()
+        gaps = application().gaps.list(current_owner())
+    dialogs.show_refusal()
+    draw_undo()
     if gaps:
-        _draw(gaps)
+        _draw_gaps(gaps)
     else:
         _draw_empty()
 
 
-def _draw(gaps: list[Gap]) -> None:
-    questions = words.count(sum(len(gap.questions) for gap in gaps), "question")
-    st.markdown(f"{questions} on {words.count(len(gaps), 'topic')}")
+def _draw_gaps(gaps: list[CoverageGap]) -> None:
+    questions = format_count(sum(len(gap.questions) for gap in gaps), "question")
+    st.markdown(f"{questions} on {format_count(len(gaps), 'topic')}")
     if any(question.pages for gap in gaps for question in gap.questions):
-        filling.choose_collection()
-        if is_one_of_several():
+        draw_collection_choice()
+        if has_other_users():
             st.caption("Documents are shared: everybody on this server can read and ask what you add.")
-    shown = st.session_state.setdefault(_SHOWN, _STEP)
-    shelf = filling.look()
+    shown = st.session_state.setdefault(_SHOWN_KEY, _PAGE_SIZE)
+    shelf = load_page_lookup()
     for gap in gaps[:shown]:
-        groups.draw(gap, shelf)
-    if len(gaps) > shown and st.button(f"Show {min(_STEP, len(gaps) - shown)} more", icon=":material/expand_more:"):
-        st.session_state[_SHOWN] = shown + _STEP
+        draw_gap(gap, shelf)
+    if len(gaps) > shown and st.button(
+        f"Show {min(_PAGE_SIZE, len(gaps) - shown)} more", icon=":material/expand_more:"
+    ):
+        st.session_state[_SHOWN_KEY] = shown + _PAGE_SIZE
         st.rerun()
 
 

@@ -1,1 +1,1 @@
-"""Inspect page: list runs and show one in detail."""
+"""The page Inspect."""

@@ -1,30 +1,144 @@
-"""Nodes of a run: outputs, inputs and every prompt as it was sent."""
+"""Nodes of a run: outputs, inputs and model calls."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import streamlit as st
 
-from crag.inspection.facts import came_to, state_word
-from crag.inspection.nodes import Value, view
-from crag.model_calls import ModelCall
-from crag.runs import Step, Trace
-from crag.runs.revisions import nodes_to_go_on_from
-from crag.types import Turn
-from pages.inspect import calls, moves, values
-from pages.parts import dialogs, words
-from pages.parts.device import is_phone
-from pages.parts.folding import draw_folded
-from pages.parts.person import person
-from pages.parts.resources import application
-from pages.parts.trace import ICONS
+from crag.events import PromptBuilt
+from crag.inspection import run_labels
+from crag.inspection.node_values import NodeValue, describe_node
+from crag.inspection.run_labels import step_outcome, unfinished_label
+from crag.models.model_choice import model_label
+from crag.protocols import ModelCall
+from crag.runs.revisions import resumable_nodes
+from crag.runs.trace import Step, Trace
+from crag.text import sanitization
+from crag.text.formatting import format_count, format_duration
+from crag.types import Passage, Strip, Support, Turn, Verdict
+from pages.inspect import navigation
+from pages.parts import dialogs, labels, markdown
+from pages.parts.layout import draw_folded
+from pages.parts.services import application
+from pages.parts.session import current_owner, is_phone
+from pages.parts.trace import STATE_ICONS, draw_prompt_size, page_and_title, strip_markdown
 
-_ASK_NO_MODEL = ("retrieve", "decide", "check_answer")
+_VALUE_LABELS = {
+    "Policy": lambda text: run_labels.POLICY_LABELS[text][0],
+    "Style": lambda text: labels.REWRITE_STYLES[text][0],
+    "Grader": labels.grader_label,
+}
+_MAX_INLINE_LENGTH = 120  # characters; longer text is shown below its name
 
 
-def draw(run_id: str, trace: Trace, sent: Sequence[ModelCall]) -> None:
+def draw_value(value: NodeValue, trace: Trace) -> None:
+    """Draw the name of a value and its content."""
+    name, content = value.name, value.content
+    if isinstance(content, str):
+        _draw_text_value(name, content)
+    elif isinstance(content, PromptBuilt):
+        st.caption(f"**{name}**")
+        draw_prompt_size(trace)
+    elif isinstance(content, Mapping):
+        st.caption(f"**{name}**")
+        _draw_strips(content, trace)
+    else:
+        st.caption(f"**{name}** {len(content)}")
+        _draw_list_value(content, trace)
+
+
+def _draw_text_value(name: str, text: str) -> None:
+    if name in _VALUE_LABELS:
+        text = _VALUE_LABELS[name](text)
+    if len(text) <= _MAX_INLINE_LENGTH and "\n" not in text:
+        shown = text if name in _VALUE_LABELS else markdown.escape_line(text)
+        st.markdown(f":small[:gray[**{name}**]] {shown}")
+    else:
+        st.caption(f"**{name}**")
+        st.text(sanitization.strip_invisible(text))
+
+
+def _draw_list_value(content: Sequence[Passage | Verdict | Support | Turn], trace: Trace) -> None:
+    for rank, one in enumerate(content, start=1):
+        match one:
+            case Passage():
+                _draw_passage(rank, one)
+            case Verdict():
+                where = page_and_title(trace.passages[one.passage_id])
+                st.markdown(f"{labels.verdict_badge(one)} {where} {labels.grey_text(markdown.escape_line(one.reason))}")
+            case Support():
+                cited = "".join(f"\\[{number}\\]" for number in one.citations)
+                st.markdown(
+                    f"{labels.strength_badge(one.strength)} {markdown.escape_line(one.sentence, 600)} "
+                    f"{labels.grey_text(cited)}"
+                )
+            case Turn():
+                st.markdown(f":small[:gray[{one.role}]] {markdown.escape_line(one.text, 400)}")
+
+
+def _draw_passage(rank: int, passage: Passage) -> None:
+    address = f" · {markdown.escape_line(passage.location, 160)}" if passage.origin == "web" else ""
+    head = f"{rank}. {page_and_title(passage)} {labels.small_text(f'score {passage.score:.3f}{address}')}"
+    with st.expander(head, type="compact"):
+        st.text(sanitization.strip_invisible(passage.text))
+
+
+def _draw_strips(cuts: Mapping[int, Sequence[Strip]], trace: Trace) -> None:
+    for passage_id, cut in cuts.items():
+        st.caption(page_and_title(trace.passages[passage_id]))
+        for strip in cut:
+            st.markdown(f":small[{strip_markdown(strip)}]")
+
+
+_CALL_TEXT_HEIGHT = 320  # pixels; longer texts scroll
+_LONG_TEXT_LENGTH = 1_400  # characters
+
+
+def draw_calls(run_id: str, calls: Sequence[ModelCall]) -> None:
+    """Draw each call, collapsed if there are several; a collapsed one is drawn once expanded."""
+    for number, call in enumerate(calls, start=1):
+        key = f"call-{run_id}-{call.node}-{number}"
+        label = f"Call {number} {labels.small_text(_call_facts(call))}"
+        draw_folded(label, key, partial(_draw_call, call), expanded=len(calls) == 1, type="compact")
+
+
+def _draw_call(call: ModelCall) -> None:
+    for prompt in call.prompts:
+        _draw_call_text(prompt.role.capitalize(), prompt.text)
+    if call.thought:
+        _draw_call_text("Thought", call.thought)
+    _draw_call_text("Reply", call.reply or "(nothing came)")
+    if call.fault:
+        st.caption(f":material/error: {markdown.escape_line(call.fault)}")
+
+
+def _draw_call_text(name: str, text: str) -> None:
+    """Draw a complete text verbatim, to read and to copy."""
+    st.caption(f"**{markdown.escape_line(name)}** {format_count(len(text), 'character')}")
+    st.code(
+        text, language=None, wrap_lines=True, height=_CALL_TEXT_HEIGHT if len(text) > _LONG_TEXT_LENGTH else "content"
+    )
+
+
+def _call_facts(call: ModelCall) -> str:
+    tokens = [
+        f"{number:,} {name}"
+        for number, name in ((call.prompt_tokens, "in"), (call.answer_tokens, "out"))
+        if number is not None
+    ]
+    counted = [f"{' and '.join(tokens)} tokens"] if tokens else []
+    fault = ["did not end well"] if call.fault else []
+    return " · ".join(
+        [markdown.escape_line(model_label(call.model), 60), format_duration(call.seconds), *counted, *fault]
+    )
+
+
+_NODES_WITHOUT_MODEL = ("retrieve", "decide", "check_answer")
+
+
+def draw_nodes(run_id: str, trace: Trace, sent: Sequence[ModelCall]) -> None:
     """Draw the nodes that ran, in order; a collapsed one is drawn once expanded."""
     st.header("Nodes", anchor=False)
     if not trace.steps:
@@ -33,52 +147,54 @@ def draw(run_id: str, trace: Trace, sent: Sequence[ModelCall]) -> None:
     with st.container(gap="xxsmall"):
         for index, step in enumerate(trace.steps):
             own = [call for call in sent if call.node == step.node]
-            inside = partial(_draw, run_id, trace, step, own, bool(sent))
-            draw_folded(_label(step, trace), f"node-{run_id}-{index}", inside, type="step", icon=ICONS[step.state])
+            inside = partial(_draw_node, run_id, trace, step, own, bool(sent))
+            draw_folded(
+                _node_label(step, trace), f"node-{run_id}-{index}", inside, type="step", icon=STATE_ICONS[step.state]
+            )
 
 
-def _label(step: Step, trace: Trace) -> str:
+def _node_label(step: Step, trace: Trace) -> str:
     """Return title, graph name (except on a phone), outcome and duration of a step."""
-    time = "kept from the version before" if step.kept else state_word(step)
+    time = "kept from the version before" if step.kept else unfinished_label(step)
     if not time and step.seconds is not None:
-        time = words.duration(step.seconds)
-    told = " · ".join(part for part in (came_to(step, trace).replace("<", "\\<"), time) if part)
+        time = format_duration(step.seconds)
+    told = " · ".join(part for part in (step_outcome(step, trace).replace("<", "\\<"), time) if part)
     own = "" if is_phone() else f" :small[:gray-badge[{step.node}]]"
-    return f"{words.NODES[step.node]}{own} {words.grey(told)}"
+    return f"{run_labels.NODE_TITLES[step.node]}{own} {labels.grey_text(told)}"
 
 
-def _draw(run_id: str, trace: Trace, step: Step, own: Sequence[ModelCall], any_calls: bool) -> None:
-    shown = view(step.node, trace, _history(run_id) if step.node == "condense_question" else ())
+def _draw_node(run_id: str, trace: Trace, step: Step, own: Sequence[ModelCall], any_calls: bool) -> None:
+    shown = describe_node(step.node, trace, _load_history(run_id) if step.node == "condense_question" else ())
     output, given, prompts = st.tabs(["Output", "Input", "Prompt as sent"])
     with output:
-        _values(shown.outputs, trace, "Nothing came of it.")
+        _draw_values(shown.outputs, trace, "Nothing came of it.")
     with given:
-        _values(shown.inputs, trace, "It was given nothing.")
+        _draw_values(shown.inputs, trace, "It was given nothing.")
     with prompts:
         if own:
-            calls.draw(run_id, own)
+            draw_calls(run_id, own)
         else:
-            st.caption(_no_prompts(step, trace, any_calls))
-    if step.node in nodes_to_go_on_from(trace):
+            st.caption(_explain_missing_prompts(step, trace, any_calls))
+    if step.node in resumable_nodes(trace):
         st.button(
             "Go on from here with changes",
             icon=":material/alt_route:",
             key=f"revise-{run_id}-{step.node}",
-            on_click=dialogs.ask_at_once,
-            args=(moves.REVISE, (run_id, step.node)),
+            on_click=dialogs.open_dialog_from_fragment,
+            args=(navigation.REVISE_DIALOG, (run_id, step.node)),
         )
 
 
-def _values(held: Sequence[Value], trace: Trace, none: str) -> None:
+def _draw_values(held: Sequence[NodeValue], trace: Trace, none: str) -> None:
     if not held:
         st.caption(none)
     for value in held:
-        values.draw(value, trace)
+        draw_value(value, trace)
 
 
-def _no_prompts(step: Step, trace: Trace, any_calls: bool) -> str:
+def _explain_missing_prompts(step: Step, trace: Trace, any_calls: bool) -> str:
     """Say why no prompt is shown."""
-    if step.node in _ASK_NO_MODEL:
+    if step.node in _NODES_WITHOUT_MODEL:
         return "This node asks no model."
     if step.kept:
         return "It ran for the version before: its prompts are there."
@@ -87,9 +203,9 @@ def _no_prompts(step: Step, trace: Trace, any_calls: bool) -> str:
     return "No prompt was kept: none was sent, or it is an older run, of which they are not there any more."
 
 
-def _history(run_id: str) -> tuple[Turn, ...]:
+def _load_history(run_id: str) -> tuple[Turn, ...]:
     """Return the turns before the question, in the branch that is shown; empty outside a conversation."""
-    conversation = application().conversations.of_run(run_id, person())
+    conversation = application().conversations.of_run(run_id, current_owner())
     if conversation is None:
         return ()
     family = {version.run_id for version in application().runs.versions(run_id)}

@@ -1,4 +1,4 @@
-"""Overview of all runs: actions per day, outcomes, slowest runs and unhelpful answers."""
+"""Overview of all runs: actions per day, outcomes, slowest and unhelpful runs."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from typing import Any
 
 import streamlit as st
 
-from crag.inspection import badges
-from crag.inspection.archive import DayCount, Facets, RunFilter, RunRow
-from crag.moments import today
-from pages.inspect import filters, listing, signs
-from pages.parts import markdown, words
-from pages.parts.person import person
-from pages.parts.resources import application
+from crag.inspection import run_labels
+from crag.inspection.run_archive import DayCount, RunFacets, RunFilter, RunRow
+from crag.text.formatting import current_date, format_date, format_duration
+from pages.inspect import run_list
+from pages.parts import labels, markdown
+from pages.parts.services import application
+from pages.parts.session import current_owner
 
-_GAPS = "pages/gaps/page.py"
+_GAPS_PAGE = "pages/gaps/page.py"
 _DAYS = 30
-_FEW = 5
+_MAX_LISTED = 5
 _UNDECIDED = "no decision"
 _ACTIONS = ["correct", "ambiguous", "incorrect", _UNDECIDED]
 # Charts assign the theme's colours in order (blue, green, orange, red, violet, gray); the gaps skip a colour.
-_PLACES = ["", "correct", "ambiguous", "incorrect", " ", _UNDECIDED]
+_COLOUR_DOMAIN = ["", "correct", "ambiguous", "incorrect", " ", _UNDECIDED]
 
 
-def draw(found: Facets) -> None:
+def draw_overview(found: RunFacets) -> None:
     """Draw the overview; without any run, say what it will show."""
     st.title("Inspect", anchor=False)
     if not found.states:
@@ -38,25 +38,30 @@ def draw(found: Facets) -> None:
     st.caption("Choose a run in the list to see where it went and why.")
     left, right = st.columns([3, 2], gap="large")
     with left:
-        _draw_days(application().archive.days(time.time() - (_DAYS - 1) * 86_400, person()))
-        _draw_slowest(application().archive.slowest(person(), _FEW))
+        _draw_days_chart(application().archive.days(time.time() - (_DAYS - 1) * 86_400, current_owner()))
+        _draw_slowest(application().archive.slowest(current_owner(), _MAX_LISTED))
     with right:
-        _draw_outcomes(found.outcomes)
-        _draw_unhelpful(application().archive.list(RunFilter(helpful=("down",)), person(), _FEW))
+        _draw_outcome_counts(found.outcomes)
+        _draw_unhelpful(application().archive.list(RunFilter(helpful=("down",)), current_owner(), _MAX_LISTED))
 
 
-def _draw_days(days: Sequence[DayCount]) -> None:
+def _draw_days_chart(days: Sequence[DayCount]) -> None:
     st.header(f"How retrieval was judged, last {_DAYS} days", anchor=False)
     if not days:
         st.caption("Nothing was asked in this time.")
         return
-    st.vega_lite_chart(_chart(days), width="stretch", height=220, alt=_in_words(days))
+    st.vega_lite_chart(_days_chart_spec(days), width="stretch", height=220, alt=_describe_days(days))
 
 
-def _chart(days: Sequence[DayCount]) -> dict[str, Any]:
+def _days_chart_spec(days: Sequence[DayCount]) -> dict[str, Any]:
     """Return stacked bars by day, days without runs included, with `correct` at the bottom."""
     values = [
-        {"day": _shown(one.day), "action": one.action or _UNDECIDED, "runs": one.runs, "rank": _rank(one.action)}
+        {
+            "day": _day_label(one.day),
+            "action": one.action or _UNDECIDED,
+            "runs": one.runs,
+            "rank": _action_rank(one.action),
+        }
         for one in days
     ]
     there = [action for action in _ACTIONS if any(value["action"] == action for value in values)]
@@ -65,13 +70,13 @@ def _chart(days: Sequence[DayCount]) -> dict[str, Any]:
         "data": {"values": values},
         "mark": {"type": "bar", "cornerRadius": 2, "width": {"band": 0.8}},
         "encoding": {
-            "x": {"field": "day", "type": "ordinal", "title": None, "axis": axis, "scale": {"domain": _every_day()}},
+            "x": {"field": "day", "type": "ordinal", "title": None, "axis": axis, "scale": {"domain": _shown_days()}},
             "y": {"field": "runs", "type": "quantitative", "title": "runs", "axis": {"tickMinStep": 1}},
             "order": {"field": "rank"},
             "color": {
                 "field": "action",
                 "type": "nominal",
-                "scale": {"domain": _PLACES},
+                "scale": {"domain": _COLOUR_DOMAIN},
                 "legend": {"title": None, "orient": "top", "values": there},
             },
             "tooltip": [{"field": "day"}, {"field": "action"}, {"field": "runs"}],
@@ -79,44 +84,44 @@ def _chart(days: Sequence[DayCount]) -> dict[str, Any]:
     }
 
 
-def _every_day() -> list[str]:
+def _shown_days() -> list[str]:
     """Return the labels of the days shown, earliest first."""
-    return [_shown((today() - timedelta(days=back)).isoformat()) for back in reversed(range(_DAYS))]
+    return [_day_label((current_date() - timedelta(days=back)).isoformat()) for back in reversed(range(_DAYS))]
 
 
-def _shown(day: str) -> str:
+def _day_label(day: str) -> str:
     named = date.fromisoformat(day)
     return f"{named.day} {named:%b}"
 
 
-def _rank(action: str) -> int:
+def _action_rank(action: str) -> int:
     return _ACTIONS.index(action or _UNDECIDED)
 
 
-def _in_words(days: Sequence[DayCount]) -> str:
+def _describe_days(days: Sequence[DayCount]) -> str:
     counts = {action: sum(one.runs for one in days if (one.action or _UNDECIDED) == action) for action in _ACTIONS}
     return f"Runs of the last {_DAYS} days: {', '.join(f'{count} {action}' for action, count in counts.items())}"
 
 
-def _draw_outcomes(outcomes: Mapping[str, int]) -> None:
+def _draw_outcome_counts(outcomes: Mapping[str, int]) -> None:
     st.header("Where answers came from", anchor=False)
     with st.container(gap="xxsmall"):
-        for outcome, badge in badges.OUTCOMES.items():
+        for outcome, badge in run_labels.OUTCOME_BADGES.items():
             if number := outcomes.get(outcome):
                 st.button(
-                    f"{signs.of(badge)} {words.grey(f'{number:,}')}",
+                    f"{labels.badge_label(badge)} {labels.grey_text(f'{number:,}')}",
                     key=f"outcome-{outcome}",
                     type="tertiary",
-                    on_click=filters.show_only,
+                    on_click=run_list.show_only_outcome,
                     args=(outcome,),
                 )
-    draw_way_to_gaps()
+    draw_gaps_button()
 
 
-def draw_way_to_gaps() -> None:
+def draw_gaps_button() -> None:
     """Draw the button to the coverage gaps."""
     if st.button("What your documents do not cover", icon=":material/content_paste_search:"):
-        st.switch_page(_GAPS)
+        st.switch_page(_GAPS_PAGE)
 
 
 def _draw_slowest(rows: Sequence[RunRow]) -> None:
@@ -124,8 +129,12 @@ def _draw_slowest(rows: Sequence[RunRow]) -> None:
         st.header("Slowest", anchor=False)
         with st.container(gap="xsmall"):
             for row in rows:
-                fact = [words.duration(row.seconds or 0.0), markdown.label(row.model, 60), words.day(row.started_at)]
-                listing.draw_row(row, "slow", fact=" · ".join(one for one in fact if one))
+                fact = [
+                    format_duration(row.seconds or 0.0),
+                    markdown.escape_line(row.model, 60),
+                    format_date(row.started_at),
+                ]
+                run_list.draw_run_row(row, "slow", fact=" · ".join(one for one in fact if one))
 
 
 def _draw_unhelpful(rows: Sequence[RunRow]) -> None:
@@ -134,4 +143,4 @@ def _draw_unhelpful(rows: Sequence[RunRow]) -> None:
         st.caption("No answer was marked as not helpful.")
     with st.container(gap="xsmall"):
         for row in rows:
-            listing.draw_row(row, "unhelpful", fact=markdown.label(row.reason, 160) or "Without a reason.")
+            run_list.draw_run_row(row, "unhelpful", fact=markdown.escape_line(row.reason, 160) or "Without a reason.")

@@ -1,42 +1,41 @@
-"""Inspect page: a filtered list of runs in the sidebar, and one run or an overview of all runs."""
+"""Inspect page: the list of runs, with one run or an overview of all runs."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from crag.inspection.archive import Facets
-from pages.inspect import chosen, filters, listing, overview, run
-from pages.parts.device import is_phone
-from pages.parts.person import person
-from pages.parts.resources import application
+from crag.inspection.run_archive import RunFacets
+from pages.inspect import navigation, overview, run, run_list
+from pages.parts.services import application
+from pages.parts.session import current_owner, is_phone
 
 
 def main() -> None:
     """Draw the page; on a phone, which has no open sidebar, draw either the run or the list."""
     application().archive.begin()
-    run_id, found = chosen.run_id(), application().archive.facets(person())
+    run_id, found = navigation.selected_run_id(), application().archive.facets(current_owner())
     if is_phone():
         _draw_on_phone(found, run_id)
         return
     with st.sidebar:
-        listing.draw(filters.draw(found, run_id), run_id)
+        run_list.draw_run_list(run_list.draw_filters(found, run_id), run_id)
     if run_id:
-        run.draw(run_id)
+        run.draw_run(run_id)
     else:
-        overview.draw(found)
+        overview.draw_overview(found)
 
 
-def _draw_on_phone(found: Facets, run_id: str) -> None:
+def _draw_on_phone(found: RunFacets, run_id: str) -> None:
     laid_open, runs = st.empty(), st.empty()  # separate placeholders, so that the old view disappears at once
     if run_id:
         with laid_open.container():
-            st.button("All runs", icon=":material/arrow_back:", type="tertiary", on_click=chosen.leave)
-            run.draw(run_id)
+            st.button("All runs", icon=":material/arrow_back:", type="tertiary", on_click=navigation.show_overview)
+            run.draw_run(run_id)
         return
     with runs.container():
         st.title("Inspect", anchor=False)
-        overview.draw_way_to_gaps()
-        listing.draw(filters.draw(found, run_id), run_id)
+        overview.draw_gaps_button()
+        run_list.draw_run_list(run_list.draw_filters(found, run_id), run_id)
 
 
 main()

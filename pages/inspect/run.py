@@ -1,81 +1,253 @@
-"""One run in detail: head, state, path, timeline, verdicts and nodes."""
+"""One run: head, state, path, timeline, verdicts and nodes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
 
 from crag.errors import NotFound
-from crag.model_calls import ModelCall
-from crag.runs import Trace
-from pages.inspect import comparing, head, moves, nodes, path, revising, timing, verdicts
-from pages.parts import dialogs, markdown, refusals, sharing, steps
-from pages.parts.person import person
-from pages.parts.resources import application
+from crag.inspection import run_labels
+from crag.inspection.run_archive import RunFilter, RunRow
+from crag.protocols import ModelCall
+from crag.runs.trace import Trace
+from crag.text.formatting import format_count, format_date_time, format_duration
+from pages.chat.answer import draw_answer_text
+from pages.chat.versions import open_comparison
+from pages.inspect import navigation, nodes, revision, timeline, verdicts
+from pages.parts import dialogs, labels, markdown, sharing
+from pages.parts.services import application
+from pages.parts.session import current_owner
+from pages.parts.trace import current_activity
 
-_LOOK_AGAIN_SECONDS = 1.0
+
+def draw_run_head(run_id: str, trace: Trace, calls: Sequence[ModelCall]) -> None:
+    """Draw the title with its buttons, the badges, the version and the answer."""
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.title(markdown.escape_line(trace.question, 160) or "Getting ready", anchor=False, width="content")
+        with st.container(horizontal=True, width="content"):
+            _draw_head_buttons(run_id)
+    st.markdown(f"{' '.join(_run_badges(trace))} {labels.grey_text(' · '.join(_run_figures(trace, calls)))}")
+    _draw_version_menu(run_id)
+    if trace.text:
+        with st.expander("Answer", type="compact", key=f"answer-{run_id}"):
+            draw_answer_text(run_id, trace, links=False)
+
+
+def _draw_head_buttons(run_id: str) -> None:
+    evaluation_id = application().runs.evaluation(run_id)
+    if evaluation_id:  # such a run has no conversation
+        if st.button("Evaluation", icon=":material/analytics:", type="tertiary", key=f"evaluation-of-{run_id}"):
+            navigation.open_evaluation(evaluation_id)
+    elif st.button("Open in chat", icon=":material/forum:", type="tertiary", key=f"chat-{run_id}"):
+        navigation.open_chat(run_id)
+    _draw_dialog_button("Compare", ":material/compare_arrows:", navigation.COMPARE_DIALOG, run_id)
+    _draw_dialog_button("Share", ":material/share:", navigation.SHARE_DIALOG, run_id)
+
+
+def _draw_dialog_button(word: str, icon: str, dialog: str, run_id: str) -> None:
+    """Draw a button that opens a dialog; it works in the fragment that refreshes while the run is running."""
+    st.button(
+        word, icon=icon, key=f"{dialog}-{run_id}", on_click=dialogs.open_dialog_from_fragment, args=(dialog, run_id)
+    )
+
+
+def _run_badges(trace: Trace) -> list[str]:
+    """Return badges for state, action and outcome, then for the options."""
+    came = [] if trace.state in ("running", "done") else [labels.badge_markdown(labels.RUN_STATE_BADGES[trace.state])]
+    if trace.action_reason:
+        came.append(labels.action_badge(trace.action))
+    if trace.outcome:
+        came.append(labels.outcome_badge(trace.outcome))
+    options = trace.options
+    chosen = format_count(len(options.source_ids), "document") if options.source_ids else options.collection
+    under = [
+        markdown.escape_line(trace.model, 60),
+        labels.grader_label(trace.grader) if trace.grader else "",
+        f"policy {run_labels.POLICY_LABELS[options.policy][0]}",
+        f"k {options.k}",
+        f"cut to {format_count(options.passage_size, 'token')}" if options.passage_size else "",
+        markdown.escape_line(chosen, 60) or "All documents",
+    ]
+    return came + [f":gray-badge[{name}]" for name in under if name]
+
+
+def _run_figures(trace: Trace, calls: Sequence[ModelCall]) -> list[str]:
+    """Return start, duration and tokens of all calls; old runs know the tokens of the answer only."""
+    figures = [format_date_time(trace.started_at)] if trace.started_at else []
+    if trace.seconds is not None:
+        figures.append(format_duration(trace.seconds))
+    counted = [number for call in calls for number in (call.prompt_tokens, call.answer_tokens) if number]
+    usage = [number for number in (trace.usage.prompt_tokens, trace.usage.answer_tokens) if number]
+    if total := sum(counted) or sum(usage):
+        figures.append(format_count(total, "token"))
+    return figures
+
+
+def _draw_version_menu(run_id: str) -> None:
+    """Draw the number of this version, what it changed, and a menu of the other versions."""
+    try:
+        versions = application().runs.versions(run_id)
+    except NotFound:  # deleted while it was shown
+        return
+    if len(versions) < 2:
+        return
+    own = next(version for version in versions if version.run_id == run_id)
+    others = {version.run_id: version for version in versions if version is not own}
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.caption(labels.version_caption(own, len(versions)), width="content")
+        other = st.menu_button(
+            "Show version",
+            list(others),
+            format_func=lambda other: labels.version_name(others[other]),
+            icon=":material/history:",
+            type="tertiary",
+            key=f"versions-{run_id}",
+        )
+    if other:
+        navigation.open_run(other)
+        st.rerun()
+
+
+_DRAWER_WIDTH = 560
+_MAX_CHOICES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class RunChoice:
+    """A run to choose, with its label."""
+
+    run_id: str
+    name: str
+
+
+def draw_compare_drawer(run_id: str) -> None:
+    """Draw the drawer."""
+    dialog = st.dialog(
+        "Compare with",
+        icon=":material/compare_arrows:",
+        position="right",
+        width=_DRAWER_WIDTH,
+        on_dismiss=dialogs.close_dialog,
+    )
+    dialog(_draw_run_choices)(run_id)
+
+
+def _draw_run_choices(run_id: str) -> None:
+    trace = application().runs.trace(run_id)
+    versions = [
+        RunChoice(one.run_id, labels.version_name(one))
+        for one in application().runs.versions(run_id)
+        if one.run_id != run_id
+    ]
+    known = {run_id, *(one.run_id for one in versions)}
+    same = _find_runs(trace.question, known, trace)
+    latest = _find_runs("", known | {one.run_id for one in same})
+    for title, choices in (
+        ("Other versions of this answer", versions),
+        ("The same question", same),
+        ("Latest runs", latest),
+    ):
+        if choices:
+            st.caption(title)
+            _draw_choice_buttons(run_id, choices)
+    if not (versions or same or latest):
+        st.caption("There is no other run yet. Answer again, or go on from a node with changes.")
+
+
+def _draw_choice_buttons(run_id: str, choices: Sequence[RunChoice]) -> None:
+    with st.container(gap="xxsmall"):
+        for one in choices:
+            if st.button(one.name, key=f"{navigation.COMPARE_DIALOG}-{one.run_id}", type="tertiary", wrap=False):
+                dialogs.close_dialog()
+                open_comparison(*sorted((one.run_id, run_id), key=_started_at))
+
+
+def _started_at(run_id: str) -> float:
+    """Return the start time; the earlier run is shown on the left."""
+    return application().runs.trace(run_id).started_at
+
+
+def _find_runs(search: str, without: set[str], same: Trace | None = None) -> list[RunChoice]:
+    """Return the latest runs of the current user; with `same`, only those of exactly its question."""
+    rows = application().archive.list(RunFilter(search=search), current_owner(), _MAX_CHOICES + len(without), 0)
+    kept = [row for row in rows if row.run_id not in without and (same is None or row.question == same.question)]
+    return [RunChoice(row.run_id, _run_label(row)) for row in kept[:_MAX_CHOICES]]
+
+
+def _run_label(row: RunRow) -> str:
+    change = labels.version_change(row.change) if row.change else ""
+    facts = " · ".join(part for part in (change, format_date_time(row.started_at)) if part)
+    question = markdown.escape_line(row.question, 80)
+    return f"{labels.badge_label(labels.run_badge(row))} {question} {labels.grey_text(facts)}"
+
+
+_REFRESH_SECONDS = 1.0
 _DIALOGS: dict[str, Callable[[Any], None]] = {
-    moves.SOURCE: moves.open_source,
-    moves.REVISE: revising.draw,
-    moves.COMPARE: comparing.draw,
-    moves.SHARE: sharing.draw_share,
+    navigation.PASSAGE_DIALOG: navigation.open_passage,
+    navigation.REVISE_DIALOG: revision.draw_revision_drawer,
+    navigation.COMPARE_DIALOG: draw_compare_drawer,
+    navigation.SHARE_DIALOG: sharing.draw_share_dialog,
 }
 
 
-def draw(run_id: str) -> None:
+def draw_run(run_id: str) -> None:
     """Draw a run, every second until it ends; report one that was deleted or belongs to another user as missing."""
     try:
-        application().conversations.of_run(run_id, person())
+        application().conversations.of_run(run_id, current_owner())
         trace = application().runs.trace(run_id)
     except NotFound:
         st.title("This answer is no longer there", anchor=False)
         st.caption("It was deleted, or it belongs to another browser. Choose another run.")
         return
-    refusals.tell()
-    dialogs.draw(_DIALOGS)
+    dialogs.show_refusal()
+    dialogs.draw_open_dialog(_DIALOGS)
     if trace.state == "running":
-        st.fragment(_draw_live, run_every=_LOOK_AGAIN_SECONDS)(run_id)
+        st.fragment(_draw_running, run_every=_REFRESH_SECONDS)(run_id)
         return
     calls = application().runs.calls(run_id)
-    _draw(run_id, trace, calls)
-    st.fragment(nodes.draw)(run_id, trace, calls)
+    _draw_upper_part(run_id, trace, calls)
+    st.fragment(nodes.draw_nodes)(run_id, trace, calls)
 
 
-def _draw_live(run_id: str) -> None:
+def _draw_running(run_id: str) -> None:
     trace = application().runs.trace(run_id)
     if trace.state != "running":
         st.rerun()
     calls = application().runs.calls(run_id)
-    _draw(run_id, trace, calls)
-    nodes.draw(run_id, trace, calls)
+    _draw_upper_part(run_id, trace, calls)
+    nodes.draw_nodes(run_id, trace, calls)
 
 
-def _draw(run_id: str, trace: Trace, calls: Sequence[ModelCall]) -> None:
+def _draw_upper_part(run_id: str, trace: Trace, calls: Sequence[ModelCall]) -> None:
     """Draw everything above the nodes."""
-    head.draw(run_id, trace, calls)
-    _tell_state(run_id, trace)
+    draw_run_head(run_id, trace, calls)
+    _draw_state(run_id, trace)
     left, right = st.columns([2, 3], gap="large")
     with left:
-        path.draw(trace)
+        timeline.draw_path(trace)
     with right:
-        timing.draw(trace, calls)
-        verdicts.draw(run_id, trace)
+        timeline.draw_timeline(trace, calls)
+        verdicts.draw_verdicts(run_id, trace)
 
 
-def _tell_state(run_id: str, trace: Trace) -> None:
+def _draw_state(run_id: str, trace: Trace) -> None:
     """Draw the state of a run that is not done, and what to do about it."""
     match trace.state:
         case "running":
-            st.markdown(steps.under_way(trace))
+            st.markdown(current_activity(trace))
         case "waiting":
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown("**It waits for you**: may its query go to the web?", width="content")
                 if st.button("Decide in the chat", icon=":material/forum:"):
-                    moves.open_chat(run_id)
+                    navigation.open_chat(run_id)
         case "failed":
-            st.markdown(f":red[:material/error:] **{markdown.label(trace.error)}**  \n{markdown.answer(trace.remedy)}")
+            st.markdown(
+                f":red[:material/error:] **{markdown.escape_line(trace.error)}**  \n"
+                f"{markdown.sanitize_answer(trace.remedy)}"
+            )
         case "stopped":
             st.caption(":material/stop_circle: Stopped by you. What it had come to is kept.")
         case "interrupted":

@@ -1,4 +1,4 @@
-"""Browser components that Streamlit lacks: citation clicks, screen-reader status, scrolling, copy button."""
+"""Custom browser components: citation clicks, screen-reader status, scrolling, copy button."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 
 import streamlit as st
 
-_GLUE_HTML = """
+_PAGE_HTML = """
 <div role="status" aria-live="polite" id="status"></div>
 """
-_GLUE_CSS = """
+_PAGE_CSS = """
 #status { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 :host { display: block; height: 0; }
 """
-_GLUE_JS = """
+_PAGE_JS = """
 export default function ({ data, parentElement, setTriggerValue }) {
   const status = parentElement.querySelector("#status")
   if (status && status.textContent !== data.status) status.textContent = data.status
@@ -98,11 +98,11 @@ export default function ({ data, parentElement }) {
 }
 """
 
-_glue = st.components.v2.component("page_glue", html=_GLUE_HTML, css=_GLUE_CSS, js=_GLUE_JS)
-_copy = st.components.v2.component("copy_button", html=_COPY_HTML, css=_COPY_CSS, js=_COPY_JS)
+_page_component = st.components.v2.component("page_glue", html=_PAGE_HTML, css=_PAGE_CSS, js=_PAGE_JS)
+_copy_component = st.components.v2.component("copy_button", html=_COPY_HTML, css=_COPY_CSS, js=_COPY_JS)
 
 
-def page_glue(
+def sync_page(
     status: str, run_id: str, on_cited: Callable[[], None], *, stays: bool = False, focus: str = "", left: int = 0
 ) -> None:
     """Announce `status` to screen readers and scroll to the end when the last run changes.
@@ -112,16 +112,16 @@ def page_glue(
     `clicked_citation`.
     """
     data = {"status": status, "run": run_id, "stays": stays, "focus": focus, "left": left}
-    _glue(data=data, key="page_glue", height="content", on_cited_change=on_cited)
+    _page_component(data=data, key="page_glue", height="content", on_cited_change=on_cited)
 
 
-def cited() -> tuple[str, str]:
+def clicked_citation() -> tuple[str, str]:
     """Return run id and citation number of the clicked citation, unvalidated; call only inside `on_cited`."""
     state: Any = st.session_state.get("page_glue")
     run_id, _, number = str(state.cited if state else "").rpartition("-")
     return run_id, number
 
 
-def copy_button(text: str, key: str, label: str = "Copy") -> None:
+def draw_copy_button(text: str, key: str, label: str = "Copy") -> None:
     """Draw a button that copies `text` to the clipboard."""
-    _copy(data={"text": text, "label": label}, key=key, width="content", height="content")
+    _copy_component(data={"text": text, "label": label}, key=key, width="content", height="content")

@@ -1,4 +1,4 @@
-"""Dialogs that export conversations and answers as files, and import a conversation."""
+"""Dialogs that export conversations and answers, and import a conversation."""
 
 from __future__ import annotations
 
@@ -8,66 +8,74 @@ from functools import partial
 import streamlit as st
 
 from crag.errors import CragError
-from crag.sharing.names import file_name
+from crag.text.formatting import export_file_name
 from crag.types import Conversation
-from pages.parts import dialogs, markdown, words
-from pages.parts.person import person
-from pages.parts.resources import application
+from pages.parts import dialogs, labels, markdown
+from pages.parts.services import application
+from pages.parts.session import current_owner
 
 
-def draw_export(conversation_id: str) -> None:
+def draw_export_dialog(conversation_id: str) -> None:
     """Draw the dialog that exports a conversation in each format."""
-    st.dialog("Export the conversation", icon=":material/download:", on_dismiss=dialogs.close)(export_choices)(
-        conversation_id
+    st.dialog("Export the conversation", icon=":material/download:", on_dismiss=dialogs.close_dialog)(
+        _draw_export_choices
+    )(conversation_id)
+
+
+def draw_share_dialog(run_id: str) -> None:
+    """Draw the dialog that exports one answer as a web page, or its whole conversation."""
+    st.dialog("Share this answer", icon=":material/share:", on_dismiss=dialogs.close_dialog)(_draw_share_choices)(
+        run_id
     )
 
 
-def draw_share(run_id: str) -> None:
-    """Draw the dialog that exports one answer as a web page, or its whole conversation."""
-    st.dialog("Share this answer", icon=":material/share:", on_dismiss=dialogs.close)(share_choices)(run_id)
-
-
-def draw_import(on_done: Callable[[Conversation], None]) -> None:
+def draw_import_dialog(on_done: Callable[[Conversation], None]) -> None:
     """Draw the import dialog; `on_done` receives the conversation before the page reruns."""
-    st.dialog("Import a conversation", icon=":material/upload:", on_dismiss=dialogs.close)(_import)(on_done)
+    st.dialog("Import a conversation", icon=":material/upload:", on_dismiss=dialogs.close_dialog)(_draw_import_content)(
+        on_done
+    )
 
 
-def export_choices(conversation_id: str) -> None:
+def _draw_export_choices(conversation_id: str) -> None:
     """Draw one download per format; each file is created only on demand."""
     sharing = application().sharing
     try:
-        title = application().conversations.get(conversation_id, person()).title
+        title = application().conversations.get(conversation_id, current_owner()).title
     except CragError as gone:
-        st.caption(markdown.label(str(gone)))
+        st.caption(markdown.escape_line(str(gone)))
         return
-    _choice("Web page", "with trace and citations", title, "html", sharing.html, conversation_id)
-    _choice("Markdown", "questions, answers, sources", title, "md", sharing.markdown, conversation_id)
-    _choice("JSON", "all of it, to be imported again", title, "json", sharing.json, conversation_id)
+    _draw_download("Web page", "with trace and citations", title, "html", sharing.html, conversation_id)
+    _draw_download("Markdown", "questions, answers, sources", title, "md", sharing.markdown, conversation_id)
+    _draw_download("JSON", "all of it, to be imported again", title, "json", sharing.json, conversation_id)
     st.caption("Quoted passages of your documents go along; folders and keys do not.")
 
 
-def share_choices(run_id: str) -> None:
+def _draw_share_choices(run_id: str) -> None:
     """Draw the download of one answer, then those of its conversation; neither for another user's run."""
     try:
-        conversation = application().conversations.of_run(run_id, person())
+        conversation = application().conversations.of_run(run_id, current_owner())
         question = application().runs.attach(run_id).question
     except CragError as gone:
-        st.caption(markdown.label(str(gone)))
+        st.caption(markdown.escape_line(str(gone)))
         return
-    _choice("This answer", "as web page, with prompts", question, "html", application().sharing.run_html, run_id)
+    _draw_download(
+        "This answer", "as web page, with prompts", question, "html", application().sharing.export_run_html, run_id
+    )
     if conversation is None:
         st.caption("Quoted passages of your documents go along; folders and keys do not.")
         return
-    st.markdown(f"**The whole conversation** {words.grey(markdown.label(conversation.title, 60))}")
-    export_choices(conversation.id)
+    st.markdown(f"**The whole conversation** {labels.grey_text(markdown.escape_line(conversation.title, 60))}")
+    _draw_export_choices(conversation.id)
 
 
-def _choice(name: str, meaning: str, title: str, ending: str, make: Callable[[str], str | bytes], made_of: str) -> None:
+def _draw_download(
+    name: str, meaning: str, title: str, ending: str, make: Callable[[str], str | bytes], made_of: str
+) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.download_button(
             name,
             partial(make, made_of),
-            file_name=file_name(title, ending),
+            file_name=export_file_name(title, ending),
             mime="application/octet-stream",
             icon=":material/download:",
             key=f"export-{ending}-{made_of}",
@@ -76,7 +84,7 @@ def _choice(name: str, meaning: str, title: str, ending: str, make: Callable[[st
         st.caption(meaning, width="content")
 
 
-def _import(on_done: Callable[[Conversation], None]) -> None:
+def _draw_import_content(on_done: Callable[[Conversation], None]) -> None:
     file = st.file_uploader(
         "A conversation that was exported as JSON", max_upload_size=application().settings.max_upload_mb
     )
@@ -84,9 +92,9 @@ def _import(on_done: Callable[[Conversation], None]) -> None:
     if file is None:
         return
     try:
-        conversation = application().sharing.import_json(file.getvalue(), person() or "")
+        conversation = application().sharing.import_json(file.getvalue(), current_owner() or "")
     except CragError as error:
-        st.error(markdown.label(str(error)), icon=":material/error:")
+        st.error(markdown.escape_line(str(error)), icon=":material/error:")
         return
     on_done(conversation)
-    dialogs.close_and_redraw()
+    dialogs.close_and_rerun()

@@ -1,1 +1,1 @@
-"""The page to try retrieval on, and its parts."""
+"""The page Retrieval."""

@@ -3,19 +3,81 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import streamlit as st
 
-from crag.ledger import on_behalf_of
-from crag.types import Hit
-from pages.parts import heading, markdown, source, words
-from pages.parts.person import person
-from pages.parts.resources import application
-from pages.retrieval import hits
+from crag.storage.outbound_ledger import on_behalf_of
+from crag.text.formatting import format_count, format_duration
+from crag.types import SearchHit
+from pages.parts import layout, markdown, source_drawer
+from pages.parts.services import application
+from pages.parts.session import current_owner
 
-_EVERYTHING = "All documents"
-_LONGEST_QUERY = 2_000
-_MOST_HITS = 50
+_MAX_TEXT_LENGTH = 1_500
+
+
+def draw_hit(number: int, hit: SearchHit, on_open: Callable[[int], None]) -> None:
+    """Draw a hit; `on_open` receives the passage id when the user opens the document."""
+    passage = hit.passage
+    with st.container(border=True, gap="xsmall", key=f"hit-{number}"):
+        st.button(
+            f"**{number}** · {markdown.escape_place(passage.title, passage.page, 120)}",
+            icon=":material/description:",
+            type="tertiary",
+            wrap=False,
+            key=f"open-{passage.id}",
+            on_click=on_open,
+            args=(passage.id,),
+        )
+        if passage.heading not in ("", passage.title):
+            st.caption(markdown.escape_line(passage.heading, 160))
+        st.markdown(f":small[{_score_line(hit)}]")
+        st.markdown(_highlighted_text(hit))
+        if passage.also_in:
+            st.caption(f":material/content_copy: {_duplicates_note(passage.also_in)}")
+
+
+def _score_line(hit: SearchHit) -> str:
+    """Return the fused score, and rank and score by words and by vectors."""
+    by_words = f"{_ordinal(hit.words_rank)}, {hit.words:.1f}" if hit.words_rank else "none shared"
+    if hit.cosine is None:
+        by_meaning = "no vector yet"
+    else:
+        by_meaning = f"{_ordinal(hit.meaning_rank)}, {hit.cosine:.2f}" if hit.meaning_rank else f"{hit.cosine:.2f}"
+    return f"**Score {hit.passage.score:.2f}** · words {by_words} · meaning {by_meaning}"
+
+
+def _ordinal(rank: int | None) -> str:
+    """Return an English ordinal: 1st, 22nd, 13th."""
+    number = rank or 0
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
+
+
+def _highlighted_text(hit: SearchHit) -> str:
+    """Return the text of the passage, truncated if very long, with words of the question in bold."""
+    from crag.retrieval.full_text import find_term_spans
+
+    text = hit.passage.text[:_MAX_TEXT_LENGTH]
+    parts, end = [], 0
+    for start, stop in find_term_spans(text, hit.matched):
+        parts += [markdown.escape_verbatim(text[end:start]), f"**{markdown.escape_verbatim(text[start:stop])}**"]
+        end = stop
+    rest = markdown.escape_verbatim(text[end:])
+    return "".join([*parts, rest, "…" if len(hit.passage.text) > _MAX_TEXT_LENGTH else ""])
+
+
+def _duplicates_note(titles: tuple[str, ...]) -> str:
+    """Return the other documents that contain the same text."""
+    named = ", ".join(markdown.escape_line(title, 80) for title in titles[:4])
+    more = f" and {format_count(len(titles) - 4, 'other document')}" if len(titles) > 4 else ""
+    return f"The same text is also in {named}{more}."
+
+
+_ALL_DOCUMENTS = "All documents"
+_MAX_QUERY_LENGTH = 2_000
+_MAX_HITS = 50
 _MEANING = "What a question finds in your documents, and why. No model is asked, nothing is graded."
 _LEGEND = {
     "Score": "words and meaning weighed together, 1.00 at most",
@@ -26,19 +88,19 @@ _LEGEND = {
 
 def main() -> None:
     """Draw the page."""
-    heading.legend("How to read a hit", _LEGEND)
-    heading.draw("Try retrieval", _MEANING)
+    layout.draw_sidebar_legend("How to read a hit", _LEGEND)
+    layout.draw_heading("Try retrieval", _MEANING)
     if not application().library.size():
         st.caption("The library is empty: add documents first, then see here what a question finds in them.")
         return
-    query, k, collection = _ask()
+    query, k, collection = _draw_query_form()
     if query:
-        _search(query, k, collection)
+        _draw_search_results(query, k, collection)
     if passage_id := st.session_state.get("opened_passage"):
-        source.open_passage(passage_id, _close)
+        source_drawer.open_passage(passage_id, _close_passage)
 
 
-def _ask() -> tuple[str, int, str]:
+def _draw_query_form() -> tuple[str, int, str]:
     """Draw the inputs; return the query, the number of hits, and the collection, empty for all."""
     query = st.text_input(
         "Question or words",
@@ -48,41 +110,41 @@ def _ask() -> tuple[str, int, str]:
     )
     names = [collection.name for collection in application().library.collections()]
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        chosen = st.selectbox("Within", [_EVERYTHING, *names], key="retrieval_collection", width=320)
-        k = st.number_input("Hits", 1, _MOST_HITS, 4, key="retrieval_hits", width=140)
-    return (query or "").strip()[:_LONGEST_QUERY], int(k), "" if chosen == _EVERYTHING else chosen
+        chosen = st.selectbox("Within", [_ALL_DOCUMENTS, *names], key="retrieval_collection", width=320)
+        k = st.number_input("Hits", 1, _MAX_HITS, 4, key="retrieval_hits", width=140)
+    return (query or "").strip()[:_MAX_QUERY_LENGTH], int(k), "" if chosen == _ALL_DOCUMENTS else chosen
 
 
-def _search(query: str, k: int, collection: str) -> None:
+def _draw_search_results(query: str, k: int, collection: str) -> None:
     library = application().library
     began = time.perf_counter()
-    with on_behalf_of(person() or ""):
+    with on_behalf_of(current_owner() or ""):
         found = library.explain(query, k, collection)
     seconds = time.perf_counter() - began
     if notice := library.spaces.answering.notice():
-        st.caption(f":orange[:material/info:] {markdown.label(notice)}")
-    st.caption(_facts(found, library.size(collection), seconds))
+        st.caption(f":orange[:material/info:] {markdown.escape_line(notice)}")
+    st.caption(_search_summary(found, library.size(collection), seconds))
     with st.container(gap="medium"):
         for number, hit in enumerate(found, start=1):
-            hits.draw(number, hit, _open)
+            draw_hit(number, hit, _open_passage)
 
 
-def _facts(found: list[Hit], size: int, seconds: float) -> str:
+def _search_summary(found: list[SearchHit], size: int, seconds: float) -> str:
     """Return the number of hits, the searched passages, the duration and the embedding space."""
-    space = markdown.label(application().embedders.answering(), 60)
+    space = markdown.escape_line(application().embedders.answering(), 60)
     if not found:
-        return f"Nothing found among {words.count(size, 'passage')}. Other words, or all documents, may find more."
+        return f"Nothing found among {format_count(size, 'passage')}. Other words, or all documents, may find more."
     return (
-        f"{words.count(len(found), 'hit')} of {words.count(size, 'passage')}, found in {words.duration(seconds)}."
+        f"{format_count(len(found), 'hit')} of {format_count(size, 'passage')}, found in {format_duration(seconds)}."
         f" Meaning by *{space}*. **Bold** is what the question and the passage share."
     )
 
 
-def _open(passage_id: int) -> None:
+def _open_passage(passage_id: int) -> None:
     st.session_state.opened_passage = passage_id
 
 
-def _close() -> None:
+def _close_passage() -> None:
     st.session_state.pop("opened_passage", None)
 
 

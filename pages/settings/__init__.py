@@ -1,1 +1,1 @@
-"""Settings page."""
+"""The page Settings."""

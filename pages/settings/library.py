@@ -1,45 +1,51 @@
-"""Library and web search settings from the environment, as read-only rows."""
+"""Library, web search and backup: values set by the environment, and the backup download."""
 
 from __future__ import annotations
 
-from pages.parts import words
-from pages.parts.resources import application
-from pages.settings.rows import Row, telling
+import time
+
+import streamlit as st
+
+from crag.text.formatting import format_count, format_size
+from pages.parts import labels
+from pages.parts.services import application
+from pages.parts.session import has_other_users
+from pages.settings.setting_row import SettingsRow, read_only_row
 
 
-def library_rows() -> tuple[Row, ...]:
+def library_rows() -> tuple[SettingsRow, ...]:
     """Return folder, size, upload limit and private networks."""
     return (
-        telling("Folder", "Everything that is kept lies here.", _folder, "CRAG_HOME", "home"),
-        telling("Size", "What the documents, their passages and vectors take on disk.", _size),
-        telling(
+        read_only_row("Folder", "Everything that is kept lies here.", _home_folder, "CRAG_HOME", "home"),
+        read_only_row("Size", "What the documents, their passages and vectors take on disk.", _library_size),
+        read_only_row(
             "Upload limit",
             "Larger files are refused before they are read.",
-            _limit,
+            _upload_limit,
             "CRAG_MAX_UPLOAD_MB",
             "max_upload_mb",
         ),
-        telling(
+        read_only_row(
             "Private addresses",
             "Networks besides the public internet that pages may be added from.",
-            _networks,
+            _private_networks,
             "CRAG_ALLOW_PRIVATE_URLS",
             "allow_private_urls",
         ),
     )
 
 
-def web_rows() -> tuple[Row, ...]:
+def web_rows() -> tuple[SettingsRow, ...]:
     """Return whether a Tavily key is present, and where queries are sent."""
     return (
-        telling(
+        read_only_row(
             "Tavily",
             "Without a key nothing is ever sent. With one only the query is, and only where a conversation allows it.",
             lambda: "Key present" if application().settings.tavily_api_key else "No key",
             "TAVILY_API_KEY",
             "tavily_api_key",
         ),
-        telling(
+        read_only_row(
             "Tavily's address",
             "Where the query goes.",
             lambda: application().settings.tavily_url,
@@ -49,18 +55,46 @@ def web_rows() -> tuple[Row, ...]:
     )
 
 
-def _folder() -> str:
+def _home_folder() -> str:
     return str(application().settings.home)
 
 
-def _size() -> str:
+def _library_size() -> str:
     sources, passages, size = application().library.counts()
-    return f"{words.size(size)}: {words.count(sources, 'document')}, {words.count(passages, 'passage')}"
+    return f"{format_size(size)}: {format_count(sources, 'document')}, {format_count(passages, 'passage')}"
 
 
-def _limit() -> str:
+def _upload_limit() -> str:
     return f"{application().settings.max_upload_mb:,} MB a file"
 
 
-def _networks() -> str:
+def _private_networks() -> str:
     return ", ".join(str(network) for network in application().settings.allow_private_urls) or "None"
+
+
+BACKUP_WORDS = "backup download restore everything documents conversations one file"
+_MOST_BYTES = 500_000_000  # a download is held in memory completely
+
+
+def draw_backup() -> None:
+    """Draw what a backup contains, its maximum size, and the download button."""
+    _, _, size = application().library.counts()
+    with st.container(border=True):
+        st.markdown(
+            "Documents, passages, vectors and conversations in one file, taken while you work. "
+            + labels.grey_text("Settings and keys are not in it.")
+        )
+        if has_other_users():
+            st.caption("It holds what several people asked, so it is made on the server: `python -m crag backup FILE`.")
+        elif size > _MOST_BYTES:
+            st.caption(f"{format_size(size)} are too much to hand over here: `python -m crag backup FILE`.")
+        else:
+            st.download_button(
+                f"Download a backup (at most {format_size(size)})",
+                application().exchange.backup_bytes,
+                file_name=f"crag-{time.strftime('%Y-%m-%d')}.backup",
+                mime="application/octet-stream",
+                icon=":material/archive:",
+                on_click="ignore",
+            )
+        st.caption("To put it back, into an empty folder: `python -m crag restore FILE --home FOLDER`.")

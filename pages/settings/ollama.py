@@ -1,4 +1,4 @@
-"""Models of the Ollama server: address, installed and loaded models, running downloads."""
+"""Models of the Ollama server: list, load, unload, delete, download."""
 
 from __future__ import annotations
 
@@ -7,140 +7,216 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from crag.models.faults import host_label
-from pages.parts import away, dialogs, downloads, markdown, words
-from pages.parts.device import is_phone
-from pages.parts.model_server import Work, watch
-from pages.parts.resources import application
-from pages.settings import fetching, models
-from pages.settings.server import is_busy, look, report, seen
+from crag.models.faults import ollama_host_label
+from crag.models.ollama_server import SUGGESTED_MODELS
+from crag.text.formatting import format_size
+from pages.parts import dialogs, downloads, external_hosts, labels, markdown, option_controls
+from pages.parts.services import ModelTask, application, server_monitor
+from pages.parts.session import is_phone
+from pages.settings import model_settings
+from pages.settings.model_settings import is_server_busy, model_report, refresh_server_status, server_status
 
 if TYPE_CHECKING:
-    from crag.models.ollama import ModelReport
+    from crag.models.downloads import Download
+    from crag.models.ollama_server import ModelReport
 
-_WHERE = "[ollama.com/download](https://ollama.com/download)"
-WORDS = (
+
+_OLLAMA_PREFIX = "ollama:"
+_NAME_KEY = "model_to_get"
+
+
+def _draw_unfinished_downloads() -> None:
+    """Draw one row per running or interrupted download."""
+    for download in application().downloads.all():
+        if download.name.startswith(_OLLAMA_PREFIX) and download.state != "done":
+            _draw_download_row(download)
+
+
+def _draw_download_form() -> None:
+    """Draw the field for a model name, and where models come from."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        labels = {name: _describe_suggestion(name) for name in _suggested_models()}
+        common = {"key": _NAME_KEY, "index": None, "placeholder": "A name such as llama3.1:8b"}
+        option_controls.draw_model_box("Get another model", labels, common)
+        st.button("Get it", icon=":material/download:", on_click=_get_model)
+    st.caption("Ollama fetches it from ollama.com and keeps it on this machine. Any name of its library can be typed.")
+
+
+def _draw_download_row(download: Download) -> None:
+    name = download.name.removeprefix(_OLLAMA_PREFIX)
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
+        with st.container(gap=None):
+            word = "Getting " if download.state == "running" else ""
+            st.markdown(f"{word}**{markdown.escape_line(name, 60)}**")
+            downloads.draw_download_progress(download)
+        with st.container(horizontal=True, width="content", gap="small"):
+            downloads.draw_download_button(download.name, "Resume", "-listed")
+            if download.state != "running":
+                key = f"dismiss-{download.name}"
+                st.button("Dismiss", type="tertiary", key=key, on_click=_dismiss_download, args=(download.name,))
+
+
+def _suggested_models() -> list[str]:
+    """Return models that are not installed, the one recommended for this machine first."""
+    there = {model.name.removesuffix(":latest") for model in server_status().models}
+    best, _ = application().ollama.recommended()
+    return [name for name in dict.fromkeys([best, *SUGGESTED_MODELS]) if name not in there]
+
+
+def _describe_suggestion(name: str) -> str:
+    """Return the label of a suggestion; plain text."""
+    best, _ = application().ollama.recommended()
+    fits = ", fits this machine" if name == best else ""
+    return f"{name} — {format_size(SUGGESTED_MODELS[name])}{fits}"
+
+
+def _get_model() -> None:
+    if name := option_controls.read_model_box(_NAME_KEY).removeprefix(_OLLAMA_PREFIX):
+        downloads.start_download(f"{_OLLAMA_PREFIX}{name}")
+        st.session_state[_NAME_KEY] = None
+
+
+def _dismiss_download(name: str) -> None:
+    application().downloads.dismiss(name)
+    st.rerun()
+
+
+_DOWNLOAD_LINK = "[ollama.com/download](https://ollama.com/download)"
+OLLAMA_WORDS = (
     "on Ollama models load unload delete get another model download pull size context length quantization OLLAMA_HOST "
     "server version address loaded on GPU CPU cloud"
 )
-DELETE = "delete_model"
+DELETE_MODEL_DIALOG = "delete_model"
 
 
-def draw() -> None:
+def draw_ollama() -> None:
     """Draw the state of the server, its models and its downloads."""
     with st.container(gap="xxsmall"):
-        _head()
+        _draw_head()
         with st.container(border=True):
-            if not seen().known:
+            if not server_status().known:
                 st.skeleton(height=64)
-            elif seen().fault:
-                _not_there()
+            elif server_status().fault:
+                _draw_fault()
             else:
-                drawn = (is_busy(), seen().fault)
-                st.fragment(_list, run_every=downloads.AGAIN_SECONDS if is_busy() else None)(drawn)
-                fetching.draw_form()
+                drawn = (is_server_busy(), server_status().fault)
+                st.fragment(_draw_models, run_every=downloads.REFRESH_SECONDS if is_server_busy() else None)(drawn)
+                _draw_download_form()
 
 
-def _head() -> None:
-    state, address = seen(), markdown.label(host_label(application().settings), 60)
+def _draw_head() -> None:
+    state, address = server_status(), markdown.escape_line(ollama_host_label(application().settings), 60)
     if not state.known:
         sign, fact = ":gray[:material/progress_activity:]", f"looking for it at {address}"
     elif state.fault:
         sign, fact = ":gray[:material/radio_button_unchecked:]", f"not at {address}"
     else:
-        sign, fact = ":green[:material/check_circle:]", f"{markdown.label(state.version, 20)} at {address}"
+        sign, fact = ":green[:material/check_circle:]", f"{markdown.escape_line(state.version, 20)} at {address}"
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.header("On Ollama", anchor=False, width="content")
-        st.markdown(f"{sign} {words.grey(fact)}", width="content")
+        st.markdown(f"{sign} {labels.grey_text(fact)}", width="content")
 
 
-def _not_there() -> None:
-    state = seen()
+def _draw_fault() -> None:
+    state = server_status()
     if not state.silent:
-        st.markdown(markdown.answer(f"{state.fault} {state.remedy}"))
+        st.markdown(markdown.sanitize_answer(f"{state.fault} {state.remedy}"))
         return
-    st.markdown(markdown.label(f"{state.fault} Where it is installed, this starts it:"))
+    st.markdown(markdown.escape_line(f"{state.fault} Where it is installed, this starts it:"))
     st.code("ollama serve", language="bash")
-    st.caption(f"{_WHERE} has it for every system; OLLAMA_HOST names another address. This page notices by itself.")
+    st.caption(
+        f"{_DOWNLOAD_LINK} has it for every system; OLLAMA_HOST names another address. This page notices by itself."
+    )
 
 
-def _list(drawn: tuple[bool, str]) -> None:
-    there = look().models
-    if drawn != (is_busy(), seen().fault):
+def _draw_models(drawn: tuple[bool, str]) -> None:
+    there = refresh_server_status().models
+    if drawn != (is_server_busy(), server_status().fault):
         st.rerun()
     with st.container(gap="small"):
         for model in there:
-            _model(model)
+            _draw_model(model)
         if not there:
             st.caption("No model is there yet.")
-        fetching.draw_unfinished()
+        _draw_unfinished_downloads()
 
 
-def _model(model: ModelReport) -> None:
-    work = watch().work(model.name)
+def _draw_model(model: ModelReport) -> None:
+    work = server_monitor().work(model.name)
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=is_phone()):
         with st.container():
-            st.markdown(f"**{markdown.label(model.name, 60)}** {words.grey(_facts(model))} {_marks(model)}")
+            st.markdown(
+                f"**{markdown.escape_line(model.name, 60)}** {labels.grey_text(_model_facts(model))} "
+                f"{_model_badges(model)}"
+            )
         with st.container(horizontal=True, width="content", gap="small"):
-            _actions(model, work)
+            _draw_model_actions(model, work)
     if work is not None and work.fault:
-        st.markdown(f":small[:orange[:material/error:] {markdown.answer(work.fault)}]")
+        st.markdown(f":small[:orange[:material/error:] {markdown.sanitize_answer(work.fault)}]")
 
 
-def _facts(model: ModelReport) -> str:
+def _model_facts(model: ModelReport) -> str:
     """Return the facts on a model; safe Markdown."""
     context = f"{model.context_length:,} tokens" if model.context_length else ""
-    size = "" if model.cloud else words.size(model.size)
+    size = "" if model.cloud else format_size(model.size)
     facts = [model.parameters, model.quantization, context, size, "makes vectors" if model.embeds else ""]
-    parts = [markdown.label(fact) for fact in facts if fact]
+    parts = [markdown.escape_line(fact) for fact in facts if fact]
     if model.loaded:
-        parts.append(f":green[{markdown.label(f'loaded on {model.processor}' if model.processor else 'loaded')}]")
+        parts.append(f":green[{markdown.escape_line(f'loaded on {model.processor}' if model.processor else 'loaded')}]")
     return " · ".join(parts)
 
 
-def _marks(model: ModelReport) -> str:
+def _model_badges(model: ModelReport) -> str:
     """Return badges for the model's host and for the roles that it plays."""
-    marks = [f":orange-badge[{away.ICON} runs at {markdown.label(model.host, 40)}]"] if model.cloud else []
-    roles = [role for role in words.ROLES if report(models.playing(role)) == model]
+    marks = (
+        [f":orange-badge[{external_hosts.EXTERNAL_ICON} runs at {markdown.escape_line(model.host, 40)}]"]
+        if model.cloud
+        else []
+    )
+    roles = [role for role in labels.ROLE_TITLES if model_report(model_settings.model_in_role(role)) == model]
     if roles:
-        marks.append(f":blue-badge[used for {'all' if len(roles) == len(words.ROLES) else ' and '.join(roles)}]")
+        marks.append(f":blue-badge[used for {'all' if len(roles) == len(labels.ROLE_TITLES) else ' and '.join(roles)}]")
     return " ".join(marks)
 
 
-def _actions(model: ModelReport, work: Work | None) -> None:
+def _draw_model_actions(model: ModelReport, work: ModelTask | None) -> None:
     if work is not None and not work.fault:
-        st.markdown(words.grey(f"{work.word}, {time.monotonic() - work.since:.0f} s so far"), width="content")
+        st.markdown(labels.grey_text(f"{work.word}, {time.monotonic() - work.since:.0f} s so far"), width="content")
         return
     if not model.cloud:
-        word, act = ("Unload", _unload) if model.loaded else ("Load", _load)
+        word, act = ("Unload", _unload_model) if model.loaded else ("Load", _load_model)
         st.button(word, type="tertiary", key=f"{word}-{model.name}", on_click=act, args=(model.name,))
-    asked = (DELETE, model.name)
-    st.button("Delete", type="tertiary", key=f"delete-{model.name}", on_click=dialogs.ask_at_once, args=asked)
+    asked = (DELETE_MODEL_DIALOG, model.name)
+    st.button(
+        "Delete", type="tertiary", key=f"delete-{model.name}", on_click=dialogs.open_dialog_from_fragment, args=asked
+    )
 
 
-def _load(name: str) -> None:
-    watch().begin(name, "loading", application().load_model)
+def _load_model(name: str) -> None:
+    server_monitor().begin(name, "loading", application().load_model)
     st.rerun()  # starts the refresh every second
 
 
-def _unload(name: str) -> None:
-    watch().begin(name, "unloading", application().ollama.unload)
+def _unload_model(name: str) -> None:
+    server_monitor().begin(name, "unloading", application().ollama.unload)
     st.rerun()
 
 
-def draw_delete_dialog(name: str) -> None:
+def draw_delete_model_dialog(name: str) -> None:
     """Draw the confirmation before a model is deleted."""
-    st.dialog("Delete this model?", icon=":material/delete:", on_dismiss=dialogs.close)(_confirm)(name)
+    st.dialog("Delete this model?", icon=":material/delete:", on_dismiss=dialogs.close_dialog)(_draw_delete_content)(
+        name
+    )
 
 
-def _confirm(name: str) -> None:
-    model = next((model for model in seen().models if model.name == name), None)
-    size = f", {words.size(model.size)}" if model is not None and not model.cloud else ""
-    st.markdown(f"**{markdown.label(name, 60)}**{size}, is removed from Ollama, for every program that uses it.")
+def _draw_delete_content(name: str) -> None:
+    model = next((model for model in server_status().models if model.name == name), None)
+    size = f", {format_size(model.size)}" if model is not None and not model.cloud else ""
+    st.markdown(f"**{markdown.escape_line(name, 60)}**{size}, is removed from Ollama, for every program that uses it.")
     st.caption("Your documents and conversations stay. To have it again, it must be fetched again.")
     with st.container(horizontal=True):
         if st.button("Delete it", icon=":material/delete:"):
-            watch().begin(name, "deleting", application().ollama.delete)
-            dialogs.close_and_redraw()
+            server_monitor().begin(name, "deleting", application().ollama.delete)
+            dialogs.close_and_rerun()
         if st.button("Keep it"):
-            dialogs.close_and_redraw()
+            dialogs.close_and_rerun()

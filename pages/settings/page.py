@@ -1,4 +1,4 @@
-"""Settings page: one section at a time, or the matches of a search in all of them."""
+"""Settings page: one section at a time, or the matches of a search."""
 
 from __future__ import annotations
 
@@ -7,46 +7,106 @@ from itertools import groupby
 
 import streamlit as st
 
-from pages.parts import dialogs, markdown, mending
-from pages.settings import consent, ollama, presets, privacy, server, sidebar
-from pages.settings.rows import Row
-from pages.settings.sections import sections
+from pages.parts import dialogs, markdown, setup_checklist
+from pages.parts.layout import draw_search_field
+from pages.parts.session import is_phone
+from pages.settings import model_settings, ollama, presets, privacy
+from pages.settings.sections import Section, all_sections
+from pages.settings.setting_row import SettingsRow
+
+_SEARCH_KEY = "settings_search"
+_SECTION_KEY = "section"
+
+
+def _draw_index() -> tuple[str, Section]:
+    """Draw the index; return the search text and the chosen section."""
+    if is_phone():
+        wanted = draw_search_field("Search settings", _SEARCH_KEY)
+        chosen = _chosen_section()
+        if not wanted:
+            _draw_section_list(chosen)
+        return wanted, chosen
+    with st.sidebar:
+        wanted = draw_search_field("Search settings", _SEARCH_KEY)
+        chosen = _chosen_section()
+        with st.container(gap="xxsmall"):
+            for section in all_sections():
+                _draw_entry(section, is_chosen=section == chosen and not wanted)
+    return wanted, chosen
+
+
+def _chosen_section() -> Section:
+    """Return the section from the session, else from the address, else the first."""
+    slug = st.session_state.get(_SECTION_KEY) or st.query_params.get(_SECTION_KEY)
+    return next((section for section in all_sections() if section.slug == slug), all_sections()[0])
+
+
+def _draw_entry(section: Section, *, is_chosen: bool) -> None:
+    st.button(
+        f"**{section.name}**" if is_chosen else section.name,
+        icon=f":material/{section.icon}:",
+        type="tertiary",
+        key=f"section-{section.slug}",
+        on_click=_open_section,
+        args=(section.slug,),
+    )
+
+
+def _draw_section_list(chosen: Section) -> None:
+    names = {section.slug: section for section in all_sections()}
+    st.session_state.section_list = chosen.slug
+    st.selectbox(
+        "Section",
+        list(names),
+        format_func=lambda slug: names[slug].name,
+        icon=f":material/{chosen.icon}:",
+        label_visibility="collapsed",
+        key="section_list",
+        on_change=lambda: _open_section(st.session_state.section_list),
+    )
+
+
+def _open_section(slug: str) -> None:
+    st.session_state[_SECTION_KEY] = slug
+    st.session_state[_SEARCH_KEY] = ""
+    st.query_params[_SECTION_KEY] = slug
+
 
 _DIALOGS = {
-    consent.ALLOW: consent.draw_dialog,
-    ollama.DELETE: ollama.draw_delete_dialog,
-    presets.DELETE: presets.draw_delete_dialog,
-    privacy.FORGET: privacy.draw_dialog,
+    model_settings.ALLOW_DIALOG: model_settings.draw_consent_dialog,
+    ollama.DELETE_MODEL_DIALOG: ollama.draw_delete_model_dialog,
+    presets.DELETE_PRESET_DIALOG: presets.draw_delete_preset_dialog,
+    privacy.CLEAR_LOG_DIALOG: privacy.draw_clear_log_dialog,
 }
 
 
 def main() -> None:
     """Draw the page."""
-    drawn = server.whole()
+    drawn = model_settings.page_snapshot()
     st.title("Settings", anchor=False)
     st.caption("Saved at once, for all conversations. One can differ: what is chosen above its question box wins.")
-    wanted, chosen = sidebar.draw()
+    wanted, chosen = _draw_index()
     if wanted:
-        _found(wanted)
+        _draw_search_results(wanted)
     else:
         st.header(chosen.name, anchor=False)
-        _rows(chosen.choose() if chosen.choose else chosen.rows)
-    dialogs.draw(_DIALOGS)
-    mending.draw_dialog()
-    server.follow(drawn)
+        _draw_rows(chosen.choose() if chosen.choose else chosen.rows)
+    dialogs.draw_open_dialog(_DIALOGS)
+    setup_checklist.draw_help_dialog()
+    model_settings.rerun_on_change(drawn)
 
 
-def _found(wanted: str) -> None:
-    found = [(section, rows) for section in sections() if (rows := section.found(wanted))]
+def _draw_search_results(wanted: str) -> None:
+    found = [(section, rows) for section in all_sections() if (rows := section.found(wanted))]
     for section, rows in found:
         st.header(section.name, anchor=False)
-        _rows(rows)
+        _draw_rows(rows)
     if not found:
-        st.markdown(f"No setting fits “{markdown.label(wanted, 60)}”.")
+        st.markdown(f"No setting fits “{markdown.escape_line(wanted, 60)}”.")
         st.caption("Search looks at names, meanings, the words of choices and the names of variables.")
 
 
-def _rows(rows: Iterable[Row]) -> None:
+def _draw_rows(rows: Iterable[SettingsRow]) -> None:
     """Draw the rows; neighbouring framed rows share a box, other rows draw their own."""
     for framed, group in groupby(rows, key=lambda row: row.framed):
         with st.container(border=framed, gap="medium"):

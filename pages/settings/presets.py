@@ -1,66 +1,73 @@
-"""Presets: the known variants of Corrective RAG and saved ones, each used as a whole."""
+"""Presets: the known variants of Corrective RAG and saved ones."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from crag.graph.presets import PRESETS
-from crag.options import Changes, RunOptions, with_changes
-from crag.preferences import CATALOG
+from crag.options import OPTIONS, PRESETS, OptionChanges, RunOptions, apply_changes
+from crag.text.formatting import format_count
 from pages.chat import state
-from pages.parts import dialogs, markdown, settings, words
-from pages.parts.resources import application
-from pages.settings import rows
+from pages.parts import dialogs, labels, markdown, option_controls
+from pages.parts.services import application
+from pages.settings import setting_row
 
-WORDS = " ".join(("presets variant save the present settings under a name use for this home conversation", *PRESETS))
-DELETE = "delete_preset"
+PRESET_WORDS = " ".join(
+    ("presets variant save the present settings under a name use for this home conversation", *PRESETS)
+)
+DELETE_PRESET_DIALOG = "delete_preset"
 _FOR_HOME, _FOR_CONVERSATION = "For this home", "In the open conversation"
-_NAME = "preset_name"
+_NAME_KEY = "preset_name"
 
 
-def draw() -> None:
+def draw_presets() -> None:
     """Draw every preset with the ways to use it, and the form that saves another."""
     st.caption("A preset settles several things at once. Known variants leave your models as they are.")
     with st.container(border=True):
         for name, changes in application().preferences.presets().items():
-            _preset(name, changes)
-    _form()
+            _draw_preset(name, changes)
+    _draw_save_form()
 
 
-def _preset(name: str, changes: Changes) -> None:
+def _draw_preset(name: str, changes: OptionChanges) -> None:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
         with st.container():
-            st.markdown(f"**{markdown.label(name, 60)}**  \n{words.grey(_described(changes))}")
+            st.markdown(f"**{markdown.escape_line(name, 60)}**  \n{labels.grey_text(_describe_preset(changes))}")
         with st.container(horizontal=True, width="content", gap="small"):
             if name not in PRESETS:
-                st.button("Delete", type="tertiary", key=f"delete-{name}", on_click=dialogs.ask, args=(DELETE, name))
+                st.button(
+                    "Delete",
+                    type="tertiary",
+                    key=f"delete-{name}",
+                    on_click=dialogs.open_dialog,
+                    args=(DELETE_PRESET_DIALOG, name),
+                )
             key = f"use-{name}"
             st.menu_button(
                 "Use",
                 [_FOR_HOME, _FOR_CONVERSATION],
                 key=key,
                 type="tertiary",
-                on_click=_use,
+                on_click=_use_preset,
                 args=(key, name, changes),
             )
 
 
-def _described(changes: Changes) -> str:
+def _describe_preset(changes: OptionChanges) -> str:
     """Return the options of a preset in one line; safe Markdown."""
-    options = with_changes(RunOptions(), changes)
+    options = apply_changes(RunOptions(), changes)
     facts = [
-        settings.value_word("policy", options),
+        option_controls.format_value("policy", options),
         f"k {options.k}",
-        f"web: {settings.value_word('web', options).lower()}, {words.count(options.web_results, 'result')}",
-        f"rewritten as: {settings.value_word('rewrite', options).lower()}",
-        *(word for name, word in _SWITCHES.items() if getattr(options, name)),
+        f"web: {option_controls.format_value('web', options).lower()}, {format_count(options.web_results, 'result')}",
+        f"rewritten as: {option_controls.format_value('rewrite', options).lower()}",
+        *(word for name, word in _SWITCH_WORDS.items() if getattr(options, name)),
     ]
     if "model" in changes:
-        facts.append(settings.value_word("model", options))
+        facts.append(option_controls.format_value("model", options))
     return " · ".join(facts)
 
 
-_SWITCHES = {
+_SWITCH_WORDS = {
     "refine": "strips",
     "join_web": "web results as one document",
     "parent_context": "wider context",
@@ -69,42 +76,46 @@ _SWITCHES = {
 }
 
 
-def _use(key: str, name: str, changes: Changes) -> None:
+def _use_preset(key: str, name: str, changes: OptionChanges) -> None:
     if st.session_state[key] == _FOR_CONVERSATION:
         state.use_preset(name)
-        st.toast(f"The next question is asked under {markdown.label(name, 60)}.", icon=":material/check:")
+        st.toast(f"The next question is asked under {markdown.escape_line(name, 60)}.", icon=":material/check:")
         return
     preferences = application().preferences
     for changed, value in changes.items():
-        if changed in CATALOG and preferences.effective(changed).origin != "environment":
+        if changed in OPTIONS and preferences.effective(changed).origin != "environment":
             preferences.save(changed, value)
     left_out = " Joining web results can be used in a conversation only." if changes.get("join_web") else ""
-    st.toast(f"{markdown.label(name, 60)} holds for this home now.{left_out}", icon=":material/check:")
+    st.toast(f"{markdown.escape_line(name, 60)} holds for this home now.{left_out}", icon=":material/check:")
 
 
-def _form() -> None:
+def _draw_save_form() -> None:
     with st.form("save-preset", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
-        st.text_input("Save the present settings under a name", max_chars=60, key=_NAME)
-        st.form_submit_button("Save", icon=":material/bookmark_add:", on_click=_save)
-    rows.tell_refusal(_NAME)
+        st.text_input("Save the present settings under a name", max_chars=60, key=_NAME_KEY)
+        st.form_submit_button("Save", icon=":material/bookmark_add:", on_click=_save_preset)
+    setting_row.draw_refusal(_NAME_KEY)
 
 
-def _save() -> None:
+def _save_preset() -> None:
     preferences = application().preferences
-    if rows.attempt(_NAME, preferences.save_preset, st.session_state[_NAME], preferences.options()):
-        st.session_state[_NAME] = ""
+    if setting_row.attempt_change(
+        _NAME_KEY, preferences.save_preset, st.session_state[_NAME_KEY], preferences.options()
+    ):
+        st.session_state[_NAME_KEY] = ""
 
 
-def draw_delete_dialog(name: str) -> None:
+def draw_delete_preset_dialog(name: str) -> None:
     """Draw the confirmation before a preset is deleted."""
-    st.dialog("Delete this preset?", icon=":material/delete:", on_dismiss=dialogs.close)(_confirm)(name)
+    st.dialog("Delete this preset?", icon=":material/delete:", on_dismiss=dialogs.close_dialog)(_draw_delete_content)(
+        name
+    )
 
 
-def _confirm(name: str) -> None:
-    st.markdown(f"**{markdown.label(name, 60)}** is forgotten. What it set stays as it is.")
+def _draw_delete_content(name: str) -> None:
+    st.markdown(f"**{markdown.escape_line(name, 60)}** is forgotten. What it set stays as it is.")
     with st.container(horizontal=True):
         if st.button("Delete it", icon=":material/delete:"):
-            rows.attempt(_NAME, application().preferences.delete_preset, name)
-            dialogs.close_and_redraw()
+            setting_row.attempt_change(_NAME_KEY, application().preferences.delete_preset, name)
+            dialogs.close_and_rerun()
         if st.button("Keep it"):
-            dialogs.close_and_redraw()
+            dialogs.close_and_rerun()

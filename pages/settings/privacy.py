@@ -1,4 +1,4 @@
-"""Outbound log, search quota, and the buttons to export or clear the log."""
+"""Outbound log, search quota, allowed models, LangSmith, and the key of this browser."""
 
 from __future__ import annotations
 
@@ -11,132 +11,233 @@ from typing import Any
 import streamlit as st
 
 from crag.errors import CragError
-from crag.moments import exact
-from crag.types import Departure
-from pages.parts import away, dialogs, markdown, tables, words
-from pages.parts.person import person
-from pages.parts.resources import application
-from pages.settings import browser, langsmith
+from crag.text import sanitization
+from crag.text.formatting import format_count, format_timestamp
+from crag.types import OutboundRecord
+from pages.parts import dialogs, external_hosts, labels, layout, markdown
+from pages.parts.option_controls import ORIGIN_BADGES
+from pages.parts.services import application
+from pages.parts.session import current_owner, is_browser_remembered
+from pages.settings import setting_row
 
-_SHOWN = 200
-_EXPORTED = 1_000_000
-_MOST_ROWS = 8
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # characters that start a formula in a spreadsheet (OWASP, “CSV injection”)
-FORGET = "forget_departures"
-WORDS = (
-    "what left this machine departures ledger meter of searches Tavily quota export as CSV forget this list "
-    "models that may be sent to allowed take back cloud provider this browser key cookie people conversations "
-    f"{langsmith.WORDS}"
+_KEY_INTRODUCTION = "Conversations that begin in this browser are shown in no other. It is known by this key:"
+_KEY_WARNING = "Whoever has the key can read the conversations: show it to nobody you would not show those."
+_NOT_REMEMBERED = (
+    ":orange[:material/info:] This browser keeps no cookie, so its conversations are gone from here once this tab is"
+    " closed. Allow cookies for this page, then reload it."
+)
+_TAKING_OVER = """
+After cookies were cleared, or to go on in this browser with what began in another: on the server, list all
+conversations, then hand over those you name, or every one with `--all`.
+"""
+
+
+def _draw_browser_key() -> None:
+    """Draw the key, if each browser has its own conversations."""
+    key = current_owner()
+    if key is None:
+        return
+    with st.container(gap=None):
+        st.header("This browser", anchor=False)
+        with st.container(border=True):
+            st.markdown(_KEY_INTRODUCTION)
+            st.code(key, language=None)
+            st.caption(_KEY_WARNING)
+            if not is_browser_remembered():
+                st.markdown(_NOT_REMEMBERED)
+            with st.expander("Take over conversations of another browser", type="compact"):
+                st.markdown(_TAKING_OVER)
+                st.code(f"python -m crag conversations list\npython -m crag conversations give --to={key} ID", None)
+
+
+_TRACES_TITLE = "Traces of answers"
+_TRACES_KEY = "traces-allowed"
+_NO_KEY_NOTE = "There is no key, so nothing can go there. It would be `LANGSMITH_API_KEY=…` in the file `.env`."
+_LANGSMITH_WORDS = (
+    "LangSmith traces of answers LANGSMITH_API_KEY LANGSMITH_TRACING CRAG_LANGSMITH evaluations sent away"
 )
 
 
-def draw() -> None:
+def _draw_langsmith() -> None:
+    """Draw the part of the section about LangSmith."""
+    with st.container(gap=None):
+        st.header("LangSmith", anchor=False)
+        with st.container(border=True):
+            if not application().settings.langsmith.key:
+                st.caption(_NO_KEY_NOTE)
+                return
+            host = markdown.escape_line(application().settings.langsmith.host, 60)
+            st.markdown(f"An evaluation goes to **{host}** when you send it, each time anew, and only then.")
+            _draw_traces()
+
+
+def _draw_traces() -> None:
+    account = application().settings.langsmith
+    allowed, traces = application().preferences.may_trace(), application().traces
+    meaning = (
+        f"While this is on: each question that anybody asks here, the conversation before it, every prompt with its "
+        f"passages, and the answer go to {account.host}, project “{account.project}”. Each is listed above, and told "
+        "with its answer."
+    )
+    origin = ORIGIN_BADGES["environment" if account.always else "saved" if allowed else "default"]
+    sentence = f"{meaning} Set by CRAG_LANGSMITH; change it there." if account.always else meaning
+    with setting_row.lay_out_row(_TRACES_TITLE, origin, sentence), st.container(gap="xxsmall"):
+        st.session_state[_TRACES_KEY] = allowed
+        fixed = account.always or not (traces.is_configured or allowed)
+        st.toggle(
+            _TRACES_TITLE, key=_TRACES_KEY, label_visibility="collapsed", disabled=fixed, on_change=_switch_traces
+        )
+        setting_row.draw_refusal(_TRACES_TITLE)
+        _draw_trace_state(allowed)
+
+
+def _draw_trace_state(allowed: bool) -> None:
+    """Draw whether traces are sent now, and otherwise what is missing."""
+    if application().traces.on:
+        st.markdown(f":small[:orange[{external_hosts.EXTERNAL_ICON}] Traces go there now.]")
+    elif not application().settings.langsmith.tracing:
+        also = "" if allowed else " to be able to switch this on"
+        st.caption(f"Nothing goes: set `LANGSMITH_TRACING=true`{also}, then start again.")
+    else:
+        st.caption("Nothing goes. LANGSMITH_TRACING asks for traces; switch this on if you want them.")
+
+
+def _switch_traces() -> None:
+    setting_row.attempt_change(
+        _TRACES_TITLE, application().preferences.allow_traces, bool(st.session_state[_TRACES_KEY])
+    )
+
+
+_RECORDS_SHOWN = 200
+_EXPORT_LIMIT = 1_000_000
+_ROWS_IN_VIEW = 8
+_FORMULA_STARTS = (
+    "=",
+    "+",
+    "-",
+    "@",
+    "\t",
+    "\r",
+)  # characters that start a formula in a spreadsheet (OWASP, “CSV injection”)
+CLEAR_LOG_DIALOG = "forget_departures"
+PRIVACY_WORDS = (
+    "what left this machine departures ledger meter of searches Tavily quota export as CSV forget this list "
+    "models that may be sent to allowed take back cloud provider this browser key cookie people conversations "
+    f"{_LANGSMITH_WORDS}"
+)
+
+
+def draw_privacy() -> None:
     """Draw the section: outbound log, allowed models, LangSmith, and the key of this browser."""
     with st.container(border=True):
         st.markdown(
             "What leaves this machine is written down here before it is sent. "
-            + words.grey("What models on this machine are given stays here, and is not in the list.")
+            + labels.grey_text("What models on this machine are given stays here, and is not in the list.")
         )
         if application().settings.tavily_api_key:
-            _meter()
-        _departures()
-    _allowed()
-    langsmith.draw()
-    browser.draw()
+            _draw_quota()
+        _draw_outbound_log()
+    _draw_allowed()
+    _draw_langsmith()
+    _draw_browser_key()
 
 
-def draw_dialog(_: None) -> None:
+def draw_clear_log_dialog(_: None) -> None:
     """Draw the confirmation before the log is cleared."""
-    st.dialog("Forget this list?", icon=":material/delete:", on_dismiss=dialogs.close)(_confirm)()
+    st.dialog("Forget this list?", icon=":material/delete:", on_dismiss=dialogs.close_dialog)(_draw_clear_content)()
 
 
-def _allowed() -> None:
+def _draw_allowed() -> None:
     """Draw the allowed external models, each with a button that withdraws the permission."""
     with st.container(gap=None):
         st.header("Models that may be sent to", anchor=False)
-        _allowed_models()
+        _draw_allowed_models()
 
 
-def _allowed_models() -> None:
+def _draw_allowed_models() -> None:
     preferences = application().preferences
     with st.container(border=True):
         if not preferences.allowed_models():
             st.caption("None. A model that runs elsewhere is used only after you allowed it.")
         for model in preferences.allowed_models():
             with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-                where = words.grey(f"at {markdown.label(away.of_model(model), 60)}")
-                st.markdown(f"{away.ICON} {markdown.label(model, 80)} {where}", width="content")
+                where = labels.grey_text(f"at {markdown.escape_line(external_hosts.model_host(model), 60)}")
+                st.markdown(
+                    f"{external_hosts.EXTERNAL_ICON} {markdown.escape_line(model, 80)} {where}", width="content"
+                )
                 key = f"forbid-{model}"
                 st.button("Take back", type="tertiary", key=key, on_click=preferences.forbid_model, args=(model,))
 
 
-def _meter() -> None:
+def _draw_quota() -> None:
     quota = application().search_quota.now()
     if quota.plan:
         limit = f"of {quota.limit:,} credits" if quota.limit else "credits"
-        text = f"{quota.used:,} {limit} used, as Tavily told within the last hour ({markdown.label(quota.plan, 60)})"
+        text = (
+            f"{quota.used:,} {limit} used, as Tavily told within the last hour ({markdown.escape_line(quota.plan, 60)})"
+        )
     else:
-        text = f"{words.count(quota.used, 'search', 'searches')} this month of {quota.limit:,} in Tavily's free plan"
-        text += words.grey(", as counted here: only Tavily knows your plan and what else used the key")
+        text = f"{format_count(quota.used, 'search', 'searches')} this month of {quota.limit:,} in Tavily's free plan"
+        text += labels.grey_text(", as counted here: only Tavily knows your plan and what else used the key")
     st.progress(min(1.0, quota.used / quota.limit) if quota.limit else 0.0, text=text)
     if st.button("Ask Tavily", icon=":material/sync:", type="tertiary"):
         try:
             application().search_quota.ask()
         except CragError as error:
-            st.warning(markdown.label(str(error)))
+            st.warning(markdown.escape_line(str(error)))
         else:
             st.rerun()
 
 
-def _departures() -> None:
+def _draw_outbound_log() -> None:
     ledger = application().ledger
-    count = ledger.count_since(person=person())
+    count = ledger.count_since(person=current_owner())
     if others := ledger.count_since() - count:
-        st.caption(f"{words.count(others, 'more departure')} of other people, or of commands, not shown here.")
+        st.caption(f"{format_count(others, 'more departure')} of other people, or of commands, not shown here.")
     if not count:
         st.caption("Nothing of yours has left this machine." if others else "Nothing has left this machine.")
         return
-    entries = ledger.entries(_SHOWN, person=person())
-    chosen = _table(entries)
+    entries = ledger.entries(_RECORDS_SHOWN, person=current_owner())
+    chosen = _draw_outbound_table(entries)
     if chosen is not None:
-        st.caption(f"{exact(chosen.at)} · {chosen.kind} to {markdown.label(chosen.host, 100)}")
-        st.text(markdown.visible(chosen.what))
-    more = f"The last {_SHOWN} of {count:,}. " if count > _SHOWN else ""
+        st.caption(f"{format_timestamp(chosen.at)} · {chosen.kind} to {markdown.escape_line(chosen.host, 100)}")
+        st.text(sanitization.strip_invisible(chosen.what))
+    more = f"The last {_RECORDS_SHOWN} of {count:,}. " if count > _RECORDS_SHOWN else ""
     st.caption(f"{more}Choose a row to read all of it.")
     with st.container(horizontal=True):
         st.download_button(
             "Export as CSV",
-            partial(_export, person()),
+            partial(_export_csv, current_owner()),
             file_name=f"crag-departures-{time.strftime('%Y-%m-%d')}.csv",
             mime="text/csv",
             icon=":material/download:",
             on_click="ignore",
         )
-        st.button("Forget this list", icon=":material/delete:", on_click=dialogs.ask, args=(FORGET,))
+        st.button("Forget this list", icon=":material/delete:", on_click=dialogs.open_dialog, args=(CLEAR_LOG_DIALOG,))
 
 
-def _export(whose: str | None) -> bytes:
+def _export_csv(whose: str | None) -> bytes:
     """Return the CSV file, created on demand outside of the script run that knows the user."""
-    return as_csv(application().ledger.entries(_EXPORTED, person=whose))
+    return format_csv(application().ledger.entries(_EXPORT_LIMIT, person=whose))
 
 
-def _table(entries: list[Departure]) -> Departure | None:
+def _draw_outbound_table(entries: list[OutboundRecord]) -> OutboundRecord | None:
     """Draw the log as a table and return the selected record."""
     # A selection is kept by row number, so new records at the top would shift it: the key changes with them.
     newest = entries[0]
     state: Any = st.dataframe(
         {
-            "When": [exact(entry.at) for entry in entries],
-            "What": [" ".join(markdown.visible(entry.what).split()) for entry in entries],
-            "Where to": [markdown.visible(entry.host) for entry in entries],
+            "When": [format_timestamp(entry.at) for entry in entries],
+            "What": [" ".join(sanitization.strip_invisible(entry.what).split()) for entry in entries],
+            "Where to": [sanitization.strip_invisible(entry.host) for entry in entries],
             "Kind": [entry.kind for entry in entries],
         },
         key=f"departures-{newest.at}-{len(entries)}",
         hide_index=True,
         on_select="rerun",
         selection_mode="single-row",
-        height=tables.height(len(entries), _MOST_ROWS),
-        alt=f"Table of {words.count(len(entries), 'departure')}",
+        height=layout.table_height(len(entries), _ROWS_IN_VIEW),
+        alt=f"Table of {format_count(len(entries), 'departure')}",
         column_config={
             "When": st.column_config.TextColumn(width=145),
             "What": st.column_config.TextColumn(width=260),
@@ -148,34 +249,34 @@ def _table(entries: list[Departure]) -> Departure | None:
     return entries[rows[0]] if rows and rows[0] < len(entries) else None
 
 
-def as_csv(entries: list[Departure]) -> bytes:
+def format_csv(entries: list[OutboundRecord]) -> bytes:
     """Return the records as CSV in UTF-8 with a byte order mark; cells that look like formulas are quoted."""
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(["when", "kind", "where to", "what"])
     for entry in entries:
-        cells = (exact(entry.at), entry.kind, entry.host, entry.what)
-        writer.writerow([f"'{cell}" if cell.startswith(_FORMULA) else cell for cell in cells])
+        cells = (format_timestamp(entry.at), entry.kind, entry.host, entry.what)
+        writer.writerow([f"'{cell}" if cell.startswith(_FORMULA_STARTS) else cell for cell in cells])
     return text.getvalue().encode("utf-8-sig")
 
 
-def _confirm() -> None:
-    count = application().ledger.count_since(person=person())
-    st.markdown(f"{words.count(count, 'entry', 'entries')} will be gone for good.")
+def _draw_clear_content() -> None:
+    count = application().ledger.count_since(person=current_owner())
+    st.markdown(f"{format_count(count, 'entry', 'entries')} will be gone for good.")
     if application().settings.tavily_api_key:
         st.caption("The count of this month's searches begins at 0 again, whatever Tavily counts.")
     st.caption("It does not undo what was sent: those who got it may keep it.")
     with st.container(horizontal=True):
         if st.button("Forget", icon=":material/delete:"):
-            _forget()
+            _clear_log()
         if st.button("Cancel"):
-            dialogs.close_and_redraw()
+            dialogs.close_and_rerun()
 
 
-def _forget() -> None:
+def _clear_log() -> None:
     try:
-        application().ledger.clear(person())
+        application().ledger.clear(current_owner())
     except CragError as error:
-        st.warning(markdown.label(str(error)))
+        st.warning(markdown.escape_line(str(error)))
         return
-    dialogs.close_and_redraw()
+    dialogs.close_and_rerun()

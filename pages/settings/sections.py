@@ -1,4 +1,4 @@
-"""Sections of the settings with their rows, listed in the sidebar and searched."""
+"""Sections of the settings, with their rows, and the list of keyboard shortcuts."""
 
 from __future__ import annotations
 
@@ -6,24 +6,42 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from crag.preferences import CATALOG
-from pages.parts import setup
-from pages.settings import (
-    backup,
-    embeddings,
-    keyboard,
-    library,
-    models,
-    ollama,
-    presets,
-    privacy,
-    providers,
-    setting,
-    tuning,
-)
-from pages.settings.rows import Row
+import streamlit as st
 
-_SETUP_WORDS = "set-up checklist Ollama Llama 3 Nomic Tavily web search OCR Tesseract disk space memory installed"
+from crag.options import OPTIONS
+from pages.parts import setup_checklist
+from pages.settings import embeddings, library, model_settings, ollama, presets, privacy, setting_row
+from pages.settings.setting_row import SettingsRow
+
+_SHORTCUTS = {
+    "Send the question": "Enter",
+    "New line in the question": "Shift + Enter",
+    "Close what lies over the page; then stop the answer": "Esc",
+    "Go to the next control, or back": "Tab · Shift + Tab",
+    "Open what has the focus: a citation, a passage, a step": "Enter",
+    "Switch on or off": "Space",
+    "Move in a menu or list, or along a slider": "↑ ↓ ← →",
+    "To the ends of a slider": "Home · End",
+}
+
+
+def _keyboard_rows() -> tuple[SettingsRow, ...]:
+    """Return one row per shortcut."""
+    return tuple(_shortcut_row(does, keys) for does, keys in _SHORTCUTS.items())
+
+
+def _shortcut_row(does: str, keys: str) -> SettingsRow:
+    return SettingsRow(f"keyboard key {does} {keys}", lambda: _draw_shortcut(does, keys))
+
+
+def _draw_shortcut(does: str, keys: str) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
+        with st.container():
+            st.markdown(does)
+        st.markdown(" ".join(f"`{part}`" if part not in "·+" else part for part in keys.split(" ")), width="content")
+
+
+_CHECKLIST_WORDS = "set-up checklist Ollama Llama 3 Nomic Tavily web search OCR Tesseract disk space memory installed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +50,15 @@ class Section:
 
     name: str
     icon: str
-    rows: tuple[Row, ...]
-    choose: Callable[[], Sequence[Row]] | None = None
+    rows: tuple[SettingsRow, ...]
+    choose: Callable[[], Sequence[SettingsRow]] | None = None
 
     @property
     def slug(self) -> str:
         """Name of the section in the page's address."""
         return self.name.lower().replace(" ", "-")
 
-    def found(self, wanted: str) -> tuple[Row, ...]:
+    def found(self, wanted: str) -> tuple[SettingsRow, ...]:
         """Return the rows that contain every word of `wanted`; all rows if the section's name matches."""
         terms = wanted.casefold().split()
         if all(term in self.name.casefold() for term in terms):
@@ -48,35 +66,39 @@ class Section:
         return tuple(row for row in self.rows if all(term in f"{self.name} {row.words}".casefold() for term in terms))
 
 
-def _model_rows() -> tuple[Row, ...]:
+def _model_rows() -> tuple[SettingsRow, ...]:
     """Return the model per role, then the sources of models."""
     return (
-        *map(models.row, models.SETTINGS),
-        setting.row("thinking"),
-        Row(ollama.WORDS, ollama.draw, framed=False),
-        Row(providers.WORDS, providers.draw, framed=False),
+        *map(model_settings.model_row, model_settings.MODEL_OPTIONS),
+        setting_row.option_row("thinking"),
+        SettingsRow(ollama.OLLAMA_WORDS, ollama.draw_ollama, framed=False),
+        SettingsRow(model_settings.PROVIDER_WORDS, model_settings.draw_providers, framed=False),
     )
 
 
-def _in(section: str) -> tuple[Row, ...]:
+def _section_rows(section: str) -> tuple[SettingsRow, ...]:
     """Return the rows of the catalogue options in this section."""
-    return tuple(setting.row(name) for name, known in CATALOG.items() if known.section == section)
+    return tuple(setting_row.option_row(name) for name, known in OPTIONS.items() if known.section == section)
 
 
 @cache
-def sections() -> tuple[Section, ...]:
+def all_sections() -> tuple[Section, ...]:
     """Return all sections in sidebar order."""
     return (
         Section("Models", "memory", _model_rows()),
-        Section("Fine-tuning", "tune", tuning.all_rows(), tuning.chosen_rows),
-        Section("Grading", "rule", _in("Grading")),
-        Section("Web search", "public", (*_in("Web search"), *library.web_rows())),
-        Section("Answers", "chat", _in("Answers")),
-        Section("Presets", "bookmarks", (Row(presets.WORDS, presets.draw, framed=False),)),
+        Section("Fine-tuning", "tune", model_settings.tuning_rows(), model_settings.draw_role_choice),
+        Section("Grading", "rule", _section_rows("Grading")),
+        Section("Web search", "public", (*_section_rows("Web search"), *library.web_rows())),
+        Section("Answers", "chat", _section_rows("Answers")),
+        Section("Presets", "bookmarks", (SettingsRow(presets.PRESET_WORDS, presets.draw_presets, framed=False),)),
         Section("Library", "folder_open", library.library_rows()),
-        Section("Embeddings", "scatter_plot", (Row(embeddings.WORDS, embeddings.draw, framed=False),)),
-        Section("Privacy", "lock", (Row(privacy.WORDS, privacy.draw, framed=False),)),
-        Section("Backup", "archive", (Row(backup.WORDS, backup.draw, framed=False),)),
-        Section("Set-up", "checklist", (Row(_SETUP_WORDS, setup.draw),)),
-        Section("Keyboard", "keyboard", keyboard.all_rows()),
+        Section(
+            "Embeddings",
+            "scatter_plot",
+            (SettingsRow(embeddings.EMBEDDING_WORDS, embeddings.draw_embeddings, framed=False),),
+        ),
+        Section("Privacy", "lock", (SettingsRow(privacy.PRIVACY_WORDS, privacy.draw_privacy, framed=False),)),
+        Section("Backup", "archive", (SettingsRow(library.BACKUP_WORDS, library.draw_backup, framed=False),)),
+        Section("Set-up", "checklist", (SettingsRow(_CHECKLIST_WORDS, setup_checklist.draw_checklist),)),
+        Section("Keyboard", "keyboard", _keyboard_rows()),
     )

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from crag.assembly import Application, open_application
+from crag.app.application import Application, open_application
 from crag.options import RunOptions
-from crag.runs import RunService, Trace
-from crag.runs.worker import Equipment
+from crag.runs.service import RunService
+from crag.runs.trace import Trace
+from crag.runs.worker import RunResources
 from crag.settings import Settings
 from crag.types import Passage
 from tests.doubles.engine import ListRetriever
@@ -70,8 +71,8 @@ class Scene:
             trace = Trace().apply_all(event for _, event in again.follow(seconds=30))
         return trace
 
-    def _equip(self, options: RunOptions) -> Equipment:
-        return replace(self.application._equipping.equip(options), retriever=ListRetriever(self.passages))
+    def _equip(self, options: RunOptions) -> RunResources:
+        return replace(self.application._run_dependencies.build(options), retriever=ListRetriever(self.passages))
 
 
 @pytest.fixture(scope="module")

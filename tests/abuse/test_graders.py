@@ -8,20 +8,20 @@ from typing import Any
 
 import pytest
 
+from crag.cancellation import Cancellation
 from crag.grading.builtin import BuiltinGrader
 from crag.grading.explained import ExplainedGrader
 from crag.grading.listwise import ListwiseGrader
-from crag.grading.replies import passage_block
+from crag.grading.model_replies import passage_block
 from crag.grading.score import ScoreGrader
-from crag.models.embeddings import open_embedder
+from crag.models.embedders import open_embedder
 from crag.options import RunOptions
 from crag.protocols import FirstToken, Grader
-from crag.scoring import CountedTerms
 from crag.settings import Settings
-from crag.stopping import Stop
+from crag.text.relevance_scores import CountedTermStatistics
 from crag.types import Grade, Passage
 from tests.abuse.conftest import Scene, passages
-from tests.doubles.ollama import Say
+from tests.doubles.ollama_values import Say
 from tests.doubles.scripted_model import ScriptedModel
 
 QUESTION = "Who designed the bridge of Lindvik?"
@@ -46,13 +46,13 @@ def one_passage(text: str) -> Passage:
 
 
 def judged(grader: Grader, *texts: str) -> list[Grade]:
-    grades = dict(grader.grade(QUESTION, passages(texts), Stop()))
+    grades = dict(grader.grade(QUESTION, passages(texts), Cancellation()))
     return [grades[index] for index in range(len(texts))]
 
 
 @pytest.fixture(scope="module")
 def builtin() -> BuiltinGrader:
-    return BuiltinGrader(open_embedder("builtin", Settings()), CountedTerms([ANSWER, TOPIC, ELSEWHERE]))
+    return BuiltinGrader(open_embedder("builtin", Settings()), CountedTermStatistics([ANSWER, TOPIC, ELSEWHERE]))
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
@@ -137,7 +137,7 @@ def test_stuffing_with_the_words_of_the_question_earns_what_the_question_does(bu
 
 def test_a_first_token_is_read_as_nothing_but_yes_or_no() -> None:
     class Eager(ScriptedModel):
-        def first_token(self, prompts: Any, stop: Stop) -> FirstToken:
+        def first_token(self, prompts: Any, stop: Cancellation) -> FirstToken:
             return FirstToken("search", {"search": 0.0, "{": -3.0})
 
     (given,) = judged(ScoreGrader(Eager(lambda prompt: "search the web")), ANSWER)

@@ -11,7 +11,7 @@ from crag.options import RunOptions
 from pages.parts import markdown
 from tests.abuse.conftest import Scene, passages
 from tests.abuse.injections import DEMANDS, OPENINGS, ObedientModel, injections
-from tests.doubles.ollama import Say
+from tests.doubles.ollama_values import Say
 
 QUESTION = "How much water does the kettle hold?"
 HONEST = (
@@ -56,7 +56,7 @@ def test_obeying_a_document_neither_leaves_the_machine_nor_looks_like_fact(scene
         assert variant.claim not in trace.text or judged, "every sentence of it is judged"
         believed += [sentence for sentence, strength in judged.items() if strength == "supported"]
         cited = {one.n: one for one in trace.citations}
-        alive += live_parts(markdown.answer(trace.text, cited, "run", trace.sentences))
+        alive += live_parts(markdown.sanitize_answer(trace.text, cited, "run", trace.sentences))
     fewest = 1 if setting == "refined" else len(variants)  # refining strikes out some of what the model would obey
     assert fewest <= model.obeyed <= len(variants), "the model obeys whatever reaches it"
     assert scene.refused == (len(variants) if setting == "refused" else 0)

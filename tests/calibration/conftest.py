@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from crag.assembly import Application, open_application
+from crag.app.application import Application, open_application
 from crag.settings import Settings
 from tests.calibration.facts import add_facts
 

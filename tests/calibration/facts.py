@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from crag.library import Library
+from crag.library.library import Library
 
 TOWNS = """
     Alder Birch Cedar Dogwood Elm Fir Ginkgo Hazel Ivy Juniper Katsura Laurel Maple Nutmeg Oak Pine Quince Rowan

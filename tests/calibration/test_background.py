@@ -6,19 +6,18 @@ import threading
 
 import pytest
 
-from crag.calibration import Measuring
-from crag.calibration.values import Calibration, Proposal
 from crag.errors import BadRequest
-from crag.options import Thresholds
-from crag.types import Progress
+from crag.evaluation.calibrator import CalibrationJob
+from crag.evaluation.threshold_proposal import Calibration, ThresholdProposal
+from crag.types import Progress, Thresholds
 from tests.waiting import wait_until
 
-RESULT = Calibration("", "table", Thresholds(0.3, 0.7), (), Proposal(None), 1.0)
+RESULT = Calibration("", "table", Thresholds(0.3, 0.7), (), ThresholdProposal(None), 1.0)
 
 
 @pytest.fixture
 def measuring():
-    opened = Measuring()
+    opened = CalibrationJob()
     yield opened
     opened.close()
 

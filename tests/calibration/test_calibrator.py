@@ -7,15 +7,15 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import insert
 
-from crag.assembly import Application
-from crag.calibration import Plan
-from crag.calibration.given import read_given
-from crag.calibration.values import Given
-from crag.database.tables import rulings
+from crag.app.application import Application
+from crag.cancellation import Cancellation
 from crag.errors import BadRequest, NotFound, Stopped
-from crag.options import RunOptions, Thresholds
-from crag.stopping import Stop
-from crag.types import Progress
+from crag.evaluation.calibration_probes import read_provided_questions
+from crag.evaluation.calibrator import CalibrationPlan
+from crag.evaluation.threshold_proposal import ProvidedQuestion
+from crag.options import RunOptions
+from crag.storage.tables import rulings
+from crag.types import Progress, Thresholds
 
 OPTIONS = RunOptions(model="builtin")
 BRIDGE = "When was the bridge of Alder opened?"
@@ -33,18 +33,18 @@ def ruling(home: Application, number: int, text: str, given: str, collection: st
 
 def test_a_collection_is_measured_by_questions_made_of_it(home):
     told: list[Progress] = []
-    measured = home.calibration.run(OPTIONS, Plan(count=30), told.append)
+    measured = home.calibration.run(OPTIONS, CalibrationPlan(count=30), told.append)
     assert {one.kind for one in measured.scored} == {"passage", "hidden", "swapped"}
     assert len(measured.scored) == 60
     assert measured.proposal.thresholds is not None
     assert told[-1].done == 59
-    again = home.calibration.run(OPTIONS, Plan(count=30))
+    again = home.calibration.run(OPTIONS, CalibrationPlan(count=30))
     assert again.scored == measured.scored
 
 
 def test_questions_of_a_person_take_the_place_of_made_ones(home):
-    given = [Given(BRIDGE, True), Given("Who won the chess world cup?", False)]
-    scored = home.calibration.run(OPTIONS, Plan(given)).scored
+    given = [ProvidedQuestion(BRIDGE, True), ProvidedQuestion("Who won the chess world cup?", False)]
+    scored = home.calibration.run(OPTIONS, CalibrationPlan(given)).scored
     assert [(one.kind, one.answerable) for one in scored] == [("given", True), ("given", False)]
     assert scored[0].score > scored[1].score
 
@@ -54,7 +54,9 @@ def test_the_last_ruling_on_a_passage_counts_as_a_label(home):
     ruling(home, 2, "Alder has no bridge.", "use")
     ruling(home, 3, "Alder has no bridge.", "drop")
     ruling(home, 4, "Elsewhere.", "use", collection="Other")
-    scored = home.calibration.run(replace(OPTIONS, collection="Towns"), Plan([Given(BRIDGE, True)])).scored
+    scored = home.calibration.run(
+        replace(OPTIONS, collection="Towns"), CalibrationPlan([ProvidedQuestion(BRIDGE, True)])
+    ).scored
     labels = [one.answerable for one in scored if one.kind == "ruling"]
     assert sorted(labels) == [False, True]
 
@@ -66,33 +68,38 @@ def test_nothing_to_measure_on_is_said(home):
 
 
 def test_it_stops_when_asked(home):
-    stop = Stop()
+    stop = Cancellation()
     with pytest.raises(Stopped):
-        home.calibration.run(OPTIONS, Plan(count=30), lambda _: stop.request(), stop)
+        home.calibration.run(OPTIONS, CalibrationPlan(count=30), lambda _: stop.request(), stop)
 
 
 def keep(home, collection, thresholds):
-    grader = home.judging(OPTIONS).grader
-    measured = home.calibration.run(replace(OPTIONS, collection=collection), Plan([Given(BRIDGE, True)]))
+    grader = home.grading_setup(OPTIONS).grader
+    measured = home.calibration.run(
+        replace(OPTIONS, collection=collection), CalibrationPlan([ProvidedQuestion(BRIDGE, True)])
+    )
     home.calibration.save(measured, thresholds)
     return grader
 
 
 def test_runs_judge_by_what_was_kept_for_their_collection(home):
-    own = home.judging(OPTIONS).thresholds
+    own = home.grading_setup(OPTIONS).thresholds
     keep(home, "Towns", Thresholds(0.11, 0.22))
-    within = home.judging(replace(OPTIONS, collection="Towns"))
+    within = home.grading_setup(replace(OPTIONS, collection="Towns"))
     assert (within.thresholds, within.calibrated) == (Thresholds(0.11, 0.22), True)
-    assert home.judging(OPTIONS).thresholds == own
+    assert home.grading_setup(OPTIONS).thresholds == own
     keep(home, "", Thresholds(0.33, 0.44))
-    assert home.judging(OPTIONS).thresholds == Thresholds(0.33, 0.44)
+    assert home.grading_setup(OPTIONS).thresholds == Thresholds(0.33, 0.44)
     chosen = replace(OPTIONS, collection="Towns", thresholds=Thresholds(0.5, 0.5))
-    assert (home.judging(chosen).thresholds, home.judging(chosen).calibrated) == (Thresholds(0.5, 0.5), False)
+    assert (home.grading_setup(chosen).thresholds, home.grading_setup(chosen).calibrated) == (
+        Thresholds(0.5, 0.5),
+        False,
+    )
 
 
 def test_other_collections_do_not_take_those_of_the_whole_library(home):
     keep(home, "", Thresholds(0.33, 0.44))
-    assert not home.judging(replace(OPTIONS, collection="Towns")).calibrated
+    assert not home.grading_setup(replace(OPTIONS, collection="Towns")).calibrated
 
 
 def test_thresholds_follow_a_renamed_collection_and_go_with_a_deleted_one(home):
@@ -108,7 +115,9 @@ def test_thresholds_follow_a_renamed_collection_and_go_with_a_deleted_one(home):
 
 
 def test_thresholds_of_a_collection_that_was_renamed_meanwhile_are_refused(home):
-    measured = home.calibration.run(replace(OPTIONS, collection="Towns"), Plan([Given(BRIDGE, True)]))
+    measured = home.calibration.run(
+        replace(OPTIONS, collection="Towns"), CalibrationPlan([ProvidedQuestion(BRIDGE, True)])
+    )
     home.rename_collection("Towns", "Places")
     with pytest.raises(NotFound, match="no collection “Towns” any more"):
         home.calibration.save(measured, Thresholds(0.1, 0.2))
@@ -121,12 +130,12 @@ def test_forgetting_goes_back_to_the_graders_own(home):
     assert [(one.thresholds, one.n) for one in home.calibration.all()] == [(Thresholds(0.33, 0.44), 1)]
     assert home.calibration.forget("", grader)
     assert not home.calibration.forget("", grader)
-    assert not home.judging(OPTIONS).calibrated
+    assert not home.grading_setup(OPTIONS).calibrated
 
 
 @pytest.mark.parametrize("thresholds", [Thresholds(0.8, 0.2), Thresholds(-1.0, 0.2), Thresholds(0.1, 2.0), None])
 def test_thresholds_that_cannot_be_are_refused(home, thresholds):
-    measured = home.calibration.run(OPTIONS, Plan([Given(BRIDGE, True)]))
+    measured = home.calibration.run(OPTIONS, CalibrationPlan([ProvidedQuestion(BRIDGE, True)]))
     with pytest.raises(BadRequest):
         home.calibration.save(measured, thresholds)
     assert home.calibration.all() == []
@@ -135,15 +144,15 @@ def test_thresholds_that_cannot_be_are_refused(home, thresholds):
 def test_past_questions_are_decided_anew(home):
     for collection in ("", "Towns"):
         list(home.runs.start(None, BRIDGE, replace(OPTIONS, collection=collection)).follow())
-    grader = home.judging(OPTIONS).grader
-    past = home.calibration.past("Towns", grader, Thresholds(1.0, 1.0))
+    grader = home.grading_setup(OPTIONS).grader
+    past = home.calibration.replay_past_runs("Towns", grader, Thresholds(1.0, 1.0))
     assert [(one.question, one.now, one.changes) for one in past] == [
         (BRIDGE, "incorrect", past[0].then != "incorrect")
     ]
     best = past[0].best or 0.0
-    assert home.calibration.past("Towns", grader, Thresholds(0.0, best))[0].now == "correct"
-    assert home.calibration.past("Towns", "another grader", Thresholds(0.0, best)) == []
-    assert home.calibration.past("Towns", grader, Thresholds(1.0, 1.0), person="somebody else") == []
+    assert home.calibration.replay_past_runs("Towns", grader, Thresholds(0.0, best))[0].now == "correct"
+    assert home.calibration.replay_past_runs("Towns", "another grader", Thresholds(0.0, best)) == []
+    assert home.calibration.replay_past_runs("Towns", grader, Thresholds(1.0, 1.0), person="somebody else") == []
 
 
 @pytest.mark.parametrize(
@@ -153,9 +162,9 @@ def test_a_line_that_cannot_be_read_is_named(tmp_path, line):
     file = tmp_path / "questions.jsonl"
     file.write_text(f'{{"question": "Q?", "answerable": true, "answers": ["A"]}}\n\n{line}\n', encoding="utf-8")
     with pytest.raises(BadRequest, match="Line 3"):
-        read_given(file)
+        read_provided_questions(file)
 
 
 def test_a_file_that_is_not_there_is_said(tmp_path):
     with pytest.raises(BadRequest, match="cannot be read"):
-        read_given(tmp_path / "none.jsonl")
+        read_provided_questions(tmp_path / "none.jsonl")

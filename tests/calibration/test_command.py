@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from crag.cli import main
+from crag.cli.main import main
 
 
 @pytest.fixture

@@ -6,17 +6,23 @@ import random
 
 import pytest
 
-from crag.calibration.proposal import GRID, histograms, measure, propose, separation
-from crag.calibration.values import Scored
-from crag.options import Thresholds
+from crag.evaluation.threshold_proposal import (
+    THRESHOLD_GRID,
+    ProbeScore,
+    measure_thresholds,
+    propose_thresholds,
+    score_histograms,
+    score_separation,
+)
+from crag.types import Thresholds
 
 OWN = Thresholds(0.3, 0.7)
 
 
 def scored(answered, unanswered):
     return [
-        *(Scored(f"a{n}", "given", True, score) for n, score in enumerate(answered)),
-        *(Scored(f"u{n}", "given", False, score) for n, score in enumerate(unanswered)),
+        *(ProbeScore(f"a{n}", "given", True, score) for n, score in enumerate(answered)),
+        *(ProbeScore(f"u{n}", "given", False, score) for n, score in enumerate(unanswered)),
     ]
 
 
@@ -26,40 +32,42 @@ def drawn(seed, low, high, count):
 
 
 def test_what_is_clearly_apart_is_parted():
-    thresholds = propose(scored(drawn(1, 0.8, 1, 50), drawn(2, 0, 0.2, 50)), OWN).thresholds
+    thresholds = propose_thresholds(scored(drawn(1, 0.8, 1, 50), drawn(2, 0, 0.2, 50)), OWN).thresholds
     assert thresholds is not None
     assert 0.2 <= thresholds.lower <= thresholds.upper <= 0.8
 
 
 def test_thresholds_stay_near_the_graders_own_where_others_are_no_better():
     both = scored(drawn(1, 0.8, 1, 50), drawn(2, 0, 0.2, 50))
-    assert propose(both, OWN).thresholds == Thresholds(0.5, 0.5)
-    assert propose(both, Thresholds(0.2, 0.4)).thresholds == Thresholds(0.3, 0.3)
+    assert propose_thresholds(both, OWN).thresholds == Thresholds(0.5, 0.5)
+    assert propose_thresholds(both, Thresholds(0.2, 0.4)).thresholds == Thresholds(0.3, 0.3)
 
 
 def test_the_rule_holds_where_the_kinds_overlap():
     both = scored(drawn(1, 0.3, 1, 200), drawn(2, 0, 0.8, 200))
-    thresholds = propose(both, OWN).thresholds
+    thresholds = propose_thresholds(both, OWN).thresholds
     assert thresholds is not None
-    figures = measure(both, thresholds)
+    figures = measure_thresholds(both, thresholds)
     assert figures.correct.value is not None
     assert figures.correct.value >= 0.8
     assert figures.answerable.shares["incorrect"] <= 0.1
-    higher = next(step for step in GRID if step > thresholds.lower)
-    assert measure(both, Thresholds(higher, 1.0)).answerable.shares["incorrect"] > 0.1
+    higher = next(step for step in THRESHOLD_GRID if step > thresholds.lower)
+    assert measure_thresholds(both, Thresholds(higher, 1.0)).answerable.shares["incorrect"] > 0.1
 
 
 def test_precision_does_not_depend_on_how_many_of_each_kind_were_tried():
     few = scored(drawn(1, 0.3, 1, 100), [0.1, 0.5, 0.75] * 10)
     many = scored(drawn(1, 0.3, 1, 100), [0.1, 0.5, 0.75] * 100)
     thresholds = Thresholds(0.4, 0.7)
-    assert measure(few, thresholds).correct.value == pytest.approx(measure(many, thresholds).correct.value)
-    assert measure(few, thresholds).correct.n < measure(many, thresholds).correct.n
+    assert measure_thresholds(few, thresholds).correct.value == pytest.approx(
+        measure_thresholds(many, thresholds).correct.value
+    )
+    assert measure_thresholds(few, thresholds).correct.n < measure_thresholds(many, thresholds).correct.n
 
 
 def test_the_interval_holds_the_value_and_narrows_with_more_questions():
-    few = measure(scored(drawn(1, 0.3, 1, 25), drawn(2, 0, 0.8, 25)), OWN).correct
-    many = measure(scored(drawn(1, 0.3, 1, 900), drawn(2, 0, 0.8, 900)), OWN).correct
+    few = measure_thresholds(scored(drawn(1, 0.3, 1, 25), drawn(2, 0, 0.8, 25)), OWN).correct
+    many = measure_thresholds(scored(drawn(1, 0.3, 1, 900), drawn(2, 0, 0.8, 900)), OWN).correct
     for share in (few, many):
         assert share.value is not None
         assert share.low <= share.value <= share.high
@@ -76,20 +84,20 @@ def test_the_interval_holds_the_value_and_narrows_with_more_questions():
     ],
 )
 def test_what_tells_nothing_is_refused_in_words(answered, unanswered, words):
-    proposal = propose(scored(answered, unanswered), OWN)
+    proposal = propose_thresholds(scored(answered, unanswered), OWN)
     assert proposal.thresholds is None
     assert words in " ".join(proposal.remarks)
 
 
 def test_a_precision_that_cannot_be_had_is_said():
-    proposal = propose(scored(drawn(1, 0.2, 1, 200), drawn(2, 0.1, 0.95, 200)), OWN)
+    proposal = propose_thresholds(scored(drawn(1, 0.2, 1, 200), drawn(2, 0.1, 0.95, 200)), OWN)
     assert proposal.thresholds is not None
     assert "80% precise" in proposal.remarks[0]
 
 
 def test_grades_of_three_steps_are_parted_between_the_steps():
     both = scored([1.0] * 40 + [0.5] * 10, [0.0] * 40 + [0.5] * 10)
-    thresholds = propose(both, Thresholds(0.25, 0.75)).thresholds
+    thresholds = propose_thresholds(both, Thresholds(0.25, 0.75)).thresholds
     assert thresholds is not None
     assert thresholds.word(1.0) == "relevant"
     assert thresholds.word(0.0) == "irrelevant"
@@ -97,21 +105,21 @@ def test_grades_of_three_steps_are_parted_between_the_steps():
 
 def test_scores_crowded_at_the_end_can_still_be_parted():
     both = scored([0.9996] * 50, [0.9970] * 50)
-    thresholds = propose(both, OWN).thresholds
+    thresholds = propose_thresholds(both, OWN).thresholds
     assert thresholds is not None
     assert thresholds.word(0.9996) == "relevant"
     assert thresholds.word(0.9970) == "irrelevant"
 
 
 def test_nothing_has_figures_without_shares():
-    figures = measure([], OWN)
+    figures = measure_thresholds([], OWN)
     assert (figures.answerable.n, figures.correct.value) == (0, None)
-    assert separation([]) is None
-    assert separation(scored([0.9], [0.1])) == 1.0
+    assert score_separation([]) is None
+    assert score_separation(scored([0.9], [0.1])) == 1.0
 
 
 def test_a_histogram_counts_every_score_of_either_kind_once():
-    answered, unanswered = histograms(scored([0.0, 0.05, 0.5, 1.0], [0.49, 0.999]), 10)
+    answered, unanswered = score_histograms(scored([0.0, 0.05, 0.5, 1.0], [0.49, 0.999]), 10)
     assert answered == [2, 0, 0, 0, 0, 1, 0, 0, 0, 1]
     assert unanswered == [0, 0, 0, 0, 1, 0, 0, 0, 0, 1]
-    assert histograms([], 2) == ([0, 0], [0, 0])
+    assert score_histograms([], 2) == ([0, 0], [0, 0])

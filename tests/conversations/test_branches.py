@@ -3,11 +3,14 @@
 import pytest
 from sqlalchemy import insert, select
 
-from crag.conversations import tree
-from crag.database.tables import messages
+from crag.conversations import message_tree
 from crag.errors import BadRequest, NotFound
 from crag.options import RunOptions
-from tests.runs.conftest import house, wait  # noqa: F401 — a fixture
+from crag.storage.tables import messages
+from tests.runs.conftest import (
+    house,  # noqa: F401 — fixtures
+    wait,
+)
 
 
 @pytest.fixture
@@ -85,7 +88,7 @@ def test_versions_of_an_answer_stay_in_their_branch(home):
     conversation = home.conversations.create().id
     first = asked(home, conversation, "One?")
     answer = home.conversations.messages(conversation)[1].run_id
-    wait(home.runs.ask_again(answer, RunOptions(k=2)))
+    wait(home.runs.regenerate(answer, RunOptions(k=2)))
     edited(home, first, "Uno?")
     home.conversations.show_branch(conversation, first)
     shown = home.conversations.messages(conversation)[1].run_id
@@ -114,7 +117,7 @@ def test_a_long_conversation_is_walked_whole_and_deleted_whole(home):
     with home.database.write() as connection:
         rows = [{"id": number, "parent_id": number - 1, **shared} for number in range(3, 3003)]
         connection.execute(insert(messages), rows)
-        tree.set_head(connection, conversation, 3002)
+        message_tree.set_head(connection, conversation, 3002)
     assert home.conversations.count(conversation) == 3002
     assert [message.id for message in home.conversations.messages(conversation, last=4)] == [2999, 3000, 3001, 3002]
     home.conversations.delete(conversation)
@@ -181,7 +184,7 @@ def test_nothing_is_asked_in_a_conversation_that_another_tab_deleted(home):
     for begin in (
         lambda: home.runs.start(conversation, "Two?", RunOptions()),
         lambda: home.runs.edit(first, "Uno?", RunOptions()),
-        lambda: home.runs.ask_again(run_id, RunOptions()),
+        lambda: home.runs.regenerate(run_id, RunOptions()),
     ):
         with pytest.raises(NotFound):
             begin()

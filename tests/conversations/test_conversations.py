@@ -3,13 +3,13 @@
 import pytest
 from sqlalchemy import insert
 
-from crag.conversations import Conversations, tree
-from crag.database import Database
-from crag.database.tables import messages
+from crag.conversations import message_tree
+from crag.conversations.conversations import Conversations
 from crag.errors import BadRequest, NotFound
-from crag.options import Thresholds
 from crag.runs.records import insert_run
-from crag.types import Feedback
+from crag.storage.engine import Database
+from crag.storage.tables import messages
+from crag.types import Feedback, Thresholds
 
 
 @pytest.fixture
@@ -28,9 +28,9 @@ def say(database, conversation, *texts):
     with database.write() as connection:
         for number, text in enumerate(texts):
             values = {"conversation_id": conversation.id, "role": "user", "text": text, "created_at": number}
-            values |= {"parent_id": tree.head(connection, conversation.id)}
+            values |= {"parent_id": message_tree.read_head(connection, conversation.id)}
             said = connection.execute(insert(messages).values(**values).returning(messages.c.id)).scalar_one()
-            tree.set_head(connection, conversation.id, said)
+            message_tree.set_head(connection, conversation.id, said)
 
 
 def test_an_empty_conversation_is_not_listed(database, conversations):

@@ -7,10 +7,10 @@ import threading
 import pytest
 from sqlalchemy import insert
 
-from crag.conversations import Conversations, Purging
-from crag.conversations.listing import Snippet
-from crag.database import Database
-from crag.database.tables import messages
+from crag.conversations.conversation_list import Snippet
+from crag.conversations.conversations import Conversations, DelayedDeletion
+from crag.storage.engine import Database
+from crag.storage.tables import messages
 
 
 @pytest.fixture
@@ -72,12 +72,12 @@ def test_a_list_is_limited_and_counts_the_rest_but_nothing_of_other_people(conve
 
 def test_what_was_deleted_is_purged_later_and_not_after_closing():
     purged = threading.Event()
-    purging = Purging(purged.set, seconds=0.01)
+    purging = DelayedDeletion(purged.set, seconds=0.01)
     purging.schedule()
     assert purged.wait(10)
     purging.close()
     never = threading.Event()
-    purging = Purging(never.set, seconds=60)
+    purging = DelayedDeletion(never.set, seconds=60)
     purging.schedule()
     purging.close()
     assert not never.is_set()

@@ -6,15 +6,18 @@ import json
 
 import pytest
 
-from crag.cli import main
-from crag.conversations import People
+from crag.cli.main import main
+from crag.conversations.conversations import ConversationOwners
 from crag.errors import BadRequest
-from crag.ledger import Ledger
 from crag.options import RunOptions
-from crag.person_keys import new_key
-from tests.runs.conftest import house, wait  # noqa: F401 — a fixture
+from crag.storage.outbound_ledger import OutboundLog
+from crag.types import generate_user_key
+from tests.runs.conftest import (
+    house,  # noqa: F401 — fixtures
+    wait,
+)
 
-NEW, NEWEST = new_key(), new_key()
+NEW, NEWEST = generate_user_key(), generate_user_key()
 
 
 @pytest.fixture
@@ -24,7 +27,7 @@ def home(house):  # noqa: F811
 
 @pytest.fixture
 def people(home):
-    return People(home.database)
+    return ConversationOwners(home.database)
 
 
 def conversation(home, person=""):
@@ -39,24 +42,24 @@ def seen(home, person):
 
 def test_who_comes_first_after_an_update_takes_over_what_was_asked_before(home, people):
     old = conversation(home)
-    Ledger(home.database).record("api.tavily.com", "web search", "cats")
-    people.adopt("first")
-    people.adopt("second")
+    OutboundLog(home.database).record("api.tavily.com", "web search", "cats")
+    people.claim_unowned("first")
+    people.claim_unowned("second")
     assert (seen(home, "first"), seen(home, "second")) == ({old}, set())
     later = conversation(home)  # as a command makes them
-    people.adopt("second")
+    people.claim_unowned("second")
     assert later not in seen(home, "second")
     assert people.count() == 1
 
 
 def test_conversations_are_handed_over_one_by_one_or_all_at_once(home, people):
     one, other = conversation(home, "old"), conversation(home, "other")
-    assert people.give(NEW, [one, "unknown"]) == 1
+    assert people.transfer(NEW, [one, "unknown"]) == 1
     assert (seen(home, NEW), seen(home, "other")) == ({one}, {other})
-    assert people.give_all(NEWEST) == 2
+    assert people.transfer_all(NEWEST) == 2
     assert seen(home, NEWEST) == {one, other}
     with pytest.raises(BadRequest):
-        people.give("newest", [one])
+        people.transfer("newest", [one])
 
 
 def test_the_command_hands_over_those_that_are_named_and_none_where_one_is_unknown(home, capsys):

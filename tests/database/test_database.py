@@ -8,9 +8,9 @@ import pytest
 from sqlalchemy import insert, select, text, update
 from sqlalchemy.exc import IntegrityError, OperationalError
 
-from crag.database import Database
-from crag.database.tables import collections, conversations
 from crag.errors import HomeFault
+from crag.storage.engine import Database
+from crag.storage.tables import collections, conversations
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from crag.options import RunOptions, Thresholds
-from crag.protocols import Engine, Piece, PromptFit
-from crag.stopping import Stop
-from crag.types import Grade, Knowledge, Passage, Strip, Turn, Usage
+from crag.cancellation import Cancellation
+from crag.options import RunOptions
+from crag.protocols import Engine, PromptFit, ReplyPiece
+from crag.types import Grade, Knowledge, Passage, Strip, Thresholds, Turn, Usage
 
 THRESHOLDS = Thresholds(lower=0.3, upper=0.6)
 
@@ -47,7 +47,7 @@ class TableGrader:
     graded: list[int] = field(default_factory=list)
     questions: dict[int, str] = field(default_factory=dict)
 
-    def grade(self, question: str, passages: Sequence[Passage], stop: Stop) -> Iterator[tuple[int, Grade]]:
+    def grade(self, question: str, passages: Sequence[Passage], stop: Cancellation) -> Iterator[tuple[int, Grade]]:
         for index, item in enumerate(passages):
             stop.check()
             self.graded.append(item.id)
@@ -58,7 +58,9 @@ class TableGrader:
 class KeepEverySecond:
     """Cuts at full stops and keeps the first, third, … strip."""
 
-    def refine(self, question: str, passages: Sequence[Passage], stop: Stop) -> Iterator[tuple[int, tuple[Strip, ...]]]:
+    def refine(
+        self, question: str, passages: Sequence[Passage], stop: Cancellation
+    ) -> Iterator[tuple[int, tuple[Strip, ...]]]:
         for index, item in enumerate(passages):
             texts = [text.strip() + "." for text in item.text.split(".") if text.strip()]
             yield index, tuple(Strip(text, 1.0 - n % 2, n % 2 == 0) for n, text in enumerate(texts))
@@ -68,10 +70,10 @@ class KeepEverySecond:
 class MarkingRewriter:
     seen: list[str] = field(default_factory=list)
 
-    def condense(self, question: str, history: Sequence[Turn], stop: Stop) -> str:
+    def condense(self, question: str, history: Sequence[Turn], stop: Cancellation) -> str:
         return f"{question} (about {history[0].text})"
 
-    def rewrite(self, question: str, options: RunOptions, stop: Stop) -> str:
+    def rewrite(self, question: str, options: RunOptions, stop: Cancellation) -> str:
         self.seen.append(question)
         return f"{options.rewrite} of {question}"
 
@@ -92,20 +94,26 @@ class QuotingWriter:
     repeated: int = 0
 
     def write(
-        self, question: str, knowledge: Sequence[Knowledge], history: Sequence[Turn], stop: Stop, *, begun: str = ""
-    ) -> Iterator[PromptFit | Piece]:
+        self,
+        question: str,
+        knowledge: Sequence[Knowledge],
+        history: Sequence[Turn],
+        stop: Cancellation,
+        *,
+        begun: str = "",
+    ) -> Iterator[PromptFit | ReplyPiece]:
         self.given = list(knowledge)
         yield self.fit
         if begun:
-            yield Piece(begun)
+            yield ReplyPiece(begun)
         pieces = self.reply(knowledge) if self.reply else [f"{item.text} [{item.n}] " for item in knowledge]
         for number, piece in enumerate(pieces):
             stop.check()
-            yield Piece(piece)
+            yield ReplyPiece(piece)
             if number == 0 and self.gate:
                 while not self.gate.wait(0.01):
                     stop.check()
-        yield Piece(
+        yield ReplyPiece(
             "",
             Usage(self.seen or 10, len(pieces), self.finish, prompt_cut=self.seen is not None),
             repeated=self.repeated,
@@ -120,7 +128,7 @@ class ListWeb:
     name: str = "Tavily"
     host: str = "api.tavily.com"
 
-    def search(self, query: str, results: int, stop: Stop) -> list[Passage]:
+    def search(self, query: str, results: int, stop: Cancellation) -> list[Passage]:
         self.queries.append(query)
         if self.failure:
             raise self.failure

@@ -9,26 +9,24 @@ from pathlib import Path
 
 import numpy as np
 
-from crag.database import Database
+from crag.cancellation import Cancellation
 from crag.errors import ModelFault, SourceRefused
-from crag.language import terms
-from crag.library import Library
-from crag.library.adding.reading import Bytes, Reading
-from crag.library.adding.split import Chunk
-from crag.library.index.vector_index import VectorIndex
-from crag.library.spaces.embedders import CANARY
-from crag.progress import Report
-from crag.protocols import Vectors, WantedEmbedder
+from crag.ingest.reader import RawDocument, ReadDocument
+from crag.library.library import Library
+from crag.protocols import ConfiguredEmbedder
+from crag.retrieval.active_embedder import CANARY
+from crag.retrieval.vector_index import VectorIndex
 from crag.settings import Settings
-from crag.stopping import Stop
-from crag.types import Space
+from crag.storage.engine import Database
+from crag.text.language import extract_terms
+from crag.types import Chunk, EmbeddingSpace, ProgressCallback, Vectors
 
 
 class HashEmbedder:
     """Counts words by their hash: texts that share words lie near each other."""
 
     def __init__(self, model: str = "hash", dimension: int = 64) -> None:
-        self.space = Space("double", model, "1", dimension)
+        self.space = EmbeddingSpace("double", model, "1", dimension)
         self.before_batch: Callable[[], None] = lambda: None
         self.embedded = 0
         self.asked: list[str] = []
@@ -46,7 +44,7 @@ class HashEmbedder:
 
     def _vector(self, text: str) -> Vectors:
         row = np.full(self.space.dimension, 1e-3, dtype=np.float32)
-        for term in terms(text):
+        for term in extract_terms(text):
             digest = hashlib.sha256((self.space.model + self.weights + term).encode()).digest()
             row[int.from_bytes(digest[:4], "little") % self.space.dimension] += 1
         return row / np.linalg.norm(row)
@@ -60,7 +58,7 @@ class LineReader:
         self.may_end = threading.Event()
         self.may_end.set()
 
-    def __call__(self, document: Bytes, report: Report, stop: Stop) -> Reading:
+    def __call__(self, document: RawDocument, report: ProgressCallback, stop: Cancellation) -> ReadDocument:
         self.reading.set()
         while not self.may_end.wait(0.01):
             stop.check()
@@ -74,7 +72,7 @@ class LineReader:
             elif line.strip():
                 n = len(chunks)
                 chunks.append(Chunk(line, n // 3 + 1, heading, n, max(0, n - 1), n + 1))
-        return Reading(document.name, "text", None, chunks)
+        return ReadDocument(document.name, "text", None, chunks)
 
 
 class Shelf:
@@ -84,8 +82,8 @@ class Shelf:
         self.embedders = list(embedders)
         self.explicit = explicit
 
-    def wanted(self) -> WantedEmbedder:
-        return WantedEmbedder(self.embedders[0].space.name, self.explicit)
+    def wanted(self) -> ConfiguredEmbedder:
+        return ConfiguredEmbedder(self.embedders[0].space.name, self.explicit)
 
     def open(self, name: str) -> HashEmbedder:
         for embedder in self.embedders:

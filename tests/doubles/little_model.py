@@ -11,7 +11,7 @@ import re
 import zlib
 from typing import Any, Protocol
 
-from crag.language import sentences, terms
+from crag.text.language import extract_terms, split_sentences
 
 _QUESTION = re.compile(
     r"(?im)<question>([\s\S]*?)</question>|^\W*(?:[\w-]+ )*(?:question|질문|问题|問題)\s*[:：]\s*([^\n]+)"
@@ -72,8 +72,8 @@ def embed_words(texts: list[str], dimension: int) -> list[list[float]]:
 
 
 def _shares_words(question: str, text: str) -> bool:
-    wanted = set(terms(question))
-    return len(wanted & set(terms(text))) * 2 >= max(1, len(wanted))
+    wanted = set(extract_terms(question))
+    return len(wanted & set(extract_terms(text))) * 2 >= max(1, len(wanted))
 
 
 def _points(question: str, prompt: str) -> dict[str, int]:
@@ -92,7 +92,9 @@ def _filled(schema: dict[str, Any], question: str, passage: str) -> Any:
     if kind == "object":
         return {name: _filled(part, question, passage) for name, part in schema.get("properties", {}).items()}
     if kind == "array":
-        return [int(n) for n, text in _NUMBERED.findall(passage) if set(terms(question)) & set(terms(text))]
+        return [
+            int(n) for n, text in _NUMBERED.findall(passage) if set(extract_terms(question)) & set(extract_terms(text))
+        ]
     if kind == "boolean":
         return relevant
     if kind in ("number", "integer"):
@@ -101,17 +103,17 @@ def _filled(schema: dict[str, Any], question: str, passage: str) -> Any:
 
 
 def _cited(question: str, knowledge: str) -> str:
-    wanted = set(terms(question))
-    lines = [(n, line) for n, text in _NUMBERED.findall(knowledge) for line in sentences(text.partition("\n")[2])]
-    best = max(lines, key=lambda one: len(wanted & set(terms(one[1]))), default=None)
-    if best is None or not wanted & set(terms(best[1])):
+    wanted = set(extract_terms(question))
+    lines = [(n, line) for n, text in _NUMBERED.findall(knowledge) for line in split_sentences(text.partition("\n")[2])]
+    best = max(lines, key=lambda one: len(wanted & set(extract_terms(one[1]))), default=None)
+    if best is None or not wanted & set(extract_terms(best[1])):
         return "The knowledge does not answer this question."
     return f"{best[1]} [{best[0]}]"
 
 
 def _hashed(text: str, dimension: int) -> list[float]:
     row = [0.0] * dimension
-    for term in [*terms(text), text[:1] or " "]:
+    for term in [*extract_terms(text), text[:1] or " "]:
         row[zlib.crc32(term.encode("utf-8", "replace")) % dimension] += 1.0
     length = math.sqrt(sum(value * value for value in row))
     return [value / length for value in row]

@@ -25,7 +25,11 @@ from tests.doubles.little_model import answer_like_a_little_model, embed_words
 from tests.doubles.ollama_connection import Due
 from tests.doubles.ollama_handler import Handler
 from tests.doubles.ollama_memory import Memory
-from tests.doubles.ollama_registry import Mishap, Offer, usual_offers
+from tests.doubles.ollama_registry import (
+    Mishap,
+    Offer,
+    usual_offers,
+)
 from tests.doubles.ollama_values import LLAMA, NOMIC, Asked, Model, Say
 from tests.waiting import wait_until
 

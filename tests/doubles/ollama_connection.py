@@ -17,6 +17,7 @@ from tests.doubles.ollama_values import Asked
 if TYPE_CHECKING:
     from tests.doubles.ollama import ScriptedOllama, Server
 
+
 Due = Callable[[], float]  # a time by `time.monotonic`, asked for again while it is waited for
 
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})

@@ -6,9 +6,9 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from crag.protocols import FirstToken, Piece, Prompt, Reply
-from crag.stopping import Stop
-from crag.types import Usage
+from crag.cancellation import Cancellation
+from crag.protocols import FirstToken, Reply, ReplyPiece
+from crag.types import Prompt, Usage
 
 
 class ScriptedModel:
@@ -35,17 +35,17 @@ class ScriptedModel:
     def count_tokens(self, text: str) -> int:
         return len(text) // 3
 
-    def complete(self, prompts: Sequence[Prompt], stop: Stop, *, schema: dict[str, Any] | None = None) -> Reply:
+    def complete(self, prompts: Sequence[Prompt], stop: Cancellation, *, schema: dict[str, Any] | None = None) -> Reply:
         stop.check()
         with self._lock:
             self.asked.append(prompts)
             self.schemas.append(schema)
         return Reply(self._reply("\n".join(prompt.text for prompt in prompts)), Usage(100, 1, "stop"))
 
-    def first_token(self, prompts: Sequence[Prompt], stop: Stop) -> FirstToken:
+    def first_token(self, prompts: Sequence[Prompt], stop: Cancellation) -> FirstToken:
         reply = self.complete(prompts, stop)
         prompt = "\n".join(prompt.text for prompt in prompts)
         return FirstToken(reply.text, self._alternatives(prompt), reply.usage)
 
-    def stream(self, prompts: Sequence[Prompt], stop: Stop) -> Iterator[Piece]:
-        yield Piece(self.complete(prompts, stop).text)
+    def stream(self, prompts: Sequence[Prompt], stop: Cancellation) -> Iterator[ReplyPiece]:
+        yield ReplyPiece(self.complete(prompts, stop).text)

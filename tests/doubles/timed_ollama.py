@@ -24,8 +24,9 @@ from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Any
 
-from crag.models.llama import llama_tokens
-from tests.doubles.ollama import Due, ScriptedOllama
+from crag.models.token_counts import load_llama_tokenizer
+from tests.doubles.ollama import ScriptedOllama
+from tests.doubles.ollama_connection import Due
 from tests.doubles.ollama_values import Asked, Say
 from tests.doubles.prompt_processor import PromptProcessor
 
@@ -131,7 +132,7 @@ class TimedOllama(ScriptedOllama):
 
 def tokens_of(text: str) -> list[int]:
     """The ids of a text."""
-    return list(array("H", llama_tokens().ids(text)))
+    return list(array("H", load_llama_tokenizer().ids(text)))
 
 
 def rendered(body: dict[str, Any]) -> list[int]:

@@ -16,7 +16,7 @@ from typing import Any
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from crag.assembly import open_application
+from crag.app.application import open_application
 from crag.options import RunOptions
 from crag.settings import Settings
 from tests.calibration.facts import add_facts
@@ -148,10 +148,10 @@ def _documents(sweep: Sweep) -> None:
 
 
 def _settings(sweep: Sweep) -> None:
-    from pages.settings.sections import sections
+    from pages.settings.sections import all_sections
 
     sweep.go("settings")
-    for section in sections():
+    for section in all_sections():
         sweep.page.get_by_test_id("stSidebar").get_by_role("button", name=section.name).first.click()
         sweep.page.get_by_role("heading", name=section.name, exact=True).wait_for()
         sweep.look(f"settings, {section.name}")
@@ -316,7 +316,7 @@ def _ask_beforehand(home: Path) -> Iterable[str]:
     options = RunOptions(model="builtin", web="off")
     first = application.runs.start(conversation.id, QUESTION, options)
     list(first.follow(seconds=60))
-    again = application.runs.ask_again(first.id, RunOptions(model="builtin", web="off", policy="off"))
+    again = application.runs.regenerate(first.id, RunOptions(model="builtin", web="off", policy="off"))
     list(again.follow(seconds=60))
     lost = application.runs.start(conversation.id, LOST, options)
     list(lost.follow(seconds=60))

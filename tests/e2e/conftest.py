@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
-from crag.assembly import open_application
+from crag.app.application import open_application
 from crag.settings import Settings
 from tests.doubles.ollama import ScriptedOllama
 from tests.e2e.browser import chromium, launch

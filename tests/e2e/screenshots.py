@@ -13,7 +13,8 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.doubles.little_model import answer_like_a_little_model
-from tests.doubles.ollama import Asked, Say, ScriptedOllama
+from tests.doubles.ollama import ScriptedOllama
+from tests.doubles.ollama_values import Asked, Say
 from tests.e2e.browser import PHONE, ask, badge, launch, open_page, settled, upload
 from tests.e2e.conftest import NOTES, QUESTION
 from tests.e2e.test_evaluate import ROWS, upload_dataset

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from crag.assembly import open_application
+from crag.app.application import open_application
 from crag.settings import Settings
 from tests.calibration.facts import add_facts
 from tests.e2e.browser import open_page, settled

@@ -13,10 +13,11 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
-from crag.assembly import Application, open_application
+from crag.app.application import Application, open_application
 from crag.settings import Settings
 from tests.doubles.little_model import answer_like_a_little_model
-from tests.doubles.ollama import Asked, Say, ScriptedOllama
+from tests.doubles.ollama import ScriptedOllama
+from tests.doubles.ollama_values import Asked, Say
 from tests.doubles.tavily import TavilyServer
 from tests.e2e.browser import ask, open_page, settled
 from tests.forked import forked
@@ -155,7 +156,7 @@ def test_text_of_strangers_is_shown_and_never_obeyed(page: Page, tmp_path: Path,
         expect(page.get_by_role("heading", name="Verdicts")).to_be_visible()
 
     exported = tmp_path / "exported.html"
-    for content in (application.sharing.html(conversation.id), application.sharing.run_html(last)):
+    for content in (application.sharing.html(conversation.id), application.sharing.export_run_html(last)):
         exported.write_text(content)
         page.goto(exported.as_uri())
         watch.check("the exported page")

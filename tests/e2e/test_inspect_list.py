@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from crag.assembly import open_application
+from crag.app.application import open_application
 from crag.options import RunOptions
 from crag.settings import Settings
 from tests.e2e.browser import open_page, settled

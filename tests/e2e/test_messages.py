@@ -8,7 +8,7 @@ from pathlib import Path
 from playwright.sync_api import Page, expect
 from reportlab.pdfgen.canvas import Canvas
 
-from crag.assembly import open_application
+from crag.app.application import open_application
 from crag.settings import Settings
 from tests.e2e.browser import ask, badge, open_page, settled
 from tests.forked import forked

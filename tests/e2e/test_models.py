@@ -5,7 +5,8 @@ from __future__ import annotations
 from playwright.sync_api import Page, expect
 
 from tests.doubles.little_model import answer_like_a_little_model
-from tests.doubles.ollama import Asked, Say, ScriptedOllama
+from tests.doubles.ollama import ScriptedOllama
+from tests.doubles.ollama_values import Asked, Say
 from tests.e2e.browser import ask, open_page, settled
 from tests.e2e.conftest import QUESTION
 

@@ -7,10 +7,12 @@ from dataclasses import replace
 import pytest
 from playwright.sync_api import expect
 
-from crag.database import Database
-from crag.preferences import Preferences
 from crag.settings import Settings
-from tests.doubles.ollama import LLAMA, NOMIC, Model, Offer, ScriptedOllama
+from crag.storage.engine import Database
+from crag.storage.preferences import Preferences
+from tests.doubles.ollama import ScriptedOllama
+from tests.doubles.ollama_registry import Offer
+from tests.doubles.ollama_values import LLAMA, NOMIC, Model
 from tests.e2e.browser import open_page, settled
 from tests.forked import forked
 from tests.waiting import wait_until

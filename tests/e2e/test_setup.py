@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.doubles.ollama import Mishap, ScriptedOllama, closed_address
+from tests.doubles.ollama import ScriptedOllama, closed_address
+from tests.doubles.ollama_registry import Mishap
 from tests.e2e.browser import ask, badge, open_page, settled, upload
 from tests.e2e.conftest import NOTES, QUESTION
 from tests.forked import forked

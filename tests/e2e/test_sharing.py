@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from playwright.sync_api import Browser, Page, expect
 
 from tests.doubles.web import Canary
-from tests.runs.conftest import house  # noqa: F401 — a fixture
+from tests.runs.conftest import house  # noqa: F401 — fixtures
 from tests.sharing.conftest import Shared, bare, original, shown  # noqa: F401 — fixtures
 from tests.sharing.hostile import hostile, payloads
 
@@ -51,7 +51,7 @@ def test_hostile_text_stays_text_in_every_field_of_an_export(opened, tmp_path, b
     opened.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
     address = f"http://127.0.0.1:{canary.port}"
     evil = bare.again(bare.take_in(hostile(original.json(), payloads(address))))
-    pages = [evil.sharing.html(evil.conversation), evil.sharing.run_html(shown(evil, 1))]
+    pages = [evil.sharing.html(evil.conversation), evil.sharing.export_run_html(shown(evil, 1))]
     for made in [page for whole in pages for page in (whole, _POLICY.sub("", whole))]:  # also without its last guard
         show(opened, tmp_path, made)
         assert opened.locator(_ACTIVE).count() == 0

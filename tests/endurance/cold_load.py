@@ -11,12 +11,13 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from crag.assembly import open_application
+from crag.app.application import open_application
+from crag.cancellation import Wait
 from crag.options import RunOptions
-from crag.runs import Trace
+from crag.runs.trace import Trace
 from crag.settings import Settings
-from crag.waiting import Wait
-from tests.doubles.ollama import LLAMA, ScriptedOllama
+from tests.doubles.ollama import ScriptedOllama
+from tests.doubles.ollama_values import LLAMA
 
 NOTES = b"After two failed recordings the fragment is blacklisted, which means it is never recorded again."
 _LOOKS_A_SECOND = 4

@@ -21,10 +21,11 @@ import httpx
 import psutil
 
 from benchmarks.tables import print_milliseconds
-from crag.assembly import open_application
+from crag.app.application import open_application
 from crag.settings import Settings
 from tests.doubles.little_model import answer_like_a_little_model, question_in
-from tests.doubles.ollama import Asked, Say, ScriptedOllama
+from tests.doubles.ollama import ScriptedOllama
+from tests.doubles.ollama_values import Asked, Say
 from tests.endurance.tab import Tab, opened_tab
 from tests.served import served
 

@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from crag.assembly import open_application
+from crag.app.application import open_application
 from crag.settings import Settings
 from tests.endurance.ledger import Ledger
 from tests.served import ROOT

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from crag.library import Library
+from crag.library.library import Library
 from tests.endurance.mixed_work import mark_of, text_of
 from tests.library.crashing import check_whole
 

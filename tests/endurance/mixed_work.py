@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from crag.assembly import Application, open_application
+from crag.app.application import Application, open_application
 from crag.errors import CragError
 from crag.settings import Settings
 

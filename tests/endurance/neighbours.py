@@ -18,7 +18,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from crag.assembly import open_application
+from crag.app.application import open_application
 from crag.settings import Settings
 from tests.endurance.ledger import Ledger
 from tests.endurance.mixed_work import text_of

@@ -117,12 +117,12 @@ class Tab:
                 assert isinstance(data, bytes)
                 self.messages, self.bytes = self.messages + 1, self.bytes + len(data)
                 self.heard(data)
-                self._take(ForwardMsg.FromString(data))
+                self._save_value(ForwardMsg.FromString(data))
                 self._changed.set()
         self.stop_timers()
         self._changed.set()
 
-    def _take(self, message: ForwardMsg) -> None:
+    def _save_value(self, message: ForwardMsg) -> None:
         kind = message.WhichOneof("type")
         if kind == "new_session":
             self._run = message.metadata.run.script_run_id

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from crag.evaluate.datasets.examples import Example
-from crag.evaluate.scorers.scoring import score
-from crag.evaluate.values import Judgement, Result, Scored
-from crag.runs import Trace
-from crag.runs.trace import Step
+from crag.evaluation.scorers import score_run
+from crag.evaluation.types import EvaluationResult, Example, Judgement, ScoredAnswer
+from crag.runs.trace import Step, Trace
 from crag.types import Outcome, Passage, RunState, Verdict, VerdictWord
 
 REFUSAL = "**Your documents do not answer this.** The nearest passage says: Paris is the capital of France."
@@ -44,14 +42,14 @@ def result(
     repetition: int = 1,
     state: RunState = "done",
     example: Example | None = None,
-    scored: Scored | None = None,
-) -> Result:
+    scored: ScoredAnswer | None = None,
+) -> EvaluationResult:
     """A result whose text agrees with the reference by `text`; `run_id` tells key, repetition and that."""
     example = example or Example(key, f"Question {key}?", references=("Paris",), answerable=True)
     judgement = None if judged is None else Judgement("judge", judged, "Because.")
-    scored = scored or Scored(outcome="documents", text_score=text, scores={"contained": text or 0.0})
-    return Result(0, 0, repetition, example, f"{key}/{repetition}/{text}", state, "", scored, judgement)
+    scored = scored or ScoredAnswer(outcome="documents", text_score=text, scores={"contained": text or 0.0})
+    return EvaluationResult(0, 0, repetition, example, f"{key}/{repetition}/{text}", state, "", scored, judgement)
 
 
-def scored_result(example: Example, trace: Trace, repetition: int = 1) -> Result:
-    return Result(0, 0, repetition, example, "run", "done", "", score(example, trace))
+def scored_result(example: Example, trace: Trace, repetition: int = 1) -> EvaluationResult:
+    return EvaluationResult(0, 0, repetition, example, "run", "done", "", score_run(example, trace))

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from crag.evaluate.datasets.examples import Example
-from crag.evaluate.values import Environment, Evaluation, Graded, Judgement, NodeCost, Result, Scored, Variant
-from crag.options import RunOptions, with_changes
+from crag.evaluation.types import (
+    Environment,
+    Evaluation,
+    EvaluationResult,
+    Example,
+    GradedPassage,
+    Judgement,
+    NodeCost,
+    ScoredAnswer,
+    Variant,
+)
+from crag.options import RunOptions, apply_changes
 
 STEPS = ("retrieve_documents", "grade_document_retrieval", "generate_answer")
 EXAMPLES = (
@@ -26,7 +35,7 @@ def evaluation(count: int = 2, **changed: object) -> Evaluation:
         "digest": "abc",
         "size": len(EXAMPLES),
         "variants": tuple(
-            Variant(f"k {k}", with_changes(RunOptions(), {"k": k}), environment=ENVIRONMENT)
+            Variant(f"k {k}", apply_changes(RunOptions(), {"k": k}), environment=ENVIRONMENT)
             for k in range(1, count + 1)
         ),
         "repetitions": 2,
@@ -43,7 +52,7 @@ def evaluation(count: int = 2, **changed: object) -> Evaluation:
     return Evaluation(**(values | changed))  # type: ignore[arg-type]
 
 
-def results(variants: int = 2) -> list[Result]:
+def results(variants: int = 2) -> list[EvaluationResult]:
     """In the first variant the mayor is not known, in the second all is right; the last question is always refused."""
     return [
         _result(variant, number, repetition)
@@ -53,17 +62,17 @@ def results(variants: int = 2) -> list[Result]:
     ]
 
 
-def _result(variant: int, number: int, repetition: int) -> Result:
+def _result(variant: int, number: int, repetition: int) -> EvaluationResult:
     run = f"run-{variant}-{number}-{repetition}"
     example = EXAMPLES[number]
     if not example.answerable:
-        return Result(variant, number, repetition, example, run, "done", scored=_refusal())
+        return EvaluationResult(variant, number, repetition, example, run, "done", scored=_refusal())
     right = number == 0 or variant == 1
-    return Result(variant, number, repetition, example, run, "done", scored=_answer(example, right))
+    return EvaluationResult(variant, number, repetition, example, run, "done", scored=_answer(example, right))
 
 
-def _answer(example: Example, right: bool) -> Scored:
-    return Scored(
+def _answer(example: Example, right: bool) -> ScoredAnswer:
+    return ScoredAnswer(
         answer=f"It is {example.references[0]}. [1]" if right else "It is somebody else. [1]",
         action="correct",
         outcome="documents",
@@ -71,19 +80,21 @@ def _answer(example: Example, right: bool) -> Scored:
         best=0.91,
         text_score=1.0 if right else 0.0,
         scores={"contained": float(right), "steps_match": 1.0, "refusal_right": 1.0, "answered": 1.0},
-        grades=(Graded(0.91, True, right), Graded(0.2, False, False)),
+        grades=(GradedPassage(0.91, True, right), GradedPassage(0.2, False, False)),
         nodes={"retrieve": NodeCost(0.01), "generate": NodeCost(0.5, 300, 20)},
         seconds=0.6,
         tokens=320,
     )
 
 
-def _refusal() -> Scored:
+def _refusal() -> ScoredAnswer:
     scores = {"refusal_right": 1.0, "refused": 1.0, "action_match": 1.0}
-    return Scored("", "incorrect", "not_answered", STEPS, 0.1, None, scores, (), {"retrieve": NodeCost(0.01)}, 0.2)
+    return ScoredAnswer(
+        "", "incorrect", "not_answered", STEPS, 0.1, None, scores, (), {"retrieve": NodeCost(0.01)}, 0.2
+    )
 
 
-def judged(result: Result, score: float | None, reason: str) -> Result:
+def judged(result: EvaluationResult, score: float | None, reason: str) -> EvaluationResult:
     """The result with the word of a judge."""
     from dataclasses import replace
 

@@ -13,14 +13,15 @@ from contextlib import redirect_stderr, redirect_stdout
 
 import pytest
 
-from crag.assembly import open_application
-from crag.cli import main
-from crag.commands.evaluation_report import as_text, comparison_text
-from crag.evaluate.datasets.seed import SEED
-from crag.evaluate.figures.comparison import compare
-from crag.evaluate.values import Cutoffs
+from crag.app.application import open_application
+from crag.cli.evaluation_report import comparison_text, evaluation_text
+from crag.cli.main import main
+from crag.evaluation.dataset_format import SEED_DATASET
+from crag.evaluation.summary import compare_results
+from crag.evaluation.types import Cutoffs
 from crag.settings import Settings
-from tests.doubles.ollama import Say, ScriptedOllama
+from tests.doubles.ollama import ScriptedOllama
+from tests.doubles.ollama_values import Say
 from tests.evaluate.sample import evaluation, results
 
 CORPUS = [
@@ -115,7 +116,7 @@ def test_the_built_in_questions_are_told_one_by_one(crag):
     assert told.startswith("Mine")
     assert "Five questions on three posts (random 2, seed 0, of 5)" in told
     assert "right steps" in told
-    assert sum(example.question in told for example in SEED.examples) == 2
+    assert sum(example.question in told for example in SEED_DATASET.examples) == 2
 
 
 def test_answers_that_are_there_are_judged_by_a_model_and_not_asked_again(crag, monkeypatch):
@@ -133,7 +134,7 @@ def test_answers_that_are_there_are_judged_by_a_model_and_not_asked_again(crag, 
 
 def test_a_dataset_is_added_named_listed_and_deleted(crag):
     assert crag("datasets", "add", "towns.jsonl", "--name", "My towns")[1]["added"]["questions"] == 3
-    assert {one["name"] for one in crag("datasets")[1]["datasets"]} >= {"My towns", SEED.name}
+    assert {one["name"] for one in crag("datasets")[1]["datasets"]} >= {"My towns", SEED_DATASET.name}
     assert len(crag("evaluate", "My towns", "--limit", "1")[1]["rows"]) == 1
     assert len(crag("datasets", "export", "My towns")[1]["content"].splitlines()) == 3
     assert crag("datasets", "delete", "My towns")[0] == 0
@@ -194,7 +195,7 @@ def test_an_interrupt_stops_it_and_it_goes_on_where_it_was(crag, tmp_path):
 
 
 def test_one_variant_is_told_in_full():
-    told = as_text(evaluation(1, size=30), results(1), Cutoffs())
+    told = evaluation_text(evaluation(1, size=30), results(1), Cutoffs())
     for words in (
         "95% interval",
         "answered by  builtin (f1)",
@@ -206,7 +207,7 @@ def test_one_variant_is_told_in_full():
 
 
 def test_a_grid_is_told_the_best_first_with_every_n():
-    told = as_text(evaluation(), results(), Cutoffs())
+    told = evaluation_text(evaluation(), results(), Cutoffs())
     ranking = told[told.index("variant") :]
     assert ranking.index("k 2") < ranking.index("k 1")
     assert "Best: k 2, but not clearly better than “k 1”." in told
@@ -216,7 +217,7 @@ def test_a_grid_is_told_the_best_first_with_every_n():
 def test_what_broke_is_told_with_the_run_before_and_after():
     all_of_them = results()
     before, after = ([one for one in all_of_them if one.variant == number] for number in (1, 0))
-    told = comparison_text("k 2", "k 1", compare(before, after, Cutoffs()))
+    told = comparison_text("k 2", "k 1", compare_results(before, after, Cutoffs()))
     assert "Broken (1):" in told
     assert "run-1-1-1 → run-0-1-1" in told
     assert "−50.0 points" in told

@@ -4,12 +4,12 @@ import json
 
 import pytest
 
+from crag.cancellation import Cancellation
 from crag.errors import BadRequest, Stopped
-from crag.evaluate.datasets.corpus import add_corpus
-from crag.evaluate.scorers.retrieval import is_from
-from crag.library.adding.reading import GuardedReader
-from crag.models.tokens import count_passage_tokens
-from crag.stopping import Stop
+from crag.evaluation.corpus import add_corpus
+from crag.evaluation.scorers import is_from_source
+from crag.ingest.reader import GuardedReader
+from crag.models.token_counts import count_passage_tokens
 from crag.types import Progress
 from tests.doubles.library import HashEmbedder, open_library
 
@@ -41,13 +41,13 @@ def test_each_passage_is_a_document_that_its_id_finds(library, tmp_path):
     assert [one.done for one in seen] == [1, 2, 3]
     assert {source.collection for source in library.sources()} == {"set"}
     found = library.search("cold winters in Victoria", collection="set")
-    assert [one.title for one in found if is_from(one, "v-7")] == ["Victoria v-7.txt"]
+    assert [one.title for one in found if is_from_source(one, "v-7")] == ["Victoria v-7.txt"]
 
 
 def test_what_two_passages_say_alike_is_found_under_both_ids(library, tmp_path):
     add_corpus(library, written(tmp_path, ROWS), "set")
     found = library.search("They played in Melbourne", collection="set")
-    assert all(any(is_from(one, id_) for one in found) for id_ in ("v-71", "3"))
+    assert all(any(is_from_source(one, id_) for one in found) for id_ in ("v-71", "3"))
 
 
 def test_a_passage_is_cut_as_the_same_text_in_a_file(library, tmp_path):
@@ -101,7 +101,7 @@ def test_no_name_of_a_stranger_becomes_a_place_to_read_again(library, tmp_path):
 
 def test_it_is_stopped_and_gone_on_with(library, tmp_path):
     rows = [{"id": n, "text": f"Passage number {n}."} for n in range(40)]
-    stop = Stop()
+    stop = Cancellation()
 
     def report(progress):
         if progress.done == 3:

@@ -2,11 +2,10 @@
 
 import pytest
 
-from crag.database import Database
 from crag.errors import BadRequest, NotFound
-from crag.evaluate.datasets.datasets import Datasets
-from crag.evaluate.datasets.reading import read_examples
-from crag.evaluate.datasets.seed import SEED
+from crag.evaluation.dataset_format import SEED_DATASET, parse_examples
+from crag.evaluation.datasets import Datasets
+from crag.storage.engine import Database
 
 TWO = '{"question": "Wer?", "answer": "Ää"}\n{"question": "Wann?", "id": "when"}\n'.encode()
 ONE = b'{"question": "Where?"}'
@@ -24,17 +23,17 @@ def names(found):
 
 
 def test_the_built_in_one_and_what_is_pinned_are_always_there(datasets):
-    assert names(datasets.all("ada")) == [SEED.name, "Pinned questions"]
-    assert datasets.get("seed").examples == SEED.examples
-    assert len(SEED.examples) == 5
+    assert names(datasets.all("ada")) == [SEED_DATASET.name, "Pinned questions"]
+    assert datasets.get("seed").examples == SEED_DATASET.examples
+    assert len(SEED_DATASET.examples) == 5
     assert datasets.get(datasets.pinned("ada").id, "ada").examples == ()
 
 
 def test_what_was_uploaded_is_there_as_it_was_read(datasets):
     added = datasets.add("Mine", TWO)
-    assert (added.kind, added.examples) == ("uploaded", read_examples(TWO))
+    assert (added.kind, added.examples) == ("uploaded", parse_examples(TWO))
     assert datasets.get(added.id) == added
-    assert read_examples(datasets.as_json_lines(added.id).encode()) == added.examples
+    assert parse_examples(datasets.export_json_lines(added.id).encode()) == added.examples
 
 
 def test_another_file_under_the_same_name_takes_its_place(datasets):
@@ -56,7 +55,7 @@ def test_it_is_seen_by_whose_it_is_and_what_is_nobodys_by_all(datasets):
     assert names(datasets.all("bob"))[2:] == ["Shared"]
     assert sorted(names(datasets.all(None))[2:]) == ["Own", "Shared"]
     assert datasets.get(shared.id, "bob") == shared
-    for refused in (datasets.get, datasets.delete, datasets.as_json_lines):
+    for refused in (datasets.get, datasets.delete, datasets.export_json_lines):
         with pytest.raises(NotFound):
             refused(own.id, "bob")
 

@@ -7,22 +7,20 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from crag.conversations import Conversations
-from crag.database import Database
+from crag.cancellation import Cancellation
+from crag.conversations.conversations import Conversations
 from crag.errors import BadRequest, ModelFault, NotFound
-from crag.evaluate.datasets.examples import Dataset, Example
-from crag.evaluate.evaluations import Evaluations
-from crag.evaluate.rows import EvaluationRows
-from crag.evaluate.values import Cutoffs, Environment, Judgement, Plan, Variant
-from crag.inspection.archive import RunArchive
-from crag.library.exchange.backup import write_backup
-from crag.library.exchange.restore import restore_backup
+from crag.evaluation.evaluations import Evaluations
+from crag.evaluation.records import EvaluationRows
+from crag.evaluation.types import Cutoffs, Dataset, Environment, EvaluationPlan, Example, Judgement, Variant
+from crag.inspection.run_archive import RunArchive
 from crag.options import RunOptions
-from crag.progress import silent
-from crag.runs import RunService
-from crag.runs.worker import Equipment
-from crag.stopping import Stop
-from crag.types import Progress
+from crag.runs.service import RunService
+from crag.runs.worker import RunResources
+from crag.sharing.backup import write_backup
+from crag.sharing.restore import restore_backup
+from crag.storage.engine import Database
+from crag.types import Progress, ignore_progress
 from tests.doubles.engine import ListRetriever, ListWeb, QuotingWriter, TableGrader, engine, passage
 from tests.waiting import wait_until
 
@@ -54,7 +52,7 @@ class Laboratory:
         self.opened = 0
         self.judge = ListJudge()
         self.fault = None
-        self.runs = RunService(self.database, self.equip)
+        self.runs = RunService(self.database, self.build)
         self.prepared = []
         self.evaluations = Evaluations(
             self.database, self.runs, lambda _: self.environment, lambda _: self.judge, self.prepare
@@ -64,16 +62,16 @@ class Laboratory:
         report(Progress("Preparing"))
         self.prepared.append((options.k, self.opened))
 
-    def equip(self, options):
+    def build(self, options):
         self.opened += 1
         if self.fault:
             raise self.fault
         web = None if options.web == "off" else self.web
         retriever = ListRetriever([passage(1), passage(2)])
-        return Equipment(engine(self.grader, self.writer), retriever, "none", web, "Web search is off")
+        return RunResources(engine(self.grader, self.writer), retriever, "none", web, "Web search is off")
 
     def begin(self, **changes):
-        return self.evaluations.begin(Plan(**{"dataset": DATASET, "variants": ONE} | changes))
+        return self.evaluations.begin(EvaluationPlan(**{"dataset": DATASET, "variants": ONE} | changes))
 
     def close(self):
         self.evaluations.close()
@@ -120,7 +118,7 @@ def test_every_question_is_answered_under_every_variant_as_often_as_asked_for(la
     assert done.started_at <= result.started_at <= done.ended_at
     assert lab.runs.trace(result.run_id).options.k == 1
     assert lab.prepared == [(RunOptions().k, 0), (1, 0)]  # before the first question
-    assert lab.evaluations.preparing(done.id) is None
+    assert lab.evaluations.preparation_progress(done.id) is None
 
 
 def test_what_an_evaluation_asked_can_be_laid_open_but_is_not_listed_among_peoples_questions(lab):
@@ -217,7 +215,7 @@ def test_what_another_process_goes_on_with_is_not_taken_for_left_behind(lab, lab
         other.evaluations.resume(begun.id)  # just after it was found that its owner is dead
         return False
 
-    monkeypatch.setattr("crag.evaluate.rows.is_alive", gone)
+    monkeypatch.setattr("crag.evaluation.records.is_process_alive", gone)
     assert lab.evaluations.get(begun.id).state != "interrupted"
 
 
@@ -236,8 +234,8 @@ def test_in_a_backup_it_belongs_to_no_process(lab, laboratory, tmp_path):
     hanging = hang(lab)
     begun = lab.begin()
     hanging.wait(5.0)
-    write_backup(lab.database, tmp_path / "backup.zip", silent, Stop())
-    restore_backup(tmp_path / "backup.zip", tmp_path / "restored", silent, Stop())
+    write_backup(lab.database, tmp_path / "backup.zip", ignore_progress, Cancellation())
+    restore_backup(tmp_path / "backup.zip", tmp_path / "restored", ignore_progress, Cancellation())
     database = Database(tmp_path / "restored")
     assert EvaluationRows(database).get(begun.id).state == "interrupted"
     database.close()

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from crag.evaluate.exports import as_csv, as_html, as_json
-from crag.evaluate.figures.metrics import METRICS
-from crag.evaluate.values import Cutoffs
+from crag.evaluation.exports import export_csv, export_json
+from crag.evaluation.html_report import export_html
+from crag.evaluation.metrics import METRICS
+from crag.evaluation.types import Cutoffs
 from tests.evaluate.sample import EXAMPLES, evaluation, judged, results
 from tests.sharing.hostile import payloads
 
@@ -51,7 +52,7 @@ class Page(HTMLParser):
 
 
 def test_the_table_has_a_row_for_each_answer_with_all_scores():
-    rows = rows_of(as_csv(evaluation(), results(), Cutoffs()))
+    rows = rows_of(export_csv(evaluation(), results(), Cutoffs()))
     assert len(rows) == 12
     assert [row["right"] for row in rows[:6]] == ["1", "1", "0", "0", "", ""]
     first = rows[0]
@@ -61,8 +62,8 @@ def test_the_table_has_a_row_for_each_answer_with_all_scores():
 
 
 def test_an_evaluation_without_answers_still_has_its_names():
-    assert as_csv(evaluation(), [], Cutoffs()).startswith("variant,right,number,")
-    assert "Nothing was answered." in as_html(evaluation(1, done=0), [], Cutoffs())
+    assert export_csv(evaluation(), [], Cutoffs()).startswith("variant,right,number,")
+    assert "Nothing was answered." in export_html(evaluation(1, done=0), [], Cutoffs())
 
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t=", "\r=", "\x00=", "\u200b=", "＝"])
@@ -72,14 +73,14 @@ def test_nothing_in_the_table_is_calculated_by_a_spreadsheet(start):
     answered = judged(replace(results(1)[0], example=example, error=formula), 0.9, formula)
     answered = replace(answered, scored=replace(answered.scored, answer=formula))
     named = evaluation(1, variants=(replace(evaluation(1).variants[0], name=formula),))
-    cells = rows_of(as_csv(named, [answered], Cutoffs()))[0].values()
+    cells = rows_of(export_csv(named, [answered], Cutoffs()))[0].values()
     held = [cell for cell in cells if CANARY in cell]
     assert len(held) == 7
     assert all(cell.startswith("'") for cell in held)
 
 
 def test_the_document_is_one_with_summary_and_rows():
-    document = json.loads(as_json(evaluation(), results(), Cutoffs()))
+    document = json.loads(export_json(evaluation(), results(), Cutoffs()))
     assert set(document) == {"evaluation", "summary", "rows"}
     assert "browser-key" not in json.dumps(document)
     first, second = document["summary"]["variants"]
@@ -93,13 +94,15 @@ def test_the_document_is_one_with_summary_and_rows():
 
 def test_the_cutoffs_say_what_is_right():
     answers = [judged(result, 0.6, "Nearly.") for result in results(1)[:1]]
-    assert rows_of(as_csv(evaluation(1), answers, Cutoffs(judge=0.5)))[0]["right"] == "1"
-    assert rows_of(as_csv(evaluation(1), answers, Cutoffs(judge=0.7)))[0]["right"] == "0"
+    assert rows_of(export_csv(evaluation(1), answers, Cutoffs(judge=0.5)))[0]["right"] == "1"
+    assert rows_of(export_csv(evaluation(1), answers, Cutoffs(judge=0.7)))[0]["right"] == "0"
 
 
 def test_the_report_tells_figures_with_their_n_settings_and_answers():
     answers = results(1)
-    page = Page(as_html(evaluation(1), [judged(answers[0], 1.0, "The year is right."), *answers[1:]], Cutoffs())).text
+    page = Page(
+        export_html(evaluation(1), [judged(answers[0], 1.0, "The year is right."), *answers[1:]], Cutoffs())
+    ).text
     for told in ("Right answers", "50.0%", "library-digest", "It is 1931. [1]", "run-0-0-1", "The year is right."):
         assert told in page
     for told in ("1 of 2 passages graded relevant", "Write the answer", "not in your documents", "Who is the mayor?"):
@@ -107,7 +110,7 @@ def test_the_report_tells_figures_with_their_n_settings_and_answers():
 
 
 def test_two_variants_are_ranked_and_compared():
-    page = Page(as_html(evaluation(), results(), Cutoffs())).text
+    page = Page(export_html(evaluation(), results(), Cutoffs())).text
     ranking = page[page.index("Figures") :]
     assert ranking.index("k 2") < ranking.index("k 1")
     assert "From “k 1” to “k 2”" in page
@@ -117,7 +120,7 @@ def test_two_variants_are_ranked_and_compared():
 
 def test_one_that_was_stopped_says_so():
     stopped = evaluation(1, state="stopped", done=3, fault="Ten answers in a row failed.")
-    page = Page(as_html(stopped, results(1)[:3], Cutoffs())).text
+    page = Page(export_html(stopped, results(1)[:3], Cutoffs())).text
     assert "stopped" in page
     assert "Ten answers in a row failed." in page
     assert "3 of 6 answers" in page
@@ -126,7 +129,7 @@ def test_one_that_was_stopped_says_so():
 def test_no_text_of_strangers_has_any_power_in_the_report():
     """Names, questions, references, answers, reasons, errors, models: whatever can hold what others wrote."""
     evil = payloads(CANARY)
-    plain = as_html(evaluation(), results(), Cutoffs())
+    plain = export_html(evaluation(), results(), Cutoffs())
     example = replace(EXAMPLES[0], question=evil, references=(evil,), steps=((evil,),), sources=(evil,), key=evil)
     answers = [
         judged(
@@ -142,7 +145,9 @@ def test_no_text_of_strangers_has_any_power_in_the_report():
         replace(one, name=evil, environment=replace(one.environment, model=evil, library=evil))
         for one in evaluation().variants
     )
-    made = as_html(evaluation(name=evil, dataset=evil, fault=evil, judge=evil, variants=variants), answers, Cutoffs())
+    made = export_html(
+        evaluation(name=evil, dataset=evil, fault=evil, judge=evil, variants=variants), answers, Cutoffs()
+    )
     page, usual = Page(made), Page(plain)
     assert page.tags <= usual.tags | {"ul", "li"}
     assert page.attributes <= usual.attributes

@@ -5,14 +5,22 @@ from dataclasses import replace
 import pytest
 
 from crag.errors import BadRequest
-from crag.evaluate.datasets.examples import Example
-from crag.evaluate.grid import AXES, MOST_VARIANTS, Axes, best, rank, read_axes, setting, variants
-from crag.evaluate.values import Cutoffs, Evaluation, Result, Scored
-from crag.options import RunOptions, with_changes
+from crag.evaluation.grid import (
+    MAX_VARIANTS,
+    SUGGESTED_AXES,
+    GridAxes,
+    find_axis_setting,
+    find_best_variant,
+    make_variants,
+    parse_axes,
+    rank_variants,
+)
+from crag.evaluation.types import Cutoffs, Evaluation, EvaluationResult, Example, ScoredAnswer
+from crag.options import RunOptions, apply_changes
 
 
 def test_values_are_read_as_settings_are():
-    axes = read_axes(["policy=paper, any", "k=4,8", "refine=on,off", "model=builtin,ollama:llama3.1:8b"])
+    axes = parse_axes(["policy=paper, any", "k=4,8", "refine=on,off", "model=builtin,ollama:llama3.1:8b"])
     assert axes.values == {
         "policy": ("paper", "any"),
         "k": (4, 8),
@@ -43,67 +51,74 @@ def test_values_are_read_as_settings_are():
 )
 def test_what_cannot_be_tried_is_refused_in_words(written, said):
     with pytest.raises(BadRequest) as refused:
-        read_axes(written)
+        parse_axes(written)
     assert said in str(refused.value)
     assert refused.value.remedy
 
 
 def test_what_a_page_chooses_is_checked_alike():
     with pytest.raises(BadRequest, match="twice"):
-        Axes({"k": (4, 4)})
-    for name, usual in AXES.items():
-        assert all(setting(name)._fits(value) for value in usual)
-    assert Axes({name: usual for name, usual in AXES.items() if usual and name in ("policy", "k")}).combinations == 12
-    assert MOST_VARIANTS == 64
+        GridAxes({"k": (4, 4)})
+    for name, usual in SUGGESTED_AXES.items():
+        assert all(find_axis_setting(name)._fits(value) for value in usual)
+    assert (
+        GridAxes(
+            {name: usual for name, usual in SUGGESTED_AXES.items() if usual and name in ("policy", "k")}
+        ).combinations
+        == 12
+    )
+    assert MAX_VARIANTS == 64
 
 
 def test_variants_are_every_combination_in_order_named_by_what_differs():
     base = RunOptions(model="builtin", web="ask", preset="paper")
-    axes = read_axes(["policy=paper,any", "k=4,8", "refine=off", "passage_size=250,500"])
-    made = variants(base, axes)
+    axes = parse_axes(["policy=paper,any", "k=4,8", "refine=off", "passage_size=250,500"])
+    made = make_variants(base, axes)
     assert [variant.name for variant in made][:3] == [
         "policy Paper · k 4 · passage size 250",
         "policy Paper · k 4 · passage size 500",
         "policy Paper · k 8 · passage size 250",
     ]
     assert len({variant.name for variant in made}) == len(made) == 8
-    assert made[-1].options == with_changes(
+    assert made[-1].options == apply_changes(
         base, {"policy": "any", "k": 8, "refine": False, "passage_size": 500, "preset": ""}
     )
-    assert variants(base, axes) == made
+    assert make_variants(base, axes) == made
 
 
 def test_models_and_switches_have_the_names_of_people():
-    axes = read_axes(["model=builtin,ollama:llama3.1:8b", "refine=on,off"])
-    assert [variant.name for variant in variants(RunOptions(), axes)][1:3] == [
+    axes = parse_axes(["model=builtin,ollama:llama3.1:8b", "refine=on,off"])
+    assert [variant.name for variant in make_variants(RunOptions(), axes)][1:3] == [
         "model Built-in engine · refinement off",
         "model Llama 3.1 8B · refinement on",
     ]
-    assert [variant.name for variant in variants(RunOptions(), read_axes(["grader=builtin"]))] == ["grader Built-in"]
-    assert len(variants(RunOptions(), read_axes([]))) == 1
+    assert [variant.name for variant in make_variants(RunOptions(), parse_axes(["grader=builtin"]))] == [
+        "grader Built-in"
+    ]
+    assert len(make_variants(RunOptions(), parse_axes([]))) == 1
 
 
 def evaluation(names: str) -> Evaluation:
-    made = tuple(replace(variants(RunOptions(), read_axes([]))[0], name=name) for name in names)
+    made = tuple(replace(make_variants(RunOptions(), parse_axes([]))[0], name=name) for name in names)
     return Evaluation("e", "", "grid", "", "", "", 20, made, 1, "", 1, "", "done", "", 0.0, 1.0, 1.0)
 
 
-def answers(variant: int, right: int, seconds: float = 1.0, of: int = 20) -> list[Result]:
-    def scored(is_right: bool) -> Scored:
+def answers(variant: int, right: int, seconds: float = 1.0, of: int = 20) -> list[EvaluationResult]:
+    def scored(is_right: bool) -> ScoredAnswer:
         said = {"answer_right": float(is_right), "contained": float(is_right)}
-        return Scored(text_score=float(is_right), outcome="documents", scores=said, seconds=seconds)
+        return ScoredAnswer(text_score=float(is_right), outcome="documents", scores=said, seconds=seconds)
 
     examples = [Example(str(n), f"Q{n}?", references=("a",)) for n in range(of)]
     return [
-        Result(variant, n, 1, example, f"{variant}-{n}", "done", scored=scored(n < right))
+        EvaluationResult(variant, n, 1, example, f"{variant}-{n}", "done", scored=scored(n < right))
         for n, example in enumerate(examples)
     ]
 
 
 def test_the_best_has_most_right_answers_and_among_equals_takes_least_time():
     results = [*answers(0, 2), *answers(1, 19, seconds=3.0), *answers(2, 19, seconds=1.0)]
-    assert [one.variant.name for one in rank(evaluation("abc"), results, Cutoffs())] == ["c", "b", "a"]
-    found = best(evaluation("abc"), results, Cutoffs())
+    assert [one.variant.name for one in rank_variants(evaluation("abc"), results, Cutoffs())] == ["c", "b", "a"]
+    found = find_best_variant(evaluation("abc"), results, Cutoffs())
     assert found
     assert found.variant.name == "c"
     assert not found.clear
@@ -111,8 +126,8 @@ def test_the_best_has_most_right_answers_and_among_equals_takes_least_time():
 
 
 def test_only_a_clear_winner_is_called_one():
-    clear = best(evaluation("ab"), [*answers(0, 2), *answers(1, 19)], Cutoffs())
-    close = best(evaluation("ab"), [*answers(0, 18), *answers(1, 19)], Cutoffs())
+    clear = find_best_variant(evaluation("ab"), [*answers(0, 2), *answers(1, 19)], Cutoffs())
+    close = find_best_variant(evaluation("ab"), [*answers(0, 18), *answers(1, 19)], Cutoffs())
     assert clear
     assert close
     assert (clear.variant.name, clear.clear) == ("b", True)
@@ -121,8 +136,8 @@ def test_only_a_clear_winner_is_called_one():
 
 def test_without_a_known_answer_nothing_is_best():
     unknown = [
-        replace(one, example=Example(one.example.key, "?"), scored=Scored(scores={"seconds": 1.0}))
+        replace(one, example=Example(one.example.key, "?"), scored=ScoredAnswer(scores={"seconds": 1.0}))
         for one in answers(0, 3)
     ]
-    assert best(evaluation("ab"), unknown, Cutoffs()) is None
-    assert best(evaluation("ab"), [], Cutoffs()) is None
+    assert find_best_variant(evaluation("ab"), unknown, Cutoffs()) is None
+    assert find_best_variant(evaluation("ab"), [], Cutoffs()) is None

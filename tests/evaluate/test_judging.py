@@ -7,17 +7,17 @@ from collections.abc import Iterator
 
 import pytest
 
+from crag.cancellation import Cancellation
 from crag.errors import ModelFault, Stopped
-from crag.evaluate.datasets.examples import Example
-from crag.evaluate.judging import Judge, read_points
-from crag.evaluate.values import Judgement
-from crag.models.chat import open_chat_model
-from crag.models.client.sending import ATTEMPTS_WHEN_BUSY
+from crag.evaluation.runner import Judge, parse_judge_reply
+from crag.evaluation.types import Example, Judgement
+from crag.models.chat_client import MAX_ATTEMPTS_WHEN_BUSY
+from crag.models.chat_models import open_chat_model
 from crag.protocols import ChatModel
 from crag.settings import Settings
-from crag.stopping import Stop
 from tests.doubles.ledger import ListLedger
-from tests.doubles.ollama import Model, Say, ScriptedOllama
+from tests.doubles.ollama import ScriptedOllama
+from tests.doubles.ollama_values import Model, Say
 
 EXAMPLE = Example("1", "When was the Halden lighthouse built?", ("It was built in 1871.",), must_mention=("granite",))
 RIGHT = '{"reason": "It gives the same year.", "points": 9}'
@@ -50,7 +50,7 @@ def opened(ollama: ScriptedOllama) -> ChatModel:
 
 
 def judge(ollama: ScriptedOllama, answer: str = "In 1871 [1].", example: Example = EXAMPLE) -> Judgement:
-    return Judge(opened(ollama)).judge(example, answer, Stop())
+    return Judge(opened(ollama)).judge(example, answer, Cancellation())
 
 
 def test_the_judge_is_given_what_is_known_and_gives_its_reason_first(ollama: ScriptedOllama) -> None:
@@ -105,7 +105,7 @@ def test_a_model_that_thinks_is_not_asked_for_its_thoughts(ollama: ScriptedOllam
     ollama.models = [Model("qwen3:8b", "qwen3", thinks=True, digest="e" * 64)]
     ollama.script = lambda asked: Say(RIGHT, thought="Zero points? No.")
     model = open_chat_model("ollama:qwen3:8b", Settings(ollama_host=ollama.url), thinking=True)
-    assert Judge(model).judge(EXAMPLE, "In 1871.", Stop()).score == 0.9
+    assert Judge(model).judge(EXAMPLE, "In 1871.", Cancellation()).score == 0.9
     assert ollama.chats[0].body["think"] is False
 
 
@@ -150,8 +150,8 @@ def test_what_cannot_be_judged_is_not_sent(
 def test_a_server_that_stays_busy_leaves_it_without_a_score(
     ollama: ScriptedOllama, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("crag.models.client.sending.FIRST_HALF_PAUSE", 0.01)
-    ollama.fail_next(ATTEMPTS_WHEN_BUSY, 503)
+    monkeypatch.setattr("crag.models.chat_client.FIRST_HALF_PAUSE", 0.01)
+    ollama.fail_next(MAX_ATTEMPTS_WHEN_BUSY, 503)
     judgement = judge(ollama)
     assert judgement.score is None
     assert "busy" in judgement.reason
@@ -161,8 +161,8 @@ def test_what_the_person_must_mend_is_told_and_stopping_stops(ollama: ScriptedOl
     model = opened(ollama)
     ollama.fail_next(1, 404, "model 'llama3.1:8b' not found")
     with pytest.raises(ModelFault):
-        Judge(model).judge(EXAMPLE, "In 1871.", Stop())
-    stop = Stop()
+        Judge(model).judge(EXAMPLE, "In 1871.", Cancellation())
+    stop = Cancellation()
     stop.request()
     with pytest.raises(Stopped):
         Judge(model).judge(EXAMPLE, "In 1871.", stop)
@@ -183,7 +183,7 @@ def test_what_a_judge_elsewhere_is_sent_is_written_down_and_needs_leave(ollama: 
     ledger, leave = ListLedger(), list[str]()
     settings = Settings(ollama_host=ollama.url)
     model = open_chat_model("ollama:gpt-oss:120b-cloud", settings, ledger, require_leave=leave.append)
-    assert Judge(model).judge(EXAMPLE, "In 1871.", Stop()).score == 0.9
+    assert Judge(model).judge(EXAMPLE, "In 1871.", Cancellation()).score == 0.9
     ((host, kind, what),) = ledger.entries
     assert (host, kind) == ("ollama.com", "model")
     assert f"judge: {EXAMPLE.question}" in what
@@ -191,4 +191,4 @@ def test_what_a_judge_elsewhere_is_sent_is_written_down_and_needs_leave(ollama: 
 
 
 def test_a_reason_holds_nothing_that_cannot_be_kept_or_written():
-    assert read_points('{"reason": "a\\u0000b \\ud800c", "points": 3}') == (0.3, "ab c")
+    assert parse_judge_reply('{"reason": "a\\u0000b \\ud800c", "points": 3}') == (0.3, "ab c")

@@ -8,15 +8,14 @@ from dataclasses import replace
 
 import pytest
 
-from crag.database import Database
+from crag.cancellation import Cancellation
 from crag.errors import HomeFault, LangSmithFailed, Stopped
-from crag.evaluate.datasets.examples import Example
-from crag.evaluate.langsmith import Uploads
-from crag.evaluate.values import Environment, Evaluation, Judgement, Result, Scored, Variant
-from crag.langsmith.account import Account
-from crag.ledger import Ledger
+from crag.evaluation.langsmith_upload import LangSmithUploader
+from crag.evaluation.types import Environment, Evaluation, EvaluationResult, Example, Judgement, ScoredAnswer, Variant
 from crag.options import RunOptions
-from crag.stopping import Stop
+from crag.settings import LangSmithAccount
+from crag.storage.engine import Database
+from crag.storage.outbound_ledger import OutboundLog
 from crag.types import Progress
 from tests.doubles.langsmith import LangSmithServer
 from tests.doubles.ledger import ListLedger
@@ -37,10 +36,12 @@ EVALUATION = Evaluation(
 )
 
 
-def result(variant: int, number: int, repetition: int) -> Result:
-    scored = Scored(f"Answer {number}", "correct", "documents", ("retrieve", "generate"), scores={"token_f1": 0.5})
+def result(variant: int, number: int, repetition: int) -> EvaluationResult:
+    scored = ScoredAnswer(
+        f"Answer {number}", "correct", "documents", ("retrieve", "generate"), scores={"token_f1": 0.5}
+    )
     judged = Judgement("ollama:judge", 0.75, "It names the author.")
-    return Result(
+    return EvaluationResult(
         *(variant, number, repetition, EXAMPLES[number], "run", "done", "", replace(scored, seconds=1.5), judged, True),
         started_at=1_700_000_010.0 + repetition,
     )
@@ -61,8 +62,8 @@ def ledger() -> ListLedger:
 
 
 @pytest.fixture
-def uploads(server, ledger) -> Uploads:
-    return Uploads(Account(KEY, server.url), ledger)
+def uploads(server, ledger) -> LangSmithUploader:
+    return LangSmithUploader(LangSmithAccount(KEY, server.url), ledger)
 
 
 def test_a_dataset_and_an_experiment_for_each_variant_arrive_whole(server, uploads):
@@ -136,8 +137,8 @@ def test_every_request_is_written_down_before_and_says_what_goes(server, uploads
 
 
 def test_what_was_sent_is_listed_for_whose_evaluation_it_is(server, tmp_path):
-    ledger = Ledger(Database(tmp_path))
-    Uploads(Account(KEY, server.url), ledger).upload(replace(EVALUATION, person="a"), RESULTS)
+    ledger = OutboundLog(Database(tmp_path))
+    LangSmithUploader(LangSmithAccount(KEY, server.url), ledger).upload(replace(EVALUATION, person="a"), RESULTS)
     assert len(ledger.entries(kind="evaluation", person="a")) == len(server.requests)
     assert ledger.entries(person="b") == []
 
@@ -153,7 +154,7 @@ def test_passages_collections_and_this_machine_stay_here(server, uploads):
     uploads.upload(EVALUATION, RESULTS)
     for private in (SECRET_PHRASE, "secret.pdf", "Private things", '"platform"', "runtime_version"):
         assert private not in server.sent
-    told = uploads.announce(EVALUATION)
+    told = uploads.describe_upload(EVALUATION)
     assert server.url.removeprefix("http://") in told
     assert "2 questions" in told
     assert "8 answers" in told
@@ -161,7 +162,7 @@ def test_passages_collections_and_this_machine_stay_here(server, uploads):
 
 
 def test_without_a_key_nothing_is_sent(server, ledger):
-    uploads = Uploads(Account(url=server.url), ledger)
+    uploads = LangSmithUploader(LangSmithAccount(url=server.url), ledger)
     assert not uploads.available
     with pytest.raises(LangSmithFailed, match="LANGSMITH_API_KEY"):
         uploads.upload(EVALUATION, RESULTS)
@@ -210,12 +211,12 @@ def test_a_closed_port_and_a_server_that_speaks_no_tls(server, ledger, caplog):
         gone = closed.url
     for url, said in ((gone, "cannot be reached"), (server.url.replace("http:", "https:"), "certificate")):
         with caplog.at_level(logging.DEBUG), pytest.raises(LangSmithFailed, match=said) as failed:
-            Uploads(Account(KEY, url), ledger).upload(EVALUATION, RESULTS)
+            LangSmithUploader(LangSmithAccount(KEY, url), ledger).upload(EVALUATION, RESULTS)
         assert_no_key(str(failed.value), caplog)
 
 
 def test_a_stop_is_heard_while_the_server_hangs(server, uploads):
-    server.delay, stop = threading.Event(), Stop()
+    server.delay, stop = threading.Event(), Cancellation()
     threading.Timer(0.1, stop.request).start()
     with pytest.raises(Stopped):
         uploads.upload(EVALUATION, RESULTS, stop=stop)

@@ -4,9 +4,10 @@ import json
 
 import pytest
 
-from crag.cli import main
+from crag.cli.main import main
 from tests.doubles.little_model import answer_like_a_little_model
-from tests.doubles.ollama import Say, ScriptedOllama, closed_address
+from tests.doubles.ollama import ScriptedOllama, closed_address
+from tests.doubles.ollama_values import Say
 from tests.doubles.tavily import TavilyServer
 
 TEXTS = {

@@ -6,12 +6,20 @@ from dataclasses import replace
 
 import pytest
 
-from crag.evaluate.datasets.examples import Example
-from crag.evaluate.pictures import distributions, routes, trade_offs
-from crag.evaluate.pictures.threshold_costs import threshold_costs
-from crag.evaluate.values import Cutoffs, Evaluation, Figure, Graded, Result, Scored, Variant
-from crag.evaluate.varying import settings_that_differ
-from crag.histograms import histogram
+from crag.evaluation import chart_data
+from crag.evaluation.chart_data import compute_threshold_costs
+from crag.evaluation.grid import find_differing_options
+from crag.evaluation.statistics import histogram
+from crag.evaluation.types import (
+    Cutoffs,
+    Evaluation,
+    EvaluationResult,
+    Example,
+    Figure,
+    GradedPassage,
+    ScoredAnswer,
+    Variant,
+)
 from crag.options import RunOptions
 from tests.evaluate.sample import evaluation
 
@@ -20,8 +28,8 @@ UNKNOWN = Example("unknown", "Who owns the moon?", answerable=False)
 OPEN = Example("open", "And what of it?")
 
 
-def result(example: Example, number: int = 0, repetition: int = 1, **scored: object) -> Result:
-    return Result(0, number, repetition, example, f"run-{number}", "done", scored=Scored(**scored))  # type: ignore[arg-type]
+def result(example: Example, number: int = 0, repetition: int = 1, **scored: object) -> EvaluationResult:
+    return EvaluationResult(0, number, repetition, example, f"run-{number}", "done", scored=ScoredAnswer(**scored))  # type: ignore[arg-type]
 
 
 def figure(metric: str, value: float) -> Figure:
@@ -29,7 +37,7 @@ def figure(metric: str, value: float) -> Figure:
 
 
 def test_best_scores_are_told_by_whether_there_is_an_answer_and_counted_once_a_question():
-    spread = distributions.by_answerable(
+    spread = chart_data.spread_by_answerable(
         [
             result(KNOWN, 0, 2, best=0.1),
             result(KNOWN, 0, 1, best=0.9),
@@ -39,20 +47,20 @@ def test_best_scores_are_told_by_whether_there_is_an_answer_and_counted_once_a_q
         ]
     )
     assert (spread.high, spread.low) == ((0.9,), (0.2,))
-    assert spread.is_telling
-    assert not distributions.by_answerable([result(KNOWN, best=0.9)]).is_telling
+    assert spread.has_both_kinds
+    assert not chart_data.spread_by_answerable([result(KNOWN, best=0.9)]).has_both_kinds
 
 
 def test_best_scores_are_told_by_whether_a_right_passage_was_found_where_that_is_measured():
     found = result(KNOWN, 0, best=0.9, scores={"recall": 0.5})
     lost = result(KNOWN, 1, best=0.3, scores={"recall": 0.0})
-    spread = distributions.by_retrieval([found, lost, result(KNOWN, 2, best=0.7)])
+    spread = chart_data.spread_by_retrieval([found, lost, result(KNOWN, 2, best=0.7)])
     assert (spread.high, spread.low) == ((0.9,), (0.3,))
 
 
 def test_scores_of_passages_leave_out_what_could_not_be_judged():
-    grades = (Graded(0.8, True, True), Graded(0.1, False, False), Graded(None, False, True))
-    spread = distributions.by_passage([result(KNOWN, grades=grades)])
+    grades = (GradedPassage(0.8, True, True), GradedPassage(0.1, False, False), GradedPassage(None, False, True))
+    spread = chart_data.spread_by_passage([result(KNOWN, grades=grades)])
     assert (spread.high, spread.low) == ((0.8,), (0.1,))
 
 
@@ -62,7 +70,7 @@ def test_a_histogram_holds_every_score_also_the_highest():
 
 def test_thresholds_cost_what_they_refuse_answer_and_send():
     wrong = result(KNOWN, 2, best=0.7, outcome="documents", text_score=0.0)
-    costs = threshold_costs(
+    costs = compute_threshold_costs(
         [
             result(KNOWN, 0, best=0.9, outcome="documents", text_score=1.0),
             result(KNOWN, 1, best=0.2, outcome="not_answered"),
@@ -81,15 +89,15 @@ def test_thresholds_cost_what_they_refuse_answer_and_send():
 
 
 def test_under_the_policy_any_the_lowest_passage_decides_on_the_web():
-    graded = result(KNOWN, best=0.9, grades=(Graded(0.9, True, True), Graded(0.3, False, False)))
-    assert threshold_costs([graded], "any", Cutoffs()).sent_to_web(0.5) == 1.0
-    assert threshold_costs([graded], "paper", Cutoffs()).sent_to_web(0.5) == 0.0
+    graded = result(KNOWN, best=0.9, grades=(GradedPassage(0.9, True, True), GradedPassage(0.3, False, False)))
+    assert compute_threshold_costs([graded], "any", Cutoffs()).sent_to_web(0.5) == 1.0
+    assert compute_threshold_costs([graded], "paper", Cutoffs()).sent_to_web(0.5) == 0.0
 
 
 def test_of_what_there_is_none_thresholds_cost_nothing_known():
-    costs = threshold_costs([result(KNOWN, best=0.9, outcome="documents", text_score=1.0)], "paper", Cutoffs())
+    costs = compute_threshold_costs([result(KNOWN, best=0.9, outcome="documents", text_score=1.0)], "paper", Cutoffs())
     assert costs.answered_wrongly(0.5) is None
-    assert threshold_costs([], "off", Cutoffs()).sent_to_web(0.5) is None
+    assert compute_threshold_costs([], "off", Cutoffs()).sent_to_web(0.5) is None
 
 
 def test_a_variant_is_unbeaten_unless_another_is_no_worse_and_better_in_one():
@@ -100,24 +108,26 @@ def test_a_variant_is_unbeaten_unless_another_is_no_worse_and_better_in_one():
         3: {"answer_right": figure("answer_right", 0.9), "seconds": figure("seconds", 5.0)},
         4: {"seconds": figure("seconds", 0.1)},
     }
-    points = trade_offs.points(figures, "answer_right")
+    points = chart_data.trade_off_points(figures, "answer_right")
     assert {point.variant for point in points if point.unbeaten} == {1, 2, 3}
     assert {point.variant for point in points} == {0, 1, 2, 3}
 
 
 def test_variants_are_told_apart_by_what_is_known_of_all_of_them():
     right, refusals = figure("answer_right", 0.8), figure("refusal_right", 0.9)
-    assert trade_offs.accuracy([{"answer_right": right, "refusal_right": refusals}]) == "answer_right"
-    assert trade_offs.accuracy([{"answer_right": right, "refusal_right": refusals}, {"refusal_right": refusals}]) == (
-        "refusal_right"
-    )
-    assert trade_offs.accuracy([{"seconds": figure("seconds", 1.0)}]) == ""
-    assert trade_offs.accuracy([]) == ""
+    assert chart_data.choose_accuracy_metric([{"answer_right": right, "refusal_right": refusals}]) == "answer_right"
+    assert chart_data.choose_accuracy_metric(
+        [{"answer_right": right, "refusal_right": refusals}, {"refusal_right": refusals}]
+    ) == ("refusal_right")
+    assert chart_data.choose_accuracy_metric([{"seconds": figure("seconds", 1.0)}]) == ""
+    assert chart_data.choose_accuracy_metric([]) == ""
 
 
 def test_routes_are_held_against_expected_actions_with_what_never_happened():
     expected = replace(KNOWN, action="correct")
-    counts = routes.confusion([result(expected, action="correct"), result(expected, action="incorrect"), result(OPEN)])
+    counts = chart_data.count_routes(
+        [result(expected, action="correct"), result(expected, action="incorrect"), result(OPEN)]
+    )
     assert [(one.actual, one.count, one.agrees) for one in counts] == [
         ("correct", 1, True),
         ("ambiguous", 0, False),
@@ -126,20 +136,20 @@ def test_routes_are_held_against_expected_actions_with_what_never_happened():
 
 
 def test_without_expected_actions_routes_are_held_against_whether_there_is_an_answer():
-    counts = routes.confusion([result(KNOWN, action="ambiguous"), result(UNKNOWN)])
+    counts = chart_data.count_routes([result(KNOWN, action="ambiguous"), result(UNKNOWN)])
     told = {(one.expected, one.actual): (one.count, one.agrees) for one in counts}
     assert told["answerable", "ambiguous"] == (1, True)
     assert told["not answerable", ""] == (1, False)
-    assert routes.confusion([result(OPEN, action="correct")]) == []
+    assert chart_data.count_routes([result(OPEN, action="correct")]) == []
 
 
 @pytest.mark.parametrize("variants", [1, 3])
 def test_only_settings_in_which_variants_differ_are_told(variants):
     ran: Evaluation = evaluation(variants)
-    assert settings_that_differ(ran.variants) == ({} if variants == 1 else {"k": [1, 2, 3]})
+    assert find_differing_options(ran.variants) == ({} if variants == 1 else {"k": [1, 2, 3]})
 
 
 def test_a_preset_is_but_a_name_for_settings():
     base = RunOptions()
     named = Variant("paper", replace(base, preset="paper")), Variant("cut otherwise", replace(base, passage_size=500))
-    assert settings_that_differ(named) == {"passage_size": [0, 500]}
+    assert find_differing_options(named) == {"passage_size": [0, 500]}

@@ -4,12 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from crag.database import Database
 from crag.errors import BadRequest, NotFound
-from crag.evaluate.datasets.datasets import Datasets
-from crag.evaluate.datasets.pins import Pins, telling_phrase
-from crag.ledger import SERVER
-from crag.runs import Trace
+from crag.evaluation.datasets import Datasets, RunPins, choose_identifying_phrase
+from crag.runs.trace import Trace
+from crag.storage.engine import Database
+from crag.storage.outbound_ledger import SERVER_KEY
 from crag.types import Citation, Passage
 
 TEXT = "Short. The boiler of the north hall was replaced in 2019 by a heat pump. It runs at night."
@@ -51,27 +50,27 @@ def test_an_answer_is_kept_without_the_numbers_of_its_sources(datasets):
     datasets.pin_answer("run")
     example = only(datasets)
     assert (example.question, example.references, example.answerable) == ("When?", ("In 2019.",), True)
-    assert datasets.pins("run") == Pins(answer=True, known=True, reference="In 2019.")
+    assert datasets.get_pins("run") == RunPins(answer=True, known=True, reference="In 2019.")
     assert datasets.is_pinned("run")
     datasets.unpin_answer("run")
     assert datasets.pinned().examples == ()
-    assert datasets.pins("run") == Pins()
+    assert datasets.get_pins("run") == RunPins()
 
 
 def test_the_reference_is_as_the_person_wrote_it(datasets):
     datasets.pin_answer("run", "ada", " 2019\x00 ")
     assert only(datasets, "ada").references == ("2019",)
     assert datasets.pinned("bob").examples == ()
-    assert datasets.pins("run", "bob") == Pins()
+    assert datasets.get_pins("run", "bob") == RunPins()
 
 
 def test_another_answer_to_the_same_question_takes_its_place(datasets, traces):
     traces["later"] = trace("when", text="In 2020.")
     datasets.pin_answer("run")
-    assert datasets.pins("later") == Pins(answer=False, known=True, reference="In 2019.")
+    assert datasets.get_pins("later") == RunPins(answer=False, known=True, reference="In 2019.")
     datasets.pin_answer("later")
     assert only(datasets).references == ("In 2020.",)
-    assert (datasets.pins("run").answer, datasets.is_pinned("run")) == (False, False)
+    assert (datasets.get_pins("run").answer, datasets.is_pinned("run")) == (False, False)
 
 
 def test_a_question_that_hangs_on_those_before_is_kept_as_it_was_understood(datasets, traces):
@@ -86,7 +85,7 @@ def test_a_refusal_that_is_right_says_that_there_is_no_answer(datasets, traces):
     datasets.pin_answer("run")
     example = only(datasets)
     assert (example.answerable, example.references, example.phrases) == (False, (), ())
-    assert datasets.pins("run") == Pins(answer=True, known=True)
+    assert datasets.get_pins("run") == RunPins(answer=True, known=True)
     datasets.pin_answer("run", text="In 2019.")
     assert (only(datasets).answerable, only(datasets).references) == (True, ("In 2019.",))
 
@@ -102,10 +101,10 @@ def test_a_run_without_an_answer_is_pinned_with_the_answer_of_the_person_alone(d
 def test_a_right_passage_is_found_again_when_its_document_is_cut_anew(datasets, traces):
     datasets.pin_passage("run", 1)
     assert only(datasets).phrases == (BOILER,)
-    assert datasets.pins("run").passages == {1}
+    assert datasets.get_pins("run").passages == {1}
     anew = {7: passage(7, "Short."), 8: passage(8, f"{BOILER} It runs at night.")}
     traces["later"] = replace(trace(), passages=anew)
-    assert datasets.pins("later").passages == {8}
+    assert datasets.get_pins("later").passages == {8}
     datasets.pin_passage("later", 8)
     assert only(datasets).phrases == (BOILER,)
     datasets.unpin_passage("later", 8)
@@ -119,7 +118,7 @@ def test_answer_and_passages_are_kept_and_forgotten_apart(datasets):
     assert only(datasets).phrases == (BOILER, "Another thing.")
     datasets.unpin_answer("run")
     assert only(datasets).references == ()
-    assert datasets.pins("run").passages == {1, 2}
+    assert datasets.get_pins("run").passages == {1, 2}
     datasets.unpin_passage("run", 1)
     assert only(datasets).phrases == ("Another thing.",)
 
@@ -142,7 +141,7 @@ def test_the_sentence_kept_is_the_one_cited_where_the_passage_holds_it(datasets,
 
 @pytest.mark.parametrize("text", ["word " * 400, "字" * 900, ""])
 def test_a_text_without_sentences_gives_its_beginning(text):
-    phrase = telling_phrase(passage(1, text), "")
+    phrase = choose_identifying_phrase(passage(1, text), "")
     assert len(phrase) <= 200
     assert text.startswith(phrase)
 
@@ -154,7 +153,7 @@ def test_whoever_owns_all_sees_what_anybody_pinned_and_undoes_it(datasets, trace
     datasets.pin_answer("other")
     assert [one.question for one in datasets.pinned().examples] == ["When?", "Where?"]
     assert [one.question for one in datasets.pinned("ada").examples] == ["When?"]
-    assert datasets.pins("run").answer
+    assert datasets.get_pins("run").answer
     datasets.remove_example(datasets.pinned().id, only(datasets, "ada").key)
     datasets.unpin_answer("other")
     assert [datasets.pinned(person).examples for person in ("ada", "bob", None)] == [(), (), ()]
@@ -173,5 +172,5 @@ def test_pinned_questions_stay_those_of_whose_they_are_when_the_owner_of_the_hom
     datasets.pin_answer("run", "ada")
     assert datasets.pinned(None).person == "ada"
     datasets.pin_answer("other", "bob")
-    assert datasets.pinned(None).person == SERVER
+    assert datasets.pinned(None).person == SERVER_KEY
     assert [datasets.pinned(person).person for person in ("ada", "eve")] == ["ada", "eve"]

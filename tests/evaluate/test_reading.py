@@ -6,16 +6,16 @@ import time
 import pytest
 
 from crag.errors import BadRequest
-from crag.evaluate.datasets.examples import Example
-from crag.evaluate.datasets.reading import (
-    LARGEST_DATASET,
+from crag.evaluation.dataset_format import (
+    MAX_DATASET_BYTES,
+    SEED_DATASET,
+    example_to_row,
+    parse_example,
+    parse_examples,
     question_key,
     read_dataset,
-    read_example,
-    read_examples,
-    row_of,
 )
-from crag.evaluate.datasets.seed import SEED
+from crag.evaluation.types import Example
 
 STEPS = ("retrieve_documents", "generate_answer")
 
@@ -25,7 +25,7 @@ def lines(*rows) -> bytes:
 
 
 def read(**fields) -> Example:
-    return read_examples(lines({"question": "Why?", **fields}))[0]
+    return parse_examples(lines({"question": "Why?", **fields}))[0]
 
 
 def test_a_row_may_say_all_that_is_known_of_a_right_answer():
@@ -79,9 +79,9 @@ def test_fields_go_by_the_names_that_the_usual_sets_give_them(fields, name, valu
 
 def test_a_row_of_langsmith_is_its_inputs_and_outputs():
     row = {"id": "one", "inputs": {"input": "Who?"}, "outputs": {"output": "She."}}
-    assert read_examples(lines(row)) == (Example("one", "Who?", ("She.",)),)
+    assert parse_examples(lines(row)) == (Example("one", "Who?", ("She.",)),)
     row = {"inputs": {"question": "Who?"}, "outputs": {"answer": "He.", "expected_steps": list(STEPS)}}
-    assert read_examples(lines(row)) == (Example(question_key("Who?"), "Who?", ("He.",), (STEPS,)),)
+    assert parse_examples(lines(row)) == (Example(question_key("Who?"), "Who?", ("He.",), (STEPS,)),)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_a_row_of_langsmith_is_its_inputs_and_outputs():
 )
 def test_a_line_that_cannot_be_read_is_named_with_its_field(row, field):
     with pytest.raises(BadRequest, match=rf"^Line 3\b.*{field}"):
-        read_examples(b'{"question": "first"}\n\n' + row.encode())
+        parse_examples(b'{"question": "first"}\n\n' + row.encode())
 
 
 @pytest.mark.parametrize(
@@ -115,18 +115,18 @@ def test_a_line_that_cannot_be_read_is_named_with_its_field(row, field):
         (b"", "no question"),
         (b"\n \n", "no question"),
         (b"\xff\xfe{}", "cannot be read"),
-        (b" " * (LARGEST_DATASET + 1), "may have 50 MB"),
+        (b" " * (MAX_DATASET_BYTES + 1), "may have 50 MB"),
         (lines({"question": "x" * 200_001}), "Line 1: The question has 200,001 characters"),
     ],
 )
 def test_a_file_that_holds_no_dataset_is_refused(data, why):
     with pytest.raises(BadRequest, match=why):
-        read_examples(data)
+        parse_examples(data)
 
 
 def test_what_no_database_holds_is_left_out_and_long_questions_stay_whole():
     data = b"\xef\xbb\xbf" + b'{"question": "W\\ud800hy\\u0000?", "answer": "a\\ud800"}\r\n'
-    assert read_examples(data)[0] == Example(question_key("Why?"), "Why?", ("a",))
+    assert parse_examples(data)[0] == Example(question_key("Why?"), "Why?", ("a",))
     long = "Why " * 25_000
     assert read(question=long).question == long.strip()
 
@@ -138,15 +138,15 @@ def test_what_cannot_be_answered_has_no_right_answer_whatever_the_row_says():
 
 def test_the_same_question_given_twice_is_one_with_both_answers():
     rows = {"question": "Who is  she?", "answer": "Ada"}, {"question": " who IS she ？", "answer": ["Ada", "Lovelace"]}
-    (example,) = read_examples(lines(*rows))
+    (example,) = parse_examples(lines(*rows))
     assert (example.question, example.references) == ("Who is  she?", ("Ada", "Lovelace"))
-    apart = read_examples(lines({"question": "Who?", "id": "a"}, {"question": "Who?", "id": "b"}))
+    apart = parse_examples(lines({"question": "Who?", "id": "a"}, {"question": "Who?", "id": "b"}))
     assert [one.key for one in apart] == ["a", "b"]
 
 
 def test_the_same_question_with_and_without_an_answer_stays_two():
     rows = [{"question": "Who?", "answer": "Ada", "answerable": True}, {"question": "Who?", "answerable": False}] * 2
-    first, second = read_examples(lines(*rows))
+    first, second = parse_examples(lines(*rows))
     assert (first.key, first.references, second.key, second.answerable) == (
         question_key("Who?"),
         ("Ada",),
@@ -157,7 +157,7 @@ def test_the_same_question_with_and_without_an_answer_stays_two():
 
 def test_one_id_for_two_questions_is_refused():
     with pytest.raises(BadRequest, match="Line 2: id"):
-        read_examples(lines({"question": "Who?", "id": "a"}, {"question": "When?", "id": "a"}))
+        parse_examples(lines({"question": "Who?", "id": "a"}, {"question": "When?", "id": "a"}))
 
 
 def test_a_file_is_called_as_it_is_and_one_that_is_not_there_is_refused(tmp_path):
@@ -168,14 +168,14 @@ def test_a_file_is_called_as_it_is_and_one_that_is_not_there_is_refused(tmp_path
         read_dataset(tmp_path / "absent.jsonl")
 
 
-@pytest.mark.parametrize("example", SEED.examples, ids=lambda example: example.question)
+@pytest.mark.parametrize("example", SEED_DATASET.examples, ids=lambda example: example.question)
 def test_an_example_is_read_again_from_its_line(example):
-    assert read_example(json.loads(json.dumps(row_of(example))), 1) == example
+    assert parse_example(json.loads(json.dumps(example_to_row(example))), 1) == example
 
 
 def test_what_was_read_can_be_read_again_however_long_its_id():
     longest = "x" * 200
-    kept = read_examples(
+    kept = parse_examples(
         lines(
             {"question": "Why?", "id": longest, "answerable": True},
             {"question": "Why?", "id": longest, "answerable": False},
@@ -183,13 +183,13 @@ def test_what_was_read_can_be_read_again_however_long_its_id():
     )
     assert len({one.key for one in kept}) == 2
     for example in kept:
-        assert read_example(json.loads(json.dumps(row_of(example))), 1) == example
+        assert parse_example(json.loads(json.dumps(example_to_row(example))), 1) == example
     with pytest.raises(BadRequest, match="id must be text of at most 200"):
         read(id=10**300)
 
 
 def test_a_question_on_very_many_lines_is_put_together_at_once():
     started = time.monotonic()
-    (example,) = read_examples(lines(*({"question": "Why?", "answer": number} for number in range(20_000))))
+    (example,) = parse_examples(lines(*({"question": "Why?", "answer": number} for number in range(20_000))))
     assert len(example.references) == 20_000
     assert time.monotonic() - started < 5.0, "line by line it took as long as all before it"

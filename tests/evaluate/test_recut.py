@@ -10,16 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from crag.assembly import Application, open_application
+from crag.app.application import Application, open_application
+from crag.cancellation import Cancellation
 from crag.errors import BadRequest, NotFound, Stopped
-from crag.evaluate.recut.recut import BEYOND, Recuts
-from crag.library.exchange.backup import write_backup
-from crag.models.tokens import count_passage_tokens
+from crag.evaluation.rechunked_libraries import PASSAGE_ID_OFFSET, RechunkedLibraries
+from crag.models.token_counts import count_passage_tokens
 from crag.options import RunOptions
-from crag.progress import silent
 from crag.settings import Settings
-from crag.stopping import Stop
-from crag.types import Progress
+from crag.sharing.backup import write_backup
+from crag.types import Progress, ignore_progress
 
 KETTLES = "\n\n".join(
     f"# Kettle number {n}\n\nKettle {n} is made of copper and whistles in the key of {key}. It was mended by Anna in "
@@ -40,8 +39,8 @@ def application(tmp_path: Path) -> Iterator[Application]:
 
 
 @pytest.fixture
-def recuts(application: Application) -> Iterator[Recuts]:
-    with closing(Recuts(application.database, application.library, application.settings)) as made:
+def recuts(application: Application) -> Iterator[RechunkedLibraries]:
+    with closing(RechunkedLibraries(application.database, application.library, application.settings)) as made:
         yield made
 
 
@@ -61,8 +60,8 @@ def test_a_run_searches_the_same_documents_in_other_passages(application, recuts
     assert all(count_passage_tokens(passage.text) <= 60 for passage in found)
     homes = {source.id: source.title for source in application.library.sources()}
     assert {(one.source_id, one.title) for one in found} <= set(homes.items())
-    assert all(one.id > BEYOND and application.library.passage(one.id) is None for one in found)
-    assert application.library.original(found[0].source_id) is not None
+    assert all(one.id > PASSAGE_ID_OFFSET and application.library.passage(one.id) is None for one in found)
+    assert application.library.original_path(found[0].source_id) is not None
     assert "up to 60 tokens, cut for an evaluation." in retriever.notice()
     looms = replace(OPTIONS, collection="Looms")
     recuts.prepare(looms)
@@ -83,7 +82,7 @@ def test_what_is_there_is_used_again_until_the_documents_change_or_a_day_has_pas
     recuts.prepare(OPTIONS)
     first = cuts(application)
     seen: list[Progress] = []
-    with closing(Recuts(application.database, application.library, application.settings)) as later:
+    with closing(RechunkedLibraries(application.database, application.library, application.settings)) as later:
         later.prepare(OPTIONS, seen.append)
         assert later.retriever(OPTIONS).retrieve("kettle", OPTIONS)
     assert seen == []
@@ -97,14 +96,14 @@ def test_what_is_there_is_used_again_until_the_documents_change_or_a_day_has_pas
     assert not [one for one in recuts.retriever(OPTIONS).retrieve("Loom oak", OPTIONS) if "oak" in one.text]
 
     os.utime(application.settings.home / "evaluations" / cuts(application)[0], (time.time() - 100_000,) * 2)
-    recuts.tidy()
+    recuts.remove_stale()
     assert cuts(application) == []
     with pytest.raises(NotFound, match="60 tokens are no longer there"):
         recuts.retriever(OPTIONS)
 
 
 def test_stopped_or_killed_on_the_way_nothing_half_made_is_used(application, recuts):
-    stop = Stop()
+    stop = Cancellation()
     with pytest.raises(Stopped):
         recuts.prepare(OPTIONS, lambda progress: stop.request() if progress.done else None, stop)
     assert cuts(application) == []
@@ -122,9 +121,9 @@ def test_what_has_no_file_to_cut_is_there_as_it_is_and_named_and_no_backup_holds
 ):
     lines = [{"text": f"Harp {n} has {n} strings.", "metadata": {"source": "harps.txt"}} for n in range(3)]
     (tmp_path / "harps.jsonl").write_text("\n".join(map(json.dumps, lines)))
-    list(application.exchange.import_(tmp_path / "harps.jsonl"))
+    list(application.exchange.import_passages(tmp_path / "harps.jsonl"))
     lost = next(source for source in application.library.sources("Looms"))
-    path = application.library.original(lost.id)
+    path = application.library.original_path(lost.id)
     assert path
     path.unlink()
     recuts.prepare(OPTIONS)
@@ -132,5 +131,5 @@ def test_what_has_no_file_to_cut_is_there_as_it_is_and_named_and_no_backup_holds
     assert retriever.retrieve("How many strings has harp 2?", OPTIONS)[0].text == "Harp 2 has 2 strings."
     assert "Loom" in retriever.retrieve("Which loom is made of oak?", OPTIONS)[0].text
     assert "“Loom number 0”, “harps.txt”" in retriever.notice()
-    manifest = write_backup(application.database, tmp_path / "saved", silent, Stop())
+    manifest = write_backup(application.database, tmp_path / "saved", ignore_progress, Cancellation())
     assert not [name for name in manifest.members if "evaluations" in name]

@@ -5,14 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from crag.assembly import open_application
+from crag.app.application import open_application
 from crag.errors import BadRequest, ModelFault
-from crag.evaluate.regression.changes import changes_since
-from crag.evaluate.regression.regression import Regression
-from crag.evaluate.regression.upkeep import Upkeep
-from crag.evaluate.values import Environment, Variant
-from crag.options import RunOptions, Thresholds
+from crag.evaluation.regression import PeriodicTasks, RegressionMonitor, describe_changes
+from crag.evaluation.types import Environment, Variant
+from crag.options import RunOptions
 from crag.settings import Settings
+from crag.types import Thresholds
 from tests.waiting import wait_until
 
 HALL = "# The north hall\n\nThe boiler of the north hall was replaced in 2019 by a heat pump. It runs at night.\n"
@@ -98,7 +97,7 @@ def test_by_themselves_they_are_asked_only_after_a_quiet_minute_and_once(applica
 
 
 def over(application, *, leaving=(), busy=None, look_up=None):
-    regression = Regression(
+    regression = RegressionMonitor(
         application.evaluations,
         application.datasets,
         look_up or application.environments.look_up,
@@ -137,8 +136,8 @@ def test_by_themselves_they_are_not_asked_at_work_nor_where_they_would_leave_nor
 def test_the_web_and_models_elsewhere_are_what_leaves(tmp_path):
     settings = Settings(home=tmp_path / "home", chat_model="builtin", embedder="builtin", tavily_api_key="key")
     with closing(open_application(settings)) as opened:
-        assert opened.environments.leaving(RunOptions(model="builtin", web="ask")) == ["Tavily"]
-        assert opened.environments.leaving(RunOptions(model="builtin", web="off")) == []
+        assert opened.environments.external_hosts(RunOptions(model="builtin", web="ask")) == ["Tavily"]
+        assert opened.environments.external_hosts(RunOptions(model="builtin", web="off")) == []
 
 
 @pytest.mark.parametrize(
@@ -161,14 +160,14 @@ def test_the_web_and_models_elsewhere_are_what_leaves(tmp_path):
 )
 def test_changes_are_told_in_words(changes, said):
     before = Variant("as settled", RunOptions(), THEN)
-    assert changes_since(before, RunOptions(), replace(THEN, **changes)) == said
+    assert describe_changes(before, RunOptions(), replace(THEN, **changes)) == said
 
 
 def test_settings_are_told_and_what_was_not_known_is_not_made_up():
     unknown = Variant("as settled", RunOptions())
     options = replace(RunOptions(), policy="any", thresholds=Thresholds(0.2, 0.4), preset="mine")
-    assert changes_since(unknown, options, THEN) == ("the settings: policy Strict, thresholds 0.2 and 0.4",)
-    assert changes_since(unknown, replace(RunOptions(), preset="mine"), THEN) == ()
+    assert describe_changes(unknown, options, THEN) == ("the settings: policy Strict, thresholds 0.2 and 0.4",)
+    assert describe_changes(unknown, replace(RunOptions(), preset="mine"), THEN) == ()
 
 
 def test_upkeep_goes_on_after_a_fault_and_ends():
@@ -178,10 +177,10 @@ def test_upkeep_goes_on_after_a_fault_and_ends():
         seen.append("fault")
         raise BadRequest("No.")
 
-    upkeep = Upkeep((fail, lambda: seen.append("look")), seconds=0.01)
+    upkeep = PeriodicTasks((fail, lambda: seen.append("look")), seconds=0.01)
     upkeep.close()
     assert seen == []
-    upkeep = Upkeep((fail, lambda: seen.append("look")), seconds=0.01)
+    upkeep = PeriodicTasks((fail, lambda: seen.append("look")), seconds=0.01)
     upkeep.begin()
     wait_until(lambda: seen.count("look") > 1)
     upkeep.close()

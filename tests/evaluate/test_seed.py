@@ -6,7 +6,7 @@ from ipaddress import ip_network
 import pytest
 
 from benchmarks import seed
-from crag.assembly import open_application
+from crag.app.application import open_application
 from crag.settings import Settings
 from tests.doubles.web import serving
 

@@ -5,17 +5,16 @@ import random
 import pytest
 from sklearn.metrics import cohen_kappa_score, roc_auc_score
 
-from crag.evaluate.datasets.examples import Example
-from crag.evaluate.figures.statistics import area, auc, bootstrap, cohen_kappa, ratio
-from crag.evaluate.figures.verdicts import right
-from crag.evaluate.values import Cutoffs, Scored
+from crag.evaluation.metrics import is_answer_right
+from crag.evaluation.statistics import auc, auc_statistic, bootstrap_interval, cohen_kappa, ratio_statistic
+from crag.evaluation.types import Cutoffs, Example, ScoredAnswer
 from tests.evaluate.answers import result
 
 SHARE = (0.0, 1.0)
 
 
 def share(right_ones: int, n: int):
-    return bootstrap(ratio([1.0] * right_ones + [0.0] * (n - right_ones), [1.0] * n), n, SHARE)
+    return bootstrap_interval(ratio_statistic([1.0] * right_ones + [0.0] * (n - right_ones), [1.0] * n), n, SHARE)
 
 
 @pytest.mark.parametrize(
@@ -42,13 +41,13 @@ def test_five_right_answers_of_five_are_not_certain():
 
 
 def test_without_bounds_one_example_has_no_interval():
-    assert bootstrap(ratio([3.0], [1.0]), 1) == pytest.approx((3.0, 3.0, 3.0))
+    assert bootstrap_interval(ratio_statistic([3.0], [1.0]), 1) == pytest.approx((3.0, 3.0, 3.0))
 
 
 def test_without_bounds_it_is_that_of_the_mean():
     chance = random.Random(1)
     values = [chance.gauss(10, 2) for _ in range(200)]
-    found = bootstrap(ratio(values, [1.0] * 200), 200)
+    found = bootstrap_interval(ratio_statistic(values, [1.0] * 200), 200)
     assert found.high - found.low == pytest.approx(2 * 1.96 * 2 / 200**0.5, rel=0.15)
 
 
@@ -62,7 +61,7 @@ def test_many_examples_are_resampled_in_batches():
 
 
 def test_a_pooled_share_weighs_by_its_wholes():
-    assert bootstrap(ratio([1, 3, 0], [1, 9, 0]), 3, SHARE).value == pytest.approx(0.4)
+    assert bootstrap_interval(ratio_statistic([1, 3, 0], [1, 9, 0]), 3, SHARE).value == pytest.approx(0.4)
 
 
 def test_an_interval_holds_the_truth_as_often_as_it_says():
@@ -71,7 +70,7 @@ def test_an_interval_holds_the_truth_as_often_as_it_says():
     held = 0
     for _ in range(200):
         values = [sum(chance.random() < 0.8 for _ in range(3)) / 3 for _ in range(15)]
-        found = bootstrap(ratio(values, [1.0] * 15), 15, SHARE)
+        found = bootstrap_interval(ratio_statistic(values, [1.0] * 15), 15, SHARE)
         held += found.low <= 0.8 <= found.high
     assert held / 200 > 0.9
 
@@ -106,7 +105,7 @@ def test_the_area_with_weights_is_that_of_repeated_examples():
     weights = [3, 1, 2]
     repeated = [place for place in range(5) for _ in range(weights[owners[place]])]
     expected = roc_auc_score([labels[place] for place in repeated], [scores[place] for place in repeated])
-    assert area(scores, labels, owners)(np.array([weights], dtype=float))[0] == pytest.approx(expected)
+    assert auc_statistic(scores, labels, owners)(np.array([weights], dtype=float))[0] == pytest.approx(expected)
 
 
 def test_agreement_by_hand():
@@ -144,14 +143,14 @@ def test_agreement_needs_equally_many():
         (result("1", 0.9, judged=0.2), False),
         (result("1", 0.1, judged=0.7), True),
         (result("1", 0.9, state="failed"), False),
-        (result("1", scored=Scored(outcome="not_answered", text_score=1.0), judged=1.0), False),
+        (result("1", scored=ScoredAnswer(outcome="not_answered", text_score=1.0), judged=1.0), False),
         (result("1", 0.9, example=Example("1", "Why?")), None),
         (result("1", 0.9, example=Example("1", "Why?", references=("a",), answerable=False)), None),
         (result("1", 0.9, state="failed", example=Example("1", "Why?")), None),
     ],
 )
 def test_which_answers_are_right(given, expected):
-    assert right(given, Cutoffs()) is expected
+    assert is_answer_right(given, Cutoffs()) is expected
 
 
 def test_a_judgement_that_could_not_be_read_says_nothing():
@@ -159,5 +158,5 @@ def test_a_judgement_that_could_not_be_read_says_nothing():
 
     unread = result("1", 0.6, judged=0.0)
     unread = replace(unread, judged=replace(unread.judged, score=None))
-    assert right(unread, Cutoffs()) is True
-    assert right(unread, Cutoffs(text=0.7)) is False
+    assert is_answer_right(unread, Cutoffs()) is True
+    assert is_answer_right(unread, Cutoffs(text=0.7)) is False

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from crag.assembly import Application
+from crag.app.application import Application
 from crag.options import RunOptions
-from crag.runs import Trace
+from crag.runs.trace import Trace
 from tests.doubles import ollama_values
 from tests.doubles.little_model import answer_like_a_little_model, embed_words
-from tests.doubles.ollama import Say, ScriptedOllama
-from tests.doubles.ollama_values import Asked
+from tests.doubles.ollama import ScriptedOllama
+from tests.doubles.ollama_values import Asked, Say
 
 LLAMA = "ollama:llama3.1:8b"
 QUESTION = "When is a fragment blacklisted?"

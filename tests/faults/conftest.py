@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from crag.assembly import Application, open_application
+from crag.app.application import Application, open_application
 from crag.settings import Settings
 from tests.doubles.ollama import ScriptedOllama, closed_address
 from tests.doubles.ollama_memory import Memory

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.doubles.ollama import LLAMA, Model, Say
+from tests.doubles.ollama_values import LLAMA, Model, Say
 from tests.faults.asking import QUESTION, ask, start, wait, when_grading
 from tests.waiting import wait_until
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from crag.options import RunOptions
-from crag.runs import Trace
+from crag.runs.trace import Trace
 from tests.doubles.little_model import embed_words
-from tests.doubles.ollama import LLAMA, NOMIC, Say
+from tests.doubles.ollama_values import LLAMA, NOMIC, Say
 from tests.faults.asking import QUESTION, wait
 from tests.faults.conftest import NOTES
 
@@ -100,7 +100,7 @@ def assert_mended(application, ollama) -> None:
     ollama.embed = embed_words
     ollama.next_replies.clear()
     assert application.library.add_bytes("bees.md", OTHER.encode()).status == "added"
-    assert application.library.missing_vectors() == 0
+    assert application.library.count_missing_vectors() == 0
     trace = ask(application, "Why do bees dance?")
     assert (trace.state, trace.outcome, trace.notes) == ("done", "documents", [])
 
@@ -162,7 +162,7 @@ def test_68_the_connection_is_closed(application, ollama):
 
 def test_68_the_embedder_was_deleted(application, ollama):
     ollama.models = [LLAMA]
-    application.library.spaces.answering.look_again()
+    application.library.spaces.answering.recheck()
     trace = ask(application)
     assert (trace.state, trace.outcome) == ("done", "documents")
     (note,) = trace.notes
@@ -187,7 +187,7 @@ def test_69_another_model_under_the_same_name(application, ollama):
     """Vectors of two models never meet: the change is told, words find meanwhile, and the library is embedded anew."""
     ollama.models = [LLAMA, replace(NOMIC, digest="e" * 64)]
     ollama.embed = lambda texts, size: [row[::-1] for row in embed_words(texts, size)]
-    application.library.spaces.answering.look_again()
+    application.library.spaces.answering.recheck()
     trace = ask(application)
     assert (trace.state, trace.outcome) == ("done", "documents")
     (note,) = trace.notes

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.doubles.ollama import Say
+from tests.doubles.ollama_values import Say
 from tests.faults.asking import ANSWER, QUESTION, ask, when_grading
 
 GRADERS = ("score", "explained", "listwise", "cascade")
@@ -90,7 +90,7 @@ LASTING = [
 @pytest.mark.parametrize("fault", PASSING, ids=lambda fault: fault.name)
 @pytest.mark.parametrize("grader", GRADERS)
 def test_a_fault_that_may_pass_costs_a_verdict_and_not_the_answer(application, ollama, grader, fault, monkeypatch):
-    monkeypatch.setattr("crag.models.client.sending.FIRST_HALF_PAUSE", 0.001)
+    monkeypatch.setattr("crag.models.chat_client.FIRST_HALF_PAUSE", 0.001)
     when_grading(ollama, fault.reply, for_ever=True)
     trace = ask(application, grader=grader)
     judged = {(verdict.word, verdict.reason) for verdict in trace.verdicts.values() if verdict.score is None}

@@ -10,10 +10,9 @@ from itertools import count
 import pytest
 
 from crag.errors import BadRequest
-from crag.models.llama import llama_tokens
-from crag.options import Tuning
-from tests.doubles.ollama import Model, Say
-from tests.doubles.ollama_values import Asked
+from crag.models.token_counts import load_llama_tokenizer
+from crag.options import ModelParameters
+from tests.doubles.ollama_values import Asked, Model, Say
 from tests.doubles.timed_ollama import rendered
 from tests.faults.asking import ANSWER, QUESTION, ask, start
 
@@ -56,15 +55,15 @@ def long_question(language: str, window: int, ask_at: str) -> str:
     tokens, sentences = 0, []
     for number in count():
         sentences.append(FILLER[language].format(number))
-        tokens += llama_tokens().count(sentences[-1])
+        tokens += load_llama_tokenizer().count(sentences[-1])
         if tokens >= 3.3 * window:  # joined, they are somewhat fewer
             break
     text = "".join(sentences).strip()
     return f"{ASKS[language]} {text}" if ask_at == "beginning" else f"{text} {ASKS[language]}"
 
 
-def tuned(window: int) -> dict[str, Tuning]:
-    tuning = Tuning(window=window)
+def tuned(window: int) -> dict[str, ModelParameters]:
+    tuning = ModelParameters(window=window)
     return {"answering": tuning, "grading": tuning, "rewriting": tuning}
 
 
@@ -170,7 +169,7 @@ def test_the_built_in_engine(library, ollama, language):
 
 def test_a_smaller_model_for_one_role_decides(library, ollama):
     """The question is fitted to the smallest window of all that are to read it."""
-    tunings = tuned(8192) | {"grading": Tuning(window=2048)}
+    tunings = tuned(8192) | {"grading": ModelParameters(window=2048)}
     small = Model("llama3.2:1b", digest="f" * 64)
     ollama.models = [*ollama.models, small]
     question = long_question("english", 2048, "end")

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import pytest
 
 from crag.errors import BadRequest
-from tests.doubles.ollama import LLAMA as LLAMA_MODEL
-from tests.doubles.ollama import Say
+from tests.doubles.ollama_values import LLAMA as LLAMA_MODEL
+from tests.doubles.ollama_values import Say
 from tests.faults.asking import ANSWER, LLAMA, QUESTION, TWENTY, ask, assert_all_is_well, start, wait, when_writing
 from tests.waiting import wait_until
 
@@ -133,7 +133,7 @@ BEFORE_A_WORD = [
 @pytest.mark.parametrize("row", BEFORE_A_WORD, ids=lambda row: row.name)
 def test_before_a_word_is_written(application, ollama, row, monkeypatch):
     """The question is kept, the fault named with its remedy, and what may pass is tried at most three times."""
-    monkeypatch.setattr("crag.models.client.sending.FIRST_HALF_PAUSE", 0.01)
+    monkeypatch.setattr("crag.models.chat_client.FIRST_HALF_PAUSE", 0.01)
     conversation = application.conversations.create().id
     when_writing(ollama, row.reply, for_ever=True)
     trace = ask(application, conversation=conversation)
@@ -149,7 +149,7 @@ def test_before_a_word_is_written(application, ollama, row, monkeypatch):
 
 @pytest.mark.parametrize("times", [1, 2, 3])
 def test_60_busy_at_first_and_then_fine(application, ollama, times, monkeypatch):
-    monkeypatch.setattr("crag.models.client.sending.FIRST_HALF_PAUSE", 0.01)
+    monkeypatch.setattr("crag.models.chat_client.FIRST_HALF_PAUSE", 0.01)
     busy = Say(status=503, error="server busy, please try again.  maximum pending requests exceeded")
     when_writing(ollama, *[busy] * times)
     trace = ask(application)
@@ -158,7 +158,7 @@ def test_60_busy_at_first_and_then_fine(application, ollama, times, monkeypatch)
 
 
 def test_60_busy_for_ever(application, ollama, monkeypatch):
-    monkeypatch.setattr("crag.models.client.sending.FIRST_HALF_PAUSE", 0.01)
+    monkeypatch.setattr("crag.models.chat_client.FIRST_HALF_PAUSE", 0.01)
     when_writing(ollama, Say(status=503, error="server busy, please try again."), for_ever=True)
     trace = ask(application)
     assert (trace.state, trace.error_code) == ("failed", "busy")
@@ -286,7 +286,7 @@ def assert_continues(application, ollama, run) -> None:
     """Continue goes on from the text so far, in a version of its own, and what it makes is whole."""
     before = wait(run).text
     when_writing(ollama, Say("and it is never recorded again [1]."))
-    continued = application.runs.go_on(run.id)
+    continued = application.runs.continue_answer(run.id)
     trace = wait(continued)
     assert (trace.state, trace.error, trace.notes) == ("done", "", [])
     assert trace.text.startswith(TWENTY.rpartition(" ")[0])
@@ -295,7 +295,7 @@ def assert_continues(application, ollama, run) -> None:
     assert [citation.title for citation in trace.citations] == ["traces.md"]
     assert [version.run_id for version in application.runs.versions(run.id)] == [run.id, continued.id]
     with pytest.raises(BadRequest):
-        application.runs.go_on(continued.id)
+        application.runs.continue_answer(continued.id)
 
 
 SILENT = [

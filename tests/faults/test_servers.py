@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.doubles.ollama import Model, Say, ScriptedOllama, closed_address
+from tests.doubles.ollama import ScriptedOllama, closed_address
+from tests.doubles.ollama_values import Model, Say
 from tests.doubles.web import Canary, WebServer, serving
 from tests.faults.asking import LLAMA, QUESTION, ask, assert_all_is_well, start, wait, when_writing
 from tests.waiting import wait_until
@@ -67,7 +68,7 @@ def test_56_port_closed_under_auto_the_built_in_engine_answers(opened):
 
 
 def test_57_hangs_after_accept_and_is_given_up(opened, mute, ollama, monkeypatch):
-    monkeypatch.setattr("crag.models.ollama.requests.ASK_SECONDS", 0.3)
+    monkeypatch.setattr("crag.models.ollama_api.REQUEST_SECONDS", 0.3)
     application = opened(ollama_host=mute)
     trace = ask(application)
     assert (trace.state, trace.error_code) == ("failed", "silent")

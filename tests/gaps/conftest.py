@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from crag.assembly import Application, open_application
+from crag.app.application import Application, open_application
 from crag.options import RunOptions
-from crag.runs import Trace
 from crag.runs.run import Run
+from crag.runs.trace import Trace
 from crag.settings import Settings
 from tests.doubles.ollama import closed_address
 from tests.doubles.tavily import TavilyServer

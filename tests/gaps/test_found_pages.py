@@ -2,7 +2,7 @@
 
 import pytest
 
-from crag import reports
+from crag.cli import reports
 from crag.errors import BadRequest, NotFound
 from tests.gaps.conftest import QUESTION
 
@@ -15,7 +15,7 @@ def test_a_page_is_added_under_its_question_and_answers_it_from_then_on(world, a
     added()
     (source,) = world.application.library.sources("Basketball")
     assert (source.location, source.title, source.found_by) == (world.page, "2024 NBA Finals", QUESTION)
-    assert reports.source(source)["found_by"] == QUESTION
+    assert reports.source_json(source)["found_by"] == QUESTION
     _, again = world.ask(web="off")
     assert (again.outcome, again.citations[0].source_id) == ("documents", source.id)
 
@@ -50,7 +50,7 @@ def test_it_is_exported_and_imported_with_its_question(world, added, tmp_path, f
     added()
     world.application.exchange.export(tmp_path / "out", format_)
     world.application.library.remove([world.application.library.sources()[0].id])
-    list(world.application.exchange.import_(tmp_path / "out"))
+    list(world.application.exchange.import_passages(tmp_path / "out"))
     assert [one.found_by for one in world.application.library.sources()] == [QUESTION]
 
 

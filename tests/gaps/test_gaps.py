@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from crag.errors import BadRequest, NotFound
-from crag.gaps import GapPage, Gaps
-from crag.models.deferred import DeferredEmbedder
+from crag.inspection.coverage_gaps import CoverageGaps, GapPage
+from crag.models.embedders import DeferredEmbedder
 from crag.options import RunOptions
 from crag.settings import Settings
 from tests.runs.conftest import RESULT, House, wait
@@ -35,7 +35,7 @@ class Asked(House):
         super().__init__(home, scores=POOR)
         self.submitted: list[tuple[str, str, str]] = []
         embedder = DeferredEmbedder("builtin", Settings(home=home))
-        self.gaps = Gaps(self.database, self.runs, embedder, Even(), self.submit)
+        self.gaps = CoverageGaps(self.database, self.runs, embedder, Even(), self.submit)
 
     def submit(self, url, collection, *, found_by):
         self.submitted.append((url, collection, found_by))
@@ -86,7 +86,7 @@ def test_what_was_covered_later_is_no_gap_any_more(home):
 def test_another_version_or_another_wording_that_is_answered_covers_it(home):
     run, other = home.ask(FINALS), home.ask(TURBINE)
     home.grader.scores = GOOD
-    wait(home.runs.ask_again(run.id, RunOptions()))
+    wait(home.runs.regenerate(run.id, RunOptions()))
     assert home.listed() == {TURBINE}
     message = home.conversations.messages(home.conversations.of_run(other.id).id)[0]
     wait(home.runs.edit(message.id, "What cools the turbine?", RunOptions()))
@@ -126,7 +126,10 @@ def test_each_person_sees_their_own_and_what_was_deleted_nobody(home):
     home.ask(FINALS, GOOD, person="bob")
     assert home.listed("ada") == {FINALS}, "what others found does not tell what she asked"
     found_by = {FINALS, TURBINE, ""}
-    assert (home.gaps.may_see(found_by, "ada"), home.gaps.may_see(found_by, None)) == ({FINALS}, found_by)
+    assert (
+        home.gaps.filter_visible_questions(found_by, "ada"),
+        home.gaps.filter_visible_questions(found_by, None),
+    ) == ({FINALS}, found_by)
     home.conversations.delete(home.conversations.of_run(run.id).id)
     assert home.listed("bob") == set()
 

@@ -2,10 +2,9 @@
 
 import pytest
 
-from crag.gaps.asked import normalised
-from crag.gaps.grouping import group
-from crag.gaps.topics import spoken_terms, topic
-from crag.models.deferred import DeferredEmbedder
+from crag.inspection.coverage_gaps import normalize_question
+from crag.inspection.question_topics import group_questions, name_topic, topic_terms
+from crag.models.embedders import DeferredEmbedder
 from crag.settings import Settings
 
 QUESTIONS = [
@@ -27,22 +26,22 @@ def vectors(tmp_path_factory):
 
 
 def rarity(questions):
-    return dict.fromkeys(sorted({term for question in questions for term in spoken_terms(question)}), 3.0)
+    return dict.fromkeys(sorted({term for question in questions for term in topic_terms(question)}), 3.0)
 
 
 def test_questions_about_the_same_thing_are_one_group_in_each_language(vectors):
-    assert group(QUESTIONS, vectors, rarity(QUESTIONS)) == [[0, 2], [1, 4], [3, 5], [6, 7]]
+    assert group_questions(QUESTIONS, vectors, rarity(QUESTIONS)) == [[0, 2], [1, 4], [3, 5], [6, 7]]
 
 
 def test_the_order_in_which_they_were_asked_changes_no_group(vectors):
     turned = [*range(len(QUESTIONS))][::-1]
-    groups = group([QUESTIONS[place] for place in turned], vectors[turned], rarity(QUESTIONS))
+    groups = group_questions([QUESTIONS[place] for place in turned], vectors[turned], rarity(QUESTIONS))
     assert sorted(sorted(turned[place] for place in places) for places in groups) == [[0, 2], [1, 4], [3, 5], [6, 7]]
 
 
 def test_a_word_that_the_library_is_full_of_puts_nothing_together(vectors):
     common = rarity(QUESTIONS) | {"nba": 0.01, "final": 0.01, "2024": 0.01}
-    alone = group(QUESTIONS[:3:2], vectors[[0, 2]] * 0, common)
+    alone = group_questions(QUESTIONS[:3:2], vectors[[0, 2]] * 0, common)
     assert alone == [[0], [1]]
 
 
@@ -57,14 +56,14 @@ def test_a_word_that_the_library_is_full_of_puts_nothing_together(vectors):
     ],
 )
 def test_a_group_is_named_in_its_own_words(questions, name):
-    assert name in topic(questions, rarity(questions))
+    assert name in name_topic(questions, rarity(questions))
 
 
 def test_what_is_rare_in_the_library_names_it_rather_than_what_is_common():
     words = rarity(["which valve does the pump need?"]) | {"pump": 0.1}
-    assert topic(["which valve does the pump need?"], words) == "valve need"
+    assert name_topic(["which valve does the pump need?"], words) == "valve need"
 
 
 def test_the_same_question_in_other_dress_is_the_same():
-    assert normalised("Who  won the ＮＢＡ finals?!") == normalised("who won the nba finals")
-    assert normalised("Who won the NBA finals?") != normalised("Who lost the NBA finals?")
+    assert normalize_question("Who  won the ＮＢＡ finals?!") == normalize_question("who won the nba finals")
+    assert normalize_question("Who won the NBA finals?") != normalize_question("Who lost the NBA finals?")

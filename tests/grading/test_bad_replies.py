@@ -6,17 +6,18 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from crag.cancellation import Cancellation
 from crag.grading.explained import ExplainedGrader
 from crag.grading.listwise import ListwiseGrader
-from crag.grading.reasons import unreadable
+from crag.grading.model_replies import unreadable_grade
 from crag.grading.score import ScoreGrader
-from crag.models.chat import open_chat_model
-from crag.models.client.sending import ATTEMPTS_WHEN_BUSY
+from crag.models.chat_client import MAX_ATTEMPTS_WHEN_BUSY
+from crag.models.chat_models import open_chat_model
 from crag.protocols import ChatModel, Grader
 from crag.settings import Settings
-from crag.stopping import Stop
 from crag.types import Grade
-from tests.doubles.ollama import Say, ScriptedOllama
+from tests.doubles.ollama import ScriptedOllama
+from tests.doubles.ollama_values import Say
 from tests.grading.passages import ENGLISH, passages
 
 GRADERS: dict[str, tuple[Callable[[ChatModel], Grader], str]] = {
@@ -45,7 +46,7 @@ def ollama() -> Iterator[ScriptedOllama]:
 def judge(ollama: ScriptedOllama, grader: str) -> Grade:
     model = open_chat_model("ollama:llama3.1:8b", Settings(ollama_host=ollama.url))
     question = "Who built the Halden lighthouse?"
-    ((_, grade),) = GRADERS[grader][0](model).grade(question, passages(ENGLISH[:1]), Stop())
+    ((_, grade),) = GRADERS[grader][0](model).grade(question, passages(ENGLISH[:1]), Cancellation())
     return grade
 
 
@@ -54,7 +55,7 @@ def judge(ollama: ScriptedOllama, grader: str) -> Grade:
 def test_after_one_more_try_the_verdict_is_unknown(ollama: ScriptedOllama, grader: str, reply: str) -> None:
     ollama.script = lambda asked: Say(reply)
     grade = judge(ollama, grader)
-    assert (grade.score, grade.reason) == (None, unreadable("en").reason)
+    assert (grade.score, grade.reason) == (None, unreadable_grade("en").reason)
     assert len(ollama.chats) == 2
     assert grade.usage is not None
     assert grade.usage.prompt_tokens or grade.usage.finish_reason == "repetition"  # ended before the server counted
@@ -92,8 +93,8 @@ def test_a_thought_before_the_reply_is_left_out(ollama: ScriptedOllama, grader: 
 def test_a_server_that_stays_busy_leaves_it_unknown(
     ollama: ScriptedOllama, grader: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("crag.models.client.sending.FIRST_HALF_PAUSE", 0.01)
-    ollama.fail_next(ATTEMPTS_WHEN_BUSY, 503)
+    monkeypatch.setattr("crag.models.chat_client.FIRST_HALF_PAUSE", 0.01)
+    ollama.fail_next(MAX_ATTEMPTS_WHEN_BUSY, 503)
     grade = judge(ollama, grader)
     assert grade.score is None
     assert "busy" in grade.reason

@@ -4,22 +4,24 @@ from dataclasses import replace
 
 import pytest
 
+from crag.cancellation import Cancellation
 from crag.errors import Stopped
 from crag.grading.builtin import BuiltinGrader
 from crag.protocols import Embedder
-from crag.scoring import CountedTerms
-from crag.stopping import Stop
+from crag.text.relevance_scores import CountedTermStatistics
 from crag.types import Grade
 from tests.grading.passages import CHINESE, ENGLISH, KOREAN, passages
 
 
 def grade(embedder: Embedder, question: str, texts: tuple[str, ...]) -> list[Grade]:
-    graded = dict(BuiltinGrader(embedder, CountedTerms(texts)).grade(question, passages(texts), Stop()))
+    graded = dict(
+        BuiltinGrader(embedder, CountedTermStatistics(texts)).grade(question, passages(texts), Cancellation())
+    )
     return [graded[index] for index in range(len(texts))]
 
 
 def word(embedder: Embedder, grade: Grade) -> str:
-    return BuiltinGrader(embedder, CountedTerms()).thresholds.word(grade.score)
+    return BuiltinGrader(embedder, CountedTermStatistics()).thresholds.word(grade.score)
 
 
 @pytest.mark.parametrize(
@@ -111,10 +113,10 @@ def test_the_passages_of_one_document_are_no_witnesses_for_each_other(embedder: 
         "In the Halden cup the boats of Clara Moor came first.",
         "The Halden cup is sailed each summer around Norway.",
     )
-    grader = BuiltinGrader(embedder, CountedTerms(texts))
+    grader = BuiltinGrader(embedder, CountedTermStatistics(texts))
     of_one = [replace(passage, source_id="one") for passage in passages(texts)]
-    together = [grade.score for _, grade in grader.grade(question, of_one, Stop())]
-    alone = [next(grader.grade(question, [passage], Stop()))[1].score for passage in of_one]
+    together = [grade.score for _, grade in grader.grade(question, of_one, Cancellation())]
+    alone = [next(grader.grade(question, [passage], Cancellation()))[1].score for passage in of_one]
     assert together == alone
 
 
@@ -137,8 +139,8 @@ def test_hostile_text_is_only_judged(embedder: Embedder, text: str) -> None:
 
 
 def test_a_stop_ends_the_grading(embedder: Embedder) -> None:
-    stop = Stop()
-    grades = BuiltinGrader(embedder, CountedTerms(ENGLISH)).grade("Who built it?", passages(ENGLISH), stop)
+    stop = Cancellation()
+    grades = BuiltinGrader(embedder, CountedTermStatistics(ENGLISH)).grade("Who built it?", passages(ENGLISH), stop)
     next(grades)
     stop.request()
     with pytest.raises(Stopped):

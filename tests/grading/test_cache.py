@@ -2,19 +2,19 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-from crag.grading.cache import CachedGrader, GradeMemory
-from crag.stopping import Stop
+from crag.cancellation import Cancellation
+from crag.grading.composites import CachedGrader, GradeCache
 from crag.types import Grade
 from tests.doubles.engine import TableGrader, passage
 
 
 def graded(grader: CachedGrader, question: str, *numbers: int) -> dict[int, Grade]:
-    return dict(grader.grade(question, [passage(number) for number in numbers], Stop()))
+    return dict(grader.grade(question, [passage(number) for number in numbers], Cancellation()))
 
 
 def test_a_known_passage_is_not_judged_again() -> None:
     table = TableGrader({1: 0.9, 2: 0.1, 3: 0.5})
-    grader = CachedGrader(table, GradeMemory())
+    grader = CachedGrader(table, GradeCache())
     first = graded(grader, "q", 1, 2)
     second = graded(grader, "q", 3, 2, 1)
     assert table.graded == [1, 2, 3]
@@ -22,7 +22,7 @@ def test_a_known_passage_is_not_judged_again() -> None:
 
 
 def test_another_question_or_grader_is_judged_anew() -> None:
-    memory, table = GradeMemory(), TableGrader({1: 0.9})
+    memory, table = GradeCache(), TableGrader({1: 0.9})
     graded(CachedGrader(table, memory), "q", 1)
     graded(CachedGrader(table, memory), "another", 1)
     graded(CachedGrader(TableGrader({1: 0.2}, name="other"), memory), "q", 1)
@@ -31,7 +31,7 @@ def test_another_question_or_grader_is_judged_anew() -> None:
 
 def test_what_could_not_be_judged_is_tried_again() -> None:
     table = TableGrader({1: None})
-    grader = CachedGrader(table, GradeMemory())
+    grader = CachedGrader(table, GradeCache())
     graded(grader, "q", 1)
     graded(grader, "q", 1)
     assert table.graded == [1, 1]
@@ -39,14 +39,14 @@ def test_what_could_not_be_judged_is_tried_again() -> None:
 
 def test_the_longest_unused_grade_is_forgotten() -> None:
     table = TableGrader({})
-    grader = CachedGrader(table, GradeMemory(size=2))
+    grader = CachedGrader(table, GradeCache(size=2))
     for number in (1, 2, 1, 3, 1, 2):
         graded(grader, "q", number)
     assert table.graded == [1, 2, 3, 2]
 
 
 def test_the_memory_is_shared_between_threads() -> None:
-    memory = GradeMemory(size=50)
+    memory = GradeCache(size=50)
     keys = [(str(n), "d", "g") for n in range(200)]
 
     def use(n: int) -> None:

@@ -2,13 +2,11 @@ from __future__ import annotations
 
 import pytest
 
+from crag.cancellation import Cancellation
 from crag.errors import ModelFault
-from crag.grading.cache import CachedGrader, GradeMemory
-from crag.grading.cascade import CascadeGrader
+from crag.grading.composites import CachedGrader, CascadeGrader, GradeCache
 from crag.grading.score import ScoreGrader
-from crag.options import Thresholds
-from crag.stopping import Stop
-from crag.types import Grade
+from crag.types import Grade, Thresholds
 from tests.doubles.engine import TableGrader, passage
 from tests.doubles.scripted_model import ScriptedModel
 
@@ -16,7 +14,7 @@ CLEAR = Thresholds(lower=0.2, upper=0.8)
 
 
 def grade(first: TableGrader, second: TableGrader, *numbers: int) -> dict[int, Grade]:
-    return dict(CascadeGrader(first, second).grade("q?", [passage(number) for number in numbers], Stop()))
+    return dict(CascadeGrader(first, second).grade("q?", [passage(number) for number in numbers], Cancellation()))
 
 
 def test_the_best_that_is_accepted_is_confirmed_and_the_rest_keeps_its_verdict() -> None:
@@ -48,7 +46,7 @@ def test_a_passage_in_another_language_is_never_rejected_by_words() -> None:
     second = TableGrader({1: 0.9})
     cascade = CascadeGrader(TableGrader({1: 0.0, 2: 0.0}, thresholds=CLEAR), second)
     held = [passage(1, "The lighthouse was built by Clara Moor."), passage(2, "등대는 섬의 북쪽에 있다.")]
-    grades = dict(cascade.grade("등대는 누가 지었나요?", held, Stop()))
+    grades = dict(cascade.grade("등대는 누가 지었나요?", held, Cancellation()))
     assert (second.graded, grades[0].score, grades[1].score) == ([1], 0.9, 0.0)
 
 
@@ -60,7 +58,7 @@ def test_what_is_in_another_language_is_asked_about_beside_what_was_confirmed() 
         passage(2, "등대는 클라라가 지었다."),
         passage(3, "등대는 섬의 북쪽에 있다."),
     ]
-    grades = dict(cascade.grade("등대는 누가 지었나요?", held, Stop()))
+    grades = dict(cascade.grade("등대는 누가 지었나요?", held, Cancellation()))
     assert second.graded == [2, 1]
     assert [second.thresholds.word(grades[index].score) for index in range(3)] == ["relevant", "relevant", "ambiguous"]
 
@@ -93,15 +91,15 @@ def test_rejected_passages_need_no_model() -> None:
 
     model = ScriptedModel(reply)
     cascade = CascadeGrader(TableGrader({1: 0.05}, thresholds=CLEAR), ScoreGrader(model))
-    assert len(dict(cascade.grade("q?", [passage(1), passage(2)], Stop()))) == 2
+    assert len(dict(cascade.grade("q?", [passage(1), passage(2)], Cancellation()))) == 2
     assert model.asked == []
 
 
 def test_only_the_models_verdicts_are_remembered() -> None:
     first, model = TableGrader({1: 0.05, 2: 0.5}, thresholds=CLEAR), ScriptedModel(lambda _: "Yes")
-    cascade = CascadeGrader(first, CachedGrader(ScoreGrader(model), GradeMemory()))
+    cascade = CascadeGrader(first, CachedGrader(ScoreGrader(model), GradeCache()))
     for _ in range(2):
-        grades = dict(cascade.grade("q?", [passage(1), passage(2)], Stop()))
+        grades = dict(cascade.grade("q?", [passage(1), passage(2)], Cancellation()))
     assert first.graded == [1, 2, 1, 2]
     assert len(model.asked) == 1
     assert grades[1].usage is None, "a verdict that is remembered costs nothing"

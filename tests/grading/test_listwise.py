@@ -6,12 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from crag.cancellation import Cancellation
 from crag.errors import ModelFault
-from crag.grading.list_scores import MOST_IN_A_CALL, read_points
-from crag.grading.listwise import ListwiseGrader
-from crag.models.chat import open_chat_model
+from crag.grading.listwise import MAX_TEXTS_PER_CALL, ListwiseGrader, read_points
+from crag.models.chat_models import open_chat_model
 from crag.settings import Settings
-from crag.stopping import Stop
 from crag.types import Grade
 from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.scripted_model import ScriptedModel
@@ -21,7 +20,7 @@ QUESTION = "Who built the Halden lighthouse?"
 
 
 def grade(model: ScriptedModel, texts: tuple[str, ...] = ENGLISH) -> dict[int, Grade]:
-    return dict(ListwiseGrader(model).grade(QUESTION, passages(texts), Stop()))
+    return dict(ListwiseGrader(model).grade(QUESTION, passages(texts), Cancellation()))
 
 
 def points_by_lighthouse(prompt: str) -> str:
@@ -38,7 +37,7 @@ def ollama() -> Iterator[ScriptedOllama]:
 
 def test_one_call_judges_all(ollama: ScriptedOllama) -> None:
     grader = ListwiseGrader(open_chat_model("ollama:llama3.1:8b", Settings(ollama_host=ollama.url)))
-    grades = dict(grader.grade(QUESTION, passages(ENGLISH), Stop()))
+    grades = dict(grader.grade(QUESTION, passages(ENGLISH), Cancellation()))
     assert [grades[index].score for index in range(5)] == [1.0, 0.0, 0.0, 0.0, 0.0]
     (chat,) = ollama.chats
     assert chat.schema
@@ -69,7 +68,7 @@ def test_a_long_list_is_asked_in_several_calls() -> None:
     model = ScriptedModel(points_by_lighthouse)
     grades = grade(model, (*ENGLISH[1:], *ENGLISH[1:], *ENGLISH[1:], *ENGLISH[1:], *ENGLISH))
     assert len(model.asked) == 2
-    assert max(grades, key=lambda index: grades[index].score or 0) == MOST_IN_A_CALL
+    assert max(grades, key=lambda index: grades[index].score or 0) == MAX_TEXTS_PER_CALL
     assert sorted(grades) == list(range(21))
 
 

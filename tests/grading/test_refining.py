@@ -8,11 +8,10 @@ from collections.abc import Callable
 
 import pytest
 
+from crag.cancellation import Cancellation
 from crag.errors import ModelFault
-from crag.grading.refining import ExplainedRefiner, ListwiseRefiner, ScoreRefiner
-from crag.grading.strips import MOST_KEPT, cut
+from crag.grading.refiners import MAX_KEPT_STRIPS, ExplainedRefiner, ListwiseRefiner, ScoreRefiner, cut_strips
 from crag.protocols import ChatModel, Refiner
-from crag.stopping import Stop
 from crag.types import Strip
 from tests.doubles.scripted_model import ScriptedModel
 from tests.grading.passages import ENGLISH, passages
@@ -33,13 +32,13 @@ def judge(prompt: str) -> str:
 
 
 def refine(refiner: Refiner, *texts: str) -> dict[int, tuple[Strip, ...]]:
-    return dict(refiner.refine(QUESTION, passages(texts), Stop()))
+    return dict(refiner.refine(QUESTION, passages(texts), Cancellation()))
 
 
 @pytest.mark.parametrize("refiner", REFINERS)
 def test_the_strips_that_answer_are_kept_in_document_order(refiner: Callable[[ChatModel], Refiner]) -> None:
     strips = refine(refiner(ScriptedModel(judge)), MIXED)[0]
-    assert [strip.text for strip in strips] == cut(MIXED)
+    assert [strip.text for strip in strips] == cut_strips(MIXED)
     assert [strip.kept for strip in strips] == ["Clara Moor" in strip.text for strip in strips]
     assert {strip.score for strip in strips} == {0.0, 1.0}
 
@@ -60,7 +59,7 @@ def test_a_passage_of_one_strip_costs_nothing(refiner: Callable[[ChatModel], Ref
 @pytest.mark.parametrize("refiner", REFINERS)
 def test_at_most_five_strips_of_a_passage_are_kept(refiner: Callable[[ChatModel], Refiner]) -> None:
     crowd = " ".join(["The Halden lighthouse was built by Clara Moor, an engineer, in 1874."] * 30)
-    assert sum(strip.kept for strip in refine(refiner(ScriptedModel(judge)), crowd)[0]) == MOST_KEPT
+    assert sum(strip.kept for strip in refine(refiner(ScriptedModel(judge)), crowd)[0]) == MAX_KEPT_STRIPS
 
 
 @pytest.mark.parametrize("refiner", REFINERS)
@@ -68,8 +67,10 @@ def test_strips_of_several_passages_find_their_way_back(refiner: Callable[[ChatM
     model = ScriptedModel(judge)
     found = refine(refiner(model), OTHER, "Only this.", MIXED)
     assert sorted(found) == [0, 1, 2]
-    assert [strip.text for strip in found[2] if strip.kept] == [text for text in cut(MIXED) if "Clara Moor" in text]
-    scored = len(cut(OTHER)) + len(cut(MIXED))
+    assert [strip.text for strip in found[2] if strip.kept] == [
+        text for text in cut_strips(MIXED) if "Clara Moor" in text
+    ]
+    scored = len(cut_strips(OTHER)) + len(cut_strips(MIXED))
     assert len(model.asked) == (scored if refiner is ScoreRefiner else 1)
 
 
@@ -79,7 +80,7 @@ def test_a_fault_that_may_pass_strikes_nothing_out(refiner: Callable[[ChatModel]
         raise ModelFault("busy", "Busy.", fault="passing")
 
     strips = refine(refiner(ScriptedModel(busy)), MIXED)[0]
-    assert all(strip.kept for strip in strips[:MOST_KEPT])
+    assert all(strip.kept for strip in strips[:MAX_KEPT_STRIPS])
 
 
 @pytest.mark.parametrize("refiner", REFINERS)

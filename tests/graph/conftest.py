@@ -9,13 +9,13 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
+from crag.cancellation import Cancellation
 from crag.events import RunEnded, RunStarted
 from crag.graph.build import build_graph
 from crag.graph.state import Deps
 from crag.options import RunOptions
 from crag.protocols import PageReader, WebSearch
 from crag.runs.trace import Trace
-from crag.stopping import Stop
 from crag.types import Passage, Turn
 from tests.doubles.engine import THRESHOLDS, ListRetriever, QuotingWriter, TableGrader, engine, passage
 
@@ -40,7 +40,7 @@ class Bench:
         self.grader = TableGrader(self.scores)
         played = engine(self.grader, self.writer)
         self.rewriter = played.rewriter
-        given = (self.options, THRESHOLDS, Stop(), lambda: 0.0, self.web, self.web_missing, self.pages)
+        given = (self.options, THRESHOLDS, Cancellation(), lambda: 0.0, self.web, self.web_missing, self.pages)
         deps = Deps(self.retriever, played, *given)
         trace = Trace()
         trace.apply(RunStarted(question, self.options, 0.0))

@@ -2,8 +2,8 @@
 
 import pytest
 
-from crag.graph.checking.citations import cite, drop_invalid_citations
-from crag.graph.checking.support import check_sentences, outcome
+from crag.graph.answer_support import answer_outcome, check_sentences
+from crag.graph.citations import collect_citations, drop_invalid_citations
 from crag.types import Knowledge
 from tests.doubles.engine import passage
 
@@ -29,7 +29,7 @@ def test_a_citation_belongs_to_the_sentence_before_it_wherever_the_full_stop_is(
     bees, wasps = check_sentences(answer, KNOWLEDGE)
     assert (bees.citations, bees.strength) == ((1,), "supported")
     assert (wasps.citations, wasps.strength) == ((2,), "supported")
-    assert [(cited.n, cited.quote) for cited in cite(answer, KNOWLEDGE)] == [
+    assert [(cited.n, cited.quote) for cited in collect_citations(answer, KNOWLEDGE)] == [
         (1, "Bees dance to tell where the flowers are."),
         (2, "Wasps build nests of paper."),
     ]
@@ -79,7 +79,7 @@ def test_citations_of_nothing_are_dropped(given, kept):
     ],
 )
 def test_where_an_answer_comes_from(answer, where_from):
-    assert outcome(answer, KNOWLEDGE) == where_from
+    assert answer_outcome(answer, KNOWLEDGE) == where_from
 
 
 def test_korean_and_chinese_are_checked_too():

@@ -2,9 +2,8 @@
 
 import pytest
 
-from crag.graph.policy import decide
-from crag.options import Thresholds
-from crag.types import Verdict
+from crag.graph.policy import choose_action
+from crag.types import Thresholds, Verdict
 
 THRESHOLDS = Thresholds(0.31, 0.59)
 
@@ -38,7 +37,7 @@ def verdicts(*scores: float | None) -> list[Verdict]:
     ],
 )
 def test_action_and_route(policy, scores, action, wants_web):
-    decision = decide(policy, verdicts(*scores), THRESHOLDS)
+    decision = choose_action(policy, verdicts(*scores), THRESHOLDS)
     assert (decision.action, decision.wants_web) == (action, wants_web)
 
 
@@ -55,7 +54,7 @@ def test_action_and_route(policy, scores, action, wants_web):
     ],
 )
 def test_the_reason_holds_the_figures(policy, scores, reason):
-    assert decide(policy, verdicts(*scores), THRESHOLDS).reason.startswith(reason)
+    assert choose_action(policy, verdicts(*scores), THRESHOLDS).reason.startswith(reason)
 
 
 @pytest.mark.parametrize(
@@ -69,4 +68,4 @@ def test_the_reason_holds_the_figures(policy, scores, reason):
 )
 def test_a_figure_stands_on_the_side_of_a_threshold_where_it_is(thresholds, score, reason):
     verdict = Verdict(1, thresholds.word(score), score, "")
-    assert decide("paper", [verdict], thresholds).reason.startswith(reason)
+    assert choose_action("paper", [verdict], thresholds).reason.startswith(reason)

@@ -3,9 +3,8 @@
 import pytest
 
 from crag.errors import ModelFault, WebSearchFailed
-from crag.graph.nodes import best_strips
-from crag.graph.presets import PRESETS
-from crag.options import RunOptions
+from crag.graph.nodes import keep_best_strips
+from crag.options import PRESETS, RunOptions
 from crag.protocols import PromptFit
 from crag.types import Strip, Turn
 from tests.doubles.engine import ListWeb, QuotingWriter, passage
@@ -253,5 +252,5 @@ def test_five_strips_in_all_are_kept_and_those_of_what_a_person_wants_beside_the
 def test_a_strip_without_a_score_takes_no_place_from_others_and_loses_none():
     cut = (Strip("one", 0.9, kept=True),) * 4
     strips = {1: cut, 2: (Strip("whole", None, kept=True),), 3: cut}
-    kept = [sum(strip.kept for strip in best) for best in best_strips(strips).values()]
+    kept = [sum(strip.kept for strip in best) for best in keep_best_strips(strips).values()]
     assert kept == [4, 1, 1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from crag.graph.checking.support import check_sentences
+from crag.graph.answer_support import check_sentences
 from crag.types import Knowledge, Support
 from tests.doubles.engine import passage
 from tests.graph.labelled_sentences import PASSAGES, SENTENCES, Kind

@@ -9,8 +9,8 @@ from crag.events import (
     ConsentAsked,
     EngineOpened,
     Event,
-    Node,
     NodeEnded,
+    NodeName,
     NodeStarted,
     PassageGraded,
     PassagesFound,
@@ -23,9 +23,9 @@ from crag.events import (
     VersionBegun,
     WebQuerySent,
 )
-from crag.options import RunOptions, Thresholds
-from crag.runs import Trace
-from crag.types import RunState, Strip, Support, Usage, Verdict
+from crag.options import RunOptions
+from crag.runs.trace import Trace
+from crag.types import RunState, Strip, Support, Thresholds, Usage, Verdict
 from tests.doubles.engine import passage
 
 THRESHOLDS = Thresholds(0.31, 0.59)
@@ -33,7 +33,7 @@ FOUND = (passage(1), passage(2))
 RESULT = passage(-1, origin="web", location="https://example.org/", page=None)
 
 
-def node(name: Node, start: float, end: float, *events: Event) -> list[Event]:
+def node(name: NodeName, start: float, end: float, *events: Event) -> list[Event]:
     return [NodeStarted(name, start), *events, NodeEnded(name, end)]
 
 

@@ -8,9 +8,9 @@ import time
 import pytest
 from sqlalchemy import delete, text, update
 
-from crag.database.tables import events, run_summaries, runs
-from crag.inspection.archive import RunArchive, RunFilter
+from crag.inspection.run_archive import RunArchive, RunFilter
 from crag.options import RunOptions
+from crag.storage.tables import events, run_summaries, runs
 from tests.doubles.engine import QuotingWriter
 from tests.runs.conftest import House, wait
 from tests.waiting import wait_until

@@ -2,9 +2,9 @@
 
 import pytest
 
-from crag.inspection.facts import counted
-from crag.inspection.nodes import view
-from crag.runs import Step, Trace
+from crag.inspection.node_values import describe_node
+from crag.inspection.run_labels import step_count_label
+from crag.runs.trace import Step, Trace
 from crag.types import Turn
 from tests.inspection import runs
 
@@ -43,27 +43,30 @@ def names(values):
     ],
 )
 def test_a_node_shows_what_it_was_given_and_what_it_gave(node, given, came):
-    shown = view(node, runs.incorrect())
+    shown = describe_node(node, runs.incorrect())
     assert given.items() <= names(shown.inputs).items()
     assert came.items() <= names(shown.outputs).items()
 
 
 def test_the_writer_is_given_the_strips_that_were_kept():
-    strips = names(view("generate", runs.correct()).inputs)["Knowledge, kept strips"]
+    strips = names(describe_node("generate", runs.correct()).inputs)["Knowledge, kept strips"]
     assert [strip.text for strip in strips[1]] == ["Kept."]
 
 
 def test_what_is_not_there_is_not_named():
-    shown = view("web_search", runs.waiting())
+    shown = describe_node("web_search", runs.waiting())
     assert names(shown.outputs) == {"Not sent yet": "winner 2024"}
     assert names(shown.inputs) == {"Query, as written": "winner 2024", "Web": "ask first"}
 
 
 def test_condensing_is_given_what_was_said_before():
     turns = (Turn("user", "Before?"),)
-    assert names(view("condense_question", runs.correct(), turns).inputs)["Said before"] == turns
+    assert names(describe_node("condense_question", runs.correct(), turns).inputs)["Said before"] == turns
 
 
 def test_a_refusal_says_that_there_was_nothing_to_write_from():
     written, checked = (Step(node, 0.0, "done", 0.001) for node in ("generate", "check_answer"))
-    assert [counted(step, Trace()) for step in (written, checked)] == ["nothing to write from", "nothing to check"]
+    assert [step_count_label(step, Trace()) for step in (written, checked)] == [
+        "nothing to write from",
+        "nothing to check",
+    ]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from crag.inspection.path import described, mermaid
+from crag.inspection.run_charts import describe_path, path_diagram
 from tests.inspection import runs
 
 INJECTED = '"]; click retrieve "javascript:alert(1)"'
@@ -47,7 +47,7 @@ INJECTED = '"]; click retrieve "javascript:alert(1)"'
     ],
 )
 def test_the_path_shows_where_a_run_went_and_where_it_could_have_gone(trace, there):
-    diagram = mermaid(trace)
+    diagram = path_diagram(trace)
     for line in there:
         assert line in diagram
 
@@ -56,7 +56,7 @@ def test_with_grading_off_the_grader_is_passed_by():
     opened = runs.begun(policy="off", web="ask")
     events = [event for event in runs.graded(0.9) if getattr(event, "node", "") == "retrieve"]
     trace = runs.of(opened, events, runs.node("decide", 0.1, 0.1), runs.written(0.1), runs.ended(2.0))
-    diagram = mermaid(trace)
+    diagram = path_diagram(trace)
     assert "retrieve ==> decide" in diagram
     assert "decide ==>|grading off| generate" in diagram
     assert "web_search" not in diagram
@@ -65,9 +65,9 @@ def test_with_grading_off_the_grader_is_passed_by():
 def test_the_diagram_holds_no_text_of_documents_or_people():
     trace = runs.incorrect()
     trace.question = trace.query = trace.text = INJECTED
-    assert INJECTED not in mermaid(trace)
-    assert "Who won" not in mermaid(runs.incorrect())
+    assert INJECTED not in path_diagram(trace)
+    assert "Who won" not in path_diagram(runs.incorrect())
 
 
 def test_the_path_is_told_in_words_too():
-    assert described(runs.incorrect()).startswith("The path taken: Retrieve (2 of 1,284 passages · 20 ms), Grade")
+    assert describe_path(runs.incorrect()).startswith("The path taken: Retrieve (2 of 1,284 passages · 20 ms), Grade")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from crag.inspection.timeline import kept, spans
-from crag.model_calls import ModelCall
+from crag.inspection.run_charts import nodes_kept, timeline_spans
+from crag.protocols import ModelCall
 from tests.inspection import runs
 
 
@@ -15,7 +15,7 @@ CALLS = [call("grade_documents", 0.9), call("grade_documents", 0.03), call("web_
 
 
 def told(trace, calls=(), now=None):
-    return [(one.name, one.kind, round(one.start, 2), round(one.end, 2)) for one in spans(trace, calls, now)]
+    return [(one.name, one.kind, round(one.start, 2), round(one.end, 2)) for one in timeline_spans(trace, calls, now)]
 
 
 def test_each_node_has_its_calls_and_its_search_below_it():
@@ -33,12 +33,12 @@ def test_each_node_has_its_calls_and_its_search_below_it():
 
 @pytest.mark.parametrize(("name", "kind"), [("Grade passages", "model"), ("Write the answer", "model")])
 def test_without_calls_the_events_tell_what_was_waited_for(name, kind):
-    assert kind in [span.kind for span in spans(runs.correct(), []) if span.name == name]
+    assert kind in [span.kind for span in timeline_spans(runs.correct(), []) if span.name == name]
 
 
 def test_what_a_version_kept_has_no_bar():
     assert [name for name, *_ in told(runs.version())] == ["Decide", "Write the answer", "Check the answer"]
-    assert kept(runs.version()) == ["retrieve", "grade_documents"]
+    assert nodes_kept(runs.version()) == ["retrieve", "grade_documents"]
 
 
 def test_what_still_runs_ends_now_and_what_waits_for_a_person_takes_no_time():

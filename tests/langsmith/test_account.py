@@ -5,17 +5,16 @@ from __future__ import annotations
 import pytest
 
 from crag.errors import BadRequest
-from crag.langsmith.account import DEFAULT_URL, Account, read_account
-from crag.settings import load_settings
+from crag.settings import DEFAULT_LANGSMITH_URL, LangSmithAccount, load_settings, read_langsmith_account
 
 
-def read(**values: str) -> Account:
-    return read_account(lambda name: values.get(name, ""))
+def read(**values: str) -> LangSmithAccount:
+    return read_langsmith_account(lambda name: values.get(name, ""))
 
 
 def test_nothing_is_set():
-    assert read() == Account()
-    assert (read().url, read().host) == (DEFAULT_URL, "api.smith.langchain.com")
+    assert read() == LangSmithAccount()
+    assert (read().url, read().host) == (DEFAULT_LANGSMITH_URL, "api.smith.langchain.com")
 
 
 def test_the_new_names_win_over_the_old():
@@ -40,7 +39,7 @@ def test_env_is_read_and_the_key_is_never_told(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("address", ["example.org", "file:///etc", "http://", "http://example.org:99999"])
 def test_an_endpoint_that_is_none_is_refused_where_it_would_be_used(address):
-    assert read(LANGSMITH_ENDPOINT=address).url == DEFAULT_URL
+    assert read(LANGSMITH_ENDPOINT=address).url == DEFAULT_LANGSMITH_URL
     with pytest.raises(BadRequest, match="LANGSMITH_ENDPOINT"):
         read(LANGSMITH_ENDPOINT=address, LANGSMITH_API_KEY="k")
 

@@ -9,12 +9,11 @@ from dataclasses import replace
 
 import pytest
 
-from crag.assembly import open_application
-from crag.langsmith.account import Account
-from crag.ledger import on_behalf_of
+from crag.app.application import open_application
 from crag.options import RunOptions
-from crag.runs import Trace
-from crag.settings import Settings
+from crag.runs.trace import Trace
+from crag.settings import LangSmithAccount, Settings
+from crag.storage.outbound_ledger import on_behalf_of
 from tests.doubles.langsmith import LangSmithServer
 from tests.doubles.ollama import ScriptedOllama, closed_address
 from tests.doubles.tavily import TavilyServer
@@ -46,7 +45,7 @@ def opened(tmp_path, langsmith, monkeypatch):
     monkeypatch.setenv("LANGSMITH_ENDPOINT", langsmith.url)
 
     def open_(ollama_host="", tavily="", **account):
-        given = Account(**({"key": KEY, "url": langsmith.url, "tracing": True} | account))
+        given = LangSmithAccount(**({"key": KEY, "url": langsmith.url, "tracing": True} | account))
         host = ollama_host or closed_address()
         settings = Settings(home=tmp_path / "home", ollama_host=host, embedder="builtin", langsmith=given)
         made.append(open_application(replace(settings, tavily_api_key=tavily and "tvly-x", tavily_url=tavily)))
@@ -65,7 +64,7 @@ def ask(application, **options) -> Trace:
 
 def test_variables_alone_send_nothing(opened, langsmith):
     application = opened()
-    assert application.traces.asked_for
+    assert application.traces.is_configured
     assert ask(application).notes == []
     application.close()
     assert langsmith.requests == []

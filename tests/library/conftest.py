@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from crag.library import Library
+from crag.library.library import Library
 from tests.doubles.library import HashEmbedder, LineReader, open_library
 from tests.library.crashing import NOTES
 

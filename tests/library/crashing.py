@@ -5,7 +5,7 @@ import sys
 
 from sqlalchemy import select, text
 
-from crag.database.tables import passages, vectors
+from crag.storage.tables import passages, vectors
 from tests.doubles.library import index_of
 from tests.forks import FORKS, start
 

@@ -57,7 +57,7 @@ def test_a_document_that_is_there_already_ends_as_one_copy(library):
     second = library.add_bytes("tea again.md", TEA)
     assert [result.status for result in library.move([second.id], "Drinks")] == ["merged"]
     assert [source.title for source in library.sources()] == ["tea.md"]
-    assert library.original(library.sources()[0].id).read_bytes() == TEA
+    assert library.original_path(library.sources()[0].id).read_bytes() == TEA
 
 
 def test_two_versions_of_one_file_are_not_moved_together(library, tmp_path):
@@ -77,11 +77,11 @@ def test_deleting_takes_the_documents_and_only_their_originals(library):
     library.add_bytes("tea.md", TEA, collection="Drinks")
     coffee = library.add_bytes("coffee.md", COFFEE, collection="Drinks").id
     kept = library.add_bytes("tea.md", TEA).id
-    lost = library.original(coffee)
+    lost = library.original_path(coffee)
     assert library.delete_collection("Drinks") == 2
     assert names(library) == [DEFAULT_COLLECTION]
     assert [source.id for source in library.sources()] == [kept]
-    assert library.original(kept).read_bytes() == TEA
+    assert library.original_path(kept).read_bytes() == TEA
     assert not lost.exists()
     assert titles(library, "coffee pour-over", "") == ["tea.md"]
 

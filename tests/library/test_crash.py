@@ -13,9 +13,9 @@ from tests.library.crashing import NOTES, Forked, check_whole
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from crag.library.originals import Originals
-from crag.library import store
-from crag.library.adding import ingest
+from crag.ingest import pipeline
+from crag.storage import sources
+from crag.storage.files import Originals
 from tests.doubles.library import HashEmbedder, open_library
 
 home, point, data = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3]).read_bytes()
@@ -26,15 +26,15 @@ print(library.add_bytes("kept.txt", b"This one was acknowledged.").status, flush
 if point == "embedding":
     embedder.before_batch = lambda: embedder.embedded > 32 and die()
 elif point == "after the original":
-    store.Store.put = die
+    sources.SourceStore.put = die
 elif point == "inside the transaction":
-    store.write_passages = die
+    sources.write_passages = die
 elif point == "before the commit":
     original = Originals.keep
     calls = []
     Originals.keep = lambda *a: (original(*a), calls.append(1), len(calls) == 2 and die())
 elif point == "after the commit":
-    ingest.AddResult = die
+    pipeline.AddResult = die
 elif point == "removing":
     library.add_bytes("lost.txt", data)
     Originals.remove = die

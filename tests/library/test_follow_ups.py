@@ -2,7 +2,7 @@
 
 import pytest
 
-from crag.library.topics import topics_of
+from crag.library.suggestions import find_topics
 from tests.doubles.library import open_library
 
 GUIDE = """# Espresso machine
@@ -32,25 +32,25 @@ def used(library, question):
 
 def test_follow_ups_ask_about_the_headings_beside_what_was_used(guided):
     machine = used(guided, "How often is the espresso machine descaled?")
-    offered = guided.follow_ups(machine, "Every six weeks.", ["How often is the espresso machine descaled?"])
+    offered = guided.suggest_follow_ups(machine, "Every six weeks.", ["How often is the espresso machine descaled?"])
     assert offered == ["What is Grinder care?", "What do the documents say about “Beans and roasters”?"]
 
 
 def test_what_was_said_or_asked_is_not_asked_again(guided):
     machine = used(guided, "How often is the espresso machine descaled?")
     said = "Every six weeks; the care of the grinder is a dry brush."
-    assert guided.follow_ups(machine, said, ["What about beans and roasters?"]) == []
+    assert guided.suggest_follow_ups(machine, said, ["What about beans and roasters?"]) == []
 
 
 def test_only_what_finds_its_own_passage_is_offered(guided):
     machine = used(guided, "How often is the espresso machine descaled?")
     boiler = guided.search("boiler of the house", 1)[0].source_id
-    assert guided.follow_ups(machine, "Every six weeks.", source_ids=[boiler]) == []
+    assert guided.suggest_follow_ups(machine, "Every six weeks.", source_ids=[boiler]) == []
 
 
 def test_nothing_used_leads_nowhere(guided):
-    assert guided.follow_ups([], "", []) == []
-    assert guided.follow_ups([10_000], "", []) == []
+    assert guided.suggest_follow_ups([], "", []) == []
+    assert guided.suggest_follow_ups([10_000], "", []) == []
 
 
 @pytest.mark.parametrize(
@@ -64,9 +64,9 @@ def test_nothing_used_leads_nowhere(guided):
     ],
 )
 def test_topics_are_what_a_text_says_something_about(text, names):
-    assert [topic.name for topic in topics_of(text)] == names
+    assert [topic.name for topic in find_topics(text)] == names
 
 
 def test_chinese_is_asked_as_it_is_written():
-    assert [topic.question for topic in topics_of("糙米是稻穀脫去稻殼後的米，這很好。")] == ["糙米是什麼？"]
-    assert [topic.question for topic in topics_of("糙米是稻谷脱去稻壳后的米，这很好。")] == ["糙米是什么？"]
+    assert [topic.question for topic in find_topics("糙米是稻穀脫去稻殼後的米，這很好。")] == ["糙米是什麼？"]
+    assert [topic.question for topic in find_topics("糙米是稻谷脱去稻壳后的米，这很好。")] == ["糙米是什么？"]

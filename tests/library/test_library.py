@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
+from crag.cancellation import Cancellation
 from crag.errors import BadRequest, HomeFault, ModelFault, NotFound, Stopped
-from crag.library import rows
-from crag.stopping import Stop
+from crag.storage import sources
 from crag.types import DEFAULT_COLLECTION
 from tests.library.crashing import check_whole
 
@@ -27,7 +27,7 @@ def test_what_is_added_is_listed_found_and_kept(library):
     (source,) = library.sources()
     assert (source.id, source.kind, source.location, source.passages) == (result.id, "text", "notes.md", 3)
     assert (source.size, source.space) == (len(NOTES), "double:hash")
-    assert library.original(result.id).read_bytes() == NOTES
+    assert library.original_path(result.id).read_bytes() == NOTES
     assert library.search("Which animal sleeps?", k=1)[0].text == "A cat sleeps all day."
     assert library.counts()[:2] == (1, 3)
     assert [progress.stage for progress in seen] == ["Reading", "Embedding passages", "Saving"]
@@ -56,7 +56,7 @@ def test_removing_takes_everything_but_what_others_still_use(library):
     first = library.add_bytes("notes.md", NOTES)
     second = library.add_bytes("notes.md", NOTES, collection="Other")
     assert [source.id for source in library.remove([first.id, "unknown"])] == [first.id]
-    assert library.original(second.id) is not None
+    assert library.original_path(second.id) is not None
     assert {passage.source_id for passage in library.search("cat sleeps water")} == {second.id}
     library.remove([second.id])
     assert library.search("cat sleeps water") == []
@@ -89,7 +89,7 @@ def test_a_model_that_fails_is_said_and_leaves_nothing(library, embedder):
 
 
 def test_stopping_between_batches_leaves_nothing(library, embedder):
-    stop = Stop()
+    stop = Cancellation()
     embedder.before_batch = stop.request
     with pytest.raises(Stopped):
         library.add_bytes("notes.md", NOTES, stop=stop)
@@ -236,39 +236,39 @@ def test_collections_are_made_when_needed_and_counted(library):
 def test_questions_to_begin_with_come_from_headings(library):
     library.add_bytes("a.md", b"# Introduction\nHello.\n# 2.1 Blacklisting\nText.\n# How does it end?\nWell.\n")
     library.add_bytes("b.md", b"# Kettles and pans\nBoil.\n")
-    assert set(library.suggested_questions(3)) == {
+    assert set(library.suggest_questions(3)) == {
         "What is Blacklisting?",
         "How does it end?",
         "What do the documents say about “Kettles and pans”?",
     }
-    assert len(library.suggested_questions(1)) == 1
+    assert len(library.suggest_questions(1)) == 1
 
 
 def test_the_name_of_a_file_is_nothing_to_ask_about(library):
     for name in ("scan_0012.txt", "Presentation1.txt", "Kettle.txt"):
         library.add_bytes(name, name.encode() + b" boils.")
-    assert library.suggested_questions(3) == ["What is Kettle?"]
+    assert library.suggest_questions(3) == ["What is Kettle?"]
 
 
 @pytest.mark.parametrize("heading", ["Let’s eat", "Agent System Overview"])
 def test_a_heading_that_is_no_thing_is_not_asked_for_as_one(library, heading):
     library.add_bytes("a.md", f"# {heading}\nText.\n".encode())
-    assert library.suggested_questions(1) == [f"What do the documents say about “{heading}”?"]
+    assert library.suggest_questions(1) == [f"What do the documents say about “{heading}”?"]
 
 
 def test_adding_stops_while_it_is_saved_and_leaves_nothing(library, monkeypatch):
-    stop = Stop()
-    monkeypatch.setattr(rows, "_ROWS_AT_ONCE", 10)
+    stop = Cancellation()
+    monkeypatch.setattr(sources, "_ROWS_AT_ONCE", 10)
 
     def stop_when_saving(progress):
         if progress.stage == "Saving":
-            monkeypatch.setattr(rows, "_columns", lambda chunk: (stop.request(), columns(chunk))[1])
+            monkeypatch.setattr(sources, "_chunk_columns", lambda chunk: (stop.request(), columns(chunk))[1])
 
-    columns = rows._columns
+    columns = sources._chunk_columns
     with pytest.raises(Stopped):
         library.add_bytes("long.txt", b"A line of it.\n" * 1000, progress=stop_when_saving, stop=stop)
     assert library.counts()[:2] == (0, 0)
-    monkeypatch.setattr(rows, "_columns", columns)
+    monkeypatch.setattr(sources, "_chunk_columns", columns)
     assert library.add_bytes("long.txt", b"A line of it.\n" * 1000).passages == 1000
 
 

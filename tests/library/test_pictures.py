@@ -8,7 +8,7 @@ from reportlab.lib.pagesizes import A4
 from reportlab.pdfgen.canvas import Canvas
 
 from crag.errors import NotFound
-from crag.library.pictures import page_count, page_picture
+from crag.library.page_images import count_pages, render_page
 
 LINES = [
     "The first line speaks of cats.",
@@ -37,7 +37,7 @@ def draw(path, size, rotation=0):
 
 
 def picture(*arguments, **options):
-    return Image.open(io.BytesIO(page_picture(*arguments, **options))).convert("RGB")
+    return Image.open(io.BytesIO(render_page(*arguments, **options))).convert("RGB")
 
 
 def colours(image):
@@ -52,7 +52,7 @@ PALE, STRONG = (255, 244, 200), (255, 214, 102)
 
 
 def test_pages_are_counted(pdf):
-    assert page_count(pdf) == 2
+    assert count_pages(pdf) == 2
 
 
 def test_margins_are_cut_and_nothing_is_marked_without_a_passage(pdf):
@@ -118,11 +118,11 @@ def test_a_poster_is_drawn_smaller(tmp_path):
 @pytest.mark.parametrize("page", [0, 3, -1])
 def test_a_page_that_is_not_there_is_said(pdf, page):
     with pytest.raises(NotFound):
-        page_picture(pdf, page)
+        render_page(pdf, page)
 
 
 def test_what_is_no_pdf_is_said(tmp_path):
     (tmp_path / "x.pdf").write_bytes(b"%PDF-1.4 broken")
-    for call in (lambda: page_count(tmp_path / "x.pdf"), lambda: page_picture(tmp_path / "missing.pdf", 1)):
+    for call in (lambda: count_pages(tmp_path / "x.pdf"), lambda: render_page(tmp_path / "missing.pdf", 1)):
         with pytest.raises(NotFound):
             call()

@@ -1,6 +1,6 @@
 """Where the real server is and what its models are called, read before the tests clear the environment.
 
-    OLLAMA_HOST=127.0.0.1:11434 CRAG_LIVE_CHAT_MODEL=llama3.2:1b CRAG_LIVE_EMBEDDER=nomic-embed-text \
+    OLLAMA_HOST=127.0.0.1:11434 CRAG_LIVE_CHAT_MODEL=llama3.2:1b CRAG_LIVE_EMBEDDER=nomic-embed-text \\
         python -m pytest tests/live -m live
 """
 
@@ -14,9 +14,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from crag.assembly import Application, open_application
-from crag.models.chat import open_chat_model
-from crag.options import Tuning
+from crag.app.application import Application, open_application
+from crag.models.chat_models import open_chat_model
+from crag.options import ModelParameters
 from crag.protocols import ChatModel
 from crag.settings import Settings, load_settings
 
@@ -24,7 +24,7 @@ HOST = os.environ.get("OLLAMA_HOST", "")
 CHAT_MODEL = os.environ.get("CRAG_LIVE_CHAT_MODEL", "")
 EMBEDDER = os.environ.get("CRAG_LIVE_EMBEDDER", "")
 # So long that a small model does not end before it is stopped, so short that none takes minutes.
-TUNING = Tuning(window=2048, answer_limit=512)
+TUNING = ModelParameters(window=2048, answer_limit=512)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 from tests.doubles.little_model import answer_like_a_little_model
-from tests.doubles.ollama import Say, ScriptedOllama
-from tests.doubles.ollama_values import Asked
+from tests.doubles.ollama import ScriptedOllama
+from tests.doubles.ollama_values import Asked, Say
 from tests.doubles.timed_ollama import rendered
 
 ROOT = Path(__file__).parents[2]

@@ -9,13 +9,13 @@ from dataclasses import replace
 
 import pytest
 
+from crag.cancellation import Cancellation
 from crag.errors import ModelFault, Stopped
 from crag.grading.explained import ExplainedGrader
 from crag.grading.score import ScoreGrader
-from crag.models.chat import open_chat_model
-from crag.protocols import ChatModel, Prompt
-from crag.stopping import Stop
-from crag.types import Passage
+from crag.models.chat_models import open_chat_model
+from crag.protocols import ChatModel
+from crag.types import Passage, Prompt
 from tests.live.conftest import TUNING
 
 pytestmark = pytest.mark.live
@@ -28,7 +28,7 @@ PASSAGE = Passage(1, "s", "france.md", "france.md", TEXT, TEXT)
 
 
 def test_streaming(model: ChatModel):
-    *pieces, last = model.stream(COUNT, Stop())
+    *pieces, last = model.stream(COUNT, Cancellation())
     assert len([piece for piece in pieces if piece.text]) > 1
     assert last.usage is not None
     assert last.usage.prompt_tokens
@@ -39,13 +39,13 @@ def test_streaming(model: ChatModel):
 
 def test_the_answer_limit_is_kept(settings, chat_name):
     model = open_chat_model(f"ollama:{chat_name}", settings, tuning=replace(TUNING, answer_limit=8))
-    *_, last = model.stream(COUNT, Stop())
+    *_, last = model.stream(COUNT, Cancellation())
     assert (last.usage.finish_reason, last.usage.answer_tokens) == ("length", 8)
 
 
 def test_log_probabilities(model: ChatModel):
     """Of a server since 0.12.11: the token itself is among the likely ones, and no probability is above one."""
-    first = model.first_token(HELLO, Stop())
+    first = model.first_token(HELLO, Cancellation())
     assert first.text
     assert len(first.alternatives) > 1
     assert all(value <= 1e-4 for value in first.alternatives.values())
@@ -53,14 +53,14 @@ def test_log_probabilities(model: ChatModel):
 
 
 def test_a_score_of_one_token(model: ChatModel):
-    ((index, grade),) = ScoreGrader(model).grade(QUESTION, [PASSAGE], Stop())
+    ((index, grade),) = ScoreGrader(model).grade(QUESTION, [PASSAGE], Cancellation())
     assert index == 0
     assert grade.score is None or 0.0 <= grade.score <= 1.0
     assert grade.reason
 
 
 def test_a_json_schema(model: ChatModel):
-    ((_, grade),) = ExplainedGrader(model).grade(QUESTION, [PASSAGE], Stop())
+    ((_, grade),) = ExplainedGrader(model).grade(QUESTION, [PASSAGE], Cancellation())
     assert grade.score in (0.0, 0.5, 1.0)
     assert grade.usage is not None
 
@@ -68,9 +68,9 @@ def test_a_json_schema(model: ChatModel):
 def test_cancel_frees_the_server(model: ChatModel):
     """A server that went on for nobody would keep all who come later waiting: it works on few at a time."""
     usual = min(_seconds_of_a_first_token(model) for _ in range(3))
-    stops = [Stop() for _ in range(model.concurrency)]
+    stops = [Cancellation() for _ in range(model.concurrency)]
 
-    def begin(stop: Stop) -> None:
+    def begin(stop: Cancellation) -> None:
         stream = model.stream(COUNT, stop)
         next(stream)
         stop.request()
@@ -85,7 +85,7 @@ def test_cancel_frees_the_server(model: ChatModel):
 
 def _seconds_of_a_first_token(model: ChatModel) -> float:
     began = time.monotonic()
-    model.first_token(HELLO, Stop())
+    model.first_token(HELLO, Cancellation())
     return time.monotonic() - began
 
 
@@ -94,7 +94,7 @@ def test_a_prompt_longer_than_the_window_raises_the_alarm(settings, chat_name):
     model = open_chat_model(f"ollama:{chat_name}", settings, tuning=replace(TUNING, window=512, answer_limit=16))
     long = " ".join(f"The town number {n} has a harbour." for n in range(110))
     try:
-        cut = model.complete([Prompt("system", "Be short."), Prompt("user", long)], Stop()).usage.prompt_cut
+        cut = model.complete([Prompt("system", "Be short."), Prompt("user", long)], Cancellation()).usage.prompt_cut
     except ModelFault as fault:
         cut = fault.code in ("prompt_too_long", "question_too_long")
     assert cut

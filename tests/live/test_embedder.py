@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from crag.models.embeddings import open_embedder
+from crag.models.embedders import open_embedder
 
 pytestmark = pytest.mark.live
 

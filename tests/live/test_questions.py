@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from crag.assembly import open_application
+from crag.app.application import open_application
 from crag.options import RunOptions
-from crag.runs import Trace
+from crag.runs.trace import Trace
 from tests.live.conftest import TUNING
 
 pytestmark = pytest.mark.live

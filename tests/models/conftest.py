@@ -32,4 +32,4 @@ def no_weights(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 @pytest.fixture(autouse=True)
 def brief_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Between attempts, which are otherwise some seconds."""
-    monkeypatch.setattr("crag.models.client.sending.FIRST_HALF_PAUSE", 0.01)
+    monkeypatch.setattr("crag.models.chat_client.FIRST_HALF_PAUSE", 0.01)

@@ -8,14 +8,15 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
+from crag.cancellation import Cancellation, Wait, list_waits
 from crag.errors import Stopped
-from crag.models.chat import open_chat_model
-from crag.options import Tuning
-from crag.protocols import ChatModel, Prompt
+from crag.models.chat_models import open_chat_model
+from crag.options import ModelParameters
+from crag.protocols import ChatModel
 from crag.settings import Settings
-from crag.stopping import Stop
-from crag.waiting import Wait, waits
-from tests.doubles.ollama import Say, ScriptedOllama
+from crag.types import Prompt
+from tests.doubles.ollama import ScriptedOllama
+from tests.doubles.ollama_values import Say
 from tests.waiting import wait_until
 
 NAME = "ollama:llama3.1:8b"
@@ -42,21 +43,21 @@ def gate(ollama: ScriptedOllama) -> threading.Event:
 
 def opened(settings: Settings, parallelism: int) -> ChatModel:
     """Opened anew each time, as it is every few seconds: the line outlasts that."""
-    return open_chat_model(NAME, settings, tuning=Tuning(parallelism=parallelism))
+    return open_chat_model(NAME, settings, tuning=ModelParameters(parallelism=parallelism))
 
 
-def ask(pool: ThreadPoolExecutor, model: ChatModel, stop: Stop, about: str) -> Future[str]:
+def ask(pool: ThreadPoolExecutor, model: ChatModel, stop: Cancellation, about: str) -> Future[str]:
     return pool.submit(lambda: model.complete([Prompt("user", about)], stop).text)
 
 
-def queued(stop: Stop) -> list[int]:
-    return [wait.place for wait in waits(stop) if wait.kind == "queued"]
+def queued(stop: Cancellation) -> list[int]:
+    return [wait.place for wait in list_waits(stop) if wait.kind == "queued"]
 
 
 def test_no_more_are_sent_than_the_server_works_on(
     ollama: ScriptedOllama, settings: Settings, pool: ThreadPoolExecutor, gate: threading.Event
 ) -> None:
-    stops = [Stop() for _ in range(5)]
+    stops = [Cancellation() for _ in range(5)]
     asked = [ask(pool, opened(settings, 2), stop, f"question {n}") for n, stop in enumerate(stops)]
     wait_until(lambda: len(ollama.chats) == 2 and sum(bool(queued(stop)) for stop in stops) == 3)
     gate.set()
@@ -74,15 +75,15 @@ def test_places_are_counted_in_runs_and_move_up(
         return Say("Paris.")
 
     ollama.script = reply
-    model, stops = opened(settings, 1), [Stop() for _ in range(3)]
+    model, stops = opened(settings, 1), [Cancellation() for _ in range(3)]
     asked = []
     for n, stop in enumerate(stops):
         asked.append(ask(pool, model, stop, f"run {n}"))
-        wait_until(lambda stop=stop, n=n: [w.kind for w in waits(stop)] == ["queued" if n else "answering"])  # type: ignore[misc]
+        wait_until(lambda stop=stop, n=n: [w.kind for w in list_waits(stop)] == ["queued" if n else "answering"])  # type: ignore[misc]
     extra = ask(pool, model, stops[1], "run 1")  # another of a run that waits already: nobody moves
-    wait_until(lambda: len(waits(stops[1])) == 2)
+    wait_until(lambda: len(list_waits(stops[1])) == 2)
     assert (queued(stops[0]), queued(stops[1]), queued(stops[2])) == ([], [1, 1], [2])
-    told = waits(stops[2])[0]
+    told = list_waits(stops[2])[0]
     assert (told.kind, told.model) == ("queued", NAME)
     turns["run 0"].set()
     wait_until(lambda: queued(stops[2]) == [1])
@@ -97,7 +98,7 @@ def test_a_run_of_many_requests_starves_nobody(
     ollama: ScriptedOllama, settings: Settings, pool: ThreadPoolExecutor
 ) -> None:
     ollama.script = lambda asked: Say("Paris.", first_token_after=0.05)
-    model, many, one = opened(settings, 1), Stop(), Stop()
+    model, many, one = opened(settings, 1), Cancellation(), Cancellation()
     crowd = [ask(pool, model, many, f"many {n}") for n in range(10)]
     wait_until(lambda: len(ollama.chats) == 1)
     assert ask(pool, model, one, "one").result(10) == "Paris."
@@ -108,7 +109,7 @@ def test_a_run_of_many_requests_starves_nobody(
 def test_a_stop_leaves_the_line_at_once(
     ollama: ScriptedOllama, settings: Settings, pool: ThreadPoolExecutor, gate: threading.Event
 ) -> None:
-    model, first, second, third = opened(settings, 1), Stop(), Stop(), Stop()
+    model, first, second, third = opened(settings, 1), Cancellation(), Cancellation(), Cancellation()
     asked = ask(pool, model, first, "first")
     wait_until(lambda: ollama.chats)
     leaving = ask(pool, model, second, "second")
@@ -118,7 +119,7 @@ def test_a_stop_leaves_the_line_at_once(
     second.request()
     with pytest.raises(Stopped):
         leaving.result(5)
-    assert not waits(second)
+    assert not list_waits(second)
     assert queued(third) == [1]
     gate.set()
     assert (asked.result(10), last.result(10)) == ("Paris.", "Paris.")
@@ -129,7 +130,7 @@ def test_an_abandoned_stream_makes_room(ollama: ScriptedOllama, settings: Settin
     ollama.script = lambda asked: Say("word " * 100, per_token=0.02, end="hang")
     model = opened(settings, 1)
     for _ in range(3):
-        stream = model.stream([Prompt("user", "Go on.")], Stop())
+        stream = model.stream([Prompt("user", "Go on.")], Cancellation())
         assert next(stream).text
         stream.close()  # type: ignore[attr-defined]
 
@@ -137,35 +138,35 @@ def test_an_abandoned_stream_makes_room(ollama: ScriptedOllama, settings: Settin
 def test_who_waits_only_for_itself_is_not_in_line(
     ollama: ScriptedOllama, settings: Settings, pool: ThreadPoolExecutor, gate: threading.Event
 ) -> None:
-    model, stop = opened(settings, 1), Stop()
+    model, stop = opened(settings, 1), Cancellation()
     asked = [ask(pool, model, stop, f"{n}") for n in range(3)]
     wait_until(lambda: ollama.chats)
-    assert [wait.kind for wait in waits(stop)] == ["answering"]
+    assert [wait.kind for wait in list_waits(stop)] == ["answering"]
     gate.set()
     assert [reply.result(10) for reply in asked] == ["Paris."] * 3
 
 
 def test_the_wait_for_the_first_piece_is_told_and_over_with_it(ollama: ScriptedOllama, settings: Settings) -> None:
     ollama.script = lambda asked: Say("Paris is", first_token_after=0.3, end="hang")
-    stop, told = Stop(), list[list[Wait]]()
+    stop, told = Cancellation(), list[list[Wait]]()
     stream = opened(settings, 0).stream([Prompt("user", "Capital?")], stop)
-    watcher = threading.Thread(target=lambda: (wait_until(lambda: waits(stop)), told.append(waits(stop))))
+    watcher = threading.Thread(target=lambda: (wait_until(lambda: list_waits(stop)), told.append(list_waits(stop))))
     watcher.start()
     assert next(stream).text == "Paris"
     watcher.join()
     assert [wait.kind for wait in told[0]] == ["answering"]
-    assert waits(stop) == []
+    assert list_waits(stop) == []
     stream.close()  # type: ignore[attr-defined]
 
 
 def test_attempts_are_told(
     ollama: ScriptedOllama, settings: Settings, pool: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("crag.models.client.sending.FIRST_HALF_PAUSE", 0.2)
+    monkeypatch.setattr("crag.models.chat_client.FIRST_HALF_PAUSE", 0.2)
     ollama.fail_next(2, 503)
-    stop, attempts = Stop(), set[int]()
+    stop, attempts = Cancellation(), set[int]()
     reply = ask(pool, opened(settings, 0), stop, "Capital?")
     while not reply.done():
-        attempts |= {wait.attempt for wait in waits(stop) if wait.kind == "retrying"}
+        attempts |= {wait.attempt for wait in list_waits(stop) if wait.kind == "retrying"}
     assert attempts == {2, 3}
     assert reply.result() == "Capital?"

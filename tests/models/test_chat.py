@@ -9,13 +9,15 @@ from dataclasses import replace
 
 import pytest
 
+from crag.cancellation import Cancellation
 from crag.errors import ModelFault, Stopped
-from crag.models.chat import open_chat_model
-from crag.models.tokens import count_tokens
-from crag.protocols import Piece, Prompt
+from crag.models.chat_models import open_chat_model
+from crag.models.token_counts import count_tokens
+from crag.protocols import ReplyPiece
 from crag.settings import Settings
-from crag.stopping import Stop
-from tests.doubles.ollama import Model, Say, ScriptedOllama, closed_address
+from crag.types import Prompt
+from tests.doubles.ollama import ScriptedOllama, closed_address
+from tests.doubles.ollama_values import Model, Say
 
 ASK = [Prompt("system", "Be short."), Prompt("user", "What is the capital of France?")]
 SCHEMA = {"type": "object", "properties": {"verdict": {"enum": ["yes", "no"]}}, "required": ["verdict"]}
@@ -29,7 +31,7 @@ def test_pieces_arrive_while_they_are_made(ollama: ScriptedOllama, settings: Set
     say(ollama, Say("Paris is the capital of France.", per_token=0.1))
     sent = [
         (piece.text, ollama.chats[0].tokens_sent)
-        for piece in open_chat_model("ollama:llama3.1:8b", settings).stream(ASK, Stop())
+        for piece in open_chat_model("ollama:llama3.1:8b", settings).stream(ASK, Cancellation())
     ]
     assert "".join(text for text, _ in sent) == "Paris is the capital of France."
     assert sent[0][1] < 6  # the first piece was here before the last was sent
@@ -38,12 +40,12 @@ def test_pieces_arrive_while_they_are_made(ollama: ScriptedOllama, settings: Set
 
 def test_half_a_surrogate_in_a_reply_is_replaced(ollama: ScriptedOllama, settings: Settings) -> None:
     ollama.script = lambda asked: Say("a\ud800b")
-    assert open_chat_model("ollama:llama3.1:8b", settings).complete(ASK, Stop()).text == "a?b"
+    assert open_chat_model("ollama:llama3.1:8b", settings).complete(ASK, Cancellation()).text == "a?b"
 
 
 def test_the_last_piece_carries_the_usage(ollama: ScriptedOllama, settings: Settings) -> None:
     say(ollama, Say("Paris.", prompt_tokens=21))
-    *_, last = open_chat_model("ollama:llama3.1:8b", settings).stream(ASK, Stop())
+    *_, last = open_chat_model("ollama:llama3.1:8b", settings).stream(ASK, Cancellation())
     assert last.usage is not None
     assert (last.usage.prompt_tokens, last.usage.answer_tokens, last.usage.finish_reason) == (21, 1, "stop")
 
@@ -52,7 +54,7 @@ def test_the_last_piece_carries_the_usage(ollama: ScriptedOllama, settings: Sett
 def test_stop_is_heard_while_the_server_is_silent(ollama: ScriptedOllama, settings: Settings, silence: str) -> None:
     early = silence == "before the first token"
     say(ollama, Say("Paris is", first_token_after=60 if early else 0, end="hang"))
-    stop, got = Stop(), list[Piece]()
+    stop, got = Cancellation(), list[ReplyPiece]()
     stream = open_chat_model("ollama:llama3.1:8b", settings).stream(ASK, stop)
 
     def ask() -> float:
@@ -71,7 +73,7 @@ def test_stop_is_heard_while_the_server_is_silent(ollama: ScriptedOllama, settin
 
 
 def test_a_stop_before_the_start_sends_nothing(ollama: ScriptedOllama, settings: Settings) -> None:
-    model, stop = open_chat_model("ollama:llama3.1:8b", settings), Stop()
+    model, stop = open_chat_model("ollama:llama3.1:8b", settings), Cancellation()
     stop.request()
     with pytest.raises(Stopped):
         model.complete(ASK, stop)
@@ -80,7 +82,7 @@ def test_a_stop_before_the_start_sends_nothing(ollama: ScriptedOllama, settings:
 
 def test_leaving_a_stream_ends_the_generation(ollama: ScriptedOllama, settings: Settings) -> None:
     say(ollama, Say("word " * 500, per_token=0.02))
-    stream = open_chat_model("ollama:llama3.1:8b", settings).stream(ASK, Stop())
+    stream = open_chat_model("ollama:llama3.1:8b", settings).stream(ASK, Cancellation())
     next(stream)
     stream.close()
     ollama.wait_until(lambda: ollama.chats[0].outcome == "dropped")
@@ -88,8 +90,8 @@ def test_leaving_a_stream_ends_the_generation(ollama: ScriptedOllama, settings: 
 
 
 def test_every_role_sends_the_same_options(ollama: ScriptedOllama, settings: Settings) -> None:
-    open_chat_model("ollama:llama3.1:8b", settings).complete(ASK, Stop(), schema=SCHEMA)
-    list(open_chat_model("ollama:llama3.1:8b", settings).stream(ASK, Stop()))
+    open_chat_model("ollama:llama3.1:8b", settings).complete(ASK, Cancellation(), schema=SCHEMA)
+    list(open_chat_model("ollama:llama3.1:8b", settings).stream(ASK, Cancellation()))
     first, second = (asked.body for asked in ollama.chats)
     assert first["options"] == second["options"] == {"num_ctx": 8192, "num_predict": 1024, "temperature": 0}
     assert first["think"] is second["think"] is False
@@ -101,7 +103,7 @@ def test_every_role_sends_the_same_options(ollama: ScriptedOllama, settings: Set
 def test_a_small_model_gets_its_own_window(ollama: ScriptedOllama, settings: Settings) -> None:
     ollama.models = [Model("tiny:1b", context_length=2048)]
     model = open_chat_model("ollama:tiny:1b", settings)
-    assert model.complete(ASK, Stop()).text
+    assert model.complete(ASK, Cancellation()).text
     assert model.window == ollama.chats[0].body["options"]["num_ctx"] == 2048
 
 
@@ -117,7 +119,7 @@ def test_the_servers_slots_are_used(
     say(ollama, Say("yes", first_token_after=0.2))
     model = open_chat_model("ollama:llama3.1:8b", settings)
     with ThreadPoolExecutor(model.concurrency) as pool:
-        replies = list(pool.map(lambda _: model.complete(ASK, Stop()).text, range(4)))
+        replies = list(pool.map(lambda _: model.complete(ASK, Cancellation()).text, range(4)))
     assert replies == ["yes"] * 4
     assert ollama.most_at_once == model.concurrency == 4
     monkeypatch.setenv("OLLAMA_NUM_PARALLEL", "2")
@@ -133,7 +135,7 @@ def test_the_servers_slots_are_used(
 )
 def test_a_doubtful_end_can_be_told(ollama: ScriptedOllama, settings: Settings, reply: Say, reason: str) -> None:
     say(ollama, reply)
-    whole = open_chat_model("ollama:llama3.1:8b", settings).complete(ASK, Stop())
+    whole = open_chat_model("ollama:llama3.1:8b", settings).complete(ASK, Cancellation())
     assert (whole.text, whole.usage.finish_reason) == (reply.text, reason)
 
 
@@ -162,21 +164,25 @@ def test_well_under_our_count_means_that_the_prompt_was_cut(
     """Our count is 1.4 times that of cl100k in Korean and more than that of larger vocabularies: no alarm for that."""
     prompt = SENTENCES[language] * 20
     say(ollama, Say("Paris.", prompt_tokens=round(share * count_tokens(prompt))))
-    told = open_chat_model("ollama:llama3.1:8b", settings).complete([Prompt("user", prompt)], Stop()).usage.prompt_cut
+    told = (
+        open_chat_model("ollama:llama3.1:8b", settings)
+        .complete([Prompt("user", prompt)], Cancellation())
+        .usage.prompt_cut
+    )
     assert told == cut
 
 
 def test_a_full_window_means_it_too_and_hides_nothing_else(ollama: ScriptedOllama, settings: Settings) -> None:
     say(ollama, Say("Paris is", prompt_tokens=8100, end="length"))
-    usage = open_chat_model("ollama:llama3.1:8b", settings).complete(ASK, Stop()).usage
+    usage = open_chat_model("ollama:llama3.1:8b", settings).complete(ASK, Cancellation()).usage
     assert (usage.prompt_cut, usage.finish_reason) == (True, "length")
     say(ollama, Say("Paris.", prompt_tokens=21))
-    assert not open_chat_model("ollama:llama3.1:8b", settings).complete(ASK, Stop()).usage.prompt_cut
+    assert not open_chat_model("ollama:llama3.1:8b", settings).complete(ASK, Cancellation()).usage.prompt_cut
 
 
 def test_what_no_tokenizer_could_fit_into_the_window_is_not_sent(ollama: ScriptedOllama, settings: Settings) -> None:
     with pytest.raises(ModelFault) as fault:
-        open_chat_model("ollama:llama3.1:8b", settings).complete([Prompt("user", "why so " * 12_300)], Stop())
+        open_chat_model("ollama:llama3.1:8b", settings).complete([Prompt("user", "why so " * 12_300)], Cancellation())
     assert (fault.value.code, ollama.chats) == ("question_too_long", [])
 
 
@@ -193,9 +199,9 @@ def test_a_reply_that_breaks_keeps_its_beginning(
     ollama: ScriptedOllama, settings: Settings, reply: Say, code: str
 ) -> None:
     say(ollama, reply)
-    pieces = list[Piece]()
+    pieces = list[ReplyPiece]()
     with pytest.raises(ModelFault) as fault:
-        pieces.extend(open_chat_model("ollama:llama3.1:8b", settings).stream(ASK, Stop()))
+        pieces.extend(open_chat_model("ollama:llama3.1:8b", settings).stream(ASK, Cancellation()))
     got = "".join(piece.text for piece in pieces)
     assert fault.value.code == code
     assert "Paris is".startswith(got)
@@ -218,7 +224,7 @@ def test_error_statuses_are_told_and_only_passing_ones_tried_again(
     model = open_chat_model("ollama:llama3.1:8b", settings)
     ollama.fail_next(6, status, error)
     with pytest.raises(ModelFault) as fault:
-        model.complete(ASK, Stop())
+        model.complete(ASK, Cancellation())
     assert fault.value.code == code
     assert fault.value.remedy
     assert len(ollama.chats) == times
@@ -226,12 +232,12 @@ def test_error_statuses_are_told_and_only_passing_ones_tried_again(
 
 def test_busy_three_times_and_then_fine(ollama: ScriptedOllama, settings: Settings) -> None:
     ollama.fail_next(3, 503)
-    assert open_chat_model("ollama:llama3.1:8b", settings).complete(ASK, Stop()).text == ASK[1].text
+    assert open_chat_model("ollama:llama3.1:8b", settings).complete(ASK, Cancellation()).text == ASK[1].text
     assert len(ollama.chats) == 4
 
 
 def test_stop_is_heard_between_attempts(ollama: ScriptedOllama, settings: Settings) -> None:
-    model, stop = open_chat_model("ollama:llama3.1:8b", settings), Stop()
+    model, stop = open_chat_model("ollama:llama3.1:8b", settings), Cancellation()
     ollama.fail_next(3, 503)
     ollama.script = lambda asked: pytest.fail("asked again after the stop")
     threading.Thread(target=lambda: (ollama.wait_until(lambda: ollama.chats), stop.request())).start()
@@ -252,7 +258,7 @@ def test_a_server_that_goes_away(ollama: ScriptedOllama, settings: Settings) -> 
     with ScriptedOllama() as gone:
         model = open_chat_model("ollama:llama3.1:8b", replace(settings, ollama_host=gone.url))
     with pytest.raises(ModelFault) as fault:
-        model.complete(ASK, Stop())
+        model.complete(ASK, Cancellation())
     assert fault.value.code == "unreachable"
 
 
@@ -262,7 +268,7 @@ def test_a_server_that_hangs_is_given_up_at_last(
     monkeypatch.setattr("crag.models.connections.SILENCE_SECONDS", 0.3)
     say(ollama, Say("", first_token_after=60))
     with pytest.raises(ModelFault) as fault:
-        open_chat_model("ollama:llama3.1:8b", settings).complete(ASK, Stop())
+        open_chat_model("ollama:llama3.1:8b", settings).complete(ASK, Cancellation())
     assert fault.value.code == "silent"
     assert len(ollama.chats) == 1
 
@@ -306,7 +312,7 @@ def test_a_provider_without_its_package(settings: Settings) -> None:
 )
 def test_thoughts_are_left_out(ollama: ScriptedOllama, settings: Settings, reply: str, shown: str) -> None:
     say(ollama, Say(reply))
-    assert open_chat_model("ollama:llama3.1:8b", settings).complete(ASK, Stop()).text == shown
+    assert open_chat_model("ollama:llama3.1:8b", settings).complete(ASK, Cancellation()).text == shown
 
 
 def test_the_little_model_judges_by_shared_words(settings: Settings, ollama: ScriptedOllama) -> None:
@@ -314,7 +320,7 @@ def test_the_little_model_judges_by_shared_words(settings: Settings, ollama: Scr
 
     def verdict(passage: str) -> str:
         text = f"Question: What is the capital of France?\n\n<passage>\n{passage}\n</passage>"
-        return model.complete([Prompt("user", text)], Stop(), schema=SCHEMA).text
+        return model.complete([Prompt("user", text)], Cancellation(), schema=SCHEMA).text
 
     assert verdict("The capital of France is Paris.") == '{"verdict": "yes"}'
     assert verdict("Bananas are rich in potassium.") == '{"verdict": "no"}'

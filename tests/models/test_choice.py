@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from crag.errors import ModelFault
-from crag.models.choice import available_chat_models, choose_chat_model, choose_embedder, destination, model_label
-from crag.models.ollama.administration import installed_models, ollama_version
+from crag.models.destinations import external_host
+from crag.models.model_choice import available_chat_models, choose_chat_model, choose_embedder, model_label
+from crag.models.ollama_api import fetch_ollama_version, list_installed_models
 from crag.settings import Settings
-from tests.doubles.ollama import LLAMA, NOMIC, Model, ScriptedOllama, closed_address
+from tests.doubles.ollama import ScriptedOllama, closed_address
+from tests.doubles.ollama_values import LLAMA, NOMIC, Model
 
 
 def test_a_llama_on_ollama_answers(settings: Settings) -> None:
@@ -97,16 +99,16 @@ def test_labels(name: str, label: str) -> None:
     ],
 )
 def test_where_what_a_model_is_given_goes_to(name: str, server: str, host: str) -> None:
-    assert destination(name, Settings(ollama_host=server)) == host
+    assert external_host(name, Settings(ollama_host=server)) == host
 
 
 def test_what_the_server_says_of_itself(ollama: ScriptedOllama, settings: Settings) -> None:
-    assert ollama_version(settings) == "0.30.11"
-    assert [(model.name, model.size, model.family) for model in installed_models(settings)] == [
+    assert fetch_ollama_version(settings) == "0.30.11"
+    assert [(model.name, model.size, model.family) for model in list_installed_models(settings)] == [
         ("llama3.1:8b", 4_900_000_000, "llama"),
         ("nomic-embed-text:latest", 274_000_000, "nomic-bert"),
     ]
     nowhere = replace(settings, ollama_host=closed_address())
-    assert ollama_version(nowhere) is None
+    assert fetch_ollama_version(nowhere) is None
     with pytest.raises(ModelFault, match="does not answer"):
-        installed_models(nowhere)
+        list_installed_models(nowhere)

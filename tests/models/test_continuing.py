@@ -4,21 +4,21 @@ from collections.abc import Iterator
 
 import pytest
 
-from crag.models.continuing import joined, without_broken_word
-from crag.protocols import Piece
+from crag.models.writer import join_continuation, trim_broken_word
+from crag.protocols import ReplyPiece
 from crag.types import Usage
 
 LONG = "The trace is compiled when it is hot [1]. It is given up after two failures [2]. The rest is interpreted"
 
 
-def pieces(text: str, size: int = 7) -> Iterator[Piece]:
+def pieces(text: str, size: int = 7) -> Iterator[ReplyPiece]:
     for start in range(0, len(text), size):
-        yield Piece(text[start : start + size])
-    yield Piece("", Usage(answer_tokens=3))
+        yield ReplyPiece(text[start : start + size])
+    yield ReplyPiece("", Usage(answer_tokens=3))
 
 
 def text_of(begun: str, said: str) -> str:
-    made = list(joined(begun, pieces(said)))
+    made = list(join_continuation(begun, pieces(said)))
     assert made[-1].usage == Usage(answer_tokens=3)
     return begun + "".join(piece.text for piece in made)
 
@@ -39,7 +39,7 @@ def text_of(begun: str, said: str) -> str:
     ],
 )
 def test_a_word_that_may_be_half_is_written_again(text: str, kept: str) -> None:
-    assert without_broken_word(text) == kept
+    assert trim_broken_word(text) == kept
 
 
 @pytest.mark.parametrize(
@@ -64,10 +64,10 @@ def test_what_follows_is_joined_without_a_seam(begun: str, said: str, whole: str
 
 
 def test_once_it_is_clear_that_nothing_is_repeated_every_piece_comes_as_it_is_made() -> None:
-    made = list(joined("Begun.", pieces("word " * 100)))
+    made = list(join_continuation("Begun.", pieces("word " * 100)))
     assert len(made) > 50
 
 
 def test_thoughts_pass_while_the_beginning_is_held() -> None:
-    said = [Piece("", thought="hm"), Piece("more"), Piece("", Usage())]
-    assert [piece.thought for piece in joined("Begun.", said)] == ["hm", ""]
+    said = [ReplyPiece("", thought="hm"), ReplyPiece("more"), ReplyPiece("", Usage())]
+    assert [piece.thought for piece in join_continuation("Begun.", said)] == ["hm", ""]

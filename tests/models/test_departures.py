@@ -7,20 +7,20 @@ from dataclasses import replace
 import pytest
 from langchain_core.embeddings import DeterministicFakeEmbedding
 
+from crag.cancellation import Cancellation
 from crag.errors import HomeFault, ModelFault
-from crag.models import embeddings
-from crag.models.chat import open_chat_model
-from crag.models.choice import available_embedders
-from crag.models.embeddings import open_embedder
-from crag.models.writing import ModelRewriter, ModelWriter
+from crag.models import embedders
+from crag.models.chat_models import open_chat_model
+from crag.models.embedders import open_embedder
+from crag.models.model_choice import available_embedders
+from crag.models.writer import ModelRewriter, ModelWriter
 from crag.options import RunOptions
-from crag.prompts import compose
-from crag.protocols import Prompt
+from crag.prompts import compose_prompt
 from crag.settings import Settings
-from crag.stopping import Stop
-from crag.types import Knowledge, Passage
+from crag.types import Knowledge, Passage, Prompt
 from tests.doubles.ledger import ListLedger
-from tests.doubles.ollama import NOMIC, Model, ScriptedOllama
+from tests.doubles.ollama import ScriptedOllama
+from tests.doubles.ollama_values import NOMIC, Model
 
 CLOUD = Model("gpt-oss:120b-cloud", digest="d" * 64, remote_host="https://ollama.com:443")
 RENAMED = Model("mine:latest", digest="e" * 64, remote_host="https://ollama.com:443")
@@ -34,7 +34,7 @@ def ledger() -> ListLedger:
 
 
 def test_a_model_on_this_machine_leaves_no_row(ollama: ScriptedOllama, settings: Settings, ledger: ListLedger) -> None:
-    open_chat_model("ollama:llama3.1:8b", settings, ledger).complete(ASK, Stop())
+    open_chat_model("ollama:llama3.1:8b", settings, ledger).complete(ASK, Cancellation())
     open_embedder("ollama:nomic-embed-text", settings, ledger).embed_query("capital")
     assert ledger.entries == []
 
@@ -47,7 +47,7 @@ def test_a_cloud_model_leaves_one_row_a_request(
     name = model.name.removesuffix(":latest")
     writer = ModelWriter(open_chat_model(f"ollama:{name}", settings, ledger))
     question = "무엇으로 석회를 제거하나요? " * 30
-    list(writer.write(question, [Knowledge(1, PASSAGE, PASSAGE.text)], (), Stop()))
+    list(writer.write(question, [Knowledge(1, PASSAGE, PASSAGE.text)], (), Cancellation()))
     (row,) = ledger.entries
     assert row[:2] == ("ollama.com", "model")
     assert f"to {model.name}. answer: {question}" in row[2]
@@ -59,7 +59,7 @@ def test_a_cloud_model_leaves_one_row_a_request(
 def test_each_role_says_what_it_is_for(ollama: ScriptedOllama, settings: Settings, ledger: ListLedger) -> None:
     ollama.models = [CLOUD]
     rewriter = ModelRewriter(open_chat_model(f"ollama:{CLOUD.name}", settings, ledger))
-    rewriter.rewrite("Who won?", RunOptions(rewrite="keywords"), Stop())
+    rewriter.rewrite("Who won?", RunOptions(rewrite="keywords"), Cancellation())
     assert [what.partition(". ")[2] for _, _, what in ledger.entries] == ["rewrite: Who won?"]
 
 
@@ -67,7 +67,7 @@ def test_a_prompt_that_does_not_say_what_it_is_about_is_written_down_whole(
     ollama: ScriptedOllama, settings: Settings, ledger: ListLedger
 ) -> None:
     ollama.models = [CLOUD]
-    open_chat_model(f"ollama:{CLOUD.name}", settings, ledger).complete(ASK, Stop())
+    open_chat_model(f"ollama:{CLOUD.name}", settings, ledger).complete(ASK, Cancellation())
     assert ledger.entries[0][2].endswith(ASK[1].text)
 
 
@@ -75,16 +75,16 @@ def test_every_try_is_written_down(ollama: ScriptedOllama, settings: Settings, l
     ollama.models = [CLOUD]
     model = open_chat_model(f"ollama:{CLOUD.name}", settings, ledger)
     ollama.fail_next(1, 503, "server busy")
-    model.complete(ASK, Stop())
+    model.complete(ASK, Cancellation())
     assert len(ledger.entries) == len(ollama.chats) == 2
 
 
 def test_an_ollama_on_another_machine_is_named_without_its_password(
     ollama: ScriptedOllama, settings: Settings, ledger: ListLedger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("crag.settings._THIS_MACHINE", ())  # as for any host but this one
+    monkeypatch.setattr("crag.settings._LOCAL_HOSTS", ())  # as for any host but this one
     away = replace(settings, ollama_host=settings.ollama_host.replace("//", "//user:secret@"))
-    open_chat_model("ollama:llama3.1:8b", away, ledger).complete(ASK, Stop())
+    open_chat_model("ollama:llama3.1:8b", away, ledger).complete(ASK, Cancellation())
     embedder = open_embedder("ollama:nomic-embed-text", away, ledger)
     embedder.embed_documents(["one", "three"])
     embedder.embed_query("두 번째 질문?")
@@ -98,7 +98,7 @@ def test_an_ollama_on_another_machine_is_named_without_its_password(
 def test_a_hosted_embedder_leaves_one_row_a_batch_and_the_question_in_full(
     monkeypatch: pytest.MonkeyPatch, ledger: ListLedger
 ) -> None:
-    monkeypatch.setattr(embeddings, "_init_provider", lambda provider, model: DeterministicFakeEmbedding(size=8))
+    monkeypatch.setattr(embedders, "_init_provider", lambda provider, model: DeterministicFakeEmbedding(size=8))
     embedder = open_embedder("openai:text-embedding-3-small", Settings(), ledger)
     embedder.embed_documents(["a", "bc"])
     embedder.embed_query("Who won?")
@@ -115,7 +115,7 @@ def test_what_cannot_be_written_down_is_not_sent(ollama: ScriptedOllama, setting
     model = open_chat_model(f"ollama:{CLOUD.name}", settings, ledger)
     embedder = open_embedder("ollama:nomic-cloud", replace(settings, embedder="ollama:nomic-cloud"), ledger)
     with pytest.raises(HomeFault, match="full"):
-        model.complete(ASK, Stop())
+        model.complete(ASK, Cancellation())
     with pytest.raises(HomeFault, match="full"):
         embedder.embed_query("Who won?")
     assert ollama.chats == []
@@ -130,7 +130,7 @@ def test_without_a_ledger_no_model_on_another_machine_is_opened(ollama: Scripted
 
 def test_every_prompt_file_with_a_question_says_what_it_is_about() -> None:
     for name in ("answer", "condense", "rewrite_keywords", "rewrite_question"):
-        _, user = compose(name, question="Who won?", knowledge="", history="")
+        _, user = compose_prompt(name, question="Who won?", knowledge="", history="")
         assert user.about == f"{name.partition('_')[0]}: Who won?"
 
 

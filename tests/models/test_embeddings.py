@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 
 from crag.errors import ModelFault
-from crag.models.client.sending import ATTEMPTS
-from crag.models.embeddings import open_embedder
+from crag.models.chat_client import MAX_ATTEMPTS
+from crag.models.embedders import open_embedder
 from crag.settings import Settings
-from tests.doubles.ollama import Model, ScriptedOllama, closed_address
+from tests.doubles.ollama import ScriptedOllama, closed_address
+from tests.doubles.ollama_values import Model
 
 TEXTS = ["Paris is the capital of France.", "Bananas are rich in potassium.", "프랑스의 수도는 파리이다."]
 
@@ -117,7 +118,7 @@ def test_failures_of_the_server_are_told(
     ollama: ScriptedOllama, settings: Settings, status: int, error: str, code: str
 ) -> None:
     embedder = open_embedder("ollama:nomic-embed-text", settings)
-    ollama.fail_next(ATTEMPTS, status, error)
+    ollama.fail_next(MAX_ATTEMPTS, status, error)
     with pytest.raises(ModelFault) as fault:
         embedder.embed_query("capital")
     assert fault.value.code == code

@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import pytest
 
+from crag.cancellation import Cancellation
 from crag.errors import ModelFault
-from crag.models.chat import open_chat_model
-from crag.models.faults import unreachable
-from crag.protocols import Prompt
+from crag.models.chat_models import open_chat_model
+from crag.models.faults import unreachable_fault
 from crag.settings import Settings
-from crag.stopping import Stop
-from tests.doubles.ollama import LLAMA, NOMIC, Model, Say, ScriptedOllama
+from crag.types import Prompt
+from tests.doubles.ollama import ScriptedOllama
+from tests.doubles.ollama_values import LLAMA, NOMIC, Model, Say
 
 ASK = [Prompt("user", "What is the capital of France?")]
 NAME = "ollama:llama3.1:8b"
@@ -23,7 +24,7 @@ NO_MEMORY = "model requires more system memory (9.1 GiB) than is available (4.2 
 def fault_of(ollama: ScriptedOllama, settings: Settings, reply: Say, *, schema: bool = False) -> ModelFault:
     ollama.script = lambda asked: reply
     with pytest.raises(ModelFault) as fault:
-        open_chat_model(NAME, settings).complete(ASK, Stop(), schema={"type": "object"} if schema else None)
+        open_chat_model(NAME, settings).complete(ASK, Cancellation(), schema={"type": "object"} if schema else None)
     return fault.value
 
 
@@ -75,7 +76,7 @@ def test_another_web_server(ollama: ScriptedOllama, settings: Settings, status: 
 
 
 def test_a_server_that_is_elsewhere_is_named_with_what_to_do_there() -> None:
-    fault = unreachable(Settings(ollama_host="http://10.0.0.7:11434"))
+    fault = unreachable_fault(Settings(ollama_host="http://10.0.0.7:11434"))
     assert fault.message == "Ollama does not answer at 10.0.0.7:11434."
     assert "OLLAMA_HOST=0.0.0.0 ollama serve" in fault.remedy
 
@@ -95,7 +96,7 @@ def test_a_death_after_twenty_tokens_keeps_them_and_can_be_gone_on_with(
     ollama.script = lambda asked: Say(TWENTY, end=end, per_token=0.005)  # type: ignore[arg-type]
     pieces = []
     with pytest.raises(ModelFault) as fault:
-        pieces.extend(open_chat_model(NAME, settings).stream(ASK, Stop()))
+        pieces.extend(open_chat_model(NAME, settings).stream(ASK, Cancellation()))
     assert "".join(piece.text for piece in pieces) == TWENTY[: len("".join(piece.text for piece in pieces))]
     assert (fault.value.code, fault.value.fault) == (code, "partial")
     assert message in fault.value.message
@@ -106,7 +107,7 @@ def test_a_death_after_twenty_tokens_keeps_them_and_can_be_gone_on_with(
 def test_want_of_memory_in_the_middle_is_mended_first(ollama: ScriptedOllama, settings: Settings) -> None:
     ollama.script = lambda asked: Say(TWENTY, end="error_line", error="CUDA error: out of memory")
     with pytest.raises(ModelFault) as fault:
-        list(open_chat_model(NAME, settings).stream(ASK, Stop()))
+        list(open_chat_model(NAME, settings).stream(ASK, Cancellation()))
     assert (fault.value.code, fault.value.fault) == ("out_of_memory", "partial")
     assert fault.value.remedy.endswith("then try again. Continue from what had come, or ask again.")
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from crag import word_cache
-from crag.models.builtin.vectors import DIMENSION, _folder, embed_texts
-from crag.models.llama import LlamaTokens, llama_file, llama_tokens
+from crag.concurrency import caches
+from crag.models.builtin_embedder import BUILTIN_DIMENSION, _wordllama_folder, embed_texts
+from crag.models.token_counts import LlamaTokenizer, find_llama_tokenizer, load_llama_tokenizer
 
 SIGNS = [*"abcdeTHE   \n\t.,<>s/▁é한국中𝔸🦙\u0301\u00a0\u3000\x00", "<s>", "</s>", "<unk>", "the", "ing", "  ", " and"]
 
@@ -25,7 +25,7 @@ def original() -> Any:
     """WordLlama as its package opens it."""
     from wordllama import WordLlama
 
-    model = WordLlama.load(cache_dir=_folder(), dim=DIMENSION, disable_download=True)
+    model = WordLlama.load(cache_dir=_wordllama_folder(), dim=BUILTIN_DIMENSION, disable_download=True)
     model.tokenizer.no_padding()
     return model
 
@@ -33,19 +33,22 @@ def original() -> Any:
 def test_tokens_are_those_of_the_tokenizer(original: Any) -> None:
     for text in drawn(5_000, 30):
         expected = original.tokenizer.encode(text, add_special_tokens=False).ids
-        assert np.frombuffer(llama_tokens().ids(text), dtype=np.uint16).tolist() == expected, repr(text)
-        assert llama_tokens().count(text) == len(expected)
+        assert np.frombuffer(load_llama_tokenizer().ids(text), dtype=np.uint16).tolist() == expected, repr(text)
+        assert load_llama_tokenizer().count(text) == len(expected)
 
 
 def test_the_words_known_from_the_start_are_tokens_of_their_own(original: Any) -> None:
     words = [token[1:] for token in original.tokenizer.get_vocab() if token[:1] == "▁" and "▁" not in token[1:]]
     assert len(words) > 10_000
     assert all(len(original.tokenizer.encode(word, add_special_tokens=False).ids) == 1 for word in words if word)
-    assert all(llama_tokens().count(word) == 1 for word in words if word)
+    assert all(load_llama_tokenizer().count(word) == 1 for word in words if word)
 
 
 def test_a_character_spelled_out_in_bytes_counts_once() -> None:
-    assert llama_tokens().count_characters_once("fox\n\n🦙 fox") == llama_tokens().count("fox\n\n🦙 fox") - 3
+    assert (
+        load_llama_tokenizer().count_characters_once("fox\n\n🦙 fox")
+        == load_llama_tokenizer().count("fox\n\n🦙 fox") - 3
+    )
 
 
 def test_vectors_are_those_of_wordllama(original: Any) -> None:
@@ -56,10 +59,10 @@ def test_vectors_are_those_of_wordllama(original: Any) -> None:
 
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    file = llama_file()
+    file = find_llama_tokenizer()
     assert file
-    tokens = LlamaTokens(file)
-    monkeypatch.setattr(word_cache, "_MOST_WORDS", 10)
+    tokens = LlamaTokenizer(file)
+    monkeypatch.setattr(caches, "_MAX_ENTRIES", 10)
     counts = [tokens.count(" ".join(f"word{n}" for n in range(start, start + 7))) for start in range(0, 70, 7)]
     assert tokens.count("x" * 10_000) > 1_000
     assert len(tokens._words) <= 10

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from crag.errors import ModelFault
-from crag.models.choice import choose_embedder
-from crag.models.embeddings import open_embedder
-from crag.models.nomic import weights as weights_on_disk
-from crag.models.nomic.weights import nomic_here, nomic_present
+from crag.models import nomic_weights as nomic_weights_module
+from crag.models.embedders import open_embedder
+from crag.models.model_choice import choose_embedder
+from crag.models.nomic_weights import is_nomic_usable, nomic_embedder_name
 from crag.settings import Settings
 from tests.doubles.nomic_weights import nomic_weights
 
@@ -105,9 +105,9 @@ def test_damaged_weights_are_told_and_end_nothing(no_weights: Path, damage) -> N
     assert fault.value.code == "weights_damaged"
     assert "damaged" in fault.value.message
     assert "Get them again" in fault.value.remedy
-    assert not nomic_present(), "so that they are offered to be fetched, and nobody chooses them"
+    assert not is_nomic_usable(), "so that they are offered to be fetched, and nobody chooses them"
     no_weights.write_bytes(nomic_weights())
-    assert nomic_present()
+    assert is_nomic_usable()
 
 
 def test_damaged_numbers_give_no_vectors(weights: Path) -> None:
@@ -128,7 +128,7 @@ def test_weights_of_another_size_are_refused(weights: Path) -> None:
 def test_weights_are_tried_once_in_a_child(weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tried = []
     run = subprocess.run
-    monkeypatch.setattr(weights_on_disk.subprocess, "run", lambda *a, **k: tried.append(a) or run(*a, **k))
+    monkeypatch.setattr(nomic_weights_module.subprocess, "run", lambda *a, **k: tried.append(a) or run(*a, **k))
     weights.write_bytes(nomic_weights(seed=2))
     for _ in range(3):
         open_embedder("nomic", Settings()).embed_query("bees")
@@ -138,18 +138,20 @@ def test_weights_are_tried_once_in_a_child(weights: Path, monkeypatch: pytest.Mo
 def test_a_machine_without_room_is_told_from_damage(weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     killed = ["-c", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"]
     run = subprocess.run
-    monkeypatch.setattr(weights_on_disk.subprocess, "run", lambda command, **how: run([command[0], *killed], **how))
+    monkeypatch.setattr(
+        nomic_weights_module.subprocess, "run", lambda command, **how: run([command[0], *killed], **how)
+    )
     weights.write_bytes(nomic_weights(seed=5))
     with pytest.raises(ModelFault, match="too little memory"):
         open_embedder("nomic", Settings()).embed_query("bees")
-    assert nomic_present()
+    assert is_nomic_usable()
 
 
 def test_where_gpt4all_has_no_wheel_nomic_is_that_of_ollama(weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "gpt4all", None)
     weights.write_bytes(nomic_weights(seed=3))
-    assert nomic_here() == "ollama:nomic-embed-text"
-    assert not nomic_present()
+    assert nomic_embedder_name() == "ollama:nomic-embed-text"
+    assert not is_nomic_usable()
     assert choose_embedder(Settings()).name == "builtin"
     with pytest.raises(ModelFault) as fault:
         open_embedder("nomic", Settings()).embed_query("bees")

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from crag.database import Database
+from crag.cancellation import Cancellation
 from crag.errors import BadRequest, CragError, ModelFault, Stopped
-from crag.ledger import Ledger
-from crag.models.nomic.weights import fetch_nomic
+from crag.models.nomic_weights import fetch_nomic
 from crag.settings import DEFAULT_NOMIC_URL, Settings, load_settings
-from crag.stopping import Stop
+from crag.storage.engine import Database
+from crag.storage.outbound_ledger import OutboundLog
 from crag.types import Progress
 from tests.doubles.ollama import closed_address
 from tests.doubles.served_file import ServedFile
@@ -39,11 +39,11 @@ class Fetching:
 
     server: WebServer
     place: Path
-    ledger: Ledger
+    ledger: OutboundLog
     file: ServedFile = field(default_factory=lambda: ServedFile(BODY))
     url: str = ""
     told: list[Progress] = field(default_factory=list)
-    stop: Stop = field(default_factory=Stop)
+    stop: Cancellation = field(default_factory=Cancellation)
 
     def __post_init__(self) -> None:
         self.server.scripts["/weights.gguf"] = self.file
@@ -66,10 +66,10 @@ class Fetching:
 
 @pytest.fixture
 def fetching(no_weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fetching]:
-    monkeypatch.setattr("crag.models.nomic.fetching._PAUSES", (0.01,) * 3)
+    monkeypatch.setattr("crag.models.file_download._RETRY_PAUSES", (0.01,) * 3)
     database = Database(tmp_path / "home")
     with serving() as server:
-        yield Fetching(server, no_weights, Ledger(database))
+        yield Fetching(server, no_weights, OutboundLog(database))
     database.close()
 
 
@@ -117,7 +117,7 @@ def test_a_stop_is_heard_at_once_and_the_next_start_goes_on(fetching: Fetching) 
     (kept,) = fetching.kept()
     had = kept.stat().st_size
     assert 0 < had < len(BODY)
-    fetching.stop, fetching.file.pause = Stop(), 0.0
+    fetching.stop, fetching.file.pause = Cancellation(), 0.0
     fetching.told.clear()
     fetching.fetch()
     assert fetching.place.read_bytes() == BODY
@@ -343,7 +343,7 @@ def test_the_address_is_a_setting_that_names_its_checksum(monkeypatch: pytest.Mo
 
 
 def test_a_body_without_end_does_not_fill_the_disk(fetching: Fetching, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("crag.models.nomic.fetching._MOST_BYTES", 3_000_000)
+    monkeypatch.setattr("crag.models.file_download._MAX_BYTES", 3_000_000)
     sent: list[int] = []
 
     def endless(handler: Handler) -> None:

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from crag.cancellation import Cancellation
 from crag.errors import ModelFault, Stopped
-from crag.model_calls import ModelCall, listen
-from crag.models.chat import open_chat_model
-from crag.protocols import ChatModel, Prompt
+from crag.models.chat_models import open_chat_model
+from crag.protocols import ChatModel, ModelCall, subscribe_to_calls
 from crag.settings import Settings
-from crag.stopping import Stop
+from crag.types import Prompt
 from tests.doubles.ledger import ListLedger
 from tests.doubles.openai import Completion, OpenAIServer
 from tests.waiting import wait_until
@@ -45,7 +45,7 @@ def test_it_streams_with_its_key_and_its_count_and_is_written_down(
     server: OpenAIServer, model: ChatModel, ledger: ListLedger
 ) -> None:
     server.usual = Completion("It is Paris.", "length")
-    *pieces, last = model.stream(ASK, Stop())
+    *pieces, last = model.stream(ASK, Cancellation())
     assert [piece.text for piece in pieces] == ["It", " is", " Paris."]
     assert last.usage is not None
     assert (last.usage.prompt_tokens, last.usage.answer_tokens, last.usage.finish_reason) == (21, 3, "length")
@@ -55,8 +55,8 @@ def test_it_streams_with_its_key_and_its_count_and_is_written_down(
 
 
 def test_what_is_told_of_a_call_holds_the_prompts_and_no_key(server: OpenAIServer, model: ChatModel) -> None:
-    stop, told = Stop(), list[ModelCall]()
-    listen(stop, told.append)
+    stop, told = Cancellation(), list[ModelCall]()
+    subscribe_to_calls(stop, told.append)
     server.usual = Completion("It is Paris.")
     model.complete(ASK, stop)
     (call,) = told
@@ -66,13 +66,13 @@ def test_what_is_told_of_a_call_holds_the_prompts_and_no_key(server: OpenAIServe
 
 def test_one_token_comes_with_its_alternatives(server: OpenAIServer, model: ChatModel) -> None:
     server.usual = Completion("Yes it is", alternatives={"Yes": -0.1, "No": -2.5})
-    said = model.first_token(ASK, Stop())
+    said = model.first_token(ASK, Cancellation())
     assert (said.text, said.alternatives) == ("Yes", {"Yes": -0.1, "No": -2.5})
 
 
 def test_busy_three_times_and_then_fine(server: OpenAIServer, model: ChatModel) -> None:
     server.replies.extend([Completion(status=429, error="slow down")] * 3)
-    assert model.complete(ASK, Stop()).text == "Paris."
+    assert model.complete(ASK, Cancellation()).text == "Paris."
     assert len(server.bodies) == 4  # its client does not try again on top of that
 
 
@@ -90,7 +90,7 @@ def test_faults_name_what_to_do(
 ) -> None:
     server.usual = reply
     with pytest.raises(ModelFault) as fault:
-        model.complete(ASK, Stop())
+        model.complete(ASK, Cancellation())
     assert fault.value.code == code
     assert remedy in fault.value.remedy
     assert "sk-" not in str(fault.value)
@@ -99,7 +99,7 @@ def test_faults_name_what_to_do(
 
 def test_a_stop_ends_the_reply_there_too(server: OpenAIServer, model: ChatModel) -> None:
     server.usual = Completion("word " * 200, per_token=0.02)
-    stop = Stop()
+    stop = Cancellation()
     stream = model.stream(ASK, stop)
     assert next(stream).text == "word"
     threading.Timer(0.05, stop.request).start()

@@ -13,13 +13,14 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 
+from crag.cancellation import Cancellation
 from crag.errors import ModelFault, Stopped
-from crag.models import chat
-from crag.models.chat import open_chat_model
+from crag.models import chat_models
+from crag.models.chat_models import open_chat_model
 from crag.models.providers import is_provider
-from crag.protocols import ChatModel, Prompt
+from crag.protocols import ChatModel
 from crag.settings import Settings
-from crag.stopping import Stop
+from crag.types import Prompt
 from tests.doubles.ledger import ListLedger
 
 SCHEMA = {"type": "object", "properties": {"verdict": {"enum": ["yes", "no"]}}}
@@ -58,7 +59,7 @@ class HostedModel(BaseChatModel):
 
 def opened(monkeypatch: pytest.MonkeyPatch, *plays: Any) -> tuple[HostedModel, ChatModel]:
     hosted = HostedModel(plays=list(plays), saw=[])
-    monkeypatch.setattr(chat, "_init_provider", lambda provider, model, tuning: hosted)
+    monkeypatch.setattr(chat_models, "_init_provider", lambda provider, model, tuning: hosted)
     return hosted, open_chat_model("openai:gpt-4o-mini", Settings(), ListLedger())
 
 
@@ -70,14 +71,14 @@ def refused(status: int) -> Exception:
 
 def test_the_schema_goes_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     hosted, model = opened(monkeypatch, '{"verdict":', ' "yes"}', "")
-    reply = model.complete([Prompt("system", "Judge."), Prompt("user", "A passage")], Stop(), schema=SCHEMA)
+    reply = model.complete([Prompt("system", "Judge."), Prompt("user", "A passage")], Cancellation(), schema=SCHEMA)
     assert (reply.text, reply.usage.finish_reason) == ('{"verdict": "yes"}', "length")
     assert '"enum": ["yes", "no"]' in str(hosted.saw[0][-1].content)
     assert str(hosted.saw[0][-1].content).startswith("A passage")
 
 
 def test_stop_is_heard_while_the_provider_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
-    silence, stop = threading.Event(), Stop()
+    silence, stop = threading.Event(), Cancellation()
     _, model = opened(monkeypatch, "Paris", silence, " is")
     stream = model.stream([Prompt("user", "Capital?")], stop)
     assert next(stream).text == "Paris"
@@ -101,7 +102,7 @@ def test_stop_is_heard_while_the_provider_is_silent(monkeypatch: pytest.MonkeyPa
 def test_faults_of_providers(monkeypatch: pytest.MonkeyPatch, error: Exception, code: str, times: int) -> None:
     hosted, model = opened(monkeypatch, error)
     with pytest.raises(ModelFault) as fault:
-        model.complete([Prompt("user", "Capital?")], Stop())
+        model.complete([Prompt("user", "Capital?")], Cancellation())
     assert fault.value.code == code
     assert len(hosted.saw) == times
     assert "secret" not in str(fault.value)

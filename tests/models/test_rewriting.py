@@ -6,15 +6,16 @@ from typing import Any
 
 import pytest
 
-from crag.models.builtin.rewriter import BuiltinRewriter
-from crag.models.chat import open_chat_model
-from crag.models.writing import ModelRewriter, read_keywords
+from crag.cancellation import Cancellation
+from crag.models.builtin_writer import BuiltinRewriter
+from crag.models.chat_models import open_chat_model
+from crag.models.writer import ModelRewriter, parse_keywords
 from crag.options import RunOptions
-from crag.prompts.language import speaks_as
 from crag.settings import Settings
-from crag.stopping import Stop
+from crag.text.language import is_in_language_of
 from crag.types import Turn
-from tests.doubles.ollama import Say, ScriptedOllama
+from tests.doubles.ollama import ScriptedOllama
+from tests.doubles.ollama_values import Say
 
 ENGLISH = "Who designed the Halden lighthouse?"
 KOREAN = "한강 도서관은 누가 설계했나요?"
@@ -24,7 +25,7 @@ QUESTIONS = (ENGLISH, KOREAN, CHINESE)
 
 def rewrite(settings: Settings, question: str, style: Any) -> str:
     model = open_chat_model("ollama:llama3.1:8b", settings)
-    return ModelRewriter(model).rewrite(question, RunOptions(rewrite=style), Stop())
+    return ModelRewriter(model).rewrite(question, RunOptions(rewrite=style), Cancellation())
 
 
 @pytest.mark.parametrize(
@@ -105,15 +106,15 @@ def test_a_follow_up_stays_in_its_language(
 ) -> None:
     ollama.script = lambda asked: Say(reply)
     model = open_chat_model("ollama:llama3.1:8b", settings)
-    condensed = ModelRewriter(model).condense(follow_up, [Turn("user", before)], Stop())
+    condensed = ModelRewriter(model).condense(follow_up, [Turn("user", before)], Cancellation())
     assert condensed == (reply if kept else follow_up)
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
 @pytest.mark.parametrize("style", ["question", "keywords"])
 def test_the_builtin_rewriter_keeps_the_language_and_three_words(question: str, style: Any) -> None:
-    query = BuiltinRewriter().rewrite(question, RunOptions(rewrite=style), Stop())
-    assert speaks_as(query, question)
+    query = BuiltinRewriter().rewrite(question, RunOptions(rewrite=style), Cancellation())
+    assert is_in_language_of(query, question)
     assert style == "question" or 1 < len(query.split()) <= 3
 
 
@@ -133,7 +134,7 @@ def test_the_builtin_rewriter_keeps_the_language_and_three_words(question: str, 
 def test_the_builtin_rewriter_borrows_words_where_a_follow_up_points_back(
     before: str, follow_up: str, borrowed: str
 ) -> None:
-    condensed = BuiltinRewriter().condense(follow_up, [Turn("user", before)], Stop())
+    condensed = BuiltinRewriter().condense(follow_up, [Turn("user", before)], Cancellation())
     assert condensed.startswith(follow_up)
     assert (borrowed in condensed) if borrowed else condensed == follow_up
 
@@ -142,4 +143,4 @@ def test_the_builtin_rewriter_borrows_words_where_a_follow_up_points_back(
     ("reply", "keywords"), [("", []), (" ,, ", []), ("a, a, b", ["a", "b"]), ("- x\n- y", ["x", "y"])]
 )
 def test_keywords_are_read_as_they_come(reply: str, keywords: list[str]) -> None:
-    assert read_keywords(reply) == keywords
+    assert parse_keywords(reply) == keywords

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from crag.models.chat import open_chat_model
-from crag.models.client.runaway import Runaway, RunawayGuard
-from crag.options import Tuning
-from crag.protocols import Prompt
+from crag.cancellation import Cancellation
+from crag.models.chat_models import open_chat_model
+from crag.models.reply_reader import Runaway, RunawayGuard
+from crag.options import ModelParameters
 from crag.settings import Settings
-from crag.stopping import Stop
-from tests.doubles.ollama import Say, ScriptedOllama
+from crag.types import Prompt
+from tests.doubles.ollama import ScriptedOllama
+from tests.doubles.ollama_values import Say
 
 ASK = [Prompt("user", "What is the capital of France?")]
 BEGIN = "Paris has been the capital since 987. "
@@ -99,7 +100,7 @@ def test_a_token_costs_the_same_however_long_the_reply() -> None:
 def test_an_endless_reply_is_ended_and_its_connection_closed(ollama: ScriptedOllama, settings: Settings) -> None:
     again = "It is a city on the Seine. "
     ollama.script = lambda asked: Say(BEGIN + again * 400, unlimited=True, end="hang")
-    *pieces, last = open_chat_model("ollama:llama3.1:8b", settings).stream(ASK, Stop())
+    *pieces, last = open_chat_model("ollama:llama3.1:8b", settings).stream(ASK, Cancellation())
     assert last.usage is not None
     assert last.usage.finish_reason == "repetition"
     text = "".join(piece.text for piece in pieces)
@@ -110,22 +111,22 @@ def test_an_endless_reply_is_ended_and_its_connection_closed(ollama: ScriptedOll
 
 def test_a_whole_reply_is_cut_back(ollama: ScriptedOllama, settings: Settings) -> None:
     ollama.script = lambda asked: Say('{"score": ' + " " * 5_000, unlimited=True)
-    reply = open_chat_model("ollama:llama3.1:8b", settings).complete(ASK, Stop())
+    reply = open_chat_model("ollama:llama3.1:8b", settings).complete(ASK, Cancellation())
     assert (reply.text.strip(), reply.usage.finish_reason) == ('{"score":', "repetition")
 
 
 def test_a_stream_that_the_server_ended_over_equal_tokens_says_so(ollama: ScriptedOllama, settings: Settings) -> None:
     """More than 30 equal tokens end a real server's stream without its end mark."""
     ollama.script = lambda asked: Say("Paris is" + " very" * 31, end="no_done")
-    reply = open_chat_model("ollama:llama3.1:8b", settings).complete(ASK, Stop())
+    reply = open_chat_model("ollama:llama3.1:8b", settings).complete(ASK, Cancellation())
     assert (reply.text, reply.usage.finish_reason) == ("Paris is very", "repetition")
 
 
 @pytest.mark.parametrize("text", ["word", "一二三四五六七八九十"])
 def test_a_server_that_knows_no_limit_is_ended(ollama: ScriptedOllama, settings: Settings, text: str) -> None:
     ollama.script = lambda asked: Say(" ".join(f"{text}{n}" for n in range(3_000)), unlimited=True, end="hang")
-    model = open_chat_model("ollama:llama3.1:8b", settings, tuning=Tuning(answer_limit=256))
-    reply = model.complete(ASK, Stop())
+    model = open_chat_model("ollama:llama3.1:8b", settings, tuning=ModelParameters(answer_limit=256))
+    reply = model.complete(ASK, Cancellation())
     assert reply.usage.finish_reason == "length"
     assert 256 < len(reply.text.split()) < 400
     ollama.wait_until(lambda: ollama.chats[0].outcome == "dropped")
@@ -133,5 +134,5 @@ def test_a_server_that_knows_no_limit_is_ended(ollama: ScriptedOllama, settings:
 
 def test_a_repeated_thought_ends_the_reply(ollama: ScriptedOllama, settings: Settings) -> None:
     ollama.script = lambda asked: Say("<think>" + "But wait. " * 900, unlimited=True, end="hang")
-    reply = open_chat_model("ollama:llama3.1:8b", settings).complete(ASK, Stop())
+    reply = open_chat_model("ollama:llama3.1:8b", settings).complete(ASK, Cancellation())
     assert (reply.text, reply.usage.finish_reason) == ("", "repetition")

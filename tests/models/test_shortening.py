@@ -2,8 +2,8 @@
 
 import pytest
 
-from crag.models.shortening import shorten_question, shortener
-from crag.models.tokens import count_tokens
+from crag.models.prompt_fit import make_shortener, shorten_question
+from crag.models.token_counts import count_tokens
 
 ASK = "When was the lighthouse built?"
 TEXTS = {
@@ -39,11 +39,11 @@ def test_words_stay_whole() -> None:
 
 
 def test_a_question_that_fits_stays_as_it_is() -> None:
-    shortened = shortener([])(ASK)
+    shortened = make_shortener([])(ASK)
     assert (shortened.text, shortened.left_out) == (ASK, 0)
 
 
 def test_the_built_in_engine_reads_the_beginning_and_the_end_too() -> None:
-    shortened = shortener([])(TEXTS["english"] + ASK)
+    shortened = make_shortener([])(TEXTS["english"] + ASK)
     assert shortened.text.endswith(ASK)
     assert shortened.left_out > 0

@@ -6,13 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from crag.models.chat import THINKING_TOKENS, open_chat_model
-from crag.models.client.thinking import ThoughtSplitter
-from crag.options import Tuning
-from crag.protocols import Piece, Prompt
+from crag.cancellation import Cancellation
+from crag.models.chat_models import THINKING_TOKENS, open_chat_model
+from crag.models.reply_reader import ThoughtSplitter
+from crag.options import ModelParameters
+from crag.protocols import ReplyPiece
 from crag.settings import Settings
-from crag.stopping import Stop
-from tests.doubles.ollama import LLAMA, Model, Say, ScriptedOllama
+from crag.types import Prompt
+from tests.doubles.ollama import ScriptedOllama
+from tests.doubles.ollama_values import LLAMA, Model, Say
 
 ASK = [Prompt("user", "What is the capital of France?")]
 QWEN = Model("qwen3:8b", "qwen3", thinks=True, digest="e" * 64)
@@ -46,12 +48,14 @@ def test_a_leading_thought_is_told_apart_however_it_comes(reply: str, text: str,
         assert split(*(reply[at : at + size] for at in range(0, len(reply), size))) == (text, thought)
 
 
-def streamed(settings: Settings, name: str, *, thinking: bool, tuning: Tuning = Tuning()) -> list[Piece]:  # noqa: B008
+def streamed(
+    settings: Settings, name: str, *, thinking: bool, tuning: ModelParameters = ModelParameters()
+) -> list[ReplyPiece]:
     model = open_chat_model(f"ollama:{name}", settings, tuning=tuning, thinking=thinking)
-    return list(model.stream(ASK, Stop()))
+    return list(model.stream(ASK, Cancellation()))
 
 
-def told(pieces: list[Piece]) -> tuple[str, str]:
+def told(pieces: list[ReplyPiece]) -> tuple[str, str]:
     return "".join(piece.text for piece in pieces), "".join(piece.thought for piece in pieces)
 
 
@@ -100,15 +104,15 @@ def test_verdicts_are_given_without_thinking(ollama: ScriptedOllama, settings: S
     ollama.models = [QWEN]
     ollama.script = lambda asked: Say('{"score": 1}' if asked.schema else "Yes", thought="No, not at all.")
     model = open_chat_model("ollama:qwen3:8b", settings, thinking=True)
-    assert model.complete(ASK, Stop(), schema=SCHEMA).text == '{"score": 1}'
-    assert model.first_token(ASK, Stop()).text == "Yes"
+    assert model.complete(ASK, Cancellation(), schema=SCHEMA).text == '{"score": 1}'
+    assert model.first_token(ASK, Cancellation()).text == "Yes"
     assert [asked.body["think"] for asked in ollama.chats] == [False, False]
 
 
 def test_a_model_that_only_thought_has_written_nothing(ollama: ScriptedOllama, settings: Settings) -> None:
     ollama.models = [QWEN]
     ollama.script = lambda asked: Say("Paris.", thought=" ".join(f"Hm{n}." for n in range(5_000)))
-    pieces = streamed(settings, "qwen3:8b", thinking=True, tuning=Tuning(answer_limit=100))
+    pieces = streamed(settings, "qwen3:8b", thinking=True, tuning=ModelParameters(answer_limit=100))
     assert told(pieces)[0] == ""
     assert pieces[-1].usage is not None
     assert pieces[-1].usage.finish_reason == "thought"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from crag.models import tokens
-from crag.models.tokens import count_passage_tokens, count_tokens, passage_counter_name, token_counter_name
+from crag.models import token_counts
+from crag.models.token_counts import count_passage_tokens, count_tokens, passage_counter_name, token_counter_name
 
 
 @pytest.fixture(autouse=True)
@@ -21,9 +21,9 @@ def _fresh_counter(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[
 
 
 def forget() -> None:
-    tokens._counter.cache_clear()
-    tokens._opened.cache_clear()
-    tokens._opened_for_passages.cache_clear()
+    token_counts._choose_counter.cache_clear()
+    token_counts._open_counter.cache_clear()
+    token_counts._open_passage_counter.cache_clear()
 
 
 def test_the_llama_tokenizer_counts_where_there_is_no_other() -> None:
@@ -48,13 +48,13 @@ def test_for_passages_other_text_counts_as_ever() -> None:
 
 
 def test_a_damaged_encoding_is_left_alone(tmp_path: Path) -> None:
-    name = hashlib.sha1(tokens._CL100K_ADDRESS.encode()).hexdigest()  # noqa: S324 — tiktoken's own file name
+    name = hashlib.sha1(token_counts._CL100K_ADDRESS.encode()).hexdigest()  # noqa: S324 — tiktoken's own file name
     (tmp_path / name).write_bytes(b"half a download")
     assert token_counter_name() == "llama2"
     assert (tmp_path / name).read_bytes() == b"half a download"
 
 
 def test_bytes_count_where_no_tokenizer_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tokens, "llama_file", lambda: None)
+    monkeypatch.setattr(token_counts, "find_llama_tokenizer", lambda: None)
     assert token_counter_name() == passage_counter_name() == "bytes"
     assert count_tokens("abcdef") == count_passage_tokens("abcdef") == 2

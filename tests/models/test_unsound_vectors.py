@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from crag.errors import ModelFault
-from crag.models.embeddings import open_embedder
+from crag.models.embedders import open_embedder
 from crag.protocols import Embedder
 from crag.settings import Settings
 from tests.doubles.ledger import ListLedger

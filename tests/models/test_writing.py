@@ -8,15 +8,16 @@ from typing import Any
 
 import pytest
 
+from crag.cancellation import Cancellation
 from crag.errors import ModelFault
-from crag.models.chat import open_chat_model
-from crag.models.writing import ModelRewriter, ModelWriter, one_line
+from crag.models.chat_models import open_chat_model
+from crag.models.writer import ModelRewriter, ModelWriter, extract_query_line
 from crag.options import RunOptions
-from crag.protocols import Piece, PromptFit
+from crag.protocols import PromptFit, ReplyPiece
 from crag.settings import Settings
-from crag.stopping import Stop
 from crag.types import Knowledge, Passage, Strip, Turn
-from tests.doubles.ollama import Model, Say, ScriptedOllama
+from tests.doubles.ollama import ScriptedOllama
+from tests.doubles.ollama_values import Model, Say
 
 QUESTION = "What is the capital of France?"
 
@@ -29,9 +30,9 @@ def known(*texts: str) -> list[Knowledge]:
 
 def write(settings: Settings, knowledge: Sequence[Knowledge], *history: Turn, question: str = QUESTION) -> Any:
     writer = ModelWriter(open_chat_model("ollama:llama3.1:8b", settings))
-    fit, *pieces = writer.write(question, knowledge, history, Stop())
+    fit, *pieces = writer.write(question, knowledge, history, Cancellation())
     assert isinstance(fit, PromptFit)
-    return fit, "".join(piece.text for piece in pieces if isinstance(piece, Piece)), pieces[-1]
+    return fit, "".join(piece.text for piece in pieces if isinstance(piece, ReplyPiece)), pieces[-1]
 
 
 def sent(ollama: ScriptedOllama) -> list[dict[str, str]]:
@@ -104,7 +105,7 @@ def test_a_question_longer_than_the_window_is_refused_in_words(
 
 def test_every_prompt_names_the_size_of_its_window(ollama: ScriptedOllama, settings: Settings) -> None:
     write(settings, known("The capital of France is Paris."))
-    rewriter(settings).rewrite(QUESTION, RunOptions(), Stop())
+    rewriter(settings).rewrite(QUESTION, RunOptions(), Cancellation())
     assert {asked.body["options"]["num_ctx"] for asked in ollama.chats} == {8192}
     assert len(ollama.chats) == 2
 
@@ -167,14 +168,16 @@ def rewriter(settings: Settings) -> ModelRewriter:
 def test_a_follow_up_is_condensed_from_questions_alone(ollama: ScriptedOllama, settings: Settings) -> None:
     ollama.script = lambda asked: Say('Standalone question: "How many people live in Paris?"\n\nI hope this helps.')
     history = [Turn("user", QUESTION), Turn("assistant", "Paris, and the secret code is 1234 [1].")]
-    assert rewriter(settings).condense("How many live there?", history, Stop()) == "How many people live in Paris?"
+    assert (
+        rewriter(settings).condense("How many live there?", history, Cancellation()) == "How many people live in Paris?"
+    )
     assert QUESTION in ollama.chats[0].prompt
     assert "1234" not in ollama.chats[0].prompt
 
 
 def test_nothing_to_condense_costs_nothing(ollama: ScriptedOllama, settings: Settings) -> None:
-    assert rewriter(settings).condense(QUESTION, [], Stop()) == QUESTION
-    assert rewriter(settings).rewrite(QUESTION, RunOptions(rewrite="none"), Stop()) == QUESTION
+    assert rewriter(settings).condense(QUESTION, [], Cancellation()) == QUESTION
+    assert rewriter(settings).rewrite(QUESTION, RunOptions(rewrite="none"), Cancellation()) == QUESTION
     assert not ollama.chats
 
 
@@ -183,15 +186,15 @@ def test_queries_are_written_in_the_wanted_style(
     ollama: ScriptedOllama, settings: Settings, style: Any, sign: str
 ) -> None:
     ollama.script = lambda asked: Say("France, capital")
-    assert rewriter(settings).rewrite(QUESTION, RunOptions(rewrite=style), Stop()) == "France, capital"
+    assert rewriter(settings).rewrite(QUESTION, RunOptions(rewrite=style), Cancellation()) == "France, capital"
     assert sign.lower() in ollama.chats[0].prompt.lower()
 
 
 @pytest.mark.parametrize("reply", ["", "  \n ", '""', "<think>hm</think>"])
 def test_an_empty_rewrite_leaves_the_question(ollama: ScriptedOllama, settings: Settings, reply: str) -> None:
     ollama.script = lambda asked: Say(reply)
-    assert rewriter(settings).rewrite(QUESTION, RunOptions(), Stop()) == QUESTION
-    assert rewriter(settings).condense(QUESTION, [Turn("user", "Where is it?")], Stop()) == QUESTION
+    assert rewriter(settings).rewrite(QUESTION, RunOptions(), Cancellation()) == QUESTION
+    assert rewriter(settings).condense(QUESTION, [Turn("user", "Where is it?")], Cancellation()) == QUESTION
 
 
 @pytest.mark.parametrize(
@@ -206,10 +209,10 @@ def test_an_empty_rewrite_leaves_the_question(ollama: ScriptedOllama, settings: 
     ],
 )
 def test_one_line(text: str, line: str) -> None:
-    assert one_line(text) == line
+    assert extract_query_line(text) == line
 
 
 def test_a_long_query_is_cut_between_words() -> None:
-    cut = one_line("capital " * 100)
+    cut = extract_query_line("capital " * 100)
     assert len(cut) <= 400
     assert cut.endswith("capital")

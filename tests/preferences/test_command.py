@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from crag.cli import main
+from crag.cli.main import main
 
 
 @pytest.fixture

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from sqlalchemy import insert, text
 
-from crag.conversations import Conversations
-from crag.database import Database
-from crag.database.tables import preferences as table
+from crag.conversations.conversations import Conversations
 from crag.errors import BadRequest, NotFound
-from crag.graph.presets import PRESETS
-from crag.options import RunOptions, Thresholds, Tuning, changes_between, names_of_options, value_of
-from crag.preferences import CATALOG, Effective, Preferences
+from crag.options import OPTIONS, PRESETS, ModelParameters, RunOptions, diff_options, get_option, list_option_names
 from crag.settings import Settings
+from crag.storage.engine import Database
+from crag.storage.preferences import EffectiveValue, Preferences
+from crag.storage.tables import preferences as table
+from crag.types import Thresholds
 
 
 @pytest.fixture
@@ -33,20 +33,20 @@ def preferences(database):
 
 def test_without_a_word_from_anybody_everything_is_the_default(preferences):
     assert preferences.options() == RunOptions()
-    assert {preferences.effective(name).origin for name in CATALOG} == {"default"}
+    assert {preferences.effective(name).origin for name in OPTIONS} == {"default"}
 
 
 def test_each_layer_stands_above_the_one_below(database):
     named = Preferences(database, Settings(chat_model="ollama:llama3.1:8b"))
     named.save("model", "builtin")
     named.save("k", 6)
-    assert named.effective("model") == Effective("ollama:llama3.1:8b", "environment")
-    assert named.effective("model", {"model": "openai:x"}) == Effective("openai:x", "conversation")
-    assert named.effective("k") == Effective(6, "saved")
+    assert named.effective("model") == EffectiveValue("ollama:llama3.1:8b", "environment")
+    assert named.effective("model", {"model": "openai:x"}) == EffectiveValue("openai:x", "conversation")
+    assert named.effective("k") == EffectiveValue(6, "saved")
     assert named.options({"answering.window": 4096}) == RunOptions(
-        model="ollama:llama3.1:8b", k=6, answering=Tuning(window=4096)
+        model="ollama:llama3.1:8b", k=6, answering=ModelParameters(window=4096)
     )
-    assert Preferences(database, Settings()).effective("model") == Effective("builtin", "saved")
+    assert Preferences(database, Settings()).effective("model") == EffectiveValue("builtin", "saved")
 
 
 def test_the_web_is_offered_where_it_is_set_up(database):
@@ -66,7 +66,7 @@ def test_what_is_saved_is_seen_by_others_and_outlasts_the_process(tmp_path, data
 def test_the_default_is_not_kept_as_a_choice(preferences):
     preferences.save("k", 7)
     preferences.save("k", 4)
-    assert preferences.effective("k") == Effective(4, "default")
+    assert preferences.effective("k") == EffectiveValue(4, "default")
 
 
 @pytest.mark.parametrize(
@@ -105,8 +105,8 @@ def test_values_of_another_time_are_left_out(database, preferences):
 
 
 def test_every_setting_is_an_option_and_takes_its_own_default():
-    for setting in CATALOG.values():
-        setting.check(value_of(RunOptions(), setting.name))
+    for setting in OPTIONS.values():
+        setting.check(get_option(RunOptions(), setting.name))
         assert setting.title
         assert setting.meaning.endswith(".")
 
@@ -139,7 +139,7 @@ def test_a_model_elsewhere_is_sent_to_only_where_a_person_said_so(database):
     preferences = Preferences(database, Settings(chat_model="openai:a", grader_model="openai:b"))
     assert [preferences.may_send_to(f"openai:{name}") for name in "abcd"] == [True, True, False, False]
     preferences.allow_model("openai:c")
-    preferences.allow_model_here("openai:d")
+    preferences.allow_model_for_process("openai:d")
     assert preferences.may_send_to("openai:c")
     assert preferences.may_send_to("openai:d")
     preferences.forbid_model("openai:c")
@@ -148,15 +148,15 @@ def test_a_model_elsewhere_is_sent_to_only_where_a_person_said_so(database):
 
 
 def test_changes_are_what_is_between_two_options():
-    other = RunOptions(k=7, grading=Tuning(temperature=0.1), source_ids=("a",))
-    assert changes_between(RunOptions(), other) == {"k": 7, "grading.temperature": 0.1, "source_ids": ("a",)}
-    assert len(set(names_of_options())) == len(names_of_options())
+    other = RunOptions(k=7, grading=ModelParameters(temperature=0.1), source_ids=("a",))
+    assert diff_options(RunOptions(), other) == {"k": 7, "grading.temperature": 0.1, "source_ids": ("a",)}
+    assert len(set(list_option_names())) == len(list_option_names())
 
 
 def test_conversations_of_before_keep_only_what_differed(tmp_path):
     old = RunOptions(k=7, refine=False, web="off", thresholds=Thresholds(0.2, 0.9), source_ids=("a",))
     names = ("model", "k", "policy", "web", "refine", "rewrite", "web_results", "join_web", "parent_context", "grader")
-    whole = {name: value_of(old, name) for name in (*names, "grader_model", "fetch_pages", "collection", "preset")}
+    whole = {name: get_option(old, name) for name in (*names, "grader_model", "fetch_pages", "collection", "preset")}
     whole |= {"thresholds": {"lower": 0.2, "upper": 0.9}, "source_ids": ["a"]}
     (tmp_path / "old").mkdir()
     with closing(sqlite3.connect(tmp_path / "old" / "crag.sqlite")) as before:
@@ -204,7 +204,7 @@ def test_changes_that_are_none_any_longer_do_no_harm(database, preferences, name
         connection.execute(insert(table).values(name=name, value=json.dumps(value)))
     assert preferences.options(conversations.get(kept).changes) == RunOptions()
     assert preferences.options(preferences.presets()["p"]) == RunOptions()
-    if name in CATALOG:
+    if name in OPTIONS:
         assert preferences.effective(name, conversations.get(kept).changes).origin == "default"
     conversations.follow_collection("a", "b")
 
@@ -225,6 +225,6 @@ def test_two_that_allow_models_at_once_lose_none(tmp_path, database, preferences
 
 
 def test_leave_of_the_command_line_can_be_taken_back_too(preferences):
-    preferences.allow_model_here("openai:d")
+    preferences.allow_model_for_process("openai:d")
     preferences.forbid_model("openai:d")
     assert not preferences.may_send_to("openai:d")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from crag.conversations import Conversations
-from crag.database import Database
-from crag.runs import RunService, Trace
-from crag.runs.worker import Equipment
+from crag.conversations.conversations import Conversations
+from crag.runs.service import RunService
+from crag.runs.trace import Trace
+from crag.runs.worker import RunResources
+from crag.storage.engine import Database
 from tests.doubles.engine import ListRetriever, ListWeb, QuotingWriter, TableGrader, engine, passage
 
 RESULT = passage(-1, "The web says that fact9 holds.", origin="web", location="https://example.org/9", page=None)
@@ -24,13 +25,13 @@ class House:
         self.web = web or ListWeb([RESULT])
         self.grader = TableGrader({1: 0.9, 2: 0.8} if scores is None else scores)
         self.retriever = ListRetriever([passage(1), passage(2)])
-        self.runs = RunService(self.database, self.equip)
+        self.runs = RunService(self.database, self.build)
 
-    def equip(self, options):
+    def build(self, options):
         if self.equip_fault:
             raise self.equip_fault
         web = None if options.web == "off" else self.web
-        return Equipment(engine(self.grader, self.writer), self.retriever, "none", web, "Web search is off")
+        return RunResources(engine(self.grader, self.writer), self.retriever, "none", web, "Web search is off")
 
     def close(self):
         self.runs.close()

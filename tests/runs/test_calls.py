@@ -8,14 +8,15 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import func, select, update
 
-from crag.assembly import open_application
-from crag.database.tables import model_calls, runs
-from crag.model_calls import ModelCall
+from crag.app.application import open_application
 from crag.options import RunOptions
-from crag.protocols import Prompt
-from crag.runs import calls as calls_module
+from crag.protocols import ModelCall
+from crag.runs import call_log
 from crag.settings import Settings
-from tests.doubles.ollama import Say, ScriptedOllama
+from crag.storage.tables import model_calls, runs
+from crag.types import Prompt
+from tests.doubles.ollama import ScriptedOllama
+from tests.doubles.ollama_values import Say
 from tests.runs.conftest import wait
 from tests.waiting import wait_until
 
@@ -32,7 +33,7 @@ def ollama():
 
 @pytest.fixture
 def application(ollama, tmp_path, monkeypatch):
-    monkeypatch.setattr("crag.models.client.sending.FIRST_HALF_PAUSE", 0.01)
+    monkeypatch.setattr("crag.models.chat_client.FIRST_HALF_PAUSE", 0.01)
     opened = open_application(Settings(home=tmp_path, ollama_host=ollama.url, embedder="builtin"))
     opened.library.add_bytes("notes.md", NOTES.encode())
     yield opened
@@ -98,11 +99,11 @@ def test_they_can_be_read_while_the_run_goes_on(application, ollama):
 
 
 def test_calls_go_with_their_conversation_and_only_those_of_the_latest_runs_stay(application, monkeypatch):
-    monkeypatch.setattr(calls_module, "RUNS_KEPT", 2)
+    monkeypatch.setattr(call_log, "MAX_RUNS_WITH_CALLS", 2)
     kept = [ask(application)[0] for _ in range(3)]
     with application.database.write() as connection:
         connection.execute(update(runs).where(runs.c.id == kept[1]).values(started_at=time.time() - 1e6))
-    application.runs.forget_deleted()
+    application.runs.delete_orphaned_data()
     assert [bool(application.runs.calls(run_id)) for run_id in kept] == [True, False, True]
     conversation = application.conversations.create()
     wait(application.runs.start(conversation.id, QUESTION, OPTIONS))
@@ -123,5 +124,7 @@ def test_half_a_surrogate_costs_no_call(application, ollama):
 
 
 def test_prompts_read_back_are_those_that_were_sent():
-    row = calls_module._row(3, ModelCall("generate", "m", 1.0, 2.0, (Prompt("user", "무엇?", "about"),), "답", "생각"))
+    row = call_log._encode_call(
+        3, ModelCall("generate", "m", 1.0, 2.0, (Prompt("user", "무엇?", "about"),), "답", "생각")
+    )
     assert b"about" not in row["body"]

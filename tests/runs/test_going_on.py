@@ -18,7 +18,7 @@ def test_an_answer_that_hit_its_limit_goes_on_with_the_same_knowledge(house):
     _, run, before = answered(home)
     home.writer.reply = lambda knowledge: ["and more [2]."]
     home.writer.finish = "stop"
-    trace = wait(home.runs.go_on(run.id))
+    trace = wait(home.runs.continue_answer(run.id))
     assert trace.text == f"{before.text}and more [2]."
     assert trace.change == "continued"
     assert trace.verdicts == before.verdicts
@@ -40,7 +40,7 @@ def test_a_stopped_answer_keeps_its_text_and_goes_on(house):
     stopped = wait(run)
     assert stopped.state == "stopped"
     writer.gate = None
-    trace = wait(home.runs.go_on(run.id))
+    trace = wait(home.runs.continue_answer(run.id))
     assert trace.state == "done"
     assert trace.text.startswith(stopped.text.strip())
 
@@ -49,5 +49,5 @@ def test_a_whole_answer_is_not_gone_on_with(house):
     home = house()
     _, run, _ = answered(home)
     with pytest.raises(BadRequest, match="whole"):
-        home.runs.go_on(run.id)
+        home.runs.continue_answer(run.id)
     assert len(home.runs.versions(run.id)) == 1

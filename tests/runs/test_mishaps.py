@@ -54,7 +54,7 @@ def test_nothing_is_no_sentence_to_search_for(house):
     run = ask(home)
     wait(run)
     with pytest.raises(BadRequest, match="nothing to search for"):
-        home.runs.search_for(run.id, " \x00\ud800 ")
+        home.runs.search_web_for(run.id, " \x00\ud800 ")
     assert len(home.runs.versions(run.id)) == 1
 
 
@@ -112,7 +112,10 @@ def test_an_answer_that_was_stopped_while_judging_has_no_versions_with_other_ver
     assert home.grader.judged.wait(20)
     home.runs.stop(run.id)
     assert wait(run).state == "stopped"
-    for version in (lambda: home.runs.overrule(run.id, {1: "drop"}), lambda: home.runs.search_for(run.id, "A fact.")):
+    for version in (
+        lambda: home.runs.overrule(run.id, {1: "drop"}),
+        lambda: home.runs.search_web_for(run.id, "A fact."),
+    ):
         with pytest.raises(BadRequest, match="before its passages were judged"):
             version()
 
@@ -148,7 +151,7 @@ def test_state_that_cannot_be_read_is_said_to_be_gone(unsure, harm):
         connection.execute(harm)
     connection.close()
     assert wait(home.runs.answer_consent(run.id, "finals")).error_code in ("not_found", "home")
-    home.runs.forget_deleted()
+    home.runs.delete_orphaned_data()
 
 
 def test_a_file_with_damaged_pages_is_set_aside(unsure):
@@ -215,4 +218,4 @@ def test_a_question_whose_events_were_lost_is_still_asked_again(house):
     again = house()
     with again.database.write() as connection:
         connection.exec_driver_sql("DELETE FROM events WHERE body NOT LIKE '%run_ended%'")
-    assert wait(again.runs.ask_again(run.id, RunOptions())).question == "What holds?"
+    assert wait(again.runs.regenerate(run.id, RunOptions())).question == "What holds?"

@@ -8,8 +8,9 @@ from sqlalchemy.exc import IntegrityError
 
 from crag.errors import BadRequest
 from crag.events import ConsentAsked, RunEnded
-from crag.options import RunOptions, Thresholds
-from crag.runs.revisions import Revision, nodes_to_go_on_from, settings_from
+from crag.options import RunOptions
+from crag.runs.revisions import Revision, options_used_from, resumable_nodes
+from crag.types import Thresholds
 from tests.runs.conftest import wait
 from tests.runs.test_versions import answered
 
@@ -29,7 +30,7 @@ def ran_anew(trace):
 def test_a_run_can_be_gone_on_from_each_node_that_it_came_to(house):
     home = house(scores=POOR)
     _, run, trace = answered(home, WEB)
-    nodes = nodes_to_go_on_from(trace)
+    nodes = resumable_nodes(trace)
     assert nodes == [
         "retrieve", "grade_documents", "decide", "transform_query", "web_search", "refine_knowledge", "generate"
     ]  # fmt: skip
@@ -183,18 +184,18 @@ def test_a_run_that_is_not_done_cannot_be_gone_on_from(house):
     conversation = home.conversations.create()
     run = home.runs.start(conversation.id, "What holds?", RunOptions(web="ask"))
     trace = wait(run)
-    assert nodes_to_go_on_from(trace) == []
+    assert resumable_nodes(trace) == []
     with pytest.raises(BadRequest):
         home.runs.revise(run.id, "decide", Revision())
     trace.apply(RunEnded("stopped", 1.0))
-    assert "decide" in nodes_to_go_on_from(trace)
+    assert "decide" in resumable_nodes(trace)
 
 
 def test_only_settings_that_still_count_are_named():
-    assert settings_from("generate")[0] == "model"
-    assert "k" not in settings_from("decide")
-    assert settings_from("retrieve")[:3] == ["k", "collection", "source_ids"]
-    assert "policy" in settings_from("grade_documents")
+    assert options_used_from("generate")[0] == "model"
+    assert "k" not in options_used_from("decide")
+    assert options_used_from("retrieve")[:3] == ["k", "collection", "source_ids"]
+    assert "policy" in options_used_from("grade_documents")
 
 
 def test_a_version_whose_rulings_cannot_be_written_is_not_begun(house):

@@ -8,13 +8,14 @@ import time
 import pytest
 from sqlalchemy import text
 
-from crag.database import Database
 from crag.errors import BadRequest, ModelFault, NotFound
 from crag.events import RunEnded, TokensWritten
 from crag.options import RunOptions
-from crag.runs import RunService, Trace
-from crag.runs.log import EventLog
+from crag.runs.event_log import EventLog
 from crag.runs.records import RunRecords
+from crag.runs.service import RunService
+from crag.runs.trace import Trace
+from crag.storage.engine import Database
 from tests.doubles.engine import QuotingWriter
 from tests.runs.conftest import House, wait
 
@@ -37,7 +38,7 @@ def test_the_stored_run_adds_up_to_what_was_seen_live(house):
     conversation = home.conversations.create()
     run = home.runs.start(conversation.id, "What holds?", OPTIONS)
     seen = wait(run)
-    again = RunService(home.database, home.equip)
+    again = RunService(home.database, home.build)
     try:
         stored = again.trace(run.id)
     finally:
@@ -77,7 +78,7 @@ def test_stop_keeps_the_partial_answer(house):
     assert trace.text.startswith("Passage 1 says")
     assert home.conversations.messages(conversation.id)[-1].text == trace.text
     assert home.conversations.messages(conversation.id)[-1].state == "stopped"
-    assert RunService(home.database, home.equip).trace(run.id).text == trace.text
+    assert RunService(home.database, home.build).trace(run.id).text == trace.text
 
 
 def test_one_run_at_a_time_in_a_conversation(house):
@@ -256,4 +257,4 @@ def test_two_processes_may_find_the_same_orphan(house):
     wait(run)
     records = RunRecords(home.database)
     records.close(run.id, 3, RunEnded("interrupted", 0.1), Trace())
-    assert RunService(home.database, home.equip).trace(run.id).state == "done"
+    assert RunService(home.database, home.build).trace(run.id).state == "done"

@@ -3,7 +3,7 @@
 import pytest
 
 from crag.events import AnswerWritten, RunEnded, ThoughtWritten, TokensWritten
-from crag.runs import Trace
+from crag.runs.trace import Trace
 from crag.types import Usage
 
 

@@ -5,10 +5,11 @@ from dataclasses import fields, replace
 import pytest
 from sqlalchemy import select
 
-from crag.database.tables import rulings
 from crag.errors import BadRequest
-from crag.options import RunOptions, Thresholds, Tuning
-from crag.runs.changes import changed
+from crag.options import ModelParameters, RunOptions
+from crag.runs.revisions import describe_option_changes
+from crag.storage.tables import rulings
+from crag.types import Thresholds
 from tests.doubles.engine import QuotingWriter, passage
 from tests.runs.conftest import wait
 
@@ -34,9 +35,9 @@ OTHER = RunOptions(
     grader="cascade",
     grader_model="ollama:llama3.1",
     rewriter_model="ollama:llama3.2",
-    answering=Tuning(window=4096),
-    grading=Tuning(answer_limit=64),
-    rewriting=Tuning(temperature=0.5),
+    answering=ModelParameters(window=4096),
+    grading=ModelParameters(answer_limit=64),
+    rewriting=ModelParameters(temperature=0.5),
     thinking=True,
     thresholds=Thresholds(0.3, 0.75),
     fetch_pages=True,
@@ -51,15 +52,15 @@ OTHER = RunOptions(
 def test_every_setting_that_differs_is_named_by_a_version(name):
     other = replace(RunOptions(), **{name: getattr(OTHER, name)})
     assert getattr(RunOptions(), name) != getattr(OTHER, name)
-    differs = changed(RunOptions(), other) != "same settings"
+    differs = describe_option_changes(RunOptions(), other) != "same settings"
     assert differs == (name != "preset"), "a preset is but a name for the others"
 
 
 def test_settings_are_told_in_words():
     before, after = RunOptions(), RunOptions(thresholds=Thresholds(0.3, 0.75), source_ids=("a", "b"))
-    assert changed(before, after) == "thresholds 0.3 and 0.75, documents 2"
-    assert changed(after, before) == "thresholds automatic, documents all"
-    assert changed(RunOptions(collection="Papers"), before) == "collection all"
+    assert describe_option_changes(before, after) == "thresholds 0.3 and 0.75, documents 2"
+    assert describe_option_changes(after, before) == "thresholds automatic, documents all"
+    assert describe_option_changes(RunOptions(collection="Papers"), before) == "collection all"
 
 
 def test_a_dropped_passage_is_not_answered_from(house):
@@ -163,7 +164,7 @@ def test_what_the_web_held_is_used_again_and_nothing_is_sent_twice(house):
 def test_a_sentence_is_searched_for_only_after_consent_whatever_the_settings(house):
     home = house(scores={1: 0.9, 2: 0.8, -1: 0.9})
     _, run, _ = answered(home, RunOptions(web="auto"))
-    search = home.runs.search_for(run.id, "Bananas grow\non Jupiter.")
+    search = home.runs.search_web_for(run.id, "Bananas grow\non Jupiter.")
     trace = wait(search)
     assert (trace.waiting.query, trace.waiting.from_answer) == ("Bananas grow on Jupiter.", True)
     assert home.web.queries == []
@@ -175,7 +176,7 @@ def test_a_sentence_is_searched_for_only_after_consent_whatever_the_settings(hou
 def test_what_was_found_for_a_sentence_is_judged_by_what_was_sought(house):
     home = house(scores={1: 0.9, 2: 0.8, -1: 0.9})
     _, run, _ = answered(home)
-    search = home.runs.search_for(run.id, "Bananas grow on Jupiter.")
+    search = home.runs.search_web_for(run.id, "Bananas grow on Jupiter.")
     wait(search)
     wait(home.runs.answer_consent(search.id, "bananas Jupiter"))
     assert home.grader.questions == {1: "What holds?", 2: "What holds?", -1: "bananas Jupiter"}
@@ -184,7 +185,7 @@ def test_what_was_found_for_a_sentence_is_judged_by_what_was_sought(house):
 def test_a_passage_of_the_web_that_a_person_wants_is_used_though_the_documents_answer(house):
     home = house(scores={1: 0.9, 2: 0.8, -1: 0.0})
     _, run, _ = answered(home)
-    search = home.runs.search_for(run.id, "Bananas grow on Jupiter.")
+    search = home.runs.search_web_for(run.id, "Bananas grow on Jupiter.")
     wait(search)
     searched = wait(home.runs.answer_consent(search.id, "bananas Jupiter"))
     assert "fact9" not in searched.text
@@ -197,7 +198,7 @@ def test_a_passage_of_the_web_that_a_person_wants_is_used_though_the_documents_a
 def test_a_second_search_stands_beside_the_first(house):
     home = house(scores={1: 0.0, 2: 0.0, -1: 0.9, -2: 0.9})
     _, run, _ = answered(home, RunOptions(web="auto"))
-    search = home.runs.search_for(run.id, "More of it.")
+    search = home.runs.search_web_for(run.id, "More of it.")
     wait(search)
     trace = wait(home.runs.answer_consent(search.id, "more"))
     assert trace.found["web"] == (-1, -2)
@@ -208,7 +209,7 @@ def test_the_same_question_under_other_settings_is_a_version(house):
     home = house()
     conversation, first, _ = answered(home, question="First?")
     wait(home.runs.start(conversation.id, "Second?", RunOptions()))
-    trace = wait(home.runs.ask_again(first.id, RunOptions(policy="any", k=1, refine=False)))
+    trace = wait(home.runs.regenerate(first.id, RunOptions(policy="any", k=1, refine=False)))
     assert trace.change == "k 1, policy any, refinement off"
     assert home.retriever.queries[-1] == "First?", "what came after the question is no history of it"
     assert [message.text for message in home.conversations.messages(conversation.id)][0::2] == ["First?", "Second?"]
@@ -220,7 +221,7 @@ def test_the_history_of_a_version_is_what_came_before_its_question(house):
     conversation, _, _ = answered(home, question="First?")
     second = home.runs.start(conversation.id, "Second?", RunOptions())
     wait(second)
-    trace = wait(home.runs.ask_again(second.id, RunOptions()))
+    trace = wait(home.runs.regenerate(second.id, RunOptions()))
     assert trace.condensed == "Second? (about First?)"
     assert trace.change == "same settings"
 
@@ -250,7 +251,7 @@ def test_an_answer_that_is_still_written_has_no_versions_yet(house):
     conversation = home.conversations.create()
     run = home.runs.start(conversation.id, "What holds?", RunOptions())
     with pytest.raises(BadRequest, match="still being written"):
-        home.runs.ask_again(run.id, RunOptions())
+        home.runs.regenerate(run.id, RunOptions())
     gate.set()
     wait(run)
 
@@ -275,7 +276,7 @@ def test_what_is_deleted_leaves_nothing_in_the_checkpoints(house, tmp_path):
     home.conversations.delete(conversation.id)
     home.conversations.purge()
     assert b"private" in everything(tmp_path)
-    home.runs.forget_deleted()
+    home.runs.delete_orphaned_data()
     assert b"private" not in everything(tmp_path)
     assert rulings_of(home) == []
     assert wait(home.runs.overrule(other.id, {1: "drop"})).state == "done"
@@ -299,7 +300,7 @@ def test_closing_while_another_thread_tidies_harms_nobody(house):
     home = house()
     _, run, _ = answered(home)
     home.runs.close()
-    home.runs.forget_deleted()
+    home.runs.delete_orphaned_data()
     again = house()
     assert wait(again.runs.overrule(run.id, {1: "drop"})).state == "done"
 

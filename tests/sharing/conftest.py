@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from crag.options import RunOptions
-from crag.sharing import Sharing
+from crag.sharing.service import ConversationExchange
 from tests.doubles.engine import passage
-from tests.runs.conftest import RESULT, House, house, wait  # noqa: F401 — a fixture
+from tests.runs.conftest import RESULT, House, house, wait  # noqa: F401 — fixtures
 
 HOME_FOLDER = "/home/someone/papers"
 
@@ -20,7 +20,7 @@ HOME_FOLDER = "/home/someone/papers"
 @dataclass
 class Shared:
     house: House
-    sharing: Sharing
+    sharing: ConversationExchange
     conversation: str
 
     def json(self) -> dict[str, Any]:
@@ -35,7 +35,9 @@ class Shared:
 
 
 def shared_in(made: House) -> Shared:
-    sharing = Sharing(made.database, made.conversations, made.runs.calls, lambda address: "example" in address)
+    sharing = ConversationExchange(
+        made.database, made.conversations, made.runs.calls, lambda address: "example" in address
+    )
     return Shared(made, sharing, made.conversations.create({"k": 6, "policy": "any"}, "me").id)
 
 
@@ -55,7 +57,7 @@ def original(tmp_path_factory) -> Iterator[Shared]:
     home.retriever.passages = [passage(1, location=f"{HOME_FOLDER}/paper1.pdf"), passage(2)]
     wait(home.runs.start(made.conversation, "What of whales?", RunOptions()))
     first = home.conversations.messages(made.conversation)[0].id
-    wait(home.runs.ask_again(shown(made, 1), RunOptions(k=2)))
+    wait(home.runs.regenerate(shown(made, 1), RunOptions(k=2)))
     wait(home.runs.overrule(shown(made, 1), {1: "drop"}))
     home.grader.scores = {-1: 0.9}
     asks = home.runs.start(made.conversation, "And on the web?", RunOptions(web="ask"))

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from crag.assembly import open_application
-from crag.cli import main
+from crag.app.application import open_application
+from crag.cli.main import main
 from crag.options import RunOptions
 from crag.settings import Settings
 from tests.runs.conftest import wait

@@ -7,8 +7,8 @@ import random
 import pytest
 from sqlalchemy import func, select
 
-from crag.database.tables import conversations, events, feedback, messages, runs
 from crag.errors import BadRequest
+from crag.storage.tables import conversations, events, feedback, messages, runs
 
 TABLES = (conversations, messages, runs, events, feedback)
 DEEP = b'{"format":"crag-conversation","version":1,"changes":' + b'{"a":' * 5_000 + b"1" + b"}" * 5_000 + b"}"
@@ -47,7 +47,7 @@ def test_what_is_no_conversation(bare):
 
 
 def test_a_file_that_is_too_large_is_not_read(bare, monkeypatch):
-    monkeypatch.setattr("crag.sharing.sharing._MOST_BYTES", 10)
+    monkeypatch.setattr("crag.sharing.service._MAX_IMPORT_BYTES", 10)
     assert "larger" in refusal(bare, b" " * 11)
 
 

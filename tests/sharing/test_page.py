@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from crag.events import AnswerWritten, RunEnded
-from crag.foreign_text import JOINER
-from crag.model_calls import ModelCall
-from crag.protocols import Prompt
-from crag.sharing.answer_text import render_answer
+from crag.protocols import ModelCall
+from crag.sharing.conversation_document import read_conversation, read_run
+from crag.sharing.html_page import render_answer, render_run_page
 from crag.sharing.markdown import write_markdown
-from crag.sharing.page import run_page
-from crag.sharing.records import read_conversation, read_run
+from crag.text.sanitization import WORD_JOINER
+from crag.types import Prompt
 from tests.sharing.conftest import shown
 
 
@@ -20,7 +19,7 @@ def test_a_run_is_shown_with_its_prompts_as_they_were_sent(original):
     call = ModelCall(
         "generate", "llama3.1:8b", 0.1, 1.9, (Prompt("system", "Use <b>only</b> {{ this }}"),), "Yes </pre>"
     )
-    page = run_page(run, versions, [call], lambda _: False)
+    page = render_run_page(run, versions, [call], lambda _: False)
     assert "Use &lt;b&gt;only&lt;/b&gt; {{ this }}" in page
     assert "Yes &lt;/pre&gt;" in page
     assert "Version 3 of 3 · you dropped p. 1" in page
@@ -29,8 +28,8 @@ def test_a_run_is_shown_with_its_prompts_as_they_were_sent(original):
 
 def test_addresses_are_links_only_where_the_application_would_show_one(original):
     run, versions = read_run(original.house.database, shown(original, 3))
-    assert 'href="https://example.org/9"' in run_page(run, versions, [], lambda _: True)
-    refused = run_page(run, versions, [], lambda _: False)
+    assert 'href="https://example.org/9"' in render_run_page(run, versions, [], lambda _: True)
+    refused = render_run_page(run, versions, [], lambda _: False)
     assert 'href="https://example.org/9"' not in refused
     assert "https://example.org/9" in refused
 
@@ -59,7 +58,7 @@ def test_in_markdown_no_answer_swallows_what_follows(original):
 def test_in_markdown_titles_are_no_formatting(original):
     shared = read_conversation(original.house.database, original.conversation)
     named = shared.model_copy(update={"title": "1. *a* ![x](http://c/a) <b> www.c.de"})
-    assert write_markdown(named).startswith(rf"# 1\. \*a\* !{JOINER}\[x\]{JOINER}(http:{JOINER}//c/a)")
+    assert write_markdown(named).startswith(rf"# 1\. \*a\* !{WORD_JOINER}\[x\]{WORD_JOINER}(http:{WORD_JOINER}//c/a)")
 
 
 def test_an_answer_that_failed_says_so(original):

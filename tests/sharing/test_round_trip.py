@@ -6,8 +6,9 @@ import pytest
 
 from crag.errors import NotFound
 from crag.options import RunOptions
-from crag.sharing.importing import read_file
-from tests.sharing.conftest import HOME_FOLDER, lasting, shown, wait
+from crag.sharing.conversation_import import read_shared_conversation
+from tests.runs.conftest import wait
+from tests.sharing.conftest import HOME_FOLDER, lasting, shown
 
 
 def test_an_export_that_was_imported_exports_the_same(original, shared):
@@ -38,7 +39,7 @@ def test_branches_versions_rulings_feedback_and_settings_come_along(shared):
 
 def test_an_imported_answer_can_be_asked_again_and_gone_on_from(shared):
     copy = shared.again(shared.take_in(shared.json()))
-    wait(shared.house.runs.ask_again(shown(copy, 1), RunOptions(k=1)))
+    wait(shared.house.runs.regenerate(shown(copy, 1), RunOptions(k=1)))
     assert len(shared.house.runs.versions(shown(copy, 1))) == 4
     wait(shared.house.runs.start(copy.conversation, "And then?", RunOptions()))
     assert len(messages(copy)) == 6
@@ -61,7 +62,7 @@ def test_what_was_not_ended_is_interrupted_where_it_is_imported(bare):
 
 def test_nothing_of_this_machine_or_its_people_is_in_a_file(original):
     sharing, conversation = original.sharing, original.conversation
-    run = sharing.run_html(shown(original, 1))
+    run = sharing.export_run_html(shown(original, 1))
     for made in (sharing.json(conversation).decode(), sharing.html(conversation), sharing.markdown(conversation), run):
         assert HOME_FOLDER not in made
         assert conversation not in made
@@ -84,7 +85,7 @@ def test_an_empty_conversation_and_one_that_is_gone(bare):
     assert bare.sharing.html(bare.conversation)
     assert bare.sharing.markdown(bare.conversation)
     bare.house.conversations.delete(bare.conversation)
-    for export in (bare.sharing.json, bare.sharing.html, bare.sharing.markdown, bare.sharing.run_html):
+    for export in (bare.sharing.json, bare.sharing.html, bare.sharing.markdown, bare.sharing.export_run_html):
         with pytest.raises(NotFound):
             export(bare.conversation)
 
@@ -93,7 +94,7 @@ def test_a_file_is_safe_to_print_and_still_says_what_it_held(shared):
     shared.house.conversations.rename(shared.conversation, "right\u202eto left\u009b31m")
     data = shared.sharing.json(shared.conversation)
     assert not {"\u202e", "\u009b"} & set(data.decode())
-    assert read_file(data).title == json.loads(data)["title"] == "right\u202eto left\u009b31m"
+    assert read_shared_conversation(data).title == json.loads(data)["title"] == "right\u202eto left\u009b31m"
 
 
 def messages(shared):

@@ -13,9 +13,9 @@ import streamlit as st
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
-from crag.assembly import Application
-from pages.parts.markdown import JOINER
-from pages.parts.resources import application
+from crag.app.application import Application
+from crag.text.sanitization import WORD_JOINER
+from pages.parts.services import application
 
 ROOT = Path(__file__).parents[2]
 NOTES = """# Brewing notes
@@ -94,7 +94,7 @@ def ask(app: AppTest, question: str) -> None:
 def said(app: AppTest, words: str) -> bool:
     """Whether any text on the page holds these words, as a person reads them."""
     shown = [*(item.value for item in [*app.markdown, *app.caption]), *(bar.text for bar in app.get("progress"))]
-    return any(words in text.replace("\\", "").replace(JOINER, "") for text in shown)
+    return any(words in text.replace("\\", "").replace(WORD_JOINER, "") for text in shown)
 
 
 def labels(app: AppTest) -> list[str]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from crag.calibration.values import Calibration, Proposal
-from crag.options import RunOptions, Thresholds
+from crag.evaluation.threshold_proposal import Calibration, ThresholdProposal
+from crag.options import RunOptions
+from crag.types import Thresholds
 from tests.calibration.facts import add_facts
 from tests.ui.conftest import labels, said, until
 
@@ -59,11 +60,11 @@ def test_measured_thresholds_move_the_figures_are_used_and_given_up(calibrating,
     assert not calibrating.exception
     assert before != after
     click(calibrating, "Use these thresholds")
-    judging = services.judging(RunOptions())
+    judging = services.grading_setup(RunOptions())
     assert (judging.thresholds, judging.calibrated) == (Thresholds(0.0, 0.999), True)
     assert said(calibrating, "In use")
     click(calibrating, "Back to the grader's own")
-    assert not services.judging(RunOptions()).calibrated
+    assert not services.grading_setup(RunOptions()).calibrated
 
 
 def test_past_questions_are_shown_with_what_would_change(calibrating, services):
@@ -77,10 +78,10 @@ def test_past_questions_are_shown_with_what_would_change(calibrating, services):
 
 
 def test_thresholds_of_an_earlier_version_of_the_grader_are_not_called_in_use(calibrating, services):
-    earlier = Calibration("", "builtin:wordllama@00000000", Thresholds(0.3, 0.7), (), Proposal(None), 0.0)
+    earlier = Calibration("", "builtin:wordllama@00000000", Thresholds(0.3, 0.7), (), ThresholdProposal(None), 0.0)
     services.calibration.save(earlier, Thresholds(0.2, 0.8))
     calibrating.run()
     assert [header.value for header in calibrating.header] == ["No longer in use"]
-    assert not services.judging(RunOptions()).calibrated
+    assert not services.grading_setup(RunOptions()).calibrated
     click(calibrating, "Forget")
     assert not services.calibration.all()

@@ -8,10 +8,11 @@ import pytest
 
 from crag.options import RunOptions
 from crag.types import Feedback
-from pages.chat.actions import again_choices
-from pages.parts.resources import application
+from pages.chat.answer_actions import regenerate_choices
+from pages.parts.services import application
 from tests.doubles.little_model import answer_like_a_little_model
-from tests.doubles.ollama import Say, ScriptedOllama
+from tests.doubles.ollama import ScriptedOllama
+from tests.doubles.ollama_values import Say
 from tests.ui.conftest import NOTES, add, ask, labels, said, until
 
 QUESTION = "What is the espresso machine descaled with?"
@@ -85,8 +86,8 @@ def test_an_answer_cut_at_its_limit_says_so_once(chat, monkeypatch):
 
 
 def test_asking_again_offers_no_model_twice(chat, notes):
-    assert not any(choice.startswith("With Built") for choice in again_choices(RunOptions()))
-    assert not any(choice.startswith("With Built") for choice in again_choices(RunOptions(model="builtin")))
+    assert not any(choice.startswith("With Built") for choice in regenerate_choices(RunOptions()))
+    assert not any(choice.startswith("With Built") for choice in regenerate_choices(RunOptions(model="builtin")))
 
 
 def test_what_the_documents_do_not_hold_is_not_made_up(chat, notes):

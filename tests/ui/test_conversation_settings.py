@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from crag.options import RunOptions, with_changes
-from pages.chat import asked
-from pages.parts.resources import application
+from crag.options import RunOptions, apply_changes
+from pages.chat import question_editor
+from pages.parts.services import application
 from tests.doubles.little_model import answer_like_a_little_model
-from tests.doubles.ollama import Say, ScriptedOllama
+from tests.doubles.ollama import ScriptedOllama
+from tests.doubles.ollama_values import Say
 from tests.ui.conftest import NOTES, add, ask, labels, said
 
 QUESTION = "What is the espresso machine descaled with?"
@@ -72,8 +73,8 @@ def test_two_answers_differ_in_how_a_role_was_tuned(drawer, services):
     ask(drawer, QUESTION)
     run_id = services.conversations.messages(services.conversations.list()[0].id)[-1].run_id
     first = services.runs.trace(run_id).options
-    tuned = with_changes(first, {"answering.temperature": 0.7, "rewriter_model": "builtin"})
-    other = services.runs.ask_again(run_id, tuned)
+    tuned = apply_changes(first, {"answering.temperature": 0.7, "rewriter_model": "builtin"})
+    other = services.runs.regenerate(run_id, tuned)
     list(other.follow())
     drawer.query_params.update({"a": run_id, "b": other.id})
     drawer.switch_page("pages/compare/page.py").run()
@@ -116,7 +117,7 @@ def test_a_name_of_a_known_variant_is_refused_in_words(drawer, services):
     ],
 )
 def test_the_beginning_of_a_question(text, shown):
-    assert asked.beginning(text) == shown
+    assert question_editor.shorten_question(text) == shown
 
 
 def test_a_question_that_does_not_fit_is_folded_and_says_what_was_left_out(chat, monkeypatch):

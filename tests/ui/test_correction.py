@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from crag.options import RunOptions, Thresholds
-from pages.parts.resources import application
+from crag.options import RunOptions
+from crag.types import Thresholds
+from pages.parts.services import application
 from tests.doubles.little_model import answer_like_a_little_model
-from tests.doubles.ollama import Say, ScriptedOllama
+from tests.doubles.ollama import ScriptedOllama
+from tests.doubles.ollama_values import Say
 from tests.doubles.tavily import TavilyServer
 from tests.ui.conftest import NOTES, ROOT, add, ask, labels, said, until
 
@@ -171,7 +173,7 @@ def test_two_settings_stand_side_by_side(chat, notes, services):
     chat.run()
     ask(chat, QUESTION)
     first = last_run(services)
-    other = services.runs.ask_again(first, RunOptions(policy="off", refine=False))
+    other = services.runs.regenerate(first, RunOptions(policy="off", refine=False))
     for _ in other.follow(seconds=20):
         pass
     chat.query_params["a"], chat.query_params["b"] = first, other.id

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from crag.library.jobs.rows import JobRows, new_job
-from crag.library.jobs.spool import Spool
-from pages.documents import collections, moving, table
-from pages.parts import jobs
+from crag.library.job_queue import JobQueue, UploadSpool, new_job
+from pages.documents import collections, table
+from pages.parts import document_intake
 from tests.ui.conftest import NOTES, labels, said, until
 
 
@@ -81,7 +80,7 @@ def test_a_folder_lists_what_became_of_each_file(chat, services, tmp_path):
 
 def test_jobs_that_were_left_go_on_with_the_next_start(chat, services):
     services.jobs.close()
-    rows, spool = JobRows(services.database), Spool(services.library.home / "incoming")
+    rows, spool = JobQueue(services.database), UploadSpool(services.library.home / "incoming")
     spool.put("left", NOTES.encode())
     rows.add(new_job("left", "upload", "", "brewing.md", "Documents"))
     services.close()
@@ -93,7 +92,7 @@ def test_jobs_that_were_left_go_on_with_the_next_start(chat, services):
 
 
 def test_what_was_refused_stands_before_what_was_added_and_a_long_list_is_cut(chat, services, monkeypatch):
-    monkeypatch.setattr(jobs, "_ROWS", 2)
+    monkeypatch.setattr(document_intake, "_JOBS_SHOWN", 2)
     for number in range(3):
         services.jobs.submit_bytes(f"{number}.txt", f"The lift was serviced in {number + 2020}.".encode())
     services.jobs.submit_bytes("empty.txt", b"")
@@ -140,7 +139,7 @@ def test_what_a_page_links_to_is_added_where_that_is_ticked(chat, services):
 def test_removing_asks_first(chat, notes, services):
     chat.run()
     chat.switch_page("pages/documents/page.py").run()
-    chat.session_state["dialog"] = (table.REMOVE, [notes])
+    chat.session_state["dialog"] = (table.REMOVE_DIALOG, [notes])
     chat.run()
     assert said(chat, "They go from this library")
     assert len(services.library.sources()) == 1
@@ -195,7 +194,7 @@ def press(chat, label):
 def test_a_collection_is_renamed_and_conversations_follow(chat, notes, services):
     services.library.move([notes], "Kitchen")
     conversation = services.conversations.create({"collection": "Kitchen"})
-    open_dialog(chat, collections.RENAME, "Kitchen")
+    open_dialog(chat, collections.RENAME_DIALOG, "Kitchen")
     type_name(chat, "Tea kitchen")
     press(chat, "Rename")
     assert "**Tea kitchen**" in labels(chat)
@@ -205,7 +204,7 @@ def test_a_collection_is_renamed_and_conversations_follow(chat, notes, services)
 
 def test_deleting_a_collection_says_what_goes(chat, notes, services):
     services.library.move([notes], "Kitchen")
-    open_dialog(chat, collections.DELETE, "Kitchen")
+    open_dialog(chat, collections.DELETE_DIALOG, "Kitchen")
     assert said(chat, "goes with its 1 document")
     press(chat, "Delete it")
     assert services.library.sources() == []
@@ -214,7 +213,7 @@ def test_deleting_a_collection_says_what_goes(chat, notes, services):
 
 def test_documents_are_moved_and_a_second_copy_is_said(chat, notes, services):
     services.library.add_bytes("again.md", NOTES.encode(), collection="Kitchen")
-    open_dialog(chat, moving.MOVE, [notes])
+    open_dialog(chat, table.MOVE_DIALOG, [notes])
     next(box for box in chat.selectbox if box.label == "To").set_value("Kitchen")
     press(chat, "Move")
     assert said(chat, "was there already, so one copy is left")
@@ -230,7 +229,7 @@ def test_a_conversation_kept_to_a_deleted_collection_says_so(chat, notes, servic
 
 
 def test_a_new_collection_is_chosen_at_once(chat, services):
-    open_dialog(chat, collections.NEW, None)
+    open_dialog(chat, collections.NEW_DIALOG, None)
     type_name(chat, "Papers")
     press(chat, "Create")
     assert "**Papers**" in labels(chat)

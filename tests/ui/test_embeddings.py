@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from pages.parts.markdown import JOINER
-from pages.parts.resources import application
+from crag.text.sanitization import WORD_JOINER
+from pages.parts.services import application
 from tests.doubles.little_model import embed_words
 from tests.doubles.ollama import ScriptedOllama
 from tests.ui.conftest import NOTES, add, labels, open_settings, said, until
@@ -25,7 +25,7 @@ def ollama(monkeypatch):
 
 def words(page):
     """The labels of all buttons, as a person reads them."""
-    return [label.replace("\\", "").replace(JOINER, "") for label in labels(page)]
+    return [label.replace("\\", "").replace(WORD_JOINER, "") for label in labels(page)]
 
 
 def click(page, label):
@@ -56,7 +56,7 @@ def test_an_embedder_is_chosen_answers_and_is_left_again(ollama, services, setti
     assert services.embedders.answering() == "Built-in vectors"
     click(page, "Drop")
     until(page, lambda: "Drop" not in words(page))
-    assert [report.state for report in services.library.spaces.reports()] == ["answering"]
+    assert [report.state for report in services.library.spaces.statuses()] == ["answering"]
     page.switch_page("pages/documents/page.py").run()
     assert said(page, "in the space *Built-in vectors*")
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from crag.errors import NotFound
-from crag.evaluate.values import Plan, Variant
+from crag.evaluation.types import EvaluationPlan, Variant
 from crag.options import RunOptions
 from tests.ui.conftest import labels, said, until
 from tests.ui.evaluations import opened
@@ -35,7 +35,7 @@ def evaluated(services, notes, kitchen):
 
 
 def finished(services, dataset, **changes):
-    begun = services.evaluations.begin(Plan(dataset, [Variant("", RunOptions(model="builtin"))], **changes))
+    begun = services.evaluations.begin(EvaluationPlan(dataset, [Variant("", RunOptions(model="builtin"))], **changes))
     return services.evaluations.wait(begun.id)
 
 
@@ -171,7 +171,9 @@ def test_it_is_renamed_and_deleted_after_a_question(chat, services, evaluated):
 
 
 def test_what_was_stopped_says_so_and_goes_on(chat, services, notes, kitchen):
-    begun = services.evaluations.begin(Plan(kitchen, [Variant("", RunOptions(model="builtin"))], repetitions=5))
+    begun = services.evaluations.begin(
+        EvaluationPlan(kitchen, [Variant("", RunOptions(model="builtin"))], repetitions=5)
+    )
     services.evaluations.stop(begun.id)
     services.evaluations.wait(begun.id)
     opened(chat, begun)

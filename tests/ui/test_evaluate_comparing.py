@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from crag.evaluate.grid import Axes, variants
-from crag.evaluate.values import Plan, Variant
+from crag.evaluation.grid import GridAxes, make_variants
+from crag.evaluation.types import EvaluationPlan, Variant
 from crag.options import RunOptions
 from tests.ui.conftest import labels, said
 from tests.ui.evaluations import PAGE
@@ -27,7 +27,7 @@ def kitchen(services, notes):
 
 
 def finished(services, dataset, *tried, **changes):
-    begun = services.evaluations.begin(Plan(dataset, tried or [Variant("", BASE)], **changes))
+    begun = services.evaluations.begin(EvaluationPlan(dataset, tried or [Variant("", BASE)], **changes))
     return services.evaluations.wait(begun.id)
 
 
@@ -44,7 +44,9 @@ def ungraded(services, kitchen):
 
 @pytest.fixture
 def grid(services, kitchen):
-    return finished(services, kitchen, *variants(BASE, Axes({"policy": ("paper", "off"), "k": (1, 4)})), kind="grid")
+    return finished(
+        services, kitchen, *make_variants(BASE, GridAxes({"policy": ("paper", "off"), "k": (1, 4)})), kind="grid"
+    )
 
 
 def drawn(chat, **address):

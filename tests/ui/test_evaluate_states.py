@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from crag.evaluate.grid import Axes, variants
-from crag.evaluate.values import Plan, Variant
+from crag.evaluation.grid import GridAxes, make_variants
+from crag.evaluation.types import EvaluationPlan, Variant
 from crag.options import RunOptions
-from pages.parts import words
+from pages.parts.labels import non_breaking
 from tests.ui.conftest import labels, said
 from tests.ui.evaluations import opened
 
@@ -25,7 +25,7 @@ def kitchen(services, notes):
 
 
 def finished(services, dataset, *tried, **changes):
-    begun = services.evaluations.begin(Plan(dataset, tried or [Variant("", BASE)], **changes))
+    begun = services.evaluations.begin(EvaluationPlan(dataset, tried or [Variant("", BASE)], **changes))
     return services.evaluations.wait(begun.id)
 
 
@@ -65,7 +65,7 @@ def test_on_a_phone_a_row_of_the_list_tells_its_figures_with_n_or_its_state(chat
 
 
 def test_on_a_phone_a_row_of_a_grid_tells_its_figure_in_one_cell(chat, services, kitchen, phone):
-    grid = finished(services, kitchen, *variants(BASE, Axes({"k": (1, 4)})), kind="grid")
+    grid = finished(services, kitchen, *make_variants(BASE, GridAxes({"k": (1, 4)})), kind="grid")
     opened(chat, grid)
     assert said(chat, "Choose two or more to compare them")
     (table,) = [one.value for one in chat.dataframe if one.key == f"grid-{grid.id}"]
@@ -75,7 +75,7 @@ def test_on_a_phone_a_row_of_a_grid_tells_its_figure_in_one_cell(chat, services,
 
 @pytest.fixture
 def phone(monkeypatch):
-    for module in ("earlier", "grids.grid"):
+    for module in ("evaluation_list", "grid"):
         monkeypatch.setattr(f"pages.evaluate.{module}.is_phone", lambda: True)
 
 
@@ -88,12 +88,12 @@ def test_the_page_is_drawn_anew_once_what_waited_begins(services, kitchen, monke
 
         import streamlit as st
 
-        from pages.evaluate.result import progress
-        from pages.parts.resources import application
+        from pages.evaluate import result_head
+        from pages.parts.services import application
 
         st.session_state["drawings"] = st.session_state.get("drawings", 0) + 1
         seen = application().evaluations.get("")
-        progress.draw(replace(seen, state="queued") if st.session_state["drawings"] == 1 else seen, 0)
+        result_head.draw_progress(replace(seen, state="queued") if st.session_state["drawings"] == 1 else seen, 0)
 
     app = AppTest.from_function(page).run()
     assert not app.exception
@@ -101,7 +101,7 @@ def test_the_page_is_drawn_anew_once_what_waited_begins(services, kitchen, monke
 
 
 def test_an_interval_stays_on_its_line():
-    assert words.unbroken("62.2%–100.0% of it") == "62.2%\u2060–\u2060100.0%\u00a0of\u00a0it"
+    assert non_breaking("62.2%–100.0% of it") == "62.2%\u2060–\u2060100.0%\u00a0of\u00a0it"
 
 
 def test_a_run_of_an_evaluation_leads_back_to_it_and_to_no_chat(chat, services, kitchen):

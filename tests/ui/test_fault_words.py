@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from pages.parts.resources import application
+from pages.parts.services import application
 from tests.doubles.little_model import answer_like_a_little_model
-from tests.doubles.ollama import Say, ScriptedOllama
+from tests.doubles.ollama import ScriptedOllama
+from tests.doubles.ollama_values import Say
 from tests.faults.asking import TWENTY
 from tests.ui.conftest import NOTES, add, ask, labels, said
 

@@ -6,9 +6,9 @@ import pytest
 from sqlalchemy import update
 from streamlit.testing.v1 import AppTest
 
-from crag.assembly import Application
-from crag.database.tables import runs as table
+from crag.app.application import Application
 from crag.options import RunOptions
+from crag.storage.tables import runs as table
 from tests.ui.conftest import ROOT, add, labels, said
 
 PAGE = "pages/inspect/page.py"
@@ -117,7 +117,7 @@ def test_twenty_are_listed_and_more_on_request(chat: AppTest, services: Applicat
 
 
 def test_on_a_phone_the_list_is_in_the_page(monkeypatch: pytest.MonkeyPatch, runs: dict[str, str]):
-    monkeypatch.setattr("pages.parts.device.is_phone", lambda: True)
+    monkeypatch.setattr("pages.parts.session.is_phone", lambda: True)
     app = open_inspect(AppTest.from_file(str(ROOT / "app.py"), default_timeout=30))
     assert listed(app) == []
     app.main.button(key=f"run-{runs[FOUND]}").click().run()

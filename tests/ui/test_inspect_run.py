@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from streamlit.testing.v1 import AppTest
 
-from crag.assembly import Application
+from crag.app.application import Application
 from crag.options import RunOptions
-from pages.inspect import moves
-from pages.parts.resources import application
+from pages.inspect import navigation
+from pages.parts.services import application
 from tests.doubles.ollama import ScriptedOllama
 from tests.ui.conftest import labels, said, until
 
@@ -100,9 +100,9 @@ def test_runs_that_wait_or_failed_say_so_and_those_of_others_are_not_there(
 def test_any_two_runs_stand_side_by_side_differences_first(chat: AppTest, services: Application, notes: str):
     one, other = asked(services, QUESTION, model="builtin"), asked(services, LOST, model="builtin", policy="none")
     app = laid_open(chat, one)
-    app.session_state["dialog"] = (moves.COMPARE, one)
+    app.session_state["dialog"] = (navigation.COMPARE_DIALOG, one)
     app.run()
-    assert f"{moves.COMPARE}-{other}" in {button.key for button in app.button}
+    assert f"{navigation.COMPARE_DIALOG}-{other}" in {button.key for button in app.button}
     app.query_params["a"], app.query_params["b"] = one, other
     app.switch_page("pages/compare/page.py").run()
     assert not app.exception
@@ -116,7 +116,7 @@ def test_a_run_over_documents_cut_anew_says_so_and_opens_what_is_no_longer_there
     chat: AppTest, services: Application, notes: str
 ):
     options = RunOptions(model="builtin", passage_size=60)
-    services.recuts.prepare(options)
+    services.rechunked_libraries.prepare(options)
     run = services.runs.start(None, QUESTION, options)
     list(run.follow(seconds=30))
     cited = services.runs.trace(run.id).citations[0]
@@ -125,7 +125,7 @@ def test_a_run_over_documents_cut_anew_says_so_and_opens_what_is_no_longer_there
     services.library.remove([notes])
     app = opened(laid_open(chat, run.id), run.id, 0)
     assert said(app, ":gray-badge[cut to 60 tokens]")
-    app.session_state["dialog"] = (moves.SOURCE, (run.id, cited.passage_id))
+    app.session_state["dialog"] = (navigation.PASSAGE_DIALOG, (run.id, cited.passage_id))
     app.run()
     assert said(app, "six weeks")
     assert not app.exception

@@ -6,9 +6,10 @@ import re
 
 import pytest
 
+from crag.text import sanitization
+from crag.text.sanitization import WORD_JOINER
 from crag.types import Citation, Support
 from pages.parts import markdown
-from pages.parts.markdown import JOINER
 
 CITED = {1: Citation(1, 7, "s", 'Say "hi" [x](y)', "a.pdf", 6, "", "library")}
 
@@ -19,7 +20,7 @@ def without_own_links(drawn: str) -> str:
 
 def seen(text: str) -> str:
     """What a person reads: no escapes, no joiners."""
-    return re.sub(r"\\(?=[\W_])", "", text).replace(JOINER, "")
+    return re.sub(r"\\(?=[\W_])", "", text).replace(WORD_JOINER, "")
 
 
 @pytest.mark.parametrize(
@@ -37,7 +38,7 @@ def seen(text: str) -> str:
     ],
 )
 def test_a_label_says_what_the_text_says(text):
-    assert seen(markdown.label(text)) == text
+    assert seen(markdown.escape_line(text)) == text
 
 
 @pytest.mark.parametrize(
@@ -45,35 +46,35 @@ def test_a_label_says_what_the_text_says(text):
     ["http://x", "https://x", "HTTP://x", "ftp://x", "www.x", "WWW.x", "a@b.c", ":red[x]", ":material/x:", ":a:"],
 )
 def test_a_label_is_dead(live):
-    drawn = markdown.label(f"see {live} here")
+    drawn = markdown.escape_line(f"see {live} here")
     assert live not in drawn
     assert not re.search(r":(?=[a-z/])|@(?!\u2060)|www\.", drawn, re.IGNORECASE)
 
 
 def test_a_label_is_one_short_visible_line():
-    assert markdown.label("a\nb\t c\x00\x1b[0m\u202e\u200b\U000e0041") == r"a b c\[0m"
-    assert len(markdown.label("x" * 5000, 50)) == 50
-    assert markdown.visible("e" + "\u0301" * 100) == "e" + "\u0301" * 4
-    assert markdown.visible("می‌خواهم") == "می‌خواهم"
+    assert markdown.escape_line("a\nb\t c\x00\x1b[0m\u202e\u200b\U000e0041") == r"a b c\[0m"
+    assert len(markdown.escape_line("x" * 5000, 50)) == 50
+    assert sanitization.strip_invisible("e" + "\u0301" * 100) == "e" + "\u0301" * 4
+    assert sanitization.strip_invisible("می‌خواهم") == "می‌خواهم"
 
 
 def test_a_long_title_keeps_its_end_and_its_page():
-    shown = markdown.place_label(f"Annual report {'of everything ' * 20}second half", 12, 60).replace("\\", "")
+    shown = markdown.escape_place(f"Annual report {'of everything ' * 20}second half", 12, 60).replace("\\", "")
     assert shown.startswith("Annual report")
     assert shown.endswith("second half · p. 12")
     assert len(shown) <= 60
 
 
 def test_a_question_keeps_its_lines():
-    assert markdown.paragraphs("one\n# two\n- three") == "one  \n\\# two  \n\\- three"
+    assert markdown.escape_paragraphs("one\n# two\n- three") == "one  \n\\# two  \n\\- three"
 
 
 def test_citations_become_links_and_nothing_else_does():
-    drawn = markdown.answer("So it is [1], but not [9].", CITED, "run")
+    drawn = markdown.sanitize_answer("So it is [1], but not [9].", CITED, "run")
     assert '[\\[1\\]](#cite-run-1 "' in drawn
     assert "[9]" in drawn
     assert drawn.count("](#") == 1
-    assert '\\"hi\\" \\[x\\]\\(y\\) · p\\. 6"' in drawn.replace(JOINER, "")
+    assert '\\"hi\\" \\[x\\]\\(y\\) · p\\. 6"' in drawn.replace(WORD_JOINER, "")
 
 
 @pytest.mark.parametrize(
@@ -99,12 +100,12 @@ def test_citations_become_links_and_nothing_else_does():
 )
 @pytest.mark.parametrize("citations", [{}, CITED])
 def test_what_a_model_writes_is_dead(hostile, citations):
-    drawn = markdown.answer(hostile, citations, "run")
+    drawn = markdown.sanitize_answer(hostile, citations, "run")
     own = without_own_links(drawn)
     assert not re.search(r"\](?=\\*[(:])", own)
     assert not re.search(r"(?i)https?:(?!\u2060)", own)
     assert not re.search(r"<(?=[A-Za-z/!])", own)
-    assert not re.search(r":(?=[a-z])", own.replace(f":{JOINER}", ""))
+    assert not re.search(r":(?=[a-z])", own.replace(f":{WORD_JOINER}", ""))
     assert not re.search(r"&(?=[#a-z])", own)
     assert not re.search(r"!\\*\[", drawn)
 
@@ -112,31 +113,31 @@ def test_what_a_model_writes_is_dead(hostile, citations):
 def test_half_an_answer_is_as_dead_as_a_whole_one():
     text = "See [1] ![x](http://canary/a) and [b](http://canary/b) <img src=http://canary/c> :red[x] $y$ [1]: http://d"
     for end in range(len(text)):
-        own = without_own_links(markdown.answer(text[:end], CITED, "run"))
+        own = without_own_links(markdown.sanitize_answer(text[:end], CITED, "run"))
         assert not re.search(r"\](?=\\*[(:])|https?:(?!\u2060|$)|<(?=[a-z])", own)
 
 
 def test_formatting_survives():
     text = "# Title\n\n- **bold** and *slanted*\n\n| a | b |\n|:--|:-:|\n| 1 | 2 |\n\n```python\nx = a < b\n```"
-    assert markdown.answer(text) == text
-    assert markdown.answer("It costs $5 or $6.") == r"It costs \$5 or \$6."
+    assert markdown.sanitize_answer(text) == text
+    assert markdown.sanitize_answer("It costs $5 or $6.") == r"It costs \$5 or \$6."
 
 
 def test_a_sentence_without_support_is_marked():
     said = [Support("It is so.", "unsupported"), Support("It is not.", "weak"), Support("It may be.", "supported")]
-    drawn = markdown.answer("It is  so. It is not. It may be.", {}, "", said)
+    drawn = markdown.sanitize_answer("It is  so. It is not. It may be.", {}, "", said)
     bare, weak = ":orange-badge[:material/link_off: no source]", ":gray-badge[:material/contrast: weak source]"
     assert drawn == f"It is  so. {bare} It is not. {weak} It may be."
 
 
 def test_a_row_without_support_is_marked_inside_its_last_cell():
-    drawn = markdown.answer("| a | b |\n|---|---|\n| 1 | 2 |", {}, "", [Support("| 1 | 2 |", "unsupported")])
+    drawn = markdown.sanitize_answer("| a | b |\n|---|---|\n| 1 | 2 |", {}, "", [Support("| 1 | 2 |", "unsupported")])
     assert drawn == "| a | b |\n|---|---|\n| 1 | 2 :orange-badge[:material/link_off: no source] |"
 
 
 @pytest.mark.parametrize("text", [":red[hot]", r"\:red[hot]", r"\\:red[hot]"])
 def test_what_looks_like_a_directive_keeps_its_label(text):
-    drawn = markdown.answer(text)
+    drawn = markdown.sanitize_answer(text)
     before = drawn[: drawn.index(":")]
     assert (len(before) - len(before.rstrip("\\"))) % 2 == 1  # an escaped colon begins nothing
     assert "[hot]" in drawn

@@ -4,10 +4,10 @@ import pytest
 
 from crag.events import AnswerChecked, AnswerWritten, NodeStarted, PassagesFound, RunStarted, VersionBegun, WebQuerySent
 from crag.options import RunOptions
-from crag.runs import Trace
+from crag.runs.trace import Trace
 from crag.types import Citation, Feedback, Passage, Support, Usage
-from pages.chat import copying, support
-from pages.parts import markdown, web_source
+from pages.chat import answer, answer_actions
+from pages.parts import markdown, source_drawer
 from tests.ui.conftest import add, ask, said, until
 
 QUESTION = "How often is the espresso machine descaled?"
@@ -52,7 +52,7 @@ def test_an_edited_question_begins_a_branch_and_both_can_be_shown(asked, service
     assert said(asked, "Question 1 of 2")
     assert shown_messages(services)[0].text == QUESTION
     questions = shown_messages(services)[0].branches
-    runs = [services.conversations.run_of(question) for question in questions]
+    runs = [services.conversations.find_answer_run(question) for question in questions]
     assert [services.runs.trace(run_id).question for run_id in runs] == [QUESTION, OTHER]
     assert next(button for button in asked.button if button.label == "Previous question").disabled
     next(button for button in asked.button if button.key == f"compare-branches-{questions[0]}").click().run()
@@ -113,17 +113,17 @@ def offered(app):
 
 def test_what_each_sentence_rests_on_leads_to_its_place():
     trace = answered()
-    assert [(cited.n, quote) for cited, quote in support.sources_of(trace, trace.sentences[0])] == [
+    assert [(cited.n, quote) for cited, quote in answer.sentence_sources(trace, trace.sentences[0])] == [
         (1, "Descaled every six weeks.")
     ]
-    assert [(cited.n, quote) for cited, quote in support.sources_of(trace, trace.sentences[1])] == [
+    assert [(cited.n, quote) for cited, quote in answer.sentence_sources(trace, trace.sentences[1])] == [
         (1, "Cited for this."),
         (2, "From the web."),
     ]
 
 
 def test_an_answer_is_copied_with_its_sources():
-    assert copying.with_sources(answered()) == (
+    assert answer_actions.answer_with_sources(answered()) == (
         "> How often?\n\nEvery six weeks [1]. Or not [1][2].\n\n"
         "[1] Notes · p. 3  \n[2] Descaling, https://example.org/descaling  "
     )
@@ -131,13 +131,13 @@ def test_an_answer_is_copied_with_its_sources():
 
 def test_hovering_over_a_citation_shows_what_it_rests_on():
     cited = Citation(1, 1, "s", 'Notes "x" [a](b)', "/n", 3, "word " * 60, "library")
-    drawn = markdown.answer("Yes [1].", {1: cited}, "run")
+    drawn = markdown.sanitize_answer("Yes [1].", {1: cited}, "run")
     title = drawn.partition(' "')[2].rpartition('")')[0]
     assert title.startswith('Notes \\"x\\"')
     assert "word word" in title
     assert len(title) < 230
     assert '"' not in title.replace('\\"', "")
-    assert markdown.sentence("- Every six weeks [1][2].") == "Every six weeks\\."
+    assert markdown.escape_sentence("- Every six weeks [1][2].") == "Every six weeks\\."
 
 
 def test_a_web_page_was_fetched_when_its_search_ran(services, monkeypatch):
@@ -148,8 +148,8 @@ def test_a_web_page_was_fetched_when_its_search_ran(services, monkeypatch):
     second.apply(NodeStarted("web_search", 7.0))
     traces = {"first": first, "second": second, "none": Trace()}
     monkeypatch.setattr(services.runs, "trace", traces.__getitem__)
-    assert web_source.fetched_at("first") == web_source.fetched_at("second") == 1_000_005.0
-    assert web_source.fetched_at("none") is None
+    assert source_drawer.web_fetch_time("first") == source_drawer.web_fetch_time("second") == 1_000_005.0
+    assert source_drawer.web_fetch_time("none") is None
 
 
 def answered():
@@ -180,7 +180,7 @@ def answered():
 @pytest.mark.parametrize("press", ["thumb", "version"])
 def test_what_another_tab_deleted_meanwhile_is_told_in_words(asked, services, press):
     before = shown_messages(services)[-1]
-    list(services.runs.ask_again(before.run_id, RunOptions(web="off")).follow())
+    list(services.runs.regenerate(before.run_id, RunOptions(web="off")).follow())
     asked.run()
     services.conversations.delete(before.conversation_id)
     services.conversations.purge()

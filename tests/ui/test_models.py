@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from crag.waiting import Wait
-from pages.chat.actions import again_choices
-from pages.chat.waits import in_words
-from pages.parts.resources import application
+from crag.cancellation import Wait
+from pages.chat.answer_actions import regenerate_choices
+from pages.chat.live_run import describe_wait
+from pages.parts.services import application
 from tests.doubles.little_model import answer_like_a_little_model
-from tests.doubles.ollama import LLAMA, NOMIC, Model, Say, ScriptedOllama, closed_address
+from tests.doubles.ollama import ScriptedOllama, closed_address
+from tests.doubles.ollama_values import LLAMA, NOMIC, Model, Say
 from tests.ui.conftest import NOTES, add, ask, labels, said, until
 
 QUESTION = "What is the espresso machine descaled with?"
@@ -68,12 +69,12 @@ def message():
     ],
 )
 def test_a_wait_in_words(kind, loaded, seconds, place, words):
-    assert in_words(Wait(kind, "ollama:llama3.1:8b", 0.0, place), loaded, seconds) == words
+    assert describe_wait(Wait(kind, "ollama:llama3.1:8b", 0.0, place), loaded, seconds) == words
 
 
 def test_a_retry_in_words():
     wait = Wait("retrying", "ollama:llama3.1:8b", 0.0, attempt=2)
-    assert in_words(wait, True, 0.0) == "Llama 3\\.1 8B was busy, attempt 2 follows"
+    assert describe_wait(wait, True, 0.0) == "Llama 3\\.1 8B was busy, attempt 2 follows"
 
 
 def test_a_model_that_loads_is_seen_to(chat, ollama):
@@ -121,7 +122,7 @@ def test_nothing_goes_elsewhere_before_it_is_allowed(chat, ollama):
 def test_models_that_run_elsewhere_are_marked_where_they_can_be_chosen(chat, ollama):
     chat.run()
     until(chat, lambda: any("Cloud" in option for option in model_chip(chat).options))
-    for offered in (model_chip(chat).options, again_choices(application().preferences.options())):
+    for offered in (model_chip(chat).options, regenerate_choices(application().preferences.options())):
         assert any("Gpt Oss 120B Cloud" in option and "runs at ollama" in option for option in offered)
         assert not any("Llama 3" in option and "runs at" in option for option in offered)
 

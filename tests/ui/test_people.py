@@ -6,10 +6,10 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from crag.ledger import on_behalf_of
 from crag.options import RunOptions
+from crag.storage.outbound_ledger import on_behalf_of
 from pages.parts import components
-from pages.parts.person import COOKIE
+from pages.parts.session import OWNER_COOKIE
 from tests.ui.conftest import ROOT, labels, open_settings, said
 
 ANN, BEN = "a" * 43, "b" * 43
@@ -25,7 +25,7 @@ def browser(monkeypatch):
     """A page that is opened by the browser with this key; empty: by one that keeps no cookies."""
 
     def opened(key: str, **query: str) -> AppTest:
-        monkeypatch.setattr(type(st.context), "cookies", property(lambda _: {COOKIE: key} if key else {}))
+        monkeypatch.setattr(type(st.context), "cookies", property(lambda _: {OWNER_COOKIE: key} if key else {}))
         page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=30)
         page.query_params.update(query)
         page.session_state["sidebar_view"] = "Conversations"
@@ -44,7 +44,7 @@ def asked(services, key: str, question: str) -> tuple[str, str]:
 
 def test_nobody_sees_what_another_asked_whatever_the_address_names(services, notes, browser):
     conversation, one = asked(services, ANN, "When is the grinder cleaned?")
-    other = services.runs.ask_again(one, RunOptions(web="off"))
+    other = services.runs.regenerate(one, RunOptions(web="off"))
     list(other.follow())
     assert "**When is the grinder cleaned?**" in [
         label.replace("\\", "") for label in labels(browser(ANN, c=conversation))
@@ -103,8 +103,8 @@ def test_documents_are_said_to_be_shared_once_there_are_others(services, browser
 def test_a_click_that_names_the_run_of_another_or_no_citation_opens_nothing(services, notes, browser, monkeypatch):
     _, run_id = asked(services, ANN, "When is the grinder cleaned?")
     clicked = {"number": "1"}
-    monkeypatch.setattr(components, "page_glue", lambda _status, _run, on_cited, **_: on_cited())
-    monkeypatch.setattr(components, "cited", lambda: (run_id, clicked["number"]))
+    monkeypatch.setattr(components, "sync_page", lambda _status, _run, on_cited, **_: on_cited())
+    monkeypatch.setattr(components, "clicked_citation", lambda: (run_id, clicked["number"]))
     page = browser(BEN)
     assert "source" not in page.session_state
     assert [toast.value for toast in page.toast] == ["This conversation is no longer there\\. Start a new one\\."]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pages.chat import pinning
+from pages.chat import answer_actions
 from tests.ui.conftest import ask, labels, said
 
 QUESTION = "How often is the espresso machine descaled?"
@@ -22,8 +22,8 @@ def run_of(services):
 def open_dialog(app, run_id):
     """As the menu under the answer does, which the test runner cannot open; that it offers this is seen."""
     menu = next(menu for menu in app.get("menu_button") if menu.label == "More")
-    assert pinning.PIN in menu.proto.options
-    app.session_state["dialog"] = (pinning.DIALOG, run_id)
+    assert answer_actions.PIN_CHOICE in menu.proto.options
+    app.session_state["dialog"] = (answer_actions.PIN_DIALOG, run_id)
     app.run()
 
 
@@ -83,5 +83,5 @@ def test_a_passage_is_switched_right_in_the_drawer_and_shown_so_in_inspect(asked
     table = asked.dataframe[0].value
     assert table["Passage"][0].startswith("pinned · ")
     assert ":material/close: Unpin the right passage" in list(table["Actions"][0])
-    services.datasets.unpin_passage(run_id, next(iter(services.datasets.pins(run_id).passages)))
+    services.datasets.unpin_passage(run_id, next(iter(services.datasets.get_pins(run_id).passages)))
     assert not asked.run().dataframe[0].value["Passage"][0].startswith("pinned")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from crag.types import Departure
-from pages.parts.resources import application
-from pages.settings.privacy import as_csv
+from crag.types import OutboundRecord
+from pages.parts.services import application
+from pages.settings.privacy import format_csv
 from tests.doubles.tavily import TavilyServer
 from tests.ui.conftest import labels, open_settings, said
 
@@ -88,7 +88,7 @@ def test_a_refusal_of_tavily_is_told_and_the_own_count_stays(tavily, settings):
 
 
 def test_the_export_is_a_table_that_calculates_nothing():
-    rows = [Departure(0.0, "api.tavily.com", "web search", '=HYPERLINK("x"), "고양이"\nzwei')]
-    text = as_csv(rows).decode("utf-8-sig")
+    rows = [OutboundRecord(0.0, "api.tavily.com", "web search", '=HYPERLINK("x"), "고양이"\nzwei')]
+    text = format_csv(rows).decode("utf-8-sig")
     assert text.splitlines()[0] == "when,kind,where to,what"
     assert text.endswith(',web search,api.tavily.com,"\'=HYPERLINK(""x""), ""고양이""\nzwei"\r\n')

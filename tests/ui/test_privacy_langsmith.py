@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from crag.options import RunOptions
-from crag.runs import Trace
-from pages.parts.resources import application
+from crag.runs.trace import Trace
+from pages.parts.services import application
 from tests.doubles.langsmith import LangSmithServer
 from tests.ui.conftest import open_settings, said
 from tests.waiting import wait_until

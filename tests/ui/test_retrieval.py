@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from crag.language import terms
-from crag.library.search.marking import find_terms
+from crag.retrieval.full_text import find_term_spans
+from crag.text.language import extract_terms
 from tests.ui.conftest import NOTES, add, labels, said
 
 PAGE = "pages/retrieval/page.py"
@@ -104,4 +104,4 @@ def test_foreign_text_stays_text(trying, services):
     ],
 )
 def test_what_is_shared_is_found_in_the_text(text, query, marked):
-    assert [text[start:end] for start, end in find_terms(text, set(terms(query)))] == marked
+    assert [text[start:end] for start, end in find_term_spans(text, set(extract_terms(query)))] == marked

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pages.parts.resources import application
-from tests.doubles.ollama import LLAMA, ScriptedOllama
+from pages.parts.services import application
+from tests.doubles.ollama import ScriptedOllama
+from tests.doubles.ollama_values import LLAMA
 from tests.ui.conftest import labels, open_settings, said, until
 
 SAVED, DEFAULT = ":blue-badge[saved]", ":gray-badge[default]"

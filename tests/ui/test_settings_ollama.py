@@ -7,8 +7,10 @@ from dataclasses import replace
 import pytest
 
 from crag.errors import HomeFault
-from pages.parts.resources import application
-from tests.doubles.ollama import LLAMA, NOMIC, Mishap, Model, Offer, ScriptedOllama
+from pages.parts.services import application
+from tests.doubles.ollama import ScriptedOllama
+from tests.doubles.ollama_registry import Mishap, Offer
+from tests.doubles.ollama_values import LLAMA, NOMIC, Model
 from tests.ui.conftest import labels, open_settings, said, until
 
 CLOUD = Model("gpt-oss:120b-cloud", "gptoss", 384, "d" * 64, remote_host="https://ollama.com:443")

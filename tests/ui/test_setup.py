@@ -7,8 +7,10 @@ import socket
 
 import pytest
 
-from pages.parts import mending
-from tests.doubles.ollama import LLAMA, Mishap, ScriptedOllama
+from pages.parts import setup_checklist
+from tests.doubles.ollama import ScriptedOllama
+from tests.doubles.ollama_registry import Mishap
+from tests.doubles.ollama_values import LLAMA
 from tests.ui.conftest import NOTES, add, labels, open_settings, said, until
 
 NAME = "ollama:llama3.1:8b"
@@ -21,7 +23,7 @@ def _bare_machine(monkeypatch, tmp_path):
     (tmp_path / "user").mkdir()
     monkeypatch.setenv("HOME", str(tmp_path / "user"))
     monkeypatch.setattr(shutil, "which", lambda name: None)
-    monkeypatch.setattr("crag.models.ollama.server.recommended", lambda: ("llama3.1:8b", LLAMA.size))
+    monkeypatch.setattr("crag.models.ollama_server.recommend_llama", lambda: ("llama3.1:8b", LLAMA.size))
 
 
 @pytest.fixture
@@ -107,7 +109,7 @@ def test_no_click_is_lost_when_what_the_page_shows_changes_at_that_moment(chat, 
     chat.run()
     until(chat, lambda: "How to install" in words(chat))
     before = iter([False] * looks)
-    monkeypatch.setattr(mending, "is_moving", lambda: next(before, True))
+    monkeypatch.setattr(setup_checklist, "_is_switching_space", lambda: next(before, True))
     click(chat, "How to install")
     assert "ollama.com/install.sh" in chat.code[0].value
 

@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from crag.options import RunOptions
-from crag.sharing.names import file_name
+from crag.text.formatting import export_file_name
 from tests.runs.conftest import wait
 
 
@@ -22,13 +22,13 @@ def asked(services):
 def exporting(conversation):
     from pages.parts import sharing
 
-    sharing.draw_export(conversation)
+    sharing.draw_export_dialog(conversation)
 
 
 def answer(run):
     from pages.parts import sharing
 
-    sharing.draw_share(run)
+    sharing.draw_share_dialog(run)
 
 
 def taking_in():
@@ -40,7 +40,7 @@ def taking_in():
         st.session_state.taken = taken.id
 
     if "taken" not in st.session_state:
-        sharing.draw_import(done)
+        sharing.draw_import_dialog(done)
 
 
 def drawn(function, *args):
@@ -75,9 +75,9 @@ def test_a_file_is_taken_in_or_refused_in_words(asked, services):
 
 
 def test_file_names_are_good_everywhere():
-    assert file_name("When does it give up?", "html") == "When does it give up.html"
-    assert file_name("../../etc/passwd\u202e\x00:*?<>|", "md") == "etc passwd.md"
-    assert file_name("CON", "json") == "conversation CON.json"
-    assert file_name("nul.txt", "md") == "conversation nul.txt.md"
-    assert file_name("  ...  ", "md") == "conversation.md"
-    assert len(file_name("鲸" * 300, "json").encode()) <= 255
+    assert export_file_name("When does it give up?", "html") == "When does it give up.html"
+    assert export_file_name("../../etc/passwd\u202e\x00:*?<>|", "md") == "etc passwd.md"
+    assert export_file_name("CON", "json") == "conversation CON.json"
+    assert export_file_name("nul.txt", "md") == "conversation nul.txt.md"
+    assert export_file_name("  ...  ", "md") == "conversation.md"
+    assert len(export_file_name("鲸" * 300, "json").encode()) <= 255

@@ -5,11 +5,11 @@ import time
 
 import pytest
 
-from crag.database import Database
 from crag.errors import WebSearchFailed
-from crag.ledger import Ledger
-from crag.websearch import quota as meter
-from crag.websearch.quota import Quota, SearchQuota, read_usage
+from crag.storage.engine import Database
+from crag.storage.outbound_ledger import OutboundLog
+from crag.websearch import quota
+from crag.websearch.quota import Quota, SearchQuota, parse_usage
 from tests.doubles.tavily import TavilyServer
 
 USAGE = {
@@ -21,7 +21,7 @@ USAGE = {
 @pytest.fixture
 def ledger(tmp_path):
     database = Database(tmp_path)
-    yield Ledger(database)
+    yield OutboundLog(database)
     database.close()
 
 
@@ -30,12 +30,12 @@ def test_without_asking_the_queries_of_this_month_are_counted(ledger, monkeypatc
     ledger.record("example.org", "web page", "https://example.org/")
     own = SearchQuota("", "https://api.tavily.com", ledger)
     assert own.now() == Quota(1, 1000)
-    monkeypatch.setattr(meter, "_month_began", lambda: time.time() + 1)
+    monkeypatch.setattr(quota, "_month_start", lambda: time.time() + 1)
     assert own.now() == Quota(0, 1000)
 
 
 def test_the_month_begins_on_its_first_day_here():
-    began = time.localtime(meter._month_began())
+    began = time.localtime(quota._month_start())
     assert (began.tm_mday, began.tm_hour, began.tm_min) == (1, 0, 0)
     assert (began.tm_year, began.tm_mon) == time.localtime()[:2]
 
@@ -50,7 +50,7 @@ def test_what_tavily_tells_counts_for_an_hour_with_what_is_sent_since(ledger, mo
     ledger.record("api.tavily.com", "web search", "after")
     assert own.now() == Quota(501, 15000, "Bootstrap")
     later = time.time() + 3601
-    monkeypatch.setattr(meter.time, "time", lambda: later)
+    monkeypatch.setattr(quota.time, "time", lambda: later)
     assert own.now() == Quota(2, 1000)
 
 
@@ -82,7 +82,7 @@ def test_nobody_there(ledger):
 
 
 def test_the_limit_that_is_nearer_is_the_one_that_counts():
-    assert read_usage(
+    assert parse_usage(
         json.loads('{"key": {"usage": 9, "limit": 10}, "account": {"plan_usage": 5, "plan_limit": 99}}')
     ) == (Quota(9, 10, "Tavily"))
-    assert read_usage({"key": {"usage": 7, "limit": None}}) == Quota(7, 0, "Tavily")
+    assert parse_usage({"key": {"usage": 7, "limit": None}}) == Quota(7, 0, "Tavily")

@@ -6,9 +6,9 @@ import time
 
 import pytest
 
+from crag.cancellation import Cancellation
 from crag.errors import HomeFault, Stopped, WebSearchFailed
-from crag.stopping import Stop
-from crag.websearch import TavilySearch
+from crag.websearch.tavily import TavilySearch
 from tests.doubles.ledger import ListLedger
 from tests.doubles.tavily import TavilyServer
 
@@ -20,7 +20,7 @@ def tavily(url: str, ledger: ListLedger | None = None, timeout: float = 5) -> Ta
 
 
 def search(server: TavilyServer, query: str = "2024 NBA finals", timeout: float = 5) -> list:
-    return tavily(server.url, timeout=timeout).search(query, 3, Stop())
+    return tavily(server.url, timeout=timeout).search(query, 3, Cancellation())
 
 
 def test_results_become_numbered_web_passages():
@@ -68,13 +68,13 @@ def test_a_megabyte_of_content_is_cut():
 def test_the_query_is_written_down_before_it_is_sent():
     ledger = ListLedger()
     with TavilyServer(status=500, body=b"") as server, pytest.raises(WebSearchFailed):
-        tavily(server.url, ledger).search("who won? " * 100, 3, Stop())
+        tavily(server.url, ledger).search("who won? " * 100, 3, Cancellation())
     assert ledger.entries == [(server.url.removeprefix("http://"), "web search", server.queries[0])]
 
 
 def test_a_query_that_cannot_be_written_down_is_not_sent():
     with TavilyServer() as server, pytest.raises(WebSearchFailed, match="The disk is full"):
-        tavily(server.url, ListLedger(HomeFault("The disk is full."))).search("q", 3, Stop())
+        tavily(server.url, ListLedger(HomeFault("The disk is full."))).search("q", 3, Cancellation())
     assert server.requests == []
 
 
@@ -140,11 +140,11 @@ def test_nobody_there():
     with TavilyServer() as server:
         url = server.url
     with pytest.raises(WebSearchFailed, match="reached"):
-        tavily(url).search("q", 3, Stop())
+        tavily(url).search("q", 3, Cancellation())
 
 
 def test_stop_does_not_wait_for_the_reply():
-    stop = Stop()
+    stop = Cancellation()
     with TavilyServer(delay=threading.Event()) as server:
         threading.Timer(0.1, stop.request).start()
         began = time.monotonic()

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from crag.cancellation import Cancellation
 from crag.errors import SourceRefused, Stopped
-from crag.library import Library
-from crag.library.adding.archive import Member, inside, is_archive, members, outside
-from crag.library.parse import Limits
-from crag.stopping import Stop
+from crag.ingest.intake import ArchiveMember, is_archive, member_location, read_members, split_member_location
+from crag.ingest.parse.document import ParseLimits
+from crag.library.library import Library
 
 Named = dict[str | zipfile.ZipInfo, str | bytes]
 
@@ -27,8 +27,8 @@ def packed(content: Named) -> bytes:
     return out.getvalue()
 
 
-def unpacked(data: bytes | Path, only: str | None = None, **limits: float) -> list[Member]:
-    return list(members(data, Limits(**limits), Stop(), only))
+def unpacked(data: bytes | Path, only: str | None = None, **limits: float) -> list[ArchiveMember]:
+    return list(read_members(data, ParseLimits(**limits), Cancellation(), only))
 
 
 def refusal(data: bytes, **limits: float) -> SourceRefused:
@@ -37,7 +37,7 @@ def refusal(data: bytes, **limits: float) -> SourceRefused:
     return caught.value
 
 
-def codes(found: list[Member]) -> dict[str, str]:
+def codes(found: list[ArchiveMember]) -> dict[str, str]:
     return {member.name: member.refused.code if member.refused else "" for member in found}
 
 
@@ -57,9 +57,9 @@ def test_one_member_alone_can_be_had_again(tmp_path: Path) -> None:
     path = tmp_path / "a.zip"
     path.write_bytes(packed({"one.txt": "1", "two.txt": "2"}))
     assert [member.data for member in unpacked(path, only="two.txt")] == [b"2"]
-    assert outside(inside(path, "b/two.txt")) == (str(path), "b/two.txt")
-    assert outside("https://a.org/b.zip?v=2!/c!/d.txt") == ("https://a.org/b.zip?v=2", "c!/d.txt")
-    assert outside("/folder/a.txt") is None
+    assert split_member_location(member_location(path, "b/two.txt")) == (str(path), "b/two.txt")
+    assert split_member_location("https://a.org/b.zip?v=2!/c!/d.txt") == ("https://a.org/b.zip?v=2", "c!/d.txt")
+    assert split_member_location("/folder/a.txt") is None
 
 
 def test_an_office_file_is_no_archive_whatever_it_is_called() -> None:
@@ -139,8 +139,8 @@ def test_one_damaged_member_does_not_keep_the_others() -> None:
 
 
 def test_unpacking_stops_when_asked_and_leaves_no_process() -> None:
-    stop = Stop()
-    unpacking = members(packed({f"{n}.txt": bytes(1 << 20) for n in range(50)}), Limits(), stop)
+    stop = Cancellation()
+    unpacking = read_members(packed({f"{n}.txt": bytes(1 << 20) for n in range(50)}), ParseLimits(), stop)
     next(unpacking)
     stop.request()
     with pytest.raises(Stopped):

@@ -2,9 +2,9 @@
 
 import pytest
 
+from crag.cancellation import Cancellation
 from crag.errors import SourceRefused, Stopped
-from crag.library.adding.reading import Bytes, GuardedReader
-from crag.stopping import Stop
+from crag.ingest.reader import GuardedReader, RawDocument
 
 
 def count_words(text):
@@ -13,7 +13,7 @@ def count_words(text):
 
 def read(data, stop=None, count=count_words, limit=1_000_000, **hints):
     seen = []
-    reading = GuardedReader(count, limit)(Bytes("notes.md", data, **hints), seen.append, stop or Stop())
+    reading = GuardedReader(count, limit)(RawDocument("notes.md", data, **hints), seen.append, stop or Cancellation())
     return reading, [progress.stage for progress in seen]
 
 
@@ -39,7 +39,7 @@ def test_the_limit_reaches_the_parser():
 
 
 def test_splitting_can_be_stopped():
-    stop = Stop()
+    stop = Cancellation()
 
     def count(text):
         stop.request()

@@ -8,8 +8,9 @@ from itertools import pairwise
 
 import pytest
 
-from crag.library.adding.split import Chunk, split
-from crag.library.parse.document import Block, BlockKind, Document
+from crag.ingest.parse.document import Block, BlockKind, Document
+from crag.ingest.reader import split_document
+from crag.types import Chunk
 
 
 def words(text: str) -> int:
@@ -50,7 +51,7 @@ def mixed(seed: int) -> Document:
 @pytest.mark.parametrize("size", [20, 100, 250])
 def test_every_word_stands_once_in_order_and_no_chunk_is_too_large(seed: int, size: int) -> None:
     whole = mixed(seed)
-    chunks = split(whole, words, size)
+    chunks = split_document(whole, words, size)
     assert everything(chunks) == squeezed("".join(block.text for block in whole.blocks))
     assert all(0 < words(chunk.text) <= size for chunk in chunks)
     assert [chunk.ordinal for chunk in chunks] == list(range(len(chunks)))
@@ -59,25 +60,25 @@ def test_every_word_stands_once_in_order_and_no_chunk_is_too_large(seed: int, si
 @pytest.mark.parametrize("seed", range(4))
 def test_the_page_is_that_of_the_first_word(seed: int) -> None:
     whole = mixed(seed)
-    for chunk in split(whole, words, 100):
+    for chunk in split_document(whole, words, 100):
         beginning = chunk.text.partition("\n")[0][:40]
         assert chunk.page in {block.page for block in whole.blocks if beginning in block.text}
 
 
 def test_prose_fills_its_chunks() -> None:
     whole = document(*[Block(prose(5, n)) for n in range(100)])
-    sizes = [words(chunk.text) for chunk in split(whole, words, 250)]
+    sizes = [words(chunk.text) for chunk in split_document(whole, words, 250)]
     assert sum(sizes) / len(sizes) >= 150
 
 
 def test_paragraphs_are_kept_whole_where_they_fit() -> None:
     paragraphs = [" ".join([f"word{n}"] * 60) + "." for n in range(6)]
-    chunks = split(document(*map(Block, paragraphs)), words, 160)
+    chunks = split_document(document(*map(Block, paragraphs)), words, 160)
     assert [chunk.text for chunk in chunks] == ["\n\n".join(paragraphs[n : n + 2]) for n in (0, 2, 4)]
 
 
 def test_headings_begin_chunks_and_make_the_path() -> None:
-    chunks = split(
+    chunks = split_document(
         document(
             Block("Animals", "heading", level=1),
             Block("Foxes", "heading", level=2),
@@ -95,7 +96,7 @@ def test_headings_begin_chunks_and_make_the_path() -> None:
 
 
 def test_a_small_section_stays_in_the_chunk_before() -> None:
-    chunks = split(
+    chunks = split_document(
         document(Block("One", "heading", level=1), Block("a b c"), Block("Two", "heading", level=1), Block("d e f")),
         words,
         100,
@@ -104,7 +105,7 @@ def test_a_small_section_stays_in_the_chunk_before() -> None:
 
 
 def test_headings_and_lead_ins_go_with_what_follows() -> None:
-    chunks = split(
+    chunks = split_document(
         document(
             Block("fox " * 30),
             Block("More", "heading", level=2),
@@ -121,7 +122,7 @@ def test_headings_and_lead_ins_go_with_what_follows() -> None:
 
 def test_overlap_repeats_whole_sentences_up_to_the_limit() -> None:
     whole = document(Block(prose(40)))
-    chunks = split(whole, words, 100, overlap=30)
+    chunks = split_document(whole, words, 100, overlap=30)
     for before, after in pairwise(chunks):
         repeated = after.text.partition(".")[0]
         assert repeated in before.text
@@ -131,7 +132,7 @@ def test_overlap_repeats_whole_sentences_up_to_the_limit() -> None:
 def test_context_holds_the_neighbours_of_the_section_and_no_more_than_three_sizes() -> None:
     blocks = [Block("First", "heading", level=1), *[Block(prose(3, n)) for n in range(40)]]
     blocks += [Block("Second", "heading", level=1), *[Block(prose(3, n)) for n in range(40)]]
-    chunks = split(document(*blocks), words, 100)
+    chunks = split_document(document(*blocks), words, 100)
     for chunk in chunks:
         around = chunks[chunk.context_start : chunk.context_end + 1]
         assert chunk in around
@@ -141,7 +142,7 @@ def test_context_holds_the_neighbours_of_the_section_and_no_more_than_three_size
 
 
 def test_a_sentence_that_is_too_long_is_cut_at_spaces_and_a_word_anywhere() -> None:
-    chunks = split(document(Block("fox " * 500), Block("x" * 5000)), words, 50)
+    chunks = split_document(document(Block("fox " * 500), Block("x" * 5000)), words, 50)
     assert all(words(chunk.text) <= 50 for chunk in chunks)
     assert everything(chunks) == "fox" * 500 + "x" * 5000
     assert all(set(chunk.text.split()) <= {"fox"} for chunk in chunks if "x" * 4 not in chunk.text)
@@ -150,7 +151,7 @@ def test_a_sentence_that_is_too_long_is_cut_at_spaces_and_a_word_anywhere() -> N
 @pytest.mark.parametrize("text", ["x" * 5_000_000, "😀" * 1_000_000, "a" + "\u0301\u0302" * 50_000, "word " * 500_000])
 def test_monstrous_lines_are_bounded(text: str) -> None:
     started = time.monotonic()
-    chunks = split(document(Block(text)), words, 250)
+    chunks = split_document(document(Block(text)), words, 250)
     assert everything(chunks) == squeezed(text)
     assert time.monotonic() - started < 20
 
@@ -164,10 +165,10 @@ def test_pieces_are_counted_about_once() -> None:
         return words(text)
 
     whole = document(*[Block(prose(5, n)) for n in range(200)])
-    split(whole, count, 250)
+    split_document(whole, count, 250)
     assert counted < 6 * sum(len(block.text) for block in whole.blocks)
 
 
 def test_chinese_sentences_are_joined_without_spaces() -> None:
     text = "第一句話很短。第二句話也很短。"
-    assert split(document(Block(text)), len, 250)[0].text == text
+    assert split_document(document(Block(text)), len, 250)[0].text == text

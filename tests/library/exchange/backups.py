@@ -1,9 +1,9 @@
 """Backups made and put back in one call, and what is then there."""
 
-from crag.library.exchange.backup import write_backup
-from crag.library.exchange.restore import restore_backup
-from crag.progress import silent
-from crag.stopping import Stop
+from crag.cancellation import Cancellation
+from crag.sharing.backup import write_backup
+from crag.sharing.restore import restore_backup
+from crag.types import ignore_progress
 from tests.doubles.library import open_library
 from tests.library.crashing import check_whole
 
@@ -11,11 +11,11 @@ NOTES = b"# Kettles\nA kettle boils water.\nIt whistles when the water boils.\n"
 
 
 def save(library, path):
-    return write_backup(library._database, path, silent, Stop())
+    return write_backup(library._database, path, ignore_progress, Cancellation())
 
 
 def restore(path, home, **options):
-    return restore_backup(path, home, silent, Stop(), **options)
+    return restore_backup(path, home, ignore_progress, Cancellation(), **options)
 
 
 def opened_whole(home):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from crag.library.exchange.exchange import Exchange
+from crag.sharing.passage_exchange import PassageExchange
 from tests.doubles.library import open_library
 from tests.library.exchange.backups import NOTES, save
 from tests.library.exchange.contents import CATS, KETTLES
@@ -10,7 +10,7 @@ from tests.library.exchange.contents import CATS, KETTLES
 
 @pytest.fixture
 def exchange_of():
-    return lambda library: Exchange(library._database, library, lambda text: len(text.split()))
+    return lambda library: PassageExchange(library._database, library, lambda text: len(text.split()))
 
 
 @pytest.fixture

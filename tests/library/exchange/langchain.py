@@ -5,11 +5,11 @@ import warnings
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 
+from tests.doubles.library import HashEmbedder
+
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     from langchain_community.vectorstores import FAISS
-
-from tests.doubles.library import HashEmbedder
 
 
 class AsLangChain(Embeddings):

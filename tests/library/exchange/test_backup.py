@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from sqlalchemy import insert, select
 
-from crag.database import Database
-from crag.database.tables import jobs, runs
+from crag.cancellation import Cancellation
 from crag.errors import BadRequest, Stopped
-from crag.library.exchange import backup as backups
-from crag.library.exchange.backup import write_backup
-from crag.progress import silent
-from crag.stopping import Stop
+from crag.sharing import backup
+from crag.sharing.backup import write_backup
+from crag.storage.engine import Database
+from crag.storage.tables import jobs, runs
+from crag.types import ignore_progress
 from tests.doubles.library import open_library
 from tests.library.crashing import Forked
 from tests.library.exchange.backups import NOTES, left, opened_whole, restore, save
@@ -91,8 +91,8 @@ def test_saving_goes_on_while_others_add_and_remove(library, tmp_path):
 def test_a_document_removed_while_it_is_saved_is_left_out(library, tmp_path, monkeypatch):
     library.add_bytes("notes.md", NOTES)
     gone = library.add_bytes("gone.md", b"A dog barks.\n")
-    disown = backups._disown
-    monkeypatch.setattr(backups, "_disown", lambda copy: (disown(copy), library.remove([gone.id])))
+    disown = backup._release_ownership
+    monkeypatch.setattr(backup, "_release_ownership", lambda copy: (disown(copy), library.remove([gone.id])))
     assert save(library, tmp_path / "saved").sources == 1
     restore(tmp_path / "saved", tmp_path / "new")
     assert opened_whole(tmp_path / "new")[0] == {"notes.md"}
@@ -102,13 +102,13 @@ def test_a_document_removed_while_it_is_saved_is_left_out(library, tmp_path, mon
 def test_an_original_that_was_lost_before_is_said_and_the_rest_is_saved(library, tmp_path, spoil):
     added = library.add_bytes("notes.md", NOTES)
     library.add_bytes("cats.md", b"A cat sleeps all day.\n")
-    spoil(library.original(added.id))
+    spoil(library.original_path(added.id))
     manifest = save(library, tmp_path / "saved")
     assert manifest.missing == [library.source(added.id).sha256]
     assert restore(tmp_path / "saved", tmp_path / "new").manifest.sources == 2
     reopened = open_library(tmp_path / "new")
     assert reopened.search("kettle", k=1)[0].text == "A kettle boils water."
-    assert reopened.original(added.id) is None
+    assert reopened.original_path(added.id) is None
     reopened._database.close()
 
 
@@ -119,17 +119,17 @@ def add_job(library, job_id, state, owner=""):
 
 
 def test_uploads_that_wait_go_with_their_jobs_and_belong_to_nobody(library, tmp_path):
-    from crag.processes import this_process
+    from crag.storage.ownership import current_process_name
 
     (library.home / "incoming").mkdir()
     for job_id in ("aa", "bb", "cc"):
         (library.home / "incoming" / job_id).write_bytes(NOTES)
     add_job(library, "aa", "waiting")
-    add_job(library, "bb", "working", this_process())
+    add_job(library, "bb", "working", current_process_name())
     add_job(library, "cc", "done")
     add_job(library, "dd", "waiting")  # its upload is gone: it has just ended
     with library._database.write() as connection:
-        run = {"id": "r", "question": "?", "state": "running", "owner": this_process(), "started_at": 1.0}
+        run = {"id": "r", "question": "?", "state": "running", "owner": current_process_name(), "started_at": 1.0}
         connection.execute(insert(runs), run)
     save(library, tmp_path / "saved")
     restore(tmp_path / "saved", tmp_path / "new")
@@ -147,10 +147,10 @@ def test_saving_writes_over_nothing_and_can_be_stopped(library, tmp_path):
     (tmp_path / "there").write_text("mine")
     with pytest.raises(BadRequest, match="exists already"):
         save(library, tmp_path / "there")
-    stop = Stop()
+    stop = Cancellation()
     stop.request()
     with pytest.raises(Stopped):
-        write_backup(library._database, tmp_path / "saved", silent, stop)
+        write_backup(library._database, tmp_path / "saved", ignore_progress, stop)
     assert left(tmp_path) == ["home", "there"]
     assert (tmp_path / "there").read_text() == "mine"
 
@@ -201,19 +201,19 @@ def test_a_file_is_no_home(saved, tmp_path):
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from crag.database import Database
-from crag.library.exchange import backup, restore
-from crag.progress import silent
-from crag.stopping import Stop
+from crag.cancellation import Cancellation
+from crag.sharing import backup, restore
+from crag.storage.engine import Database
+from crag.types import ignore_progress
 
 file, home, point = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 die = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 if point in ("copied", "filled"):
-    setattr(backup, {"copied": "_disown", "filled": "put_in_place"}[point], die)
-    backup.write_backup(Database(home), file, silent, Stop())
+    setattr(backup, {"copied": "_release_ownership", "filled": "move_into_place"}[point], die)
+    backup.write_backup(Database(home), file, ignore_progress, Cancellation())
 else:
-    setattr(restore, {"unpacked": "_check_database", "checked": "_move"}[point], die)
-    restore.restore_backup(file, home, silent, Stop())
+    setattr(restore, {"unpacked": "_check_database", "checked": "_move_into_place"}[point], die)
+    restore.restore_backup(file, home, ignore_progress, Cancellation())
 """
 
 

@@ -56,7 +56,7 @@ def test_nothing_is_not_exported(exchange, tmp_path):
 def test_a_round_trip_keeps_every_passage(exchange, exchange_of, filled, other, embedder, tmp_path, format_, vectors):
     exchange.export(tmp_path / "out", format_, vectors=vectors)
     before = embedder.embedded
-    results = list(exchange_of(other).import_(tmp_path / "out", collection="Back"))
+    results = list(exchange_of(other).import_passages(tmp_path / "out", collection="Back"))
     assert [(result.title, result.status, result.passages) for result in results] == [
         ("kettles.md", "added", 4),
         ("cats.md", "added", 2),
@@ -64,17 +64,17 @@ def test_a_round_trip_keeps_every_passage(exchange, exchange_of, filled, other, 
     assert passages(other) == passages(filled)
     assert [source.collection for source in other.sources()] == ["Back", "Back"]
     assert (embedder.embedded == before) == (format_ == "langchain" or vectors)
-    again = list(exchange_of(other).import_(tmp_path / "out", collection="Back"))
+    again = list(exchange_of(other).import_passages(tmp_path / "out", collection="Back"))
     assert {result.status for result in again} == {"unchanged"}
-    home = list(exchange.import_(tmp_path / "out"))
+    home = list(exchange.import_passages(tmp_path / "out"))
     assert [result.status for result in home] == ["unchanged", "added"]  # the second was not in this collection
 
 
 def test_what_was_imported_goes_out_and_in_again_unchanged(exchange_of, filled, other, tmp_path):
     exchange_of(filled).export(tmp_path / "first", "jsonl")
-    list(exchange_of(other).import_(tmp_path / "first"))
+    list(exchange_of(other).import_passages(tmp_path / "first"))
     exchange_of(other).export(tmp_path / "second", "jsonl")
-    assert {result.status for result in exchange_of(other).import_(tmp_path / "second")} == {"unchanged"}
+    assert {result.status for result in exchange_of(other).import_passages(tmp_path / "second")} == {"unchanged"}
 
 
 def test_vectors_of_another_space_or_unsound_ones_are_made_anew(
@@ -86,7 +86,7 @@ def test_vectors_of_another_space_or_unsound_ones_are_made_anew(
         path = tmp_path / f"spoiled-{n}"
         path.write_text("".join(json.dumps(line | spoil) + "\n" for line in lines))
         before = embedder.embedded
-        results = list(exchange_of(other).import_(path, collection=f"Collection {n}"))
+        results = list(exchange_of(other).import_passages(path, collection=f"Collection {n}"))
         assert [result.status for result in results] == ["added", "added"]
         assert embedder.embedded == before + 6
         nearest = other.search("whistles", k=1, collection=f"Collection {n}")
@@ -98,12 +98,12 @@ def test_an_imported_source_is_shown_without_a_file_to_read_again(exchange, libr
     secret.write_text("A stranger's folder may not name this.")
     path = tmp_path / "lines.jsonl"
     path.write_text(json.dumps({"text": "A cat sleeps.", "metadata": {"source": str(secret), "page": 3}}) + "\n")
-    added = only(exchange.import_(path))
+    added = only(exchange.import_passages(path))
     source = library.source(added.id)
     assert (source.kind, source.location, source.pages, source.title) == ("imported", str(secret), 3, "secret.txt")
     assert only(library.refresh([added.id])).status == "unchanged"
     assert library.search("cat", k=1)[0].text == "A cat sleeps."
-    assert b"A cat sleeps." in library.original(added.id).read_bytes()
+    assert b"A cat sleeps." in library.original_path(added.id).read_bytes()
 
 
 def test_lines_of_others_become_one_source_for_each_they_name(exchange, library, tmp_path):
@@ -115,7 +115,7 @@ def test_lines_of_others_become_one_source_for_each_they_name(exchange, library,
         {"text": "Of nobody."},
     ]
     path.write_text("\n\n".join(json.dumps(line) for line in lines))
-    assert [(one.title, one.passages, one.pages) for one in exchange.import_(path)] == [
+    assert [(one.title, one.passages, one.pages) for one in exchange.import_passages(path)] == [
         ("a.pdf", 2, 2),
         ("b", 1, None),
         ("theirs.jsonl", 1, None),
@@ -131,7 +131,7 @@ def test_a_whole_document_on_one_line_is_cut(exchange, library, tmp_path):
     path = tmp_path / "long.jsonl"
     paragraphs = "\n\n".join(f"Paragraph {n} speaks of topic {n} and of nothing else at all." for n in range(300))
     path.write_text(json.dumps({"text": paragraphs, "metadata": {"source": "long.txt"}}))
-    assert only(exchange.import_(path)).passages > 5
+    assert only(exchange.import_passages(path)).passages > 5
     assert library.search("topic 123", k=1)[0].text.count("Paragraph") < 60
 
 
@@ -151,7 +151,7 @@ def test_a_whole_document_on_one_line_is_cut(exchange, library, tmp_path):
 def test_a_bad_line_is_named_and_nothing_is_imported(exchange, library, tmp_path, content, words):
     path = tmp_path / "bad.jsonl"
     path.write_text(content, encoding="latin-1")
-    result = only(exchange.import_(path))
+    result = only(exchange.import_passages(path))
     assert (result.status, result.id) == ("failed", None)
     assert words in result.error.message
     assert library.sources() == []
@@ -159,5 +159,5 @@ def test_a_bad_line_is_named_and_nothing_is_imported(exchange, library, tmp_path
 
 @pytest.mark.parametrize("name", ["nowhere", "nul\x00", "home"])
 def test_what_is_no_export_is_refused(exchange, library, tmp_path, name):
-    result = only(exchange.import_(tmp_path / name))
+    result = only(exchange.import_passages(tmp_path / name))
     assert result.error.code in ("unreachable", "unsupported")

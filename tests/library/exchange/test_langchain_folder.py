@@ -13,17 +13,17 @@ import numpy as np
 import pytest
 from langchain_core.documents import Document
 
+from crag.errors import SourceRefused
+from crag.sharing import langchain_folder
+from crag.sharing.restricted_pickle import read_docstore
+from tests.doubles.library import HashEmbedder
+from tests.library.exchange.contents import only, passages
+from tests.library.exchange.langchain import load, save
+
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     from langchain_community.docstore.in_memory import InMemoryDocstore
     from langchain_community.vectorstores import FAISS
-
-from crag.errors import SourceRefused
-from crag.library.exchange import langchain_folder
-from crag.library.exchange.restricted_pickle import read_docstore
-from tests.doubles.library import HashEmbedder
-from tests.library.exchange.contents import only, passages
-from tests.library.exchange.langchain import load, save
 
 DOCSTORE = "langchain_community.docstore.in_memory"
 
@@ -37,17 +37,17 @@ THEIRS = [
 
 def test_a_folder_of_langchain_is_embedded_anew_whatever_made_it(exchange, library, tmp_path):
     folder = save(tmp_path / "theirs", THEIRS, HashEmbedder("theirs", 48))
-    results = list(exchange.import_(folder))
+    results = list(exchange.import_passages(folder))
     assert [(one.title, one.passages, one.pages) for one in results] == [("cats.pdf", 2, 2), ("dogs.txt", 1, None)]
     hit = library.search("Who barks?", k=1)[0]
     assert (hit.text, hit.location) == ("A dog barks.", "/docs/dogs.txt")
     assert sorted(hit.page for hit in library.search("cat", k=2)) == [1, 2]
-    assert {result.status for result in exchange.import_(folder)} == {"unchanged"}
+    assert {result.status for result in exchange.import_passages(folder)} == {"unchanged"}
 
 
 def test_a_zipped_folder_is_read_like_the_folder(exchange, exchange_of, filled, other, tmp_path):
     (tmp_path / "out.zip").write_bytes(exchange.export_bytes("langchain"))
-    assert {one.status for one in exchange_of(other).import_(tmp_path / "out.zip")} == {"added"}
+    assert {one.status for one in exchange_of(other).import_passages(tmp_path / "out.zip")} == {"added"}
     assert passages(other) == passages(filled)
 
 
@@ -56,7 +56,7 @@ def test_a_zip_of_something_else_is_refused_and_written_nowhere(exchange, librar
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         for name in names:
             archive.writestr(name, b"x")
-    assert only(exchange.import_(tmp_path / "a.zip")).error.code in ("corrupt", "unsupported")
+    assert only(exchange.import_passages(tmp_path / "a.zip")).error.code in ("corrupt", "unsupported")
     assert {path.name for path in tmp_path.iterdir()} == {"a.zip", "home"}
 
 
@@ -65,7 +65,7 @@ def test_a_space_that_is_not_named_in_full_brings_no_vectors(exchange, exchange_
     space = json.loads((tmp_path / "out" / "space.json").read_text())
     (tmp_path / "out" / "space.json").write_text(json.dumps(space | {"digest": "another"}))
     before = embedder.embedded
-    assert {one.status for one in exchange_of(other).import_(tmp_path / "out")} == {"added"}
+    assert {one.status for one in exchange_of(other).import_passages(tmp_path / "out")} == {"added"}
     assert embedder.embedded == before + 6
 
 
@@ -74,7 +74,7 @@ def test_a_folder_whose_vectors_are_not_of_its_space_is_refused(exchange, filled
     index = faiss.IndexFlatL2(32)
     index.add(np.ones((6, 32), dtype=np.float32))
     faiss.write_index(index, str(tmp_path / "out" / "index.faiss"))
-    result = only(exchange_of(other).import_(tmp_path / "out"))
+    result = only(exchange_of(other).import_passages(tmp_path / "out"))
     assert result.error.code == "corrupt"
     assert "not of the space" in result.error.message
 
@@ -103,7 +103,7 @@ def damage(folder, how):
 def test_a_damaged_folder_is_refused_whole(exchange, library, tmp_path, how):
     folder = save(tmp_path / "theirs", THEIRS, HashEmbedder())
     damage(folder, how)
-    result = only(exchange.import_(folder))
+    result = only(exchange.import_passages(folder))
     assert result.error.code in ("corrupt", "unsupported", "empty")
     assert library.sources() == []
 
@@ -154,7 +154,7 @@ def test_a_folder_with_such_a_pickle_is_refused_whole(exchange, library, tmp_pat
     canary = tmp_path / "canary"
     folder = save(tmp_path / "theirs", THEIRS[:1], HashEmbedder())
     (folder / "index.pkl").write_bytes(pickle.dumps((hostile(canary)["in metadata"], {0: "1"})))
-    result = only(exchange.import_(folder))
+    result = only(exchange.import_passages(folder))
     assert (result.error.code, result.id) == ("unsupported", None)
     assert not canary.exists()
     assert library.sources() == []
@@ -207,10 +207,10 @@ def test_a_text_that_is_named_a_million_times_is_too_large(exchange, library, tm
     """A pickle of some kilobytes may name one text as often as it likes."""
     from dataclasses import replace
 
-    monkeypatch.setattr(langchain_folder, "LIMITS", replace(langchain_folder.LIMITS, characters=1_000_000))
+    monkeypatch.setattr(langchain_folder, "CHILD_LIMITS", replace(langchain_folder.CHILD_LIMITS, characters=1_000_000))
     text = "x" * 50_000
     store = InMemoryDocstore({str(n): Document(page_content=text, metadata={}) for n in range(40)})
     index = faiss.IndexFlatL2(4)
     index.add(np.eye(40, 4, dtype=np.float32))
     FAISS(len, index, store, {n: str(n) for n in range(40)}).save_local(str(tmp_path / "theirs"))
-    assert only(exchange.import_(tmp_path / "theirs")).error.code == "too_large"
+    assert only(exchange.import_passages(tmp_path / "theirs")).error.code == "too_large"

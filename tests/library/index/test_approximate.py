@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from sqlalchemy import select
 
-from crag.database.tables import vectors
+from crag.cancellation import Cancellation
 from crag.errors import ModelFault, Stopped
-from crag.library.index import building
-from crag.library.index.idset import IdSet
-from crag.library.index.vector_index import VectorIndex
-from crag.stopping import Stop
+from crag.retrieval import index_layers
+from crag.retrieval.index_layers import IdSet
+from crag.retrieval.vector_index import VectorIndex
+from crag.storage.tables import vectors
 from tests.doubles.library import open_library
 
 PASSAGES = 1_500
@@ -284,10 +284,12 @@ def test_an_index_is_built_of_what_is_left_when_most_is_removed_meanwhile(embedd
         kept = wanted[:left]
         yield kept, rows[kept % len(rows)]
 
-    assert building.build(ids, read, rows, Stop()).index.ntotal == left
+    assert index_layers.build_approximate_index(ids, read, rows, Cancellation()).index.ntotal == left
 
 
 def test_nothing_is_built_when_all_is_removed_meanwhile(embedder):
     rows = questions(embedder)
     with pytest.raises(Stopped):
-        building.build(np.arange(1, 1_001), lambda wanted: [(wanted[:0], rows[:0])], rows, Stop())
+        index_layers.build_approximate_index(
+            np.arange(1, 1_001), lambda wanted: [(wanted[:0], rows[:0])], rows, Cancellation()
+        )

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from sqlalchemy import select
 
-from crag.database.tables import vectors
-from crag.library.index.snapshot import Header, read_snapshot, write_snapshot
-from crag.stopping import Stop
+from crag.cancellation import Cancellation
+from crag.retrieval.vector_index import SnapshotHeader, read_snapshot, write_snapshot
+from crag.storage.tables import vectors
 from tests.doubles.library import HashEmbedder, Shelf, index_of
 
 NOTES = b"The cat sleeps.\nA dog barks.\nWater boils.\n"
@@ -120,8 +120,8 @@ def test_vectors_of_two_spaces_never_meet(library, reopen, embedder):
     library.add_bytes("notes.txt", NOTES)
     changed = reopen(shelf=Shelf(HashEmbedder("another", dimension=32), embedder))
     assert changed.search("dog", k=1)[0].text == "A dog barks."
-    assert changed.missing_vectors() == 0
-    changed.spaces.use("double:another", lambda _: None, Stop())
+    assert changed.count_missing_vectors() == 0
+    changed.spaces.use("double:another", lambda _: None, Cancellation())
     assert changed.search("dog", k=1)[0].text == "A dog barks."
     assert index_of(changed)._space.dimension == 32
     assert index_of(changed).ids() == visible(library)
@@ -157,11 +157,11 @@ def test_a_header_from_another_version_is_not_read(tmp_path):
     index = faiss.IndexIDMap2(faiss.IndexFlatIP(2))
     index.add_with_ids(np.ones((1, 2), dtype=np.float32), np.array([7]))
     path = tmp_path / "index" / "x.faiss"
-    write_snapshot(path, Header("space", 1, 1, 2), index)
+    write_snapshot(path, SnapshotHeader("space", 1, 1, 2), index)
     assert read_snapshot(path, lambda header: header.space_id == "space").index.ntotal == 1
     assert read_snapshot(path, lambda header: header.space_id == "other") is None
-    write_snapshot(path, Header("space", 1, 1, 2, version=99), index)
+    write_snapshot(path, SnapshotHeader("space", 1, 1, 2, version=99), index)
     assert read_snapshot(path, lambda header: True) is None
-    write_snapshot(path, Header("space", 1, 2, 2), index)
+    write_snapshot(path, SnapshotHeader("space", 1, 2, 2), index)
     assert read_snapshot(path, lambda header: True) is None
     assert read_snapshot(tmp_path / "nothing", lambda header: True) is None

@@ -5,9 +5,9 @@ import signal
 
 import pytest
 
-from crag.library import IngestJobs
-from crag.library.jobs import workers
-from crag.library.jobs.rows import JobRows, new_job
+from crag.library import jobs as jobs_module
+from crag.library.job_queue import JobQueue, new_job
+from crag.library.jobs import IngestJobs
 from tests.library.crashing import NOTES, Forked, check_whole
 from tests.library.jobs.test_jobs import spooled
 from tests.waiting import wait_until
@@ -15,11 +15,10 @@ from tests.waiting import wait_until
 KILLED = """
 import os, signal, sys, threading, time
 from pathlib import Path
-from crag.library import IngestJobs, store
-from crag.library.adding import ingest
-from crag.library.jobs import workers
-from crag.library.jobs.rows import JobRows
-from crag.library.jobs.spool import Spool
+from crag.ingest import pipeline
+from crag.library.job_queue import JobQueue, UploadSpool
+from crag.library.jobs import IngestJobs
+from crag.storage import sources
 from tests.doubles.library import HashEmbedder, open_library
 
 home, point, data = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3]).read_bytes()
@@ -27,22 +26,22 @@ die = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
 embedder = HashEmbedder()
 library = open_library(home, embedder=embedder)
 jobs = IngestJobs(library._database, library)
-acknowledged, claim = threading.Event(), JobRows.claim
-JobRows.claim = lambda *arguments: acknowledged.wait() and claim(*arguments)
+acknowledged, claim = threading.Event(), JobQueue.claim
+JobQueue.claim = lambda *arguments: acknowledged.wait() and claim(*arguments)
 if point == "before the upload is acknowledged":
-    JobRows.add = die
+    JobQueue.add = die
 elif point == "before it is taken up":
     claim = die
 elif point == "embedding":
     embedder.before_batch = lambda: embedder.embedded > 32 and die()
 elif point == "inside the transaction":
-    store.write_passages = die
+    sources.write_passages = die
 elif point == "after the commit":
-    ingest.AddResult = die
+    pipeline.AddResult = die
 elif point == "before the word":
-    JobRows.finish = die
+    JobQueue.finish = die
 elif point == "after the word":
-    Spool.remove = die
+    UploadSpool.remove = die
 elif point == "in the middle of a folder":
     embedder.before_batch = lambda: embedder.embedded and die()
 folder = [Path(name) for name in sys.argv[4:]]
@@ -120,8 +119,8 @@ def test_a_folder_goes_on_where_it_was_and_says_of_each_file_what_it_did(tmp_pat
 
 
 def test_what_a_dead_process_worked_on_is_taken_up_while_another_lives(library, monkeypatch):
-    monkeypatch.setattr(workers, "_LOOK_SECONDS", 0.01)
-    rows = JobRows(library._database)
+    monkeypatch.setattr(jobs_module, "_POLL_SECONDS", 0.01)
+    rows = JobQueue(library._database)
     jobs = IngestJobs(library._database, library)
     jobs.submit_bytes("first.txt", b"First.")
     wait_until(lambda: not jobs.active)

@@ -8,12 +8,11 @@ import pytest
 from sqlalchemy import text
 
 from crag.errors import BadRequest, HomeFault
-from crag.library import IngestJobs
-from crag.library.adding import ingest
-from crag.library.jobs import rows as job_rows
-from crag.library.jobs import workers as job_workers
-from crag.library.jobs.rows import JobRows, new_job
-from crag.library.jobs.spool import Spool
+from crag.library import job_queue
+from crag.library import jobs as jobs_module
+from crag.library.job_queue import JobQueue, UploadSpool, new_job
+from crag.library.jobs import IngestJobs
+from crag.retrieval import embedding_batches
 from tests.library.crashing import NOTES
 from tests.waiting import wait_until
 
@@ -151,7 +150,7 @@ def test_finished_jobs_are_there_after_a_restart_until_they_are_dismissed(jobs, 
 
 
 def test_only_the_newest_finished_jobs_are_kept(jobs, monkeypatch):
-    monkeypatch.setattr(job_rows, "_KEPT", 2)
+    monkeypatch.setattr(job_queue, "_MAX_FINISHED_JOBS", 2)
     for n in range(4):
         jobs.submit_bytes(f"{n}.txt", f"Text {n}.".encode())
         wait_until(lambda: not jobs.active)
@@ -218,7 +217,7 @@ def test_another_process_takes_up_what_waits(library, reader, reopen):
 
 
 def test_a_job_that_takes_down_process_after_process_is_given_up(library, tmp_path):
-    rows = JobRows(library._database)
+    rows = JobQueue(library._database)
     rows.add(new_job("job", "path", str(tmp_path), "bomb.pdf", "Documents"))
     for n in range(5):
         assert rows.claim(f"999999999-{n}").id == "job"
@@ -229,15 +228,15 @@ def test_a_job_that_takes_down_process_after_process_is_given_up(library, tmp_pa
 
 
 def test_a_disk_that_is_full_when_a_job_ends_delays_its_end(jobs, library, monkeypatch):
-    original, failures = JobRows.finish, [HomeFault("The disk is full.")] * 2
+    original, failures = JobQueue.finish, [HomeFault("The disk is full.")] * 2
 
     def finish(*arguments):
         if failures:
             raise failures.pop()
         original(*arguments)
 
-    monkeypatch.setattr(JobRows, "finish", finish)
-    monkeypatch.setattr(job_workers, "_REPORT_SECONDS", 0.01)
+    monkeypatch.setattr(JobQueue, "finish", finish)
+    monkeypatch.setattr(jobs_module, "_REPORT_SECONDS", 0.01)
     jobs.submit_bytes("a.txt", b"A.")
     wait_until(lambda: states(jobs) == ["done"])
     assert failures == []
@@ -272,7 +271,7 @@ def test_no_password_of_an_address_is_kept_when_its_job_has_ended(jobs, library)
 
 @pytest.mark.parametrize(("seconds", "batches"), [(60.0, [4, 8, 16, 32, 32, 8]), (0.0, [4] * 25)])
 def test_a_slow_model_is_given_few_passages_at_once(library, embedder, monkeypatch, seconds, batches):
-    monkeypatch.setattr(ingest, "_BATCH_SECONDS", seconds)
+    monkeypatch.setattr(embedding_batches, "_TARGET_BATCH_SECONDS", seconds)
     before = []
     embedder.before_batch = lambda: before.append(embedder.embedded)
     library.add_bytes("notes.txt", NOTES)
@@ -281,7 +280,7 @@ def test_a_slow_model_is_given_few_passages_at_once(library, embedder, monkeypat
 
 
 def test_the_spool_removes_what_is_of_no_job_once_it_is_old(tmp_path):
-    spool = Spool(tmp_path)
+    spool = UploadSpool(tmp_path)
     for name in ("wanted", "young", "old", "old-folder"):
         spool.put(name, b"x") if "folder" not in name else (tmp_path / name).mkdir()
         if name != "young":

@@ -7,9 +7,9 @@ import io
 import docx
 from reportlab.pdfgen.canvas import Canvas
 
-from crag.library.parse import parse
-from crag.library.parse.document import Document
-from crag.stopping import Stop
+from crag.cancellation import Cancellation
+from crag.ingest.parse.child_process import parse_file
+from crag.ingest.parse.document import Document
 from tests.library.parse.packages import epub, page
 
 PACKAGE = """<package xmlns="http://www.idpf.org/2007/opf"><metadata xmlns:dc="http://purl.org/dc/elements/1.1/">
@@ -19,7 +19,7 @@ PACKAGE = """<package xmlns="http://www.idpf.org/2007/opf"><metadata xmlns:dc="h
 
 
 def read(name: str, data: bytes) -> Document:
-    return parse(name, data, stop=Stop())
+    return parse_file(name, data, stop=Cancellation())
 
 
 def test_the_author_of_a_pdf() -> None:

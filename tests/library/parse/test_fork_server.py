@@ -11,8 +11,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from crag.library.parse import process
-from crag.library.parse.forks import ForkServer
+from crag.ingest.parse import child_process
+from crag.ingest.parse.child_process import ForkServer
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
@@ -37,9 +37,9 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ForkServ
     """One that can also import the child above."""
     (tmp_path / "child.py").write_text(CHILD)
     (tmp_path / "file.txt").write_text("content")
-    monkeypatch.setattr(process, "_PASSED_ON", ("PYTHONSTARTUP",))
-    monkeypatch.setattr(process, "_ROOT", f"{process._ROOT}{os.pathsep}{tmp_path}")
-    opened = ForkServer(process._fork_server._launch)
+    monkeypatch.setattr(child_process, "_INHERITED_VARIABLES", ("PYTHONSTARTUP",))
+    monkeypatch.setattr(child_process, "_PROJECT_ROOT", f"{child_process._PROJECT_ROOT}{os.pathsep}{tmp_path}")
+    opened = ForkServer(child_process._fork_server._launch)
     yield opened
     opened._end()
 

@@ -14,10 +14,10 @@ from reportlab.pdfbase.cidfonts import UnicodeCIDFont
 from reportlab.pdfgen.canvas import Canvas
 from reportlab.platypus import PageBreak, Paragraph, SimpleDocTemplate
 
-from crag.library.cleaning import clean_text, display_name
-from crag.library.parse import parse
-from crag.library.parse.document import Block, Document
-from crag.stopping import Stop
+from crag.cancellation import Cancellation
+from crag.ingest.parse.child_process import parse_file
+from crag.ingest.parse.document import Block, Document
+from crag.text.sanitization import clean_display_name, clean_text
 from crag.types import Progress
 
 KOREAN = "국회 폭력방지법은 국회에서 폭력을 막기 위한 법이다. 이 법은 여러 번 논의되었다."
@@ -28,7 +28,7 @@ GERMAN = "Die schöne Frau hat größere Äpfel gegessen, während es über Mün
 
 
 def read(name: str, data: bytes | Path, **options: object) -> Document:
-    return parse(name, data, stop=Stop(), **options)
+    return parse_file(name, data, stop=Cancellation(), **options)
 
 
 def texts(document: Document, kind: str) -> list[str]:
@@ -256,7 +256,7 @@ def test_text_from_outside_is_cleaned() -> None:
     ],
 )
 def test_a_name_is_only_text_to_show(name: str, shown: str) -> None:
-    assert display_name(name) == shown
+    assert clean_display_name(name) == shown
 
 
 def test_a_document_survives_the_way_through_json() -> None:

@@ -14,11 +14,12 @@ import pptx
 import pytest
 from openpyxl import Workbook
 
+from crag.cancellation import Cancellation
 from crag.errors import SourceRefused
-from crag.library import Library
-from crag.library.adding.reading import GuardedReader
-from crag.library.parse import Limits, parse
-from crag.stopping import Stop
+from crag.ingest.parse.child_process import parse_file
+from crag.ingest.parse.document import ParseLimits
+from crag.ingest.reader import GuardedReader
+from crag.library.library import Library
 from tests.library.parse import hostile
 from tests.library.parse.packages import epub, odt, page
 
@@ -71,7 +72,7 @@ def changed(data: bytes, name: str, change: Callable[[bytes], bytes]) -> bytes:
 
 
 def text(name: str, data: bytes, **limits: float) -> str:
-    document = parse(name, data, stop=Stop(), limits=Limits(**limits))
+    document = parse_file(name, data, stop=Cancellation(), limits=ParseLimits(**limits))
     return " ".join(block.text for block in document.blocks)
 
 
@@ -111,8 +112,9 @@ def test_an_lzw_bomb_ends_at_the_memory_limit() -> None:
 @LINUX
 def test_what_reads_foreign_files_can_write_none(tmp_path: Path) -> None:
     program = (
-        "import sys; from crag.library.parse.confinement import restrict; from crag.library.parse import Limits; "
-        "restrict(Limits()); open(sys.argv[1], 'wb', 0).write(b'x')"
+        "import sys; from crag.ingest.parse.confinement import limit_resources; "
+        "from crag.ingest.parse.document import ParseLimits; "
+        "limit_resources(ParseLimits()); open(sys.argv[1], 'wb', 0).write(b'x')"
     )
     done = subprocess.run([sys.executable, "-c", program, str(tmp_path / "a")], capture_output=True, check=False)
     assert done.returncode != 0

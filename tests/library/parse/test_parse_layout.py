@@ -11,9 +11,9 @@ from reportlab.pdfbase import pdfmetrics
 from reportlab.pdfbase.ttfonts import TTFont
 from reportlab.pdfgen.canvas import Canvas
 
-from crag.library.parse import parse
-from crag.library.parse.document import Block
-from crag.stopping import Stop
+from crag.cancellation import Cancellation
+from crag.ingest.parse.child_process import parse_file
+from crag.ingest.parse.document import Block
 
 DEJAVU = Path("/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf")
 SENTENCE = "It goes on and on about foxes"
@@ -26,7 +26,7 @@ def drawn(*pages: Callable[[Canvas], None]) -> list[Block]:
         page(canvas)
         canvas.showPage()
     canvas.save()
-    return list(parse("a.pdf", out.getvalue(), stop=Stop()).blocks)
+    return list(parse_file("a.pdf", out.getvalue(), stop=Cancellation()).blocks)
 
 
 def text(blocks: list[Block]) -> str:

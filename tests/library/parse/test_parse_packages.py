@@ -12,15 +12,15 @@ from openpyxl import Workbook
 from pptx import Presentation
 from pptx.util import Inches
 
+from crag.cancellation import Cancellation
 from crag.errors import SourceRefused
-from crag.library.parse import Limits, parse
-from crag.library.parse.document import Block, Document
-from crag.stopping import Stop
+from crag.ingest.parse.child_process import parse_file
+from crag.ingest.parse.document import Block, Document, ParseLimits
 from tests.library.parse.packages import epub, odt, page, zipped
 
 
 def read(name: str, data: bytes, **limits: int) -> Document:
-    return parse(name, data, stop=Stop(), limits=Limits(**limits))
+    return parse_file(name, data, stop=Cancellation(), limits=ParseLimits(**limits))
 
 
 def refusal(name: str, data: bytes, **limits: int) -> SourceRefused:

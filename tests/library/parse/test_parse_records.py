@@ -6,14 +6,14 @@ from email.message import EmailMessage
 
 import pytest
 
+from crag.cancellation import Cancellation
 from crag.errors import SourceRefused
-from crag.library.parse import parse
-from crag.library.parse.document import Block, Document
-from crag.stopping import Stop
+from crag.ingest.parse.child_process import parse_file
+from crag.ingest.parse.document import Block, Document
 
 
 def read(name: str, data: bytes, **options: str) -> Document:
-    return parse(name, data, stop=Stop(), **options)
+    return parse_file(name, data, stop=Cancellation(), **options)
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])

@@ -17,15 +17,16 @@ from reportlab.lib.pdfencrypt import StandardEncryption
 from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen.canvas import Canvas
 
+from crag.cancellation import Cancellation
 from crag.errors import SourceRefused, Stopped
-from crag.library.parse import Limits, parse
-from crag.stopping import Stop
+from crag.ingest.parse.child_process import parse_file
+from crag.ingest.parse.document import ParseLimits
 from crag.types import Progress
 
 
 def refusal(name: str, data: bytes, **limits: float) -> SourceRefused:
     with pytest.raises(SourceRefused) as caught:
-        parse(name, data, stop=Stop(), limits=Limits(**limits))
+        parse_file(name, data, stop=Cancellation(), limits=ParseLimits(**limits))
     return caught.value
 
 
@@ -129,7 +130,7 @@ def test_what_cannot_be_read_is_refused_by_its_code(name: str, data: bytes, code
 
 
 def test_a_password_for_changing_only_does_not_keep_readers_out() -> None:
-    document = parse("a.pdf", drawn(encrypt=StandardEncryption("", "owner", canCopy=0)), stop=Stop())
+    document = parse_file("a.pdf", drawn(encrypt=StandardEncryption("", "owner", canCopy=0)), stop=Cancellation())
     assert "the fox reads on" in document.blocks[0].text
 
 
@@ -137,7 +138,7 @@ def test_a_truncated_pdf_gives_part_of_its_text_or_is_refused() -> None:
     whole = drawn(pages=5)
     for share in (0.1, 0.5, 0.9, 0.99):
         try:
-            document = parse("a.pdf", whole[: int(len(whole) * share)], stop=Stop())
+            document = parse_file("a.pdf", whole[: int(len(whole) * share)], stop=Cancellation())
         except SourceRefused as refused:
             assert refused.code in ("corrupt", "no_text")  # noqa: PT017 — either outcome is right
         else:
@@ -169,7 +170,7 @@ def test_members_that_point_elsewhere_are_written_nowhere(tmp_path: Path, monkey
     with zipfile.ZipFile(out, "a") as new:
         new.writestr("../../escaped.txt", "x")
         new.writestr(str(tmp_path / "absolute.txt"), "x")
-    assert parse("a.docx", out.getvalue(), stop=Stop()).blocks[0].text == "Hello from Word."
+    assert parse_file("a.docx", out.getvalue(), stop=Cancellation()).blocks[0].text == "Hello from Word."
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["a", "b"]
 
 
@@ -177,7 +178,7 @@ def test_an_external_entity_reaches_no_file(tmp_path: Path) -> None:
     secret = tmp_path / "secret.txt"
     secret.write_text("do not read me")
     page = f'<?xml version="1.0"?><!DOCTYPE html [<!ENTITY s SYSTEM "{secret.as_uri()}">]><html><p>Hello &s;</p></html>'
-    document = parse("a.html", page.encode(), stop=Stop())
+    document = parse_file("a.html", page.encode(), stop=Cancellation())
     assert "do not read" not in " ".join(block.text for block in document.blocks)
 
 
@@ -185,14 +186,19 @@ def test_an_external_entity_reaches_no_file(tmp_path: Path) -> None:
 def test_html_without_end_tags_is_bounded(tag: bytes) -> None:
     started = time.monotonic()
     try:
-        parse("a.html", b"<html><body>" + tag * 50_000 + b"words at the bottom", stop=Stop(), limits=Limits(seconds=20))
+        parse_file(
+            "a.html",
+            b"<html><body>" + tag * 50_000 + b"words at the bottom",
+            stop=Cancellation(),
+            limits=ParseLimits(seconds=20),
+        )
     except SourceRefused as refused:
         assert refused.code in ("no_text", "corrupt", "too_large", "too_slow")  # noqa: PT017 — any outcome is right
     assert time.monotonic() - started < 30
 
 
 def test_one_byte_over_the_limit_is_refused_before_it_is_read() -> None:
-    assert parse("a.txt", b"x" * 1000, stop=Stop(), limits=Limits(size=1000)).blocks
+    assert parse_file("a.txt", b"x" * 1000, stop=Cancellation(), limits=ParseLimits(size=1000)).blocks
     refused = refusal("a.txt", b"x" * (3 << 20), size=2 << 20)
     assert (refused.code, "limit of 2 MB" in refused.message) == ("too_large", True)
     assert refusal("a.txt", b"x" * 1001, size=1000).code == "too_large"
@@ -219,7 +225,7 @@ def test_reading_ends_at_the_deadline() -> None:
 
 
 def test_stop_kills_the_child_at_once() -> None:
-    stop = Stop()
+    stop = Cancellation()
     steps: list[Progress] = []
 
     def stop_at_the_first_page(step: Progress) -> None:
@@ -227,7 +233,7 @@ def test_stop_kills_the_child_at_once() -> None:
         stop.request()
 
     with pytest.raises(Stopped):
-        parse("a.pdf", drawn(pages=400, lines=50), stop=stop, progress=stop_at_the_first_page)
+        parse_file("a.pdf", drawn(pages=400, lines=50), stop=stop, progress=stop_at_the_first_page)
     assert len(steps) < 400
 
 
@@ -236,4 +242,4 @@ def test_a_callback_that_fails_leaves_no_child_behind() -> None:
         raise Stopped
 
     with pytest.raises(Stopped):
-        parse("a.pdf", drawn(pages=400), stop=Stop(), progress=fail)
+        parse_file("a.pdf", drawn(pages=400), stop=Cancellation(), progress=fail)

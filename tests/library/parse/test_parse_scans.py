@@ -15,13 +15,13 @@ from PIL import Image, ImageDraw, ImageFont
 from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen.canvas import Canvas
 
-from crag.assembly import open_application
+from crag.app.application import open_application
+from crag.cancellation import Cancellation
+from crag.cli.reports import added_json, added_text
 from crag.errors import SourceRefused, Stopped
-from crag.library.parse import Limits, parse
-from crag.library.parse.document import Document
-from crag.reports import added, added_text
+from crag.ingest.parse.child_process import parse_file
+from crag.ingest.parse.document import Document, ParseLimits
 from crag.settings import Settings
-from crag.stopping import Stop
 from crag.types import Progress
 from tests.waiting import wait_until
 
@@ -52,7 +52,7 @@ def pages(*content: str | Image.Image | None) -> bytes:
 
 
 def read(name: str, data: bytes, **limits: float) -> Document:
-    return parse(name, data, stop=Stop(), limits=Limits(**limits))
+    return parse_file(name, data, stop=Cancellation(), limits=ParseLimits(**limits))
 
 
 def refusal(name: str, data: bytes, **limits: float) -> str:
@@ -65,7 +65,7 @@ def refusal(name: str, data: bytes, **limits: float) -> str:
 def test_only_the_pages_that_need_it_are_read_by_ocr() -> None:
     steps: list[Progress] = []
     data = pages(TYPED, written("Scanned long ago,", "and found again."), None)
-    document = parse("a.pdf", data, stop=Stop(), progress=steps.append)
+    document = parse_file("a.pdf", data, stop=Cancellation(), progress=steps.append)
     assert [(block.page, block.text) for block in document.blocks] == [
         (1, TYPED),
         (2, "Scanned long ago, and found again."),
@@ -113,7 +113,7 @@ def test_what_was_left_out_is_told_by_the_job_on_every_screen(tmp_path: Path, mo
         application.close()
     assert result.note == "1 of 2 pages could not be read: install Tesseract."
     assert added_text(result) == f"✓ scan.pdf: added, 2 pages, 1 passage. {result.note}"
-    assert added(result)["note"] == result.note
+    assert added_json(result)["note"] == result.note
 
 
 @pytest.fixture
@@ -129,7 +129,7 @@ def slow_tesseract(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a shell")
 def test_stopping_ends_tesseract_as_well(slow_tesseract: Path) -> None:
-    stop = Stop()
+    stop = Cancellation()
     running: list[psutil.Process] = []
 
     def stop_in_the_middle(step: Progress) -> None:
@@ -138,7 +138,7 @@ def test_stopping_ends_tesseract_as_well(slow_tesseract: Path) -> None:
             stop.request()
 
     with pytest.raises(Stopped):
-        parse("a.pdf", pages(written("Hello")), stop=stop, progress=stop_in_the_middle)
+        parse_file("a.pdf", pages(written("Hello")), stop=stop, progress=stop_in_the_middle)
     assert psutil.wait_procs(running, timeout=5)[0] == running
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from crag.cancellation import Cancellation
 from crag.errors import SourceRefused
-from crag.library.parse import parse
-from crag.library.parse.document import Document
-from crag.stopping import Stop
+from crag.ingest.parse.child_process import parse_file
+from crag.ingest.parse.document import Document
 
 CHROME_BEFORE = """<header><a href="/">Kettle News</a><nav><ul><li><a href="/a">Subscribe</a></li></ul></nav></header>
 <div id="cookie-banner"><p>We use cookies to improve your experience. By continuing you accept our policy.</p></div>
@@ -33,7 +33,7 @@ SAID = """<meta property="og:title" content="How kettles work"><meta name="autho
 
 
 def read(html: str) -> Document:
-    return parse("page", html.encode(), content_type="text/html", charset="utf-8", stop=Stop())
+    return parse_file("page", html.encode(), content_type="text/html", charset="utf-8", stop=Cancellation())
 
 
 def page(main: str, head: str = "", title: str = "How kettles work | Kettle News") -> str:

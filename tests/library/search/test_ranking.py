@@ -2,10 +2,16 @@
 
 import pytest
 
-from crag.library.search.bm25 import score_words, weigh_neighbours, weigh_terms
-from crag.library.search.duplicates import are_duplicates, take_fingerprint
-from crag.library.search.fulltext import PassageTerms, passage_terms
-from crag.library.search.fusion import fuse, ranks
+from crag.retrieval.full_text import PassageTerms, encode_passage_terms
+from crag.retrieval.ranking import (
+    are_duplicates,
+    assign_ranks,
+    fuse_scores,
+    make_fingerprint,
+    score_bm25,
+    weigh_term_pairs,
+    weigh_terms,
+)
 
 NOTICE = "This report is confidential. It may not be copied, shown or passed on without the consent of the board."
 LONGER = f"{NOTICE} Whoever finds it sends it to the office in Main Street, where the clerk keeps all papers in a safe."
@@ -33,22 +39,22 @@ def test_a_long_word_does_not_outweigh_short_ones_by_its_length():
 
 def test_terms_said_more_often_and_in_less_text_score_higher():
     texts = {1: "fox", 2: "fox fox", 3: "fox dog dog dog", 4: "dog"}
-    scores = score_words({"fox": 2.0}, {}, {id_: PassageTerms.from_row(row) for id_, row in texts.items()})
+    scores = score_bm25({"fox": 2.0}, {}, {id_: PassageTerms.from_row(row) for id_, row in texts.items()})
     assert sorted(scores, key=scores.__getitem__) == [4, 3, 1, 2]
     assert scores[4] == 0
-    assert score_words({}, {}, {}) == {}
+    assert score_bm25({}, {}, {}) == {}
 
 
 def test_words_said_in_the_order_of_the_query_count_more_but_not_those_of_the_title_above():
     rows = {
-        1: passage_terms("", "Foxes are quick, brown and red; quick and brown."),
-        2: passage_terms("", "The quick, brown foxes and many other beasts that run in the woods at night."),
-        3: passage_terms("Quick brown foxes", "Beasts that run in the woods at night, and others."),
+        1: encode_passage_terms("", "Foxes are quick, brown and red; quick and brown."),
+        2: encode_passage_terms("", "The quick, brown foxes and many other beasts that run in the woods at night."),
+        3: encode_passage_terms("Quick brown foxes", "Beasts that run in the woods at night, and others."),
     }
     texts = {id_: PassageTerms.from_row(row) for id_, row in rows.items()}
     weights = weigh_terms("Quick brown foxes", AllAlike())
-    alone = score_words(weights, {}, texts)
-    beside = score_words(weights, weigh_neighbours("Quick brown foxes", weights), texts)
+    alone = score_bm25(weights, {}, texts)
+    beside = score_bm25(weights, weigh_term_pairs("Quick brown foxes", weights), texts)
     assert {id_: beside[id_] - alone[id_] for id_ in texts} == pytest.approx({1: 1, 2: 2, 3: 0})
     assert max(alone, key=alone.__getitem__) == 1
     assert max(beside, key=beside.__getitem__) == 2
@@ -56,8 +62,8 @@ def test_words_said_in_the_order_of_the_query_count_more_but_not_those_of_the_ti
 
 def test_pairs_of_characters_within_a_word_are_no_neighbours():
     weights = weigh_terms("방탄소년단은 데뷔", AllAlike())
-    assert list(weigh_neighbours("방탄소년단은 데뷔", weights)) == [("년단", "데뷔")]
-    assert weigh_neighbours("fox fox", {"fox": 1.0}) == {}
+    assert list(weigh_term_pairs("방탄소년단은 데뷔", weights)) == [("년단", "데뷔")]
+    assert weigh_term_pairs("fox fox", {"fox": 1.0}) == {}
 
 
 TITLE = "Type Specialization for Dynamic Languages"
@@ -79,19 +85,19 @@ def test_a_title_finds_the_passage_that_holds_it_among_all_those_under_it(librar
 
 
 def test_fusion_weighs_both_on_one_scale():
-    scores = fuse({1: 8.0, 2: 4.0, 3: 0.0}, {1: 0.2, 2: 0.4, 3: 0.6}, 0.25)
+    scores = fuse_scores({1: 8.0, 2: 4.0, 3: 0.0}, {1: 0.2, 2: 0.4, 3: 0.6}, 0.25)
     assert scores == {1: pytest.approx(0.75), 2: pytest.approx(0.5), 3: pytest.approx(0.25)}
 
 
 def test_without_vectors_the_words_decide_and_one_without_a_vector_counts_as_usual():
-    assert fuse({1: 8.0, 2: 4.0}, {}, 0.25) == {1: 1.0, 2: 0.5}
-    assert fuse({1: 1.0, 2: 1.0, 3: 1.0, 4: 1.0}, {1: 0.2, 2: 0.4, 3: 0.6}, 0.5)[4] == pytest.approx(0.75)
-    assert fuse({}, {}, 0.5) == {}
-    assert fuse({1: 2.0}, {1: 0.3}, 0.25) == {1: 1.0}
+    assert fuse_scores({1: 8.0, 2: 4.0}, {}, 0.25) == {1: 1.0, 2: 0.5}
+    assert fuse_scores({1: 1.0, 2: 1.0, 3: 1.0, 4: 1.0}, {1: 0.2, 2: 0.4, 3: 0.6}, 0.5)[4] == pytest.approx(0.75)
+    assert fuse_scores({}, {}, 0.5) == {}
+    assert fuse_scores({1: 2.0}, {1: 0.3}, 0.25) == {1: 1.0}
 
 
 def test_ranks_begin_with_one_and_leave_out_what_has_no_score():
-    assert ranks({7: 1.0, 8: 3.0, 9: 0.0}) == {8: 1, 7: 2}
+    assert assign_ranks({7: 1.0, 8: 3.0, 9: 0.0}) == {8: 1, 7: 2}
 
 
 def test_the_same_text_in_two_documents_takes_one_place(library):
@@ -118,11 +124,11 @@ def test_the_same_text_in_two_documents_takes_one_place(library):
     ],
 )
 def test_texts_say_the_same_when_nearly_all_of_it_and_all_numbers_are_equal(one, other, expected):
-    assert are_duplicates(take_fingerprint(one, frozenset()), take_fingerprint(other, frozenset())) is expected
+    assert are_duplicates(make_fingerprint(one, frozenset()), make_fingerprint(other, frozenset())) is expected
 
 
 def test_what_differs_in_the_thing_asked_for_is_kept_apart():
-    berlin, paris = (take_fingerprint(f"{NOTICE} Office of {city}.", frozenset({city})) for city in ("Berlin", "Paris"))
+    berlin, paris = (make_fingerprint(f"{NOTICE} Office of {city}.", frozenset({city})) for city in ("Berlin", "Paris"))
     assert not are_duplicates(berlin, paris)
 
 

@@ -4,10 +4,10 @@ import math
 
 import pytest
 
-from crag.language import terms
-from crag.library import LibraryRetriever
-from crag.library.search.fulltext import index_terms
+from crag.library.library import LibraryRetriever
 from crag.options import RunOptions
+from crag.retrieval.full_text import index_terms
+from crag.text.language import extract_terms
 
 ANIMALS = "\n".join(
     [
@@ -114,12 +114,12 @@ def test_the_retriever_obeys_the_options(animals):
 
 def test_rare_terms_weigh_more_and_absent_ones_most(library):
     library.add_bytes("a.txt", b"Cats and dogs.\nCats and mice.\nCats and Caf\xc3\xa9s.\n")
-    weights = library.idf(terms("cats dogs unicorns"))
+    weights = library.idf(extract_terms("cats dogs unicorns"))
     cat, dog, unicorn = weights.values()
     assert 0 < cat < dog < unicorn
     assert cat == pytest.approx(math.log(1 + 0.5 / 3.5))
     assert unicorn == pytest.approx(math.log(1 + 3.5 / 0.5))
-    assert library.idf(terms("cafés"))["cafés"] == pytest.approx(weights["dog"])
+    assert library.idf(extract_terms("cafés"))["cafés"] == pytest.approx(weights["dog"])
     library.add_bytes("b.txt", b"A unicorn.")
     assert library.idf(["unicorn"])["unicorn"] < unicorn
     assert library.idf([]) == {}

@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
+from crag.cancellation import Cancellation
 from crag.errors import ModelFault, Stopped
-from crag.library.search.weight_fitting import draw_probes, fit_weight
-from crag.library.search.weights import Weight, read_weight, write_weight
-from crag.progress import silent
-from crag.stopping import Stop
-from crag.types import Space
+from crag.retrieval.ranking import VectorWeight, read_vector_weight, write_vector_weight
+from crag.retrieval.weight_fit import fit_vector_weight, sample_probes
+from crag.types import EmbeddingSpace, ignore_progress
 from tests.doubles.library import Shelf
 
 LETTERS = "bcdfghjklm"
@@ -51,45 +50,55 @@ def probed(reopen, embedder):
         embedder.embed_query, embedder.embed_documents = model.embed_query, model.embed_documents
         library = reopen()
         library.add_bytes("a.txt", "\n".join(told(n, named=deaf) for n in range(60)).encode())
-        return library._database, library._full_text, library._search.open_index(embedder.space), model, silent, Stop()
+        return (
+            library._database,
+            library._full_text,
+            library._search.open_index(embedder.space),
+            model,
+            ignore_progress,
+            Cancellation(),
+        )
 
     return build
 
 
 def test_probes_are_sentences_taken_out_of_their_passages(probed):
     database, *_ = probed(deaf=False)
-    probes = draw_probes(database)
+    probes = sample_probes(database)
     assert len(probes) == 60
     assert all(probe.sentence not in probe.rest for probe in probes)
-    assert draw_probes(database) == probes
-    assert len(draw_probes(database, 10)) == 10
+    assert sample_probes(database) == probes
+    assert len(sample_probes(database, 10)) == 10
 
 
 def test_vectors_get_a_share_where_they_know_what_words_do_not_tell(probed):
-    assert fit_weight(*probed(deaf=False)) > 0
+    assert fit_vector_weight(*probed(deaf=False)) > 0
 
 
 def test_vectors_that_know_nothing_get_none_where_words_tell(probed):
-    assert fit_weight(*probed(deaf=True)) == 0
+    assert fit_vector_weight(*probed(deaf=True)) == 0
 
 
 def test_a_small_library_cannot_tell(library, embedder):
     library.add_bytes("a.txt", told(1, named=True).encode())
     index = library._search.open_index(embedder.space)
-    assert fit_weight(library._database, library._full_text, index, embedder, silent, Stop()) is None
+    assert (
+        fit_vector_weight(library._database, library._full_text, index, embedder, ignore_progress, Cancellation())
+        is None
+    )
 
 
 def test_fitting_can_be_stopped(probed):
     *parts, stop = probed(deaf=False)
     stop.request()
     with pytest.raises(Stopped):
-        fit_weight(*parts, stop)
+        fit_vector_weight(*parts, stop)
 
 
 @pytest.fixture
 def knowing(reopen, embedder):
     """A library of which some other embedder than the one that fills it knows the meanings."""
-    model = Knowing(Space("double", "knowing", "1", 64), deaf=False)
+    model = Knowing(EmbeddingSpace("double", "knowing", "1", 64), deaf=False)
     library = reopen(shelf=Shelf(model, embedder))
     return library, model
 
@@ -99,15 +108,15 @@ def fill(library):
 
 
 def weight_of(library):
-    [weight] = [report.weight for report in library.spaces.reports() if report.state == "answering"]
+    [weight] = [report.weight for report in library.spaces.statuses() if report.state == "answering"]
     return weight
 
 
 def test_a_space_is_weighed_when_the_library_has_become_large_enough(knowing):
     library, _ = knowing
     library.add_bytes("one.txt", told(1, named=True).encode())
-    library.spaces.keep_up(silent, Stop())
-    assert weight_of(library) == Weight(0.5, "default")
+    library.spaces.apply_choice(ignore_progress, Cancellation())
+    assert weight_of(library) == VectorWeight(0.5, "default")
     library.space_work.begin()
     assert library.space_work.wait(20)
     fill(library)
@@ -121,7 +130,7 @@ def test_a_space_that_was_built_is_weighed_with_its_own_embedder(knowing, reopen
     first = reopen()
     fill(first)
     seen = []
-    library.spaces.use(model.space.name, seen.append, Stop())
+    library.spaces.use(model.space.name, seen.append, Cancellation())
     assert library.spaces.answering.active().space.id == model.space.id
     assert weight_of(library).origin == "fitted"
     assert seen[-1].stage == "Weighing words and meaning"
@@ -130,26 +139,26 @@ def test_a_space_that_was_built_is_weighed_with_its_own_embedder(knowing, reopen
 def test_weighing_that_is_stopped_or_without_its_embedder_leaves_the_default(knowing):
     library, model = knowing
     fill(library)
-    stop = Stop()
+    stop = Cancellation()
     model.before_query = stop.request
     with pytest.raises(Stopped):
-        library.spaces.keep_up(silent, stop)
-    assert weight_of(library) == Weight(0.5, "default")
+        library.spaces.apply_choice(ignore_progress, stop)
+    assert weight_of(library) == VectorWeight(0.5, "default")
 
     def refuse():
         raise ModelFault("unreachable", "It does not answer.", "Start it.", "passing")
 
     model.before_query = refuse
-    library.spaces.keep_up(silent, Stop())
-    assert weight_of(library) == Weight(0.5, "default")
+    library.spaces.apply_choice(ignore_progress, Cancellation())
+    assert weight_of(library) == VectorWeight(0.5, "default")
     model.before_query = lambda: None
-    library.spaces.keep_up(silent, Stop())
+    library.spaces.apply_choice(ignore_progress, Cancellation())
     assert weight_of(library).origin == "fitted"
 
 
 def test_a_fitted_share_is_kept_with_its_space(library, embedder):
     library.add_bytes("a.txt", b"A cat.")
-    before = read_weight(library._database, embedder.space)
-    write_weight(library._database, embedder.space, 0.15)
-    assert before == Weight(0.5, "default")
-    assert read_weight(library._database, embedder.space) == Weight(0.15, "fitted")
+    before = read_vector_weight(library._database, embedder.space)
+    write_vector_weight(library._database, embedder.space, 0.15)
+    assert before == VectorWeight(0.5, "default")
+    assert read_vector_weight(library._database, embedder.space) == VectorWeight(0.15, "fitted")

@@ -6,38 +6,39 @@ import signal
 import pytest
 from sqlalchemy import func, select
 
-from crag.database.tables import vectors
-from crag.stopping import Stop
+from crag.cancellation import Cancellation
+from crag.storage.tables import vectors
 from tests.doubles.library import HashEmbedder, Shelf, index_of
 from tests.library.crashing import NOTES, Forked
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from crag.library.spaces import switching
-from crag.stopping import Stop
+from crag.cancellation import Cancellation
+from crag.retrieval import space_switch
 from tests.doubles.library import HashEmbedder, Shelf, open_library
 
 home, point = Path(sys.argv[1]), sys.argv[2]
 die = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 old, new = HashEmbedder(), HashEmbedder("new")
 library = open_library(home, shelf=Shelf(new, old))
-use = lambda name: library.spaces.use(name, lambda _: None, Stop())
+use = lambda name: library.spaces.use(name, lambda _: None, Cancellation())
 if point == "embedding":
     new.before_batch = lambda: new.embedded >= 270 and die()
 elif point == "before the swap":
     library.spaces._prepare = die
 elif point == "inside the swap":
-    switching.write_choice = die
+    space_switch.write_embedder_choices = die
 elif point == "after the swap":
-    library.spaces._switch = lambda *a, **k: (switching.Spaces._switch(library.spaces, *a, **k), die())
+    library.spaces._switch = lambda *a, **k: (space_switch.SpaceSwitcher._switch(library.spaces, *a, **k), die())
 elif point == "going back":
     use("double:new")
-    switching.write_choice = die
-    library.spaces.go_back(lambda _: None, Stop())
+    space_switch.write_embedder_choices = die
+    library.spaces.go_back(lambda _: None, Cancellation())
 elif point == "dropping":
     use("double:new")
-    switching.drop_some = lambda connection, space_id: (connection.exec_driver_sql("DELETE FROM vectors"), die())
+    empty = lambda connection: connection.exec_driver_sql("DELETE FROM vectors")
+    space_switch.drop_vector_batch = lambda connection, space_id: (empty(connection), die())
     library.spaces.drop(old.space.id)
 use("double:new")
 """
@@ -74,6 +75,6 @@ def test_a_kill_leaves_one_whole_space_that_answers(tmp_path, reopen, point, ans
     with library._database.read() as connection:
         assert connection.scalar(select(func.count()).where(vectors.c.space_id == again.space.id)) == embedded
         assert connection.exec_driver_sql("PRAGMA integrity_check").scalar() == "ok"
-    library.spaces.use("double:new", quietly, Stop())
-    assert (library.missing_vectors(), again.embedded) == (0, 300 - embedded)
+    library.spaces.use("double:new", quietly, Cancellation())
+    assert (library.count_missing_vectors(), again.embedded) == (0, 300 - embedded)
     assert library.search("Line 12 speaks", k=1)

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from sqlalchemy import func, select
 
-from crag.database.tables import spaces, vectors
+from crag.cancellation import Cancellation
 from crag.errors import BadRequest, ModelFault, NotFound, Stopped
-from crag.library.rows import write_vectors
-from crag.library.spaces import embedders
-from crag.library.spaces.rows import activate_space
-from crag.stopping import Stop
+from crag.retrieval import active_embedder
+from crag.storage.sources import write_vectors
+from crag.storage.spaces import activate_space
+from crag.storage.tables import spaces, vectors
 from tests.doubles.library import HashEmbedder, Shelf, index_of
 from tests.waiting import wait_until
 
@@ -29,8 +29,8 @@ def quietly(_progress):
 @pytest.fixture(autouse=True)
 def _look_each_time(monkeypatch):
     """A changed model is noticed after some seconds; here at each use."""
-    monkeypatch.setattr(embedders, "_REMEMBERED_SECONDS", 0)
-    monkeypatch.setattr(embedders, "_FAULT_REMEMBERED_SECONDS", 0)
+    monkeypatch.setattr(active_embedder, "_CACHE_SECONDS", 0)
+    monkeypatch.setattr(active_embedder, "_FAULT_CACHE_SECONDS", 0)
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def answers(library):
 
 
 def states(library):
-    return {report.space.name: (report.state, report.vectors) for report in library.spaces.reports()}
+    return {report.space.name: (report.state, report.vectors) for report in library.spaces.statuses()}
 
 
 def check_found(library):
@@ -75,7 +75,7 @@ def check_found(library):
 
 
 def test_the_first_document_brings_its_space_in_the_same_commit(library):
-    assert (answers(library), library.spaces.reports()) == (None, [])
+    assert (answers(library), library.spaces.statuses()) == (None, [])
     library.add_bytes("a.txt", b"A.")
     assert states(library) == {OLD: ("answering", 1)}
     with library._database.read() as connection:
@@ -85,7 +85,7 @@ def test_the_first_document_brings_its_space_in_the_same_commit(library):
 def test_one_shot_use_of_other_settings_leaves_what_answers(switching, new):
     assert switching.search("word123", k=1)[0].text.endswith("word123.")
     assert switching.add_bytes("more.txt", b"One more.").status == "added"
-    assert (answers(switching), new.embedded, switching.missing_vectors()) == (OLD, 0, 0)
+    assert (answers(switching), new.embedded, switching.count_missing_vectors()) == (OLD, 0, 0)
     assert switching.spaces.answering.wanted() == NEW
 
 
@@ -99,7 +99,7 @@ def test_the_background_builds_and_swaps_and_the_others_see_it(filled, switching
 
 def test_each_batch_of_a_build_is_told(switching):
     seen = []
-    switching.spaces.keep_up(seen.append, Stop())
+    switching.spaces.apply_choice(seen.append, Cancellation())
     told = [progress.done for progress in seen if progress.stage == "Embedding passages"]
     assert told == sorted(told)
     assert len(told) > 300 // 32
@@ -109,7 +109,7 @@ def test_each_batch_of_a_build_is_told(switching):
 def test_another_process_that_has_the_model_follows_at_the_next_question(filled, reopen, old, new):
     other = reopen(shelf=Shelf(old, new))
     check_found(other)
-    reopen(shelf=Shelf(new, old)).spaces.use(NEW, quietly, Stop())
+    reopen(shelf=Shelf(new, old)).spaces.use(NEW, quietly, Cancellation())
     assert new.asked == []
     check_found(other)
     assert new.asked == ["word123"]
@@ -161,42 +161,42 @@ def test_a_document_embedded_before_the_swap_and_stored_after_it_is_embedded_aga
 
     def swap():
         old.before_batch = lambda: None
-        library.spaces.use(NEW, quietly, Stop())
+        library.spaces.use(NEW, quietly, Cancellation())
 
     old.before_batch = swap
     filled.spaces._source.embedders.append(new)
     assert filled.add_bytes("late.txt", b"Too late for the old one.").status == "added"
-    assert library.missing_vectors() == 0
+    assert library.count_missing_vectors() == 0
     check_found(library)
 
 
 def test_a_build_that_is_stopped_keeps_what_is_done_and_goes_on(switching, reopen, old, new):
-    stop = Stop()
+    stop = Cancellation()
     new.before_batch = lambda: new.embedded >= 256 and stop.request()
     with pytest.raises(Stopped):
-        switching.spaces.keep_up(quietly, stop)
+        switching.spaces.apply_choice(quietly, stop)
     assert answers(switching) == OLD
     assert states(switching)[NEW] == ("building", 256)
     again = HashEmbedder("new")
     library = reopen(shelf=Shelf(again, old))
-    library.spaces.keep_up(quietly, Stop())
+    library.spaces.apply_choice(quietly, Cancellation())
     assert (answers(library), again.embedded) == (NEW, 44)
 
 
 def test_going_back_sticks_until_it_is_chosen_anew(switching, reopen, old, new):
-    switching.spaces.use(NEW, quietly, Stop())
+    switching.spaces.use(NEW, quietly, Cancellation())
     switching.add_bytes("more.txt", b"One more.")
-    assert switching.spaces.go_back(quietly, Stop()).name == OLD
-    assert switching.missing_vectors() == 0
+    assert switching.spaces.go_back(quietly, Cancellation()).name == OLD
+    assert switching.count_missing_vectors() == 0
     restarted = reopen(shelf=Shelf(new, old))
-    restarted.spaces.keep_up(quietly, Stop())
+    restarted.spaces.apply_choice(quietly, Cancellation())
     assert (answers(restarted), restarted.spaces.answering.overruled()) == (OLD, NEW)
-    restarted.spaces.use(NEW, quietly, Stop())
+    restarted.spaces.use(NEW, quietly, Cancellation())
     assert (answers(restarted), restarted.spaces.answering.overruled()) == (NEW, "")
-    restarted.spaces.go_back(quietly, Stop())
+    restarted.spaces.go_back(quietly, Cancellation())
     third = HashEmbedder("third")
     moved_on = reopen(shelf=Shelf(third, new, old))
-    moved_on.spaces.keep_up(quietly, Stop())
+    moved_on.spaces.apply_choice(quietly, Cancellation())
     assert answers(moved_on) == "double:third", "an embedder that was not known then is a new choice"
 
 
@@ -208,28 +208,28 @@ def test_cancelling_stays_with_what_answers(switching, reopen, old, new):
     assert switching.space_work.wait(20)
     assert (answers(switching), switching.space_work.fault) == (OLD, "")
     restarted = reopen(shelf=Shelf(new, old))
-    restarted.spaces.keep_up(quietly, Stop())
+    restarted.spaces.apply_choice(quietly, Cancellation())
     assert answers(restarted) == OLD
     assert states(restarted)[NEW] == ("kept", 256)
 
 
 def test_what_the_application_chooses_by_itself_moves_no_passages(filled, reopen, old, new):
     library = reopen(shelf=Shelf(new, old, explicit=False))
-    library.spaces.keep_up(quietly, Stop())
+    library.spaces.apply_choice(quietly, Cancellation())
     assert (answers(library), library.spaces.answering.wanted()) == (OLD, OLD)
 
 
 def test_two_processes_that_are_set_differently_do_not_fight(filled, switching, reopen, old, new, monkeypatch):
     """While the process that switched lives, the settings of another do not switch back; its hand may."""
-    switching.spaces.keep_up(quietly, Stop())
+    switching.spaces.apply_choice(quietly, Cancellation())
     assert answers(filled) == NEW
-    monkeypatch.setattr("crag.library.spaces.switching.this_process", lambda: "another")
+    monkeypatch.setattr("crag.retrieval.space_switch.current_process_name", lambda: "another")
     other = reopen(shelf=Shelf(old, new))
-    other.spaces.keep_up(quietly, Stop())
+    other.spaces.apply_choice(quietly, Cancellation())
     assert answers(other) == NEW
-    other.spaces.use(OLD, quietly, Stop())
+    other.spaces.use(OLD, quietly, Cancellation())
     assert answers(switching) == OLD
-    switching.spaces.keep_up(quietly, Stop())
+    switching.spaces.apply_choice(quietly, Cancellation())
     assert answers(switching) == OLD
 
 
@@ -242,11 +242,11 @@ def test_a_switch_that_was_overtaken_gives_way(switching, reopen, old, new):
     def overtake(_space):
         if not overtaken:
             overtaken.append(True)
-            other.spaces.use("double:third", quietly, Stop())
+            other.spaces.use("double:third", quietly, Cancellation())
 
     switching.spaces._prepare = overtake
     switching.spaces._source.embedders.append(third)
-    switching.spaces.keep_up(quietly, Stop())
+    switching.spaces.apply_choice(quietly, Cancellation())
     assert answers(switching) == "double:third"
 
 
@@ -255,16 +255,16 @@ def test_dropping_frees_what_is_not_in_use(switching):
     old_space = spaces_.answering.active().space
     with pytest.raises(BadRequest, match="in use"):
         spaces_.drop(old_space.id)
-    spaces_.use(NEW, quietly, Stop())
+    spaces_.use(NEW, quietly, Cancellation())
     switching.save()
     spaces_.drop(old_space.id)
     assert states(switching) == {NEW: ("answering", 300)}
     with pytest.raises(NotFound):
-        spaces_.go_back(quietly, Stop())
+        spaces_.go_back(quietly, Cancellation())
     with pytest.raises(NotFound):
         spaces_.drop(old_space.id)
     check_found(switching)
-    spaces_.use(OLD, quietly, Stop())
+    spaces_.use(OLD, quietly, Cancellation())
     check_found(switching)
 
 
@@ -280,7 +280,7 @@ def test_other_weights_under_the_same_fingerprint_are_another_space(filled, old)
     check_found(filled)
     assert filled.spaces.answering.notice() == ""
     old.weights = ""
-    filled.spaces.keep_up(quietly, Stop())
+    filled.spaces.apply_choice(quietly, Cancellation())
     assert filled.spaces.answering.active().space == before, "the first one is recognised when it is back"
 
 
@@ -322,7 +322,7 @@ def test_while_the_old_embedder_is_gone_the_wanted_one_stands_in_and_takes_over(
     assert switching.add_bytes("more.txt", b"One more about bees.").status == "added"
     assert answers(switching) == OLD
     assert switching.search("bees", k=1)[0].text == "One more about bees."
-    switching.spaces.keep_up(quietly, Stop())
+    switching.spaces.apply_choice(quietly, Cancellation())
     assert answers(switching) == NEW
     check_found(switching)
 
@@ -333,24 +333,24 @@ def test_gaps_are_filled_when_the_embedder_is_back(filled, reopen, old, new):
     assert library.space_work.wait(20)
     old.gone = True
     library.add_bytes("more.txt", b"One more about bees.")
-    assert library.missing_vectors() == 1
+    assert library.count_missing_vectors() == 1
     old.gone = False
     library.search("bees")
     assert library.space_work.wait(20)
-    assert library.missing_vectors() == 0
+    assert library.count_missing_vectors() == 0
 
 
 def test_a_library_that_was_emptied_belongs_to_no_space(switching):
     switching.remove([source.id for source in switching.sources()])
     assert answers(switching) is None
     switching.add_bytes("a.txt", b"Anew.")
-    assert (answers(switching), switching.missing_vectors()) == (NEW, 0)
+    assert (answers(switching), switching.count_missing_vectors()) == (NEW, 0)
 
 
 def test_a_library_of_before_the_canary_takes_it_at_the_first_occasion(filled, old):
     with filled._database.write() as connection:
         connection.execute(spaces.update().values(canary=None))
-    filled.spaces.keep_up(quietly, Stop())
+    filled.spaces.apply_choice(quietly, Cancellation())
     old.weights = "changed"
     filled.search("word1")
     assert "same name" in filled.spaces.answering.notice()
@@ -368,5 +368,5 @@ def test_the_swap_waits_for_what_was_added_just_before_it(filled, switching):
         filled.add_bytes("last.txt", b"Added before the swap.")  # unchanged at the second time
 
     switching.spaces._prepare = add_once
-    switching.spaces.keep_up(quietly, Stop())
-    assert (answers(switching), switching.missing_vectors(), switching.size()) == (NEW, 0, 301)
+    switching.spaces.apply_choice(quietly, Cancellation())
+    assert (answers(switching), switching.count_missing_vectors(), switching.size()) == (NEW, 0, 301)

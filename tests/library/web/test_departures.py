@@ -7,15 +7,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from crag.database import Database
+from crag.cancellation import Cancellation
 from crag.errors import HomeFault, SourceRefused
-from crag.ledger import Ledger
-from crag.library import Library
-from crag.library.web.fetch import fetch
-from crag.library.web.links import leads_outside
-from crag.library.web.site import SiteLimits
+from crag.ingest.addresses import is_safe_link
+from crag.ingest.fetch import fetch
+from crag.ingest.site import SiteLimits
+from crag.library.library import Library
 from crag.settings import Settings
-from crag.stopping import Stop
+from crag.storage.engine import Database
+from crag.storage.outbound_ledger import OutboundLog
 from tests.doubles.ledger import ListLedger
 from tests.doubles.library import HashEmbedder, Shelf
 from tests.doubles.web import WebServer, serving
@@ -30,7 +30,7 @@ def web() -> Iterator[WebServer]:
 
 
 def get(url: str, ledger: ListLedger) -> None:
-    fetch(url, allow=LOOPBACK, limit_bytes=10_000, stop=Stop(), ledger=ledger)
+    fetch(url, allow=LOOPBACK, limit_bytes=10_000, stop=Cancellation(), ledger=ledger)
 
 
 def test_each_hop_is_written_down_with_its_host_and_its_address(web: WebServer) -> None:
@@ -66,7 +66,7 @@ def test_a_site_leaves_one_row_for_every_request_robots_and_sitemap_too(web: Web
     settings = Settings(home=tmp_path, allow_private_urls=LOOPBACK)
     library = Library(database, Shelf(HashEmbedder()), lambda text: len(text.split()), settings, counter_name="words")
     list(library.add_site(web.url("/"), SiteLimits(depth=1, sitemap=True)))
-    rows = Ledger(database).entries()
+    rows = OutboundLog(database).entries()
     library.close()
     database.close()
     assert sorted(row.what for row in rows) == sorted(web.url(path) for _, path in web.seen)
@@ -84,16 +84,16 @@ def test_a_site_leaves_one_row_for_every_request_robots_and_sitemap_too(web: Web
     ],
 )  # fmt: skip
 def test_addresses_that_lead_inside_are_no_links(url: str) -> None:
-    assert not leads_outside(url, ())
+    assert not is_safe_link(url, ())
 
 
 @pytest.mark.parametrize(
     "url", ["https://example.org/a?b=c", "http://93.184.215.14/", "https://youtu.be/x", "https://bücher.example/"]
 )
 def test_public_addresses_are_links(url: str) -> None:
-    assert leads_outside(url, ())
+    assert is_safe_link(url, ())
 
 
 def test_an_allowed_network_may_be_linked_to() -> None:
-    assert leads_outside("http://127.0.0.1:8000/", LOOPBACK)
-    assert not leads_outside("http://127.0.0.2:8000/", LOOPBACK)
+    assert is_safe_link("http://127.0.0.1:8000/", LOOPBACK)
+    assert not is_safe_link("http://127.0.0.2:8000/", LOOPBACK)

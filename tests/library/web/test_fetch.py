@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from crag.cancellation import Cancellation
 from crag.errors import SourceRefused, Stopped
-from crag.library.web.fetch import Patience, fetch
-from crag.library.web.response import Fetched
-from crag.stopping import Stop
+from crag.ingest.fetch import FetchTimeouts, fetch
+from crag.ingest.http_response import FetchResult
 from crag.types import Progress
 from tests.doubles.ledger import ListLedger
 from tests.doubles.web import CERTIFICATE, EXPIRED, Canary, WebServer, serving
@@ -32,8 +32,8 @@ def web() -> Iterator[WebServer]:
         yield server
 
 
-def get(url: str, **options: object) -> Fetched:
-    settings = {"allow": LOOPBACK, "limit_bytes": LIMIT, "stop": Stop(), "ledger": ListLedger()} | options
+def get(url: str, **options: object) -> FetchResult:
+    settings = {"allow": LOOPBACK, "limit_bytes": LIMIT, "stop": Cancellation(), "ledger": ListLedger()} | options
     return fetch(url, **settings)
 
 
@@ -53,7 +53,7 @@ def named(addresses: dict[str, list[str]]) -> Callable[[str, int], list[str]]:
 def test_a_page_comes_with_its_type_charset_and_progress(web: WebServer) -> None:
     steps: list[Progress] = []
     url = web.page("/a", b"<p>hello</p>", content_type="Text/HTML; charset=EUC-KR")
-    assert get(url, progress=steps.append) == Fetched(url, "text/html", "euc-kr", b"<p>hello</p>")
+    assert get(url, progress=steps.append) == FetchResult(url, "text/html", "euc-kr", b"<p>hello</p>")
     assert steps[-1] == Progress("Fetching", 12, 12)
 
 
@@ -171,13 +171,13 @@ def test_damaged_gzip_is_refused(web: WebServer) -> None:
 )
 def test_one_byte_at_a_time_ends_at_the_deadline(web: WebServer, head: bytes) -> None:
     started = time.monotonic()
-    assert refusal(web.drip("/a", b"x", 0.05, head), patience=Patience(total=0.5)).code == "too_slow"
+    assert refusal(web.drip("/a", b"x", 0.05, head), patience=FetchTimeouts(total=0.5)).code == "too_slow"
     assert time.monotonic() - started < 5
 
 
 def test_a_silent_server_is_given_up(web: WebServer) -> None:
     started = time.monotonic()
-    assert refusal(web.drip("/a", b"", 0.05), patience=Patience(read=0.3)).code == "too_slow"
+    assert refusal(web.drip("/a", b"", 0.05), patience=FetchTimeouts(read=0.3)).code == "too_slow"
     assert time.monotonic() - started < 10
 
 
@@ -191,7 +191,7 @@ def test_a_body_that_breaks_off_is_refused(web: WebServer) -> None:
 
 
 def test_stop_ends_a_slow_fetch_at_once(web: WebServer) -> None:
-    stop = Stop()
+    stop = Cancellation()
     threading.Timer(0.2, stop.request).start()
     started = time.monotonic()
     with pytest.raises(Stopped):
@@ -206,8 +206,8 @@ def test_stop_and_deadline_end_a_resolver_that_hangs() -> None:
         never.wait(20)
         return []
 
-    assert refusal("http://pages.test/", resolver=hang, patience=Patience(total=0.2)).code == "too_slow"
-    stop = Stop()
+    assert refusal("http://pages.test/", resolver=hang, patience=FetchTimeouts(total=0.2)).code == "too_slow"
+    stop = Cancellation()
     threading.Timer(0.2, stop.request).start()
     with pytest.raises(Stopped):
         get("http://pages.test/", resolver=hang, stop=stop)

@@ -8,11 +8,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from crag.cancellation import Cancellation
 from crag.errors import SourceRefused
-from crag.library.web.addresses import may_reach
-from crag.library.web.fetch import Patience, fetch
-from crag.library.web.links import read_link
-from crag.stopping import Stop
+from crag.ingest.addresses import may_reach, parse_url
+from crag.ingest.fetch import FetchTimeouts, fetch
 from tests.doubles.ledger import ListLedger
 from tests.doubles.web import Canary, WebServer, serving
 
@@ -53,7 +52,7 @@ def web() -> Iterator[WebServer]:
 def code(url: str, resolver: Callable[[str, int], list[str]] | None = None) -> str:
     options = {"resolver": resolver} if resolver else {}
     with pytest.raises(SourceRefused) as caught:
-        fetch(url, allow=SERVER, limit_bytes=1000, stop=Stop(), ledger=LEDGER, **options)
+        fetch(url, allow=SERVER, limit_bytes=1000, stop=Cancellation(), ledger=LEDGER, **options)
     assert re.fullmatch(r"[A-Z][^_{}]+ [^_{}]+\.", caught.value.message)  # a sentence
     return caught.value.code
 
@@ -134,7 +133,7 @@ def test_what_is_no_plain_web_address_is_refused(canary: Canary, template: str) 
 
 def test_an_address_with_a_zone_is_no_web_address() -> None:
     with pytest.raises(SourceRefused, match="not a web address"):
-        read_link("http://[2606:2800:21f:cb07::1%25eth0]/")
+        parse_url("http://[2606:2800:21f:cb07::1%25eth0]/")
 
 
 @pytest.mark.parametrize("address", INNER_ADDRESSES.split())
@@ -159,10 +158,10 @@ def test_service_ports_are_for_allowed_networks_only(port: int) -> None:
         fetch(
             f"http://pages.test:{port}/",
             limit_bytes=1000,
-            stop=Stop(),
+            stop=Cancellation(),
             ledger=LEDGER,
             resolver=lambda host, port: ["93.184.215.14"],
-            patience=Patience(total=0.5),
+            patience=FetchTimeouts(total=0.5),
         )
     assert caught.value.code == "blocked_url"
     assert code(f"http://pages.test:{port}/", lambda host, port: ["127.0.0.1"]) == "blocked_url"
@@ -170,7 +169,7 @@ def test_service_ports_are_for_allowed_networks_only(port: int) -> None:
 
 
 def test_this_machines_own_public_address_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("crag.library.web.addresses._own_addresses", lambda: {"93.184.215.14"})
+    monkeypatch.setattr("crag.ingest.addresses._own_addresses", lambda: {"93.184.215.14"})
     assert not may_reach(["93.184.215.14"], 80, ())
 
 
@@ -203,7 +202,9 @@ def test_a_name_that_changes_its_mind_is_asked_once_and_its_first_answer_used(we
     answers = [["127.0.0.77"], ["127.0.0.1"]]
     web.page("/a", b"first")
     url = web.url("/a", host="pages.test")
-    got = fetch(url, allow=SERVER, limit_bytes=1000, stop=Stop(), ledger=LEDGER, resolver=lambda *_: answers.pop(0))
+    got = fetch(
+        url, allow=SERVER, limit_bytes=1000, stop=Cancellation(), ledger=LEDGER, resolver=lambda *_: answers.pop(0)
+    )
     assert (got.body, len(answers)) == (b"first", 1)
 
 
@@ -222,7 +223,7 @@ def test_videos_are_refused_in_words_before_any_name_is_asked_for(host: str) -> 
         fetch(
             f"https://{host}/watch?v=1",
             limit_bytes=1000,
-            stop=Stop(),
+            stop=Cancellation(),
             ledger=LEDGER,
             resolver=lambda host, _: asked.append(host) or [],
         )
@@ -231,8 +232,8 @@ def test_videos_are_refused_in_words_before_any_name_is_asked_for(host: str) -> 
 
 
 def test_hosts_that_only_sound_like_videos_are_not_refused() -> None:
-    assert read_link("https://notyoutube.com/").host == "notyoutube.com"
-    assert read_link("https://youtube.com.example/").host == "youtube.com.example"
+    assert parse_url("https://notyoutube.com/").host == "notyoutube.com"
+    assert parse_url("https://youtube.com.example/").host == "youtube.com.example"
 
 
 def test_a_redirect_to_a_video_is_refused_in_words(web: WebServer) -> None:
@@ -241,13 +242,13 @@ def test_a_redirect_to_a_video_is_refused_in_words(web: WebServer) -> None:
             web.redirect("/v", "https://youtu.be/x"),
             allow=SERVER,
             limit_bytes=1000,
-            stop=Stop(),
+            stop=Cancellation(),
             ledger=LEDGER,
-            patience=Patience(total=2),
+            patience=FetchTimeouts(total=2),
         )
 
 
 def test_names_in_other_scripts_are_requested_in_ascii() -> None:
-    link = read_link("HTTPS://Bücher.example/ü?q=é#x")
+    link = parse_url("HTTPS://Bücher.example/ü?q=é#x")
     assert (link.host, link.port, link.target) == ("xn--bcher-kva.example", 443, b"/%C3%BC?q=%C3%A9")
     assert (link.authority, link.url) == ("xn--bcher-kva.example", "https://xn--bcher-kva.example/%C3%BC?q=%C3%A9")

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from crag.cancellation import Cancellation
 from crag.errors import HomeFault, Stopped
-from crag.library.adding.reading import GuardedReader
-from crag.library.web.pages import WebPages
-from crag.models.embeddings import open_embedder
-from crag.scoring import CountedTerms
+from crag.ingest.page_reader import WebPageReader
+from crag.ingest.reader import GuardedReader
+from crag.models.embedders import open_embedder
 from crag.settings import Settings
-from crag.stopping import Stop
+from crag.text.relevance_scores import CountedTermStatistics
 from crag.types import Passage
 from tests.doubles.ledger import ListLedger
 from tests.doubles.web import WebServer, serving
@@ -54,22 +54,22 @@ def ledger() -> ListLedger:
 
 
 @pytest.fixture
-def reader(ledger: ListLedger, tmp_path: Path) -> WebPages:
+def reader(ledger: ListLedger, tmp_path: Path) -> WebPageReader:
     return _reader(ledger, tmp_path)
 
 
-def _reader(ledger: ListLedger, home: Path, seconds: float = 60.0) -> WebPages:
+def _reader(ledger: ListLedger, home: Path, seconds: float = 60.0) -> WebPageReader:
     read = GuardedReader(lambda text: len(text.split()), 1_000_000)
     settings = Settings(home=home, allow_private_urls=LOOPBACK)
-    return WebPages(read, open_embedder("builtin", settings), CountedTerms(), settings, ledger, seconds)
+    return WebPageReader(read, open_embedder("builtin", settings), CountedTermStatistics(), settings, ledger, seconds)
 
 
 def test_the_parts_nearest_to_the_question_are_given_under_the_same_citation(
-    reader: WebPages, web: WebServer, ledger: ListLedger
+    reader: WebPageReader, web: WebServer, ledger: ListLedger
 ) -> None:
     url = web.page("/finals", page(*map(filler, range(9)), f"{ANSWER} {filler(9, 3)}", *map(filler, range(10, 20))))
     excerpt = found(url)
-    ([got], unread) = reader.read(QUESTION, [excerpt], Stop())
+    ([got], unread) = reader.read(QUESTION, [excerpt], Cancellation())
     assert ANSWER in got.text
     assert len(got.text.split()) <= 2 * 250, "one part or two, not the page"
     assert "valley 0 " not in got.text
@@ -77,14 +77,14 @@ def test_the_parts_nearest_to_the_question_are_given_under_the_same_citation(
     assert ledger.entries == [(f"127.0.0.1:{web.port}", "web page", url)]
 
 
-def test_an_excerpt_that_is_nearer_than_all_of_its_page_stays(reader: WebPages, web: WebServer) -> None:
+def test_an_excerpt_that_is_nearer_than_all_of_its_page_stays(reader: WebPageReader, web: WebServer) -> None:
     url = web.page("/wall", page("Please switch JavaScript on and accept our cookies to go on reading."))
     excerpt = Passage(-1, "", "News", url, ANSWER, ANSWER, origin="web")
-    assert reader.read(QUESTION, [excerpt], Stop()) == ([excerpt], 0)
+    assert reader.read(QUESTION, [excerpt], Cancellation()) == ([excerpt], 0)
 
 
 def test_what_cannot_be_read_keeps_its_excerpt_and_is_counted(
-    reader: WebPages, web: WebServer, ledger: ListLedger
+    reader: WebPageReader, web: WebServer, ledger: ListLedger
 ) -> None:
     good = found(web.page("/good", page(ANSWER)), -1)
     bad = [
@@ -96,14 +96,14 @@ def test_what_cannot_be_read_keeps_its_excerpt_and_is_counted(
         found(web.page("/large", b"x" * 5_000_001, content_type="text/plain"), -7),
     ]
     linkless = found("", -8)
-    got, unread = reader.read(QUESTION, [good, *bad, linkless], Stop())
+    got, unread = reader.read(QUESTION, [good, *bad, linkless], Cancellation())
     assert ANSWER in got[0].text
     assert got[1:] == [*bad, linkless]
     assert unread == len(bad)
     assert not [host for host, _, _ in ledger.entries if host.startswith("10.")]
 
 
-def test_pages_are_read_at_the_same_time(reader: WebPages, web: WebServer) -> None:
+def test_pages_are_read_at_the_same_time(reader: WebPageReader, web: WebServer) -> None:
     meeting = threading.Barrier(3, timeout=30)
 
     def script(handler: object) -> None:
@@ -111,18 +111,18 @@ def test_pages_are_read_at_the_same_time(reader: WebPages, web: WebServer) -> No
         handler.reply(page(ANSWER))
 
     web.scripts.update({f"/{number}": script for number in range(3)})
-    _, unread = reader.read(QUESTION, [found(web.url(f"/{n}"), -1 - n) for n in range(3)], Stop())
+    _, unread = reader.read(QUESTION, [found(web.url(f"/{n}"), -1 - n) for n in range(3)], Cancellation())
     assert unread == 0
 
 
 def test_a_page_that_hangs_is_left_at_the_deadline(ledger: ListLedger, web: WebServer, tmp_path: Path) -> None:
     slow = found(web.drip("/slow", b"x", 0.05, b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"))
-    assert _reader(ledger, tmp_path, seconds=0.5).read(QUESTION, [slow], Stop()) == ([slow], 1)
+    assert _reader(ledger, tmp_path, seconds=0.5).read(QUESTION, [slow], Cancellation()) == ([slow], 1)
 
 
-def test_stop_is_heard_at_once(reader: WebPages, web: WebServer) -> None:
+def test_stop_is_heard_at_once(reader: WebPageReader, web: WebServer) -> None:
     slow = found(web.drip("/slow", b"x", 0.05, b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"))
-    stop = Stop()
+    stop = Cancellation()
     threading.Timer(0.3, stop.request).start()
     began = time.monotonic()
     with pytest.raises(Stopped):
@@ -133,5 +133,5 @@ def test_stop_is_heard_at_once(reader: WebPages, web: WebServer) -> None:
 def test_a_request_that_cannot_be_written_down_is_not_made(web: WebServer, tmp_path: Path) -> None:
     excerpt = found(web.page("/a", page(ANSWER)))
     full = ListLedger(HomeFault("The disk is full."))
-    assert _reader(full, tmp_path).read(QUESTION, [excerpt], Stop()) == ([excerpt], 1)
+    assert _reader(full, tmp_path).read(QUESTION, [excerpt], Cancellation()) == ([excerpt], 1)
     assert web.seen == []

@@ -11,10 +11,10 @@ from functools import partial
 
 import pytest
 
+from crag.cancellation import Cancellation
 from crag.errors import BadRequest, SourceRefused, Stopped
-from crag.library.web.fetch import fetch
-from crag.library.web.site import Found, SiteLimits, read_site
-from crag.stopping import Stop
+from crag.ingest.fetch import fetch
+from crag.ingest.site import CrawledPage, SiteLimits, crawl_site
 from crag.types import Progress
 from tests.doubles.ledger import ListLedger
 from tests.doubles.web import Handler, WebServer, serving
@@ -39,23 +39,23 @@ def links(*targets: str) -> bytes:
 def visit(
     start: str,
     limits: SiteLimits = USUAL,
-    stop: Stop | None = None,
+    stop: Cancellation | None = None,
     seen: list[Progress] | None = None,
     **options: object,
-) -> Iterator[Found]:
-    stop = stop or Stop()
+) -> Iterator[CrawledPage]:
+    stop = stop or Cancellation()
     given = {"allow": LOOPBACK, "limit_bytes": 200_000, "stop": stop, "ledger": ListLedger()}
     get = partial(fetch, **(given | options))
-    return read_site(start, limits, get, stop, [].append if seen is None else seen.append)
+    return crawl_site(start, limits, get, stop, [].append if seen is None else seen.append)
 
 
-def paths(pages: Iterable[Found]) -> list[str]:
+def paths(pages: Iterable[CrawledPage]) -> list[str]:
     """Where each page is, one that was refused in brackets."""
     found = [(page.result, "/" + page.url.split("/", 3)[-1]) for page in pages]
     return [f"({path})" if isinstance(result, SourceRefused) else path for result, path in found]
 
 
-def refusals(pages: Iterable[Found]) -> list[SourceRefused]:
+def refusals(pages: Iterable[CrawledPage]) -> list[SourceRefused]:
     return [page.result for page in pages if isinstance(page.result, SourceRefused)]
 
 
@@ -197,7 +197,7 @@ def test_robots_txt_may_ask_for_pauses_of_at_most_five_seconds(web: WebServer) -
     web.page("/robots.txt", b"User-agent: *\nCrawl-delay: 86400")
     web.page("/", b"words")
     waited: list[float] = []
-    stop = Stop()
+    stop = Cancellation()
     stop.wait = lambda seconds: bool(waited.append(seconds))
     assert paths(visit(web.url("/"), stop=stop)) == ["/"]
     assert waited == [5.0]
@@ -205,7 +205,7 @@ def test_robots_txt_may_ask_for_pauses_of_at_most_five_seconds(web: WebServer) -
 
 def test_stop_ends_a_pause_at_once(web: WebServer) -> None:
     web.page("/robots.txt", b"User-agent: *\nCrawl-delay: 5")
-    stop = Stop()
+    stop = Cancellation()
     threading.Timer(0.2, stop.request).start()
     started = time.monotonic()
     with pytest.raises(Stopped):

@@ -8,11 +8,11 @@ from functools import partial
 
 import pytest
 
+from crag.cancellation import Cancellation
 from crag.errors import SourceRefused
-from crag.library.web.addresses import Resolver, resolve
-from crag.library.web.fetch import fetch
-from crag.library.web.site import SiteLimits, read_site
-from crag.stopping import Stop
+from crag.ingest.addresses import Resolver, resolve_host
+from crag.ingest.fetch import fetch
+from crag.ingest.site import SiteLimits, crawl_site
 from tests.doubles.ledger import ListLedger
 from tests.doubles.web import Canary, WebServer, serving
 
@@ -39,10 +39,10 @@ def canary(web: WebServer) -> Iterator[Canary]:
     listener.close()
 
 
-def visit(start: str, resolver: Resolver = resolve, **limits: object) -> dict[str, str]:
+def visit(start: str, resolver: Resolver = resolve_host, **limits: object) -> dict[str, str]:
     """What became of each address: `read`, or the words of its refusal."""
-    get = partial(fetch, allow=SERVER, limit_bytes=100_000, stop=Stop(), ledger=ListLedger(), resolver=resolver)
-    pages = read_site(start, SiteLimits(**limits), get, Stop(), lambda _: None)
+    get = partial(fetch, allow=SERVER, limit_bytes=100_000, stop=Cancellation(), ledger=ListLedger(), resolver=resolver)
+    pages = crawl_site(start, SiteLimits(**limits), get, Cancellation(), lambda _: None)
     results = ((page.url, page.result) for page in pages)
     return {url: result.message if isinstance(result, SourceRefused) else "read" for url, result in results}
 

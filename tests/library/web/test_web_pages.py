@@ -6,13 +6,14 @@ import ipaddress
 import pytest
 from reportlab.pdfgen.canvas import Canvas
 
-from crag import reports
-from crag.database import Database
+from crag.cancellation import Cancellation
+from crag.cli import reports
 from crag.errors import Stopped
-from crag.library import IngestJobs, Library
-from crag.library.web.site import SiteLimits
+from crag.ingest.site import SiteLimits
+from crag.library.jobs import IngestJobs
+from crag.library.library import Library
 from crag.settings import Settings
-from crag.stopping import Stop
+from crag.storage.engine import Database
 from tests.doubles.library import HashEmbedder, Shelf
 from tests.doubles.web import serving
 from tests.library.adding.test_archive import packed
@@ -132,7 +133,7 @@ def test_author_and_date_of_a_page_are_kept_and_follow_its_changes(library, web)
     add(library, url)
     (source,) = library.sources()
     assert (source.author, source.published) == ("Ada Lovelace", "2024-03-05")
-    listed = reports.source(source)
+    listed = reports.source_json(source)
     assert (listed["author"], listed["published"]) == ("Ada Lovelace", "2024-03-05")
     web.page("/a", DOGS)
     library.refresh()
@@ -175,7 +176,7 @@ def test_a_site_is_one_job_with_a_result_for_each_page(library, web):
 def test_a_stop_between_two_pages_of_a_site_keeps_those_that_were_added(library, web):
     web.page("/", CATS + b'<a href="/dogs">Dogs</a>')
     web.page("/dogs", DOGS)
-    stop = Stop()
+    stop = Cancellation()
     pages = library.add_site(web.url("/"), SiteLimits(), stop=stop)
     assert next(pages).status == "added"
     stop.request()

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from crag.models.embeddings import open_embedder
+from crag.models.embedders import open_embedder
 from crag.protocols import Embedder
 from crag.settings import Settings
 

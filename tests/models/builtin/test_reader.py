@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 import pytest
 
+from crag.cancellation import Cancellation
 from crag.errors import Stopped
-from crag.models.builtin.reader import MOST_SENTENCES, BuiltinWriter
-from crag.protocols import Embedder, Piece, PromptFit
-from crag.scoring import CountedTerms
-from crag.stopping import Stop
+from crag.models.builtin_writer import MAX_SENTENCES, BuiltinWriter
+from crag.protocols import Embedder, PromptFit, ReplyPiece
+from crag.text.relevance_scores import CountedTermStatistics
 from crag.types import Knowledge, Passage
 from tests.grading.passages import CHINESE, ENGLISH, KOREAN
 
@@ -35,10 +35,10 @@ def knowledge(texts: Sequence[str]) -> list[Knowledge]:
 
 
 def answer(embedder: Embedder, question: str, texts: Sequence[str]) -> str:
-    writer = BuiltinWriter(embedder, CountedTerms((*ENGLISH, *KOREAN, *CHINESE, *texts)))
-    pieces = list(writer.write(question, knowledge(texts), (), Stop()))
+    writer = BuiltinWriter(embedder, CountedTermStatistics((*ENGLISH, *KOREAN, *CHINESE, *texts)))
+    pieces = list(writer.write(question, knowledge(texts), (), Cancellation()))
     assert pieces[0] == PromptFit(tokens=0, window=0, left_out=0)
-    return "".join(piece.text for piece in pieces if isinstance(piece, Piece))
+    return "".join(piece.text for piece in pieces if isinstance(piece, ReplyPiece))
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_the_answering_sentence_comes_first_with_its_source(
 def test_every_sentence_is_quoted_and_cited(embedder: Embedder) -> None:
     text = answer(embedder, "Who built the Halden lighthouse?", ENGLISH)
     quotes = re.findall(r"(.+?) \[(\d)\]\s*", text)
-    assert 1 <= len(quotes) <= MOST_SENTENCES
+    assert 1 <= len(quotes) <= MAX_SENTENCES
     assert all(quote in ENGLISH[int(number) - 1] for quote, number in quotes)
 
 
@@ -88,16 +88,18 @@ def test_the_rows_of_a_table_are_gathered_without_its_head(embedder: Embedder) -
 
 
 def test_the_answer_comes_in_small_pieces_with_its_usage_last(embedder: Embedder) -> None:
-    writer = BuiltinWriter(embedder, CountedTerms(ENGLISH))
-    _, *pieces = writer.write("Who built the Halden lighthouse?", knowledge(ENGLISH), (), Stop())
+    writer = BuiltinWriter(embedder, CountedTermStatistics(ENGLISH))
+    _, *pieces = writer.write("Who built the Halden lighthouse?", knowledge(ENGLISH), (), Cancellation())
     assert len(pieces) > 8
-    assert isinstance(pieces[-1], Piece)
+    assert isinstance(pieces[-1], ReplyPiece)
     assert pieces[-1].usage is not None
 
 
 def test_a_stop_ends_the_answer(embedder: Embedder) -> None:
-    stop = Stop()
-    pieces = BuiltinWriter(embedder, CountedTerms(ENGLISH)).write("Who built it?", knowledge(ENGLISH), (), stop)
+    stop = Cancellation()
+    pieces = BuiltinWriter(embedder, CountedTermStatistics(ENGLISH)).write(
+        "Who built it?", knowledge(ENGLISH), (), stop
+    )
     next(pieces)
     next(pieces)
     stop.request()

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from crag.models.builtin.rewriter import BuiltinRewriter
+from crag.cancellation import Cancellation
+from crag.models.builtin_writer import BuiltinRewriter
 from crag.options import RewriteStyle, RunOptions
-from crag.protocols import QUERY_LIMIT
-from crag.stopping import Stop
+from crag.protocols import MAX_QUERY_LENGTH
 from crag.types import Turn
 
 HISTORY = (
@@ -15,11 +15,11 @@ HISTORY = (
 
 
 def condense(question: str, history: tuple[Turn, ...] = HISTORY) -> str:
-    return BuiltinRewriter().condense(question, history, Stop())
+    return BuiltinRewriter().condense(question, history, Cancellation())
 
 
 def rewrite(question: str, style: RewriteStyle) -> str:
-    return BuiltinRewriter().rewrite(question, RunOptions(rewrite=style), Stop())
+    return BuiltinRewriter().rewrite(question, RunOptions(rewrite=style), Cancellation())
 
 
 @pytest.mark.parametrize(
@@ -74,5 +74,5 @@ def test_no_rewriting_means_the_same_words() -> None:
 @pytest.mark.parametrize("style", ["none", "question", "keywords"])
 @pytest.mark.parametrize("question", ["word " * 500, "字" * 2_000, "A" * 5_000, "?" * 500, "{0.__class__} $x"])
 def test_no_query_is_longer_than_the_web_takes(question: str, style: RewriteStyle) -> None:
-    assert 0 < len(rewrite(question, style)) <= QUERY_LIMIT
+    assert 0 < len(rewrite(question, style)) <= MAX_QUERY_LENGTH
     assert condense("Why? " + question).startswith("Why? " + question)

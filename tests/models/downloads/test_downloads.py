@@ -13,19 +13,15 @@ from typing import Any
 
 import pytest
 
-from crag.database import Database
+from crag.cancellation import Cancellation
 from crag.errors import BadRequest, HomeFault
-from crag.ledger import Ledger
-from crag.models.downloads import Download, Downloads
-from crag.models.downloads.pace import Pace
-from crag.models.downloads.rows import DownloadRows
-from crag.models.downloads.sources import choose_fetch
-from crag.progress import Report
+from crag.models.downloads import Download, DownloadRows, Downloads, TransferRate, choose_fetch
 from crag.settings import Settings
-from crag.stopping import Stop
-from crag.types import Progress
-from tests.doubles.ollama import Mishap, ScriptedOllama, closed_address
-from tests.doubles.ollama_registry import Offer
+from crag.storage.engine import Database
+from crag.storage.outbound_ledger import OutboundLog
+from crag.types import Progress, ProgressCallback
+from tests.doubles.ollama import ScriptedOllama, closed_address
+from tests.doubles.ollama_registry import Mishap, Offer
 from tests.waiting import wait_until
 
 LLAMA = "ollama:llama3.2:3b"
@@ -53,7 +49,7 @@ def downloads(database: Database, settings: Settings, arrived: list[str]) -> Ite
 
 def over(database: Database, settings: Settings, arrived: list[str] | None = None) -> Downloads:
     heard = [] if arrived is None else arrived
-    return Downloads(database, partial(choose_fetch, settings, Ledger(database)), heard.append)
+    return Downloads(database, partial(choose_fetch, settings, OutboundLog(database)), heard.append)
 
 
 def state(downloads: Downloads, name: str = LLAMA) -> str:
@@ -163,7 +159,7 @@ def test_a_name_that_nothing_goes_by(downloads: Downloads) -> None:
 
 
 def test_what_nobody_foresaw_is_not_shown(database: Database) -> None:
-    def fetch(report: Report, stop: Stop) -> None:
+    def fetch(report: ProgressCallback, stop: Cancellation) -> None:
         report(Progress("Receiving", 1, 2))
         raise KeyError("/root/secret")
 
@@ -205,8 +201,8 @@ def test_closing_leaves_it_to_be_gone_on_with(
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from crag.database import Database
 from crag.models.downloads import Downloads
+from crag.storage.engine import Database
 from crag.types import Progress
 
 def fetch(report, stop):
@@ -225,7 +221,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 def test_what_a_killed_process_left_can_be_gone_on_with(database: Database, tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], check=False, timeout=60)
 
-    def fetch(report: Report, _stop: Stop) -> None:
+    def fetch(report: ProgressCallback, _stop: Cancellation) -> None:
         report(Progress("Receiving", 1000, 1000))
 
     downloads = Downloads(database, lambda _: fetch, lambda _: None)
@@ -236,7 +232,7 @@ def test_what_a_killed_process_left_can_be_gone_on_with(database: Database, tmp_
 
 def test_what_was_there_before_says_nothing_of_the_pace() -> None:
     now = [0.0]
-    pace = Pace(lambda: now[0])
+    pace = TransferRate(lambda: now[0])
     for seconds, done in ((0.0, 0), (1.0, 1_000_000), (2.0, 1_000_100), (3.0, 1_000_200)):
         now[0] = seconds
         pace.note(done)
@@ -247,7 +243,7 @@ def test_what_was_there_before_says_nothing_of_the_pace() -> None:
 
 def test_the_pace_is_that_of_the_last_seconds() -> None:
     now = [0.0]
-    pace = Pace(lambda: now[0])
+    pace = TransferRate(lambda: now[0])
     for second in range(1, 30):
         now[0] = float(second)
         pace.note(second * 10 if second < 20 else 200 + (second - 20) * 1000)

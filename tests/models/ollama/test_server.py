@@ -9,16 +9,15 @@ from dataclasses import replace
 
 import pytest
 
+from crag.cancellation import Cancellation
 from crag.errors import ModelFault, Stopped
-from crag.models.chat import open_chat_model
-from crag.models.ollama import ModelReport
-from crag.models.ollama.recommending import recommended
-from crag.models.ollama.server import OllamaServer
-from crag.options import Tuning
-from crag.protocols import Prompt
+from crag.models.chat_models import open_chat_model
+from crag.models.ollama_server import ModelReport, OllamaServer, recommend_llama
+from crag.options import ModelParameters
 from crag.settings import Settings
-from crag.stopping import Stop
-from tests.doubles.ollama import LLAMA, NOMIC, Model, ScriptedOllama, closed_address
+from crag.types import Prompt
+from tests.doubles.ollama import ScriptedOllama, closed_address
+from tests.doubles.ollama_values import LLAMA, NOMIC, Model
 
 THINKER = Model("qwen3:4b", "qwen3", 2_600_000_000, "c" * 64, 40_960, 2560, "", "4.0B", "Q4_K_M", thinks=True)
 CLOUD = Model("gpt-oss:120b-cloud", "gptoss", 384, "d" * 64, 131_072, remote_host="https://ollama.com:443")
@@ -72,7 +71,7 @@ def test_on_what_a_loaded_model_runs(
     ollama: ScriptedOllama, server: OllamaServer, share: float, processor: str
 ) -> None:
     ollama.memory.on_gpu = share
-    server.load("llama3.1:8b", Tuning(window=4096, keep_alive=600))
+    server.load("llama3.1:8b", ModelParameters(window=4096, keep_alive=600))
     loaded = named(server, "llama3.1:8b")
     assert (loaded.loaded, loaded.processor, loaded.window) == (True, processor, 4096)
     assert loaded.expires_at == pytest.approx(time.time() + 600, abs=60)
@@ -80,7 +79,7 @@ def test_on_what_a_loaded_model_runs(
 
 
 def test_kept_as_long_as_the_server_runs(server: OllamaServer) -> None:
-    server.load("llama3.1:8b", Tuning(keep_alive=-1))
+    server.load("llama3.1:8b", ModelParameters(keep_alive=-1))
     assert (named(server, "llama3.1:8b").loaded, named(server, "llama3.1:8b").expires_at) == (True, None)
 
 
@@ -88,19 +87,21 @@ def test_a_question_finds_the_model_as_it_was_loaded(
     ollama: ScriptedOllama, server: OllamaServer, settings: Settings
 ) -> None:
     ollama.models = [replace(LLAMA, context_length=6000)]
-    tuning = Tuning(window=16_384)
+    tuning = ModelParameters(window=16_384)
     server.load("llama3.1:8b", tuning)
     model = open_chat_model("ollama:llama3.1:8b", settings, tuning=tuning)
-    model.complete([Prompt("user", "Where?")], Stop())
+    model.complete([Prompt("user", "Where?")], Cancellation())
     assert ollama.memory.loads == [("llama3.1:8b", 6000)]
-    open_chat_model("ollama:llama3.1:8b", settings, tuning=Tuning(window=4096)).complete([Prompt("user", "?")], Stop())
+    open_chat_model("ollama:llama3.1:8b", settings, tuning=ModelParameters(window=4096)).complete(
+        [Prompt("user", "?")], Cancellation()
+    )
     assert ollama.memory.loads == [("llama3.1:8b", 6000), ("llama3.1:8b", 4096)]
 
 
 def test_a_model_that_is_to_be_left_at_once_is_loaded_all_the_same(
     ollama: ScriptedOllama, server: OllamaServer
 ) -> None:
-    server.load("llama3.1:8b", Tuning(keep_alive=0))
+    server.load("llama3.1:8b", ModelParameters(keep_alive=0))
     assert named(server, "llama3.1:8b").loaded
     assert "keep_alive" not in ollama.asked("/api/generate")[0].body
 
@@ -158,4 +159,4 @@ def test_no_server(settings: Settings) -> None:
     ("gigabytes", "name"), [(64, "llama3.1:8b"), (12, "llama3.1:8b"), (8, "llama3.2:3b"), (4, "llama3.2:1b")]
 )
 def test_the_llama_for_a_machine(gigabytes: int, name: str) -> None:
-    assert recommended(gigabytes * 1_000_000_000)[0] == name
+    assert recommend_llama(gigabytes * 1_000_000_000)[0] == name

@@ -1,0 +1,1 @@
+"""The composition root: opens every service and puts them together."""

@@ -1,0 +1,295 @@
+"""Application: the composition root of one home. Heavy parts open on first use."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import time
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from crag.app.checklist import check_answering, run_library_checks, run_setup_checks
+from crag.app.checklist_facts import Check, ChecklistFacts, probe_server
+from crag.app.engines import Engines, ModelRole
+from crag.app.environments import Environments
+from crag.app.model_preload import ModelPreloader
+from crag.app.run_dependencies import EmbedderChoices, GradingSetup, RunDependencyFactory, WebAccess
+from crag.cancellation import Cancellation
+from crag.conversations.conversations import UNDO_SECONDS, ConversationOwners, Conversations, DelayedDeletion
+from crag.errors import ModelFault
+from crag.evaluation.calibrator import CalibrationJob, Calibrator
+from crag.evaluation.datasets import Datasets
+from crag.evaluation.evaluations import Evaluations
+from crag.evaluation.langsmith_upload import LangSmithUploader
+from crag.evaluation.rechunked_libraries import RechunkedLibraries
+from crag.evaluation.regression import PeriodicTasks, RegressionMonitor
+from crag.evaluation.runner import Judge
+from crag.grading.registry import BUILTIN
+from crag.ingest.addresses import is_safe_link
+from crag.inspection.coverage_gaps import CoverageGaps
+from crag.inspection.langsmith_client import TraceUploader
+from crag.inspection.run_archive import RunArchive
+from crag.library.jobs import IngestJobs
+from crag.library.library import Library
+from crag.models.downloads import Download, Downloads, choose_fetch
+from crag.models.embedders import DeferredEmbedder
+from crag.models.model_choice import CachedModelChoice, InstalledEmbedders, ModelChoice, available_chat_models
+from crag.models.ollama_server import OllamaServer
+from crag.models.token_counts import count_passage_tokens, passage_counter_name
+from crag.options import RunOptions
+from crag.protocols import ChatModel
+from crag.runs.service import RunService
+from crag.settings import Settings, load_settings
+from crag.sharing.passage_exchange import PassageExchange
+from crag.sharing.service import ConversationExchange
+from crag.storage.engine import Database
+from crag.storage.outbound_ledger import OutboundLog
+from crag.storage.preferences import Preferences
+from crag.types import ProgressCallback
+from crag.websearch.quota import SearchQuota
+
+EXAMPLE_URLS = (
+    "https://lilianweng.github.io/posts/2023-06-23-agent/",
+    "https://lilianweng.github.io/posts/2023-03-15-prompt-engineering/",
+    "https://lilianweng.github.io/posts/2023-10-25-adv-attack-llm/",
+)
+_SLOW_MODULES = ("crag.graph.build", "crag.models.embedders", "crag.models.builtin_writer")
+
+
+class Application:
+    """All services of one home. Safe to share between threads; close it when done."""
+
+    example_urls = EXAMPLE_URLS
+
+    def __init__(self, settings: Settings) -> None:
+        """Open the home. Raises `HomeFault` if it cannot be used."""
+        self.settings = settings
+        self._builtin_embedder = DeferredEmbedder("builtin", settings)
+        self.database = Database(settings.home)
+        self.ledger = OutboundLog(self.database)
+        installed = InstalledEmbedders(settings, self.ledger)
+        self.library = Library(
+            self.database, installed, count_passage_tokens, settings, counter_name=passage_counter_name()
+        )
+        self.embedders = EmbedderChoices(settings, self.library)
+        self.jobs = IngestJobs(self.database, self.library)
+        self.exchange = PassageExchange(self.database, self.library, count_passage_tokens)
+        self.conversations = Conversations(self.database)
+        self.people = ConversationOwners(self.database)
+        self._delayed_deletion = DelayedDeletion(self._purge)
+        self._opened = time.monotonic()
+        self.preferences = Preferences(self.database, settings, on_change=lambda: self.model_preloader.follow())
+        self.engines = Engines(
+            settings, self.library, self._builtin_embedder, self.ledger, self.preferences.may_send_to
+        )
+        self.web = WebAccess(settings, self.library, self._builtin_embedder, self.ledger)
+        self._chosen = CachedModelChoice(
+            settings, lambda: self.model_preloader.follow()
+        )  # a server may have been started
+        self.ollama = OllamaServer(settings, self.invalidate_model_choice)
+        self.model_preloader = ModelPreloader(self.ollama, self._answering_role)
+        choose = partial(choose_fetch, settings, self.ledger)
+        self.downloads = Downloads(self.database, choose, lambda _: self._on_model_added())
+        self.traces = TraceUploader(settings.langsmith, self.ledger, self.preferences.may_trace)
+        self.uploads = LangSmithUploader(settings.langsmith, self.ledger)
+        self.search_quota = SearchQuota(settings.tavily_api_key, settings.tavily_url, self.ledger)
+        self.rechunked_libraries = RechunkedLibraries(self.database, self.library, settings)
+        self._run_dependencies = RunDependencyFactory(
+            self.engines,
+            self.web,
+            self.embedders,
+            self.rechunked_libraries,
+            self.traces,
+            self.answering,
+            lambda collection, grader: self.calibration.load(collection, grader),
+        )
+        equip = self._run_dependencies.build
+        self.runs = RunService(self.database, equip)
+        self.archive = RunArchive(self.database)
+        self.gaps = CoverageGaps(self.database, self.runs, self._builtin_embedder, self.library, self.jobs.submit_url)
+        self.sharing = ConversationExchange(self.database, self.conversations, self.runs.calls, self._may_link)
+        self.calibration = Calibrator(self.database, equip, self._question_model, self.runs)
+        self.calibration_job = CalibrationJob()
+        self.datasets = Datasets(self.database, self.runs.trace)
+        self.environments = Environments(self.database, self.library, settings, self.engines, equip, self.answering)
+        self.evaluations = Evaluations(
+            self.database, self.runs, self.environments.look_up, self._open_judge, self._prepare
+        )
+        self.regression = RegressionMonitor(
+            self.evaluations,
+            self.datasets,
+            self.environments.look_up,
+            self.environments.external_hosts,
+            self.preferences,
+            self._is_busy,
+        )
+        self._upkeep = PeriodicTasks(
+            (lambda: self.regression.look(time.monotonic()), self.rechunked_libraries.remove_stale)
+        )
+
+    def model_choice(self, *, anew: bool = False) -> ModelChoice:
+        """Return what answers under `auto` now, and why; cached for a few seconds unless `anew`."""
+        return self._chosen.now(anew=anew)
+
+    def invalidate_model_choice(self) -> None:
+        """Drop the cached choice of `auto` after a change of models, so that it is looked up again."""
+        self._chosen.forget()
+
+    def _on_model_added(self) -> None:
+        """React to a new model, which may be the one to answer or to embed."""
+        self.invalidate_model_choice()
+        self.library.spaces.answering.recheck()
+        self.library.space_work.wake()
+        self.model_preloader.follow()
+
+    def models(self) -> list[ModelChoice]:
+        """Return every model that can be chosen now."""
+        return available_chat_models(self.settings)
+
+    def checks(self) -> list[Check]:
+        """Run the set-up checks; each says how to fix what is wrong."""
+        return run_setup_checks(
+            ChecklistFacts(
+                settings=self.settings,
+                options=self.preferences.options(),
+                model=self.model_choice(),
+                embedder=self.embedders.wanted(),
+                searches=self.search_quota.now(),
+                server=probe_server(self.settings),
+                llama=self.ollama.recommended(),
+                begun=self._begun_llama(),
+                movable=self.embedders.count_movable_to_nomic(),
+            )
+        )
+
+    def _begun_llama(self) -> Download | None:
+        downloads = self.downloads.all()
+        return next((one for one in downloads if one.name.startswith("ollama:llama3") and one.state != "done"), None)
+
+    def diagnose(self) -> list[Check]:
+        """Run the set-up checks, try the model that answers, and check the library."""
+        options = self.preferences.options()
+        answering = self.answering(options)
+        reason = self.model_choice().reason if options.model == "auto" else "Chosen in the settings."
+        tried = check_answering(answering, reason, lambda: self.engines.open(answering, options))
+        return [*self.checks(), tried, *run_library_checks(self.library)]
+
+    def warm_up(self) -> None:
+        """Open what the first question needs, then start the background work on embedding spaces and the library."""
+        self._load_slow_parts()
+        self._purge(time.monotonic() - self._opened)
+        self.library.space_work.begin()
+        self.model_preloader.begin()
+        self.archive.begin()
+        self._upkeep.begin()
+
+    def _load_slow_parts(self) -> None:
+        for room in _SLOW_MODULES:
+            importlib.import_module(room)
+        with suppress(ModelFault):
+            self.library.warm()
+
+    def _prepare(self, options: RunOptions, report: ProgressCallback, stop: Cancellation) -> None:
+        """Prepare what an evaluation under these options needs, so that none of it counts as answer time."""
+        self._load_slow_parts()
+        self.rechunked_libraries.prepare(options, report, stop)
+
+    def grading_setup(self, options: RunOptions) -> GradingSetup:
+        """Return what would grade under these options now. Raises `ModelFault`."""
+        return self._run_dependencies.grading_setup(options)
+
+    def rename_collection(self, name: str, new_name: str) -> str:
+        """Rename a collection in the library, conversations and thresholds. Raises `BadRequest`, `NotFound`."""
+        new_name = self.library.rename_collection(name, new_name)
+        self.conversations.follow_collection(name, new_name)
+        self.calibration.follow_collection(name, new_name)
+        return new_name
+
+    def delete_collection(self, name: str) -> int:
+        """Delete a collection with its documents and thresholds; return the number of documents.
+
+        Raises `BadRequest`, `NotFound`.
+        """
+        gone = self.library.delete_collection(name)
+        self.calibration.forget_collection(name)
+        return gone
+
+    def delete_conversation(self, conversation_id: str) -> None:
+        """Delete a conversation, and stop the run that is answering in it.
+
+        `Conversations.restore` undoes this for ten minutes, at most until the next start; then its data is deleted for
+        good.
+        """
+        if active := self.runs.active(conversation_id):
+            self.runs.stop(active.id)
+        self.conversations.delete(conversation_id)
+        self._delayed_deletion.schedule()
+
+    def _purge(self, older_than: float = UNDO_SECONDS) -> None:
+        self.conversations.purge(older_than)
+        self.runs.delete_orphaned_data()
+
+    def close(self) -> None:
+        """Stop all background work and close everything that is open."""
+        self._upkeep.close()
+        self._delayed_deletion.close()
+        self.downloads.close()
+        self.ollama.close()
+        self.calibration_job.close()
+        self.archive.close()
+        self.evaluations.close()
+        self.runs.close()
+        self.traces.close()
+        self.rechunked_libraries.close()
+        self.jobs.close()
+        self.library.close()
+        self.database.close()
+
+    def answering(self, options: RunOptions) -> str:
+        """Return the name of the model that answers under these options now."""
+        return self.model_choice().name if options.model == "auto" else options.model
+
+    def load_model(self, name: str) -> None:
+        """Load an Ollama model into memory as questions would use it; this may take minutes.
+
+        All roles of one model share a window, so that no role makes the server reload it. Raises `ModelFault`,
+        `Stopped`.
+        """
+        tuning = self.engines.cast(f"ollama:{name}", self.preferences.options()).answering.tuning
+        self.ollama.load(name, tuning)
+
+    def _is_busy(self) -> bool:
+        """Return whether anything is being asked, added or measured, as far as this process knows."""
+        at_work = self.library.space_work.progress or self.calibration_job.progress
+        return self.runs.busy or self.jobs.active or at_work is not None
+
+    def _may_link(self, address: str) -> bool:
+        """Return whether an address from an untrusted source may be shown as a link."""
+        return is_safe_link(address, self.settings.allow_private_urls)
+
+    def _answering_role(self) -> ModelRole:
+        """Return the role that answers unless a conversation chooses another model. Raises `BadRequest`."""
+        options = self.preferences.options()
+        return self.engines.cast(self.answering(options), options).answering
+
+    def _open_judge(self, model: str) -> Judge:
+        """Open the judge that uses this model. Raises `ModelFault`."""
+        return Judge(self.engines.chat_model(ModelRole(model)))
+
+    def _question_model(self, options: RunOptions) -> ChatModel | None:
+        """Return the chat model that answers under these options; None for the built-in engine. Raises `ModelFault`."""
+        role = self.engines.cast(self.answering(options), replace(options, grader="builtin")).answering
+        return None if role.model == BUILTIN else self.engines.chat_model(role)
+
+
+def open_application(settings: Settings | None = None, home: Path | None = None) -> Application:
+    """Open the application with the given settings, or with those of the environment. Raises `HomeFault`, `BadRequest`.
+
+    LangChain's own tracing, which a leftover environment variable may enable, is switched off: it would send every
+    prompt to another service without an entry in the outbound log. The project's own trace upload is the only way to
+    LangSmith.
+    """
+    os.environ["LANGSMITH_TRACING_V2"] = "false"  # takes precedence over the other variables
+    return Application(settings or load_settings(home))

@@ -1,0 +1,193 @@
+"""Set-up checklist: all checks in display order, with those of machine and library."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from crag.app import checklist_facts
+from crag.app.checklist_facts import Check, CheckAction, ChecklistFacts
+from crag.app.model_checks import (
+    NOMIC_BYTES,
+    check_chosen_models,
+    check_embedder,
+    check_llama,
+    check_memory,
+    check_nomic,
+    check_ollama_version,
+    download_action,
+)
+from crag.errors import ModelFault
+from crag.library.library import Library
+from crag.models.model_choice import model_label
+from crag.models.nomic_weights import is_nomic_usable, weights_path
+from crag.models.ollama_server import model_folders
+from crag.text.formatting import format_size
+
+_MIN_FREE_BYTES = 2_000_000_000  # for documents, and on top of a model download
+_TESSERACT_SECONDS = 5.0
+_NOT_LANGUAGES = ("osd", "equ")  # page orientation and formulas
+
+
+def check_ocr() -> Check:
+    """Check that Tesseract is installed to read scans, and list its languages."""
+    program = shutil.which("tesseract")
+    languages = _tesseract_languages(program) if program else []
+    if languages:
+        return Check("Scans", "ok", f"Tesseract reads {', '.join(languages)}")
+    detail = "Tesseract has no language" if program else "no Tesseract: pictures of text are not read"
+    action = CheckAction("command", "How to install", commands=checklist_facts.tesseract_install_command())
+    return Check("Scans", "warn", detail, "Install Tesseract, then add the scans again.", action)
+
+
+def check_disk(facts: ChecklistFacts) -> Check:
+    """Check that there is space for documents in the home and for pending model downloads."""
+    home = _free_bytes(facts.settings.home)
+    lacking = [f"{format_size(home)} free for your documents"] if home < _MIN_FREE_BYTES else []
+    for where, needed in _pending_downloads(facts):
+        if (free := _free_bytes(where)) < needed + _MIN_FREE_BYTES:
+            lacking.append(f"{format_size(free)} free where models lie, {format_size(needed)} to be fetched")
+    if lacking:
+        return Check("Disk", "warn", "; ".join(lacking), "Free some space.")
+    return Check("Disk", "ok", f"{format_size(home)} free")
+
+
+def _pending_downloads(facts: ChecklistFacts) -> list[tuple[Path, int]]:
+    """Return the folders and bytes of the downloads that the checklist offers."""
+    wanted = [] if is_nomic_usable() else [(weights_path(), NOMIC_BYTES)]
+    has_model = any(not model.only_embeds for model in facts.server.installed)
+    if facts.server_is_here and not has_model:
+        wanted.append((max(model_folders(), key=_free_bytes), facts.llama[1]))
+    return wanted
+
+
+def _free_bytes(folder: Path) -> int:
+    """Return the free bytes on the disk of a folder, or of its nearest existing parent."""
+    there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    return shutil.disk_usage(there).free
+
+
+def _tesseract_languages(program: str) -> list[str]:
+    try:
+        told = subprocess.run(  # noqa: S603 — an absolute path, no shell
+            [program, "--list-langs"], capture_output=True, text=True, timeout=_TESSERACT_SECONDS, check=True
+        )
+    except (OSError, subprocess.SubprocessError, ValueError):
+        return []
+    return [name for name in told.stdout.splitlines()[1:] if name not in _NOT_LANGUAGES]
+
+
+ALWAYS_SHOWN = ("Built-in engine", "Llama 3 on Ollama", "Nomic embeddings", "Web search")
+
+
+def run_setup_checks(facts: ChecklistFacts) -> list[Check]:
+    """Run all checks; those always shown on the start page (`ALWAYS_SHOWN`) come first."""
+    return [
+        _check_builtin_engine(in_use=facts.answering == "builtin"),
+        check_llama(facts),
+        check_nomic(facts),
+        _check_web_search(facts),
+        *check_ollama_version(facts),
+        *check_chosen_models(facts),
+        *check_memory(facts),
+        *check_embedder(facts),
+        check_ocr(),
+        check_disk(facts),
+    ]
+
+
+def placeholder_checks() -> list[Check]:
+    """Return the lines shown before any check has run."""
+    return [
+        _check_builtin_engine(in_use=False),
+        *(Check(name, "warn", "looking for it …") for name in ALWAYS_SHOWN[1:]),
+    ]
+
+
+def split_shown_checks(checks: list[Check]) -> tuple[list[Check], list[Check]]:
+    """Return the checks that a page shows: the permanent lines, and the others with a problem."""
+    first = [check for check in checks if check.name in ALWAYS_SHOWN]
+    return first, [check for check in checks if check.name not in ALWAYS_SHOWN and check.status != "ok"]
+
+
+def _check_builtin_engine(*, in_use: bool) -> Check:
+    state = "in use" if in_use else "ready"
+    return Check("Built-in engine", "ok", f"{state}: answers by quoting your documents; needs nothing else")
+
+
+def _check_web_search(facts: ChecklistFacts) -> Check:
+    if facts.settings.tavily_api_key:
+        searches = facts.searches
+        limit = f" of {searches.limit:,}" if searches.limit else ""
+        used = f"{searches.used:,}{limit} searches used this month"
+        return Check("Web search", "ok", f"Tavily key present; searched only when you allow it; {used}")
+    return Check(
+        "Web search",
+        "warn",
+        "no Tavily key, so nothing is ever sent",
+        "Get a key at app.tavily.com, put it into the file `.env` of the project folder as TAVILY_API_KEY, and start "
+        "again.",
+        CheckAction("key", "Add a key", commands="TAVILY_API_KEY=tvly-YOUR-KEY"),
+    )
+
+
+def run_library_checks(library: Library) -> list[Check]:
+    """Run one check each for Python, the library, its vector index and its embedding spaces."""
+    return [
+        Check("Python", "ok", f"{sys.version_info.major}.{sys.version_info.minor}"),
+        _check_library(library),
+        _check_vector_index(library),
+        _check_spaces(library),
+    ]
+
+
+def check_answering(name: str, reason: str, open_engine: Callable[[], object]) -> Check:
+    """Check the answering model by opening it."""
+    try:
+        open_engine()
+    except ModelFault as fault:
+        provider, _, model = fault.model.partition(":")
+        can_get = fault.code == "model_missing" and provider == "ollama"
+        return Check("Answers", "fail", fault.message, fault.remedy, download_action(model) if can_get else None)
+    return Check("Answers", "ok", f"{model_label(name)}. {reason}".strip())
+
+
+def _check_library(library: Library) -> Check:
+    sources, passages, _ = library.counts()
+    held = f"{sources:,} documents, {passages:,} passages"
+    if fault := library.spaces.answering.check():
+        return Check("Library", "fail", f"{held}, but nothing embeds questions: {fault.message}", fault.remedy)
+    missing = library.count_missing_vectors()
+    if not missing:
+        return Check("Library", "ok", held)
+    fix = "Start the application: it makes them in the background. Till then those are found by their words only."
+    return Check("Library", "warn", f"{held}, {missing:,} without vectors", fix)
+
+
+def _check_spaces(library: Library) -> Check:
+    """Check which space answers, which one is being built, and whether a manual choice overrides the settings."""
+    words = {"answering": "answers", "kept": "is kept to go back to"}
+    told = [
+        f"{report.space.name} {words.get(report.state) or f'has {report.vectors:,} of {report.passages:,} passages'}"
+        for report in library.spaces.statuses()
+    ]
+    detail = ", ".join(told) or "nothing is embedded yet"
+    if name := library.spaces.answering.overruled():
+        fix = f"Run `python -m crag spaces use {name}` to have it after all."
+        return Check("Embeddings", "warn", f"{detail}; the settings name {name}, which was left by hand", fix)
+    return Check("Embeddings", "ok", detail)
+
+
+def _check_vector_index(library: Library) -> Check:
+    try:
+        state = library.index_state()
+    except ModelFault as fault:
+        return Check("Vector index", "fail", fault.message, fault.remedy)
+    if state.kind == "approximate":
+        held = f"{state.count:,} vectors, approximate: finds {state.recall:.1%} of the nearest ten"
+    else:
+        held = f"{state.count:,} vectors, each compared"
+    return Check("Vector index", "ok", f"{held}; a faster one is being built" if state.building else held)

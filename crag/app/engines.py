@@ -1,0 +1,197 @@
+"""Engines: assign models to roles and open the models and graders they name."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from crag.grading.registry import BUILTIN, choose_grader
+from crag.library.library import Library
+from crag.models.faults import consent_needed_fault, ollama_host_label
+from crag.models.model_choice import model_label
+from crag.options import GraderKind, ModelParameters, RunOptions
+from crag.protocols import ChatModel, Embedder, Engine, Grader, Refiner
+from crag.settings import Settings
+from crag.storage.outbound_ledger import OutboundLog
+from crag.text.questions import TermStatistics
+
+_CACHE_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRole:
+    """A model by name, with the settings of its role; the built-in engine ignores the settings."""
+
+    model: str
+    tuning: ModelParameters = field(default_factory=ModelParameters)
+    thinking: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RoleAssignment:
+    """Assignment of models to roles."""
+
+    answering: ModelRole
+    kind: GraderKind
+    grading: ModelRole
+    rewriting: ModelRole
+
+
+class Engines:
+    """Factory of engines, which caches them for a few seconds only, so that changes take effect soon."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        library: Library,
+        builtin_embedder: Embedder,
+        ledger: OutboundLog,
+        may_send_to: Callable[[str], bool],
+    ) -> None:
+        """Create the factory. `may_send_to` says whether the user allowed the hosted model of this name."""
+        from crag.grading.composites import GradeCache
+
+        self._settings = settings
+        self._library = library
+        self._embedder = builtin_embedder
+        self._ledger = ledger
+        self._may_send_to = may_send_to
+        self._grades = GradeCache()
+        self._lock = threading.Lock()
+        self._opened: dict[RoleAssignment, tuple[float, Engine]] = {}
+
+    def open(self, answering: str, options: RunOptions) -> Engine:
+        """Open the engine in which the model `answering` answers and the options decide the rest.
+
+        Raises `ModelFault`, also for a hosted model without permission; `BadRequest`.
+        """
+        cast = self.cast(answering, options)
+        with self._lock:
+            opened_at, engine = self._opened.get(cast, (0.0, None))
+            if engine is None or time.monotonic() - opened_at > _CACHE_SECONDS:
+                engine = self._build_engine(cast)
+                self._opened[cast] = (time.monotonic(), engine)
+            return engine
+
+    def cast(self, answering: str, options: RunOptions) -> RoleAssignment:
+        """Assign models to roles when `answering` answers; the result contains no `auto`.
+
+        Raises `BadRequest` if the grader needs a language model and there is none.
+        """
+        kind, grading = choose_grader(options.grader, options.grader_model, self._settings.grader_model, answering)
+        rewriting = options.rewriter_model or answering
+        tunings = ((answering, options.answering), (grading, options.grading), (rewriting, options.rewriting))
+
+        def role(model: str, tuning: ModelParameters, *, thinking: bool = False) -> ModelRole:
+            # A different window would make the server reload the model whenever the role changes.
+            window = max(other.window for name, other in tunings if name == model)
+            return (
+                ModelRole(BUILTIN) if model == BUILTIN else ModelRole(model, replace(tuning, window=window), thinking)
+            )
+
+        return RoleAssignment(
+            role(answering, options.answering, thinking=options.thinking),
+            kind,
+            role(grading, options.grading),
+            role(rewriting, options.rewriting),
+        )
+
+    def grader(self, model: str, statistics: TermStatistics | None = None, kind: GraderKind = "auto") -> Grader:
+        """Open the grader alone: `builtin` or the name of a chat model. Raises `ModelFault`, `BadRequest`.
+
+        The built-in grader weights words by their rarity in the library, or by the `statistics` given.
+        """
+        kind, model = choose_grader(kind, model)
+        opened = None if kind == BUILTIN else self.chat_model(ModelRole(model))
+        return self._open_grader_and_refiner(kind, opened, statistics or self._library, lambda grader: grader)[0]
+
+    def may_send(self, name: str, host: str) -> bool:
+        """Return whether questions and passages may be sent to this model, which runs at `host` (empty: this machine).
+
+        The user configured the address of an Ollama server, so models that it runs itself need no further permission.
+        """
+        return host in ("", ollama_host_label(self._settings)) or self._may_send_to(name)
+
+    def chat_model(self, role: ModelRole) -> ChatModel:
+        """Open the chat model of this role. Raises `ModelFault`, also without permission to send to it."""
+        from crag.models.chat_models import open_chat_model
+
+        def require_leave(host: str) -> None:
+            if not self.may_send(role.model, host):
+                raise consent_needed_fault(role.model, model_label(role.model), host)
+
+        model = open_chat_model(
+            role.model,
+            self._settings,
+            self._ledger,
+            role.tuning,
+            thinking=role.thinking,
+            require_leave=require_leave,  # also checked before each prompt: permission may be revoked meanwhile
+        )
+        require_leave(model.host)
+        return model
+
+    def _build_engine(self, cast: RoleAssignment) -> Engine:
+        from crag.models.builtin_writer import BuiltinRewriter, BuiltinWriter
+        from crag.models.prompt_fit import make_shortener
+        from crag.models.writer import ModelRewriter, ModelWriter
+
+        roles = dict.fromkeys((cast.answering, cast.grading, cast.rewriting))
+        models = {role: self.chat_model(role) for role in roles if role.model != BUILTIN}
+        answering, grading, rewriting = (models.get(r) for r in (cast.answering, cast.grading, cast.rewriting))
+        grader, refiner = self._open_grader_and_refiner(cast.kind, grading, self._library, self._remembered)
+        return Engine(
+            cast.answering.model,
+            model_label(cast.answering.model),
+            grader,
+            refiner,
+            ModelRewriter(rewriting) if rewriting else BuiltinRewriter(),
+            ModelWriter(answering) if answering else BuiltinWriter(self._embedder, self._library),
+            away=tuple(dict.fromkeys(model_label(model.name) for model in models.values() if model.host)),
+            shorten=make_shortener(list(models.values())),
+        )
+
+    def _open_grader_and_refiner(
+        self,
+        kind: GraderKind,
+        model: ChatModel | None,
+        statistics: TermStatistics,
+        remembered: Callable[[Grader], Grader],
+    ) -> tuple[Grader, Refiner]:
+        """Open the grader of a kind and the refiner that scores strips the same way (built-in in a cascade).
+
+        The built-in coefficients hold for the built-in vectors only, whatever embeds the library. Built-in verdicts are
+        not cached: they are cheap, and change with the words of the library.
+        """
+        from crag.grading.builtin import BuiltinGrader
+        from crag.grading.composites import CascadeGrader
+        from crag.grading.refiners import BuiltinRefiner
+
+        builtin, refiner = BuiltinGrader(self._embedder, statistics), BuiltinRefiner(self._embedder, statistics)
+        if model is None:
+            return builtin, refiner
+        if kind == "cascade":
+            return CascadeGrader(builtin, remembered(_open_model_grader("score", model)[0])), refiner
+        grader, asking = _open_model_grader(kind, model)
+        return remembered(grader), asking
+
+    def _remembered(self, grader: Grader) -> Grader:
+        from crag.grading.composites import CachedGrader
+
+        return CachedGrader(grader, self._grades)
+
+
+def _open_model_grader(kind: GraderKind, model: ChatModel) -> tuple[Grader, Refiner]:
+    """Open a grader that asks the model about every passage, and the refiner that asks the same way."""
+    from crag.grading.explained import ExplainedGrader
+    from crag.grading.listwise import ListwiseGrader
+    from crag.grading.refiners import ExplainedRefiner, ListwiseRefiner, ScoreRefiner
+    from crag.grading.score import ScoreGrader
+
+    if kind == "listwise":
+        return ListwiseGrader(model), ListwiseRefiner(model)
+    if kind == "explained":
+        return ExplainedGrader(model), ExplainedRefiner(model)
+    return ScoreGrader(model), ScoreRefiner(model)

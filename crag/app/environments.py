@@ -1,0 +1,89 @@
+"""Environment of an answer: models with digests, documents, version; external hosts."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+
+from sqlalchemy import select
+
+from crag.app.engines import Engines, ModelRole
+from crag.evaluation.types import Environment
+from crag.grading.registry import BUILTIN
+from crag.inspection.run_labels import describe_thresholds
+from crag.library.library import Library
+from crag.models.destinations import external_host
+from crag.options import RunOptions
+from crag.runs.worker import RunResourceBuilder, no_callbacks
+from crag.settings import Settings
+from crag.storage.engine import Database
+from crag.storage.tables import sources
+
+APP_VERSION = "0.1.0"
+
+
+class Environments:
+    """Reader of the environment for evaluations, to distinguish results under other models or documents."""
+
+    def __init__(
+        self,
+        database: Database,
+        library: Library,
+        settings: Settings,
+        engines: Engines,
+        equip: RunResourceBuilder,
+        answering: Callable[[RunOptions], str],
+    ) -> None:
+        """Create the reader. `answering` returns the name of the model that answers under some options."""
+        self._database = database
+        self._library = library
+        self._settings = settings
+        self._engines = engines
+        self._equip = equip
+        self._answering = answering
+
+    def look_up(self, options: RunOptions) -> Environment:
+        """Return the environment under these options now. Raises `ModelFault`, `BadRequest`."""
+        equipment = self._equip(options)
+        cast = self._engines.cast(self._answering(options), options)
+        roles = dict.fromkeys((cast.answering, cast.grading, cast.rewriting))
+        space = self._library.spaces.answering.active().space
+        documents = self._documents(options)
+        cut = [f"cut to {options.passage_size}"] if options.passage_size else []
+        return Environment(
+            model=equipment.engine.label,
+            fingerprint=", ".join(dict.fromkeys(map(self._fingerprint, roles))),
+            grader=equipment.engine.grader.name,
+            embedder=equipment.embedder,
+            space=space.id if space else "",
+            library=hashlib.sha256("\n".join([*documents, *cut]).encode()).hexdigest()[:12],
+            documents=len(documents),
+            passages=equipment.retriever.size(options),
+            version=APP_VERSION,
+            thresholds=describe_thresholds(equipment.thresholds or equipment.engine.grader.thresholds),
+        )
+
+    def external_hosts(self, options: RunOptions) -> list[str]:
+        """Return where a question under these options would be sent outside this machine. Raises as `look_up`."""
+        equipment = self._equip(options)
+        web = equipment.web.name if equipment.web else ""
+        traced = "LangSmith" if equipment.callbacks is not no_callbacks else ""
+        return list(filter(None, [*equipment.engine.away, self.embedding_host(), web, traced]))
+
+    def embedding_host(self) -> str:
+        """Return the host that each question is sent to for embedding; empty on this machine."""
+        space = self._library.spaces.answering.active().space
+        return external_host(space.name, self._settings) if space else ""
+
+    def _fingerprint(self, role: ModelRole) -> str:
+        return f"{BUILTIN} {APP_VERSION}" if role.model == BUILTIN else self._engines.chat_model(role).fingerprint
+
+    def _documents(self, options: RunOptions) -> list[str]:
+        """Identify the searched documents by content and by how the library splits them."""
+        query = select(sources.c.sha256, sources.c.chunker).order_by(sources.c.sha256, sources.c.chunker)
+        if options.collection:
+            query = query.where(sources.c.collection == options.collection)
+        if options.source_ids:
+            query = query.where(sources.c.id.in_(options.source_ids))
+        with self._database.read() as connection:
+            return [f"{row.sha256} {row.chunker}" for row in connection.execute(query)]

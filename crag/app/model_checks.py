@@ -1,0 +1,203 @@
+"""Checks of language models and embedders."""
+
+from __future__ import annotations
+
+import re
+
+import psutil
+
+from crag.app import checklist_facts
+from crag.app.checklist_facts import Check, CheckAction, ChecklistFacts
+from crag.models.faults import ollama_host_label
+from crag.models.model_choice import embedder_label, model_label
+from crag.models.nomic_weights import NOMIC, NOMIC_ON_OLLAMA, is_nomic_usable, nomic_embedder_name, weights_path
+from crag.models.providers import list_providers
+from crag.text.formatting import format_count, format_size
+
+LLAMA_CHECK = "Llama 3 on Ollama"
+_OLLAMA_PREFIX = "ollama:"
+_BUILTIN_OR_AUTO = ("", "auto", "builtin")
+# Before these versions, Ollama supports no JSON schema and no log-probabilities (its release notes).
+_SCHEMAS, _PROBABILITIES = (0, 5), (0, 12, 11)
+_MAX_MEMORY_SHARE = 0.9  # of total memory; a larger model is read from disk again for every token
+
+
+def check_llama(facts: ChecklistFacts) -> Check:
+    """Check whether a Llama 3 answers; if not, name what is missing first: the server or a model."""
+    server, begun = facts.server, facts.begun
+    if not server.version and begun and begun.state != "cancelled":  # the download's own message explains it
+        return Check(
+            LLAMA_CHECK,
+            "warn",
+            _absence_reason(facts),
+            begun.fault,
+            download_action(begun.name.removeprefix(_OLLAMA_PREFIX)),
+        )
+    if not server.version:
+        return _check_absent_server(facts)
+    if any(model.name.startswith("llama3") and not model.cloud for model in server.installed):
+        best = facts.model.label if facts.model.name.startswith("ollama:llama3") else "Llama 3"
+        return Check(LLAMA_CHECK, "ok", f"{best} on Ollama {server.version} at {ollama_host_label(facts.settings)}")
+    others = sum(not model.only_embeds for model in server.installed)
+    has = f"no Llama 3, {others} other{'s' * (others > 1)}" if others else "no model to chat with yet"
+    action = download_action(begun.name.removeprefix(_OLLAMA_PREFIX)) if begun else download_action(*facts.llama)
+    return Check(LLAMA_CHECK, "warn", f"Ollama {server.version} is there, {has}", download_hint(action), action)
+
+
+def download_action(name: str, amount: int = 0) -> CheckAction:
+    """Return the action that downloads an Ollama model of `amount` bytes (0: unknown)."""
+    known = f" · {format_size(amount)}" if amount else ""
+    label = f"Get {model_label(_OLLAMA_PREFIX + name)}{known}"
+    return CheckAction("download", label, _OLLAMA_PREFIX + name, f"ollama pull {name}")
+
+
+def download_hint(action: CheckAction) -> str:
+    """Describe how to download: in the application or by command."""
+    return f"Get it in the application, or with `{action.commands}`."
+
+
+def check_ollama_version(facts: ChecklistFacts) -> list[Check]:
+    """Check whether the server is recent enough for grading; no check if its version is unreadable."""
+    found = re.match(r"\d+(\.\d+)+", facts.server.version)
+    version = tuple(int(part) for part in found.group().split(".")) if found else ()
+    if not any(version):  # self-built servers report 0.0.0
+        return []
+    if version >= _PROBABILITIES:
+        return [Check("Ollama's version", "ok", facts.server.version)]
+    missing = "grades with a plain yes or no; 0.12.11 and later give scores"
+    if version < _SCHEMAS:
+        missing = "cannot be held to a form, so that grades may be unreadable; 0.5 and later can"
+    action = CheckAction("command", "How to update", commands=checklist_facts.ollama_update_command())
+    return [Check("Ollama's version", "warn", f"{facts.server.version} {missing}", "Update Ollama.", action)]
+
+
+def check_chosen_models(facts: ChecklistFacts) -> list[Check]:
+    """Check that the models named in the options are installed; unknown while Ollama is absent."""
+    options = facts.options
+    named = {"Answering": options.model, "Grading": options.grader_model, "Rewriting": options.rewriter_model}
+    checks = (
+        _check_chosen_model(facts, f"{role} model", name)
+        for role, name in named.items()
+        if name not in _BUILTIN_OR_AUTO
+    )
+    return [check for check in checks if check]
+
+
+def check_memory(facts: ChecklistFacts) -> list[Check]:
+    """Check that the answering model fits the memory of this machine, if it runs here."""
+    model = facts.server.find(facts.answering.removeprefix(_OLLAMA_PREFIX))
+    if model is None or model.cloud or not facts.server_is_here:
+        return []
+    label, memory = model_label(facts.answering), psutil.virtual_memory().total
+    detail = f"{label} takes {format_size(model.size)}, this machine has {format_size(memory)}"
+    if model.size < _MAX_MEMORY_SHARE * memory:
+        return [Check("Memory", "ok", detail)]
+    fix = "Choose a smaller model: this one is read from the disk again and again, and very slow, or does not load."
+    return [Check("Memory", "warn", detail, fix, _smaller_model_action(facts))]
+
+
+def _check_absent_server(facts: ChecklistFacts) -> Check:
+    fault = facts.server.fault
+    if fault is not None and fault.code != "unreachable":  # something responds
+        return Check(LLAMA_CHECK, "warn", _absence_reason(facts), fault.remedy)
+    if not facts.server_is_here:
+        where = ollama_host_label(facts.settings)
+        fix = f"Start Ollama at {where}, or name another address as OLLAMA_HOST in the file `.env` and start again."
+        action = CheckAction("key", "How to reach it", commands="OLLAMA_HOST=http://127.0.0.1:11434")
+    elif start := checklist_facts.ollama_start_command():
+        fix = "Start Ollama, which is installed."
+        action = CheckAction("command", "How to start", commands=start)
+    else:
+        fix = f"Install Ollama, then get a model: in the application, or with `ollama pull {facts.llama[0]}`."
+        action = CheckAction("command", "How to install", commands=checklist_facts.ollama_install_command())
+    return Check(LLAMA_CHECK, "warn", _absence_reason(facts), fix, action)
+
+
+def _absence_reason(facts: ChecklistFacts) -> str:
+    """Say why there is no server: nothing responds, or something other than Ollama does."""
+    fault, where = facts.server.fault, ollama_host_label(facts.settings)
+    if fault is None or fault.code == "unreachable":
+        return f"not reachable at {where}"
+    return f"silent at {where}" if fault.code == "silent" else fault.message.rstrip(".")
+
+
+def _check_chosen_model(facts: ChecklistFacts, role: str, name: str) -> Check | None:
+    provider, _, model = name.partition(":")
+    if provider != "ollama":
+        return _check_hosted_model(facts, role, provider)
+    if not facts.server.version:
+        return None
+    if facts.server.find(model):
+        return Check(role, "ok", f"{model_label(name)} is there")
+    action = download_action(model)
+    return Check(role, "fail", f"Ollama has no model called {model}", download_hint(action), action)
+
+
+def _check_hosted_model(facts: ChecklistFacts, role: str, name: str) -> Check | None:
+    """Check the package and key of a hosted provider; None for an unknown provider."""
+    provider = next((known for known in list_providers(facts.settings) if known.name == name), None)
+    if provider is None:
+        return None
+    if not provider.installed:
+        action = CheckAction("command", "How to install", commands=f"python -m pip install {provider.package}")
+        detail = f"{provider.label} needs the package {provider.package}"
+        return Check(role, "fail", detail, "Install it, then start again.", action)
+    if not provider.key_present:
+        action = CheckAction("key", "Add a key", commands=f"{provider.key_variable}=YOUR-KEY")
+        detail = f"{provider.label} needs a key, {provider.key_variable}"
+        return Check(role, "fail", detail, "Put it into the file `.env` and start again.", action)
+    return Check(role, "ok", f"{provider.label}: package and key are there")
+
+
+def _smaller_model_action(facts: ChecklistFacts) -> CheckAction:
+    """Return the action for the recommended model: choose it if installed, else download it."""
+    name, amount = facts.llama
+    if facts.server.find(name):
+        return CheckAction("open", "Choose another", "settings")
+    return download_action(name, amount)
+
+
+NOMIC_BYTES = 274_000_000  # size of the weights, here and in Ollama
+NOMIC_CHECK = "Nomic embeddings"
+
+
+def check_nomic(facts: ChecklistFacts) -> Check:
+    """Check that Nomic's weights are present, undamaged as far as known, and used for the documents."""
+    if facts.embedder.name == NOMIC_ON_OLLAMA:
+        return Check(NOMIC_CHECK, "ok", "in use, through Ollama")
+    if nomic_embedder_name() == NOMIC_ON_OLLAMA:
+        return _check_nomic_on_ollama(facts)
+    if not is_nomic_usable():
+        detail = "damaged: they could not be loaded" if weights_path().is_file() else "274 MB once, then offline"
+        action = CheckAction("download", "Download · 274 MB", NOMIC, f"python -m crag models pull {NOMIC}")
+        return Check(NOMIC_CHECK, "warn", detail, download_hint(action), action)
+    if facts.movable:
+        passages = format_count(facts.movable, "passage")
+        action = CheckAction("move", f"Move {passages}", NOMIC, f"python -m crag spaces use {NOMIC}")
+        detail = "on this machine, but not used for your documents"
+        return Check(NOMIC_CHECK, "warn", detail, f"Embed {passages} with it, in the background.", action)
+    return Check(NOMIC_CHECK, "ok", "in use" if facts.embedder.name == NOMIC else "on this machine")
+
+
+def check_embedder(facts: ChecklistFacts) -> list[Check]:
+    """Check that the chosen embedder is installed, if it is an Ollama model."""
+    provider, _, model = facts.embedder.name.partition(":")
+    if provider != "ollama" or not facts.server.version:
+        return []
+    if facts.server.find(model):
+        return [Check("Embedding model", "ok", f"{facts.embedder.label} is there")]
+    action = download_action(model)
+    return [Check("Embedding model", "fail", f"Ollama has no model called {model}", download_hint(action), action)]
+
+
+def _check_nomic_on_ollama(facts: ChecklistFacts) -> Check:
+    """Check Nomic where gpt4all has no wheel, as on ARM, and Ollama runs the model."""
+    model = NOMIC_ON_OLLAMA.partition(":")[2]
+    detail = "only through Ollama on this kind of machine"
+    if not facts.server.version:
+        return Check(NOMIC_CHECK, "warn", detail, "Install Ollama first.")
+    if not facts.server.find(model):
+        action = download_action(model, NOMIC_BYTES)
+        return Check(NOMIC_CHECK, "warn", detail, download_hint(action), action)
+    action = CheckAction("move", "Use it", NOMIC_ON_OLLAMA, f"python -m crag spaces use {NOMIC_ON_OLLAMA}")
+    return Check(NOMIC_CHECK, "warn", detail, f"Choose {embedder_label(NOMIC_ON_OLLAMA)}.", action)

@@ -1,0 +1,154 @@
+"""Run dependencies: engine, retriever, web search and thresholds for given options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from crag.app.engines import Engines
+from crag.evaluation.rechunked_libraries import RechunkedLibraries
+from crag.ingest.addresses import is_safe_link
+from crag.inspection.langsmith_client import TraceUploader
+from crag.library.library import Library
+from crag.models.model_choice import ModelChoice, available_embedders, choose_embedder, embedder_label
+from crag.models.nomic_weights import NOMIC
+from crag.models.token_counts import count_passage_tokens
+from crag.options import RunOptions
+from crag.protocols import Embedder, PageReader, WebSearch
+from crag.runs.worker import RunResources, no_callbacks
+from crag.settings import Settings
+from crag.storage.outbound_ledger import OutboundLog
+from crag.types import Thresholds
+from crag.websearch.tavily import TavilySearch
+
+WEB_SEARCH_OFF = "Web search is off"
+NO_TAVILY_KEY = "There is no Tavily key"
+
+
+class WebAccess:
+    """Web search and page reading under the settings of a home."""
+
+    def __init__(self, settings: Settings, library: Library, builtin_embedder: Embedder, ledger: OutboundLog) -> None:
+        self._settings = settings
+        self._library = library
+        self._embedder = builtin_embedder
+        self._ledger = ledger
+
+    def search(self, options: RunOptions) -> tuple[WebSearch | None, str]:
+        """Return the web search, or None and the reason as a clause."""
+        key, url = self._settings.tavily_api_key, self._settings.tavily_url
+        if options.web == "off":
+            return None, WEB_SEARCH_OFF
+        if not key:
+            return None, NO_TAVILY_KEY
+        return TavilySearch(key, url, self._ledger, partial(is_safe_link, allow=self._settings.allow_private_urls)), ""
+
+    def pages(self, options: RunOptions) -> PageReader | None:
+        """Return a reader for the pages that a search found, if the options ask for it."""
+        if not options.fetch_pages:
+            return None
+        from crag.ingest.page_reader import WebPageReader
+        from crag.ingest.reader import GuardedReader
+
+        read = GuardedReader(count_passage_tokens, self._settings.max_upload_bytes)
+        return WebPageReader(read, self._embedder, self._library, self._settings, self._ledger)
+
+
+class EmbedderChoices:
+    """Embedders of a home; each method reads the current state."""
+
+    def __init__(self, settings: Settings, library: Library) -> None:
+        self._settings = settings
+        self._library = library
+
+    def wanted(self) -> ModelChoice:
+        """Return the embedder to use, and why. It answers once it has embedded all documents: see `answering`."""
+        answering, choice = self._library.spaces.answering, choose_embedder(self._settings)
+        name = answering.wanted()
+        if name == answering.choices().chosen:
+            return ModelChoice(name, embedder_label(name), "Chosen by hand.")
+        if name == choice.name:
+            return choice
+        return ModelChoice(name, embedder_label(name), "It embedded your documents before, so it goes on.")
+
+    def answering(self) -> str:
+        """Return the label of the embedder that answers now."""
+        space = self._library.spaces.answering.active().space
+        return embedder_label(space.name) if space else self.wanted().label
+
+    def offered(self) -> int:
+        """Count the passages that could move to Nomic's space, if its weights are present and no choice was made yet.
+
+        `library.space_work.choose("nomic")` moves them in the background.
+        """
+        return self._passages() if self._library.spaces.answering.offered() == NOMIC else 0
+
+    def count_movable_to_nomic(self) -> int:
+        """Count the passages that could move to Nomic's space or are moving there."""
+        answering = self._library.spaces.answering
+        space = answering.active().space
+        on_their_way = answering.wanted() == NOMIC and space is not None and space.name != NOMIC
+        return self._passages() if on_their_way else self.offered()
+
+    def available(self) -> list[ModelChoice]:
+        """Return every embedder that can be chosen now."""
+        return available_embedders(self._settings)
+
+    def _passages(self) -> int:
+        return self._library.counts()[1]
+
+
+REMOTE_MODEL_NOTE = "{} runs on another machine: your question and the passages it needed went there."
+
+
+@dataclass(frozen=True, slots=True)
+class GradingSetup:
+    """The grader, by name, and its thresholds; `calibrated`: fitted to the collection."""
+
+    grader: str
+    thresholds: Thresholds
+    calibrated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RunDependencyFactory:
+    """Factory of the resources of runs. Safe to share between threads.
+
+    `answering` returns the name of the model that answers under some options. `fitted` returns the stored thresholds of
+    a collection and a grader.
+    """
+
+    engines: Engines
+    web: WebAccess
+    embedders: EmbedderChoices
+    rechunked_libraries: RechunkedLibraries
+    traces: TraceUploader
+    answering: Callable[[RunOptions], str]
+    fitted: Callable[[str, str], Thresholds | None]
+
+    def build(self, options: RunOptions) -> RunResources:
+        """Open all resources for one question. Raises `ModelFault`, `BadRequest`, `NotFound`."""
+        web, missing = self.web.search(options)
+        engine = self.engines.open(self.answering(options), options)
+        fitted = None if options.thresholds else self.fitted(options.collection, engine.grader.name)
+        away = tuple(REMOTE_MODEL_NOTE.format(label) for label in engine.away)
+        traced = self.traces.on
+        return RunResources(
+            engine=engine,
+            retriever=self.rechunked_libraries.retriever(options),
+            embedder=self.embedders.answering(),
+            web=web,
+            web_missing=missing,
+            thresholds=options.thresholds or fitted,
+            calibrated=fitted is not None,
+            pages=self.web.pages(options),
+            notes=(*away, self.traces.note) if traced else away,
+            callbacks=self.traces.begin if traced else no_callbacks,
+        )
+
+    def grading_setup(self, options: RunOptions) -> GradingSetup:
+        """Return what would grade under these options. Raises as `build`."""
+        equipment = self.build(options)
+        grader = equipment.engine.grader
+        return GradingSetup(grader.name, equipment.thresholds or grader.thresholds, equipment.calibrated)

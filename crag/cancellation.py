@@ -1,0 +1,227 @@
+"""Cancellation of work: the flag, cancellable threads, connections to cut, and what a run is waiting for."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar, copy_context
+from dataclasses import dataclass
+from functools import partial
+from queue import SimpleQueue
+from typing import Literal, TypeVar
+from weakref import WeakKeyDictionary
+
+from crag.errors import Stopped
+
+
+class Cancellation:
+    """A cancellation flag shared between the caller and the workers. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+        self._lock = threading.Lock()
+        self._hooks: list[Callable[[], None]] = []
+
+    def request(self) -> None:
+        """Set the flag, then run the hooks, which close streams and the like. Repeated calls have no effect."""
+        with self._lock:
+            self._event.set()
+            hooks, self._hooks = self._hooks, []
+        for hook in hooks:
+            with suppress(Exception):  # a hook closes something that may be closed already
+                hook()
+
+    def check(self) -> None:
+        """Raise `Stopped` if cancellation was requested."""
+        if self._event.is_set():
+            raise Stopped
+
+    def wait(self, seconds: float) -> bool:
+        """Sleep for at most `seconds`. Return True as soon as cancellation is requested."""
+        return self._event.wait(seconds)
+
+    @contextmanager
+    def on_cancel(self, hook: Callable[[], None]) -> Iterator[None]:
+        """Call `hook` on cancellation during the block, or at once if cancellation was requested before."""
+        with self._lock:
+            already = self._event.is_set()
+            if not already:
+                self._hooks.append(hook)
+        if already:
+            hook()
+        try:
+            yield
+        finally:
+            with self._lock:
+                if hook in self._hooks:
+                    self._hooks.remove(hook)
+
+
+@contextmanager
+def cancel_after(seconds: float, stop: Cancellation) -> Iterator[Cancellation]:
+    """Provide a separate cancellation that is triggered after `seconds`, or together with `stop`."""
+    own = Cancellation()
+    timer = threading.Timer(seconds, own.request)
+    timer.daemon = True
+    timer.start()
+    try:
+        with stop.on_cancel(own.request):
+            yield own
+    finally:
+        timer.cancel()
+
+
+class ConnectionGroup:
+    """The connections of one model call, which another thread can cut."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._sockets: list[socket.socket] = []
+        self._cut = False
+
+    @contextmanager
+    def holding(self) -> Iterator[None]:
+        """Add the connections that this thread opens during the block to the group."""
+        token = _current_group.set(self)
+        try:
+            yield
+        finally:
+            _current_group.reset(token)
+
+    def add(self, opened: socket.socket) -> None:
+        """Add a connection, and close it at once if the group was cut before."""
+        with self._lock:
+            self._sockets.append(opened)
+            late = self._cut
+        if late:
+            _shut_down(opened)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the group was cut because nobody waits for the call any more."""
+        return self._cut
+
+    def cut(self) -> None:
+        """Shut down all present and future connections.
+
+        A thread waiting on one gets an error. Repeated calls have no effect.
+        """
+        with self._lock:
+            self._cut = True
+            held = list(self._sockets)
+        for opened in held:
+            _shut_down(opened)
+
+
+def current_connection_group() -> ConnectionGroup | None:
+    """Return the group that collects the connections opened by this thread, if any."""
+    return _current_group.get()
+
+
+def _shut_down(opened: socket.socket) -> None:
+    with suppress(OSError):  # it may be closed already
+        opened.shutdown(socket.SHUT_RDWR)
+
+
+_current_group: ContextVar[ConnectionGroup | None] = ContextVar("_current", default=None)
+
+
+Item = TypeVar("Item")
+
+
+class _EndOfWork:
+    """End of the items. `error` is the reason if the work failed."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.error = error
+
+
+def run_cancellable(produce: Callable[[], Iterable[Item]], stop: Cancellation) -> Generator[Item, None, None]:
+    """Run `produce()` in a thread of its own and yield its items as they arrive.
+
+    Raises `Stopped` as soon as `stop` is requested, and whatever `produce` raises. When the caller leaves, for any
+    reason, the connections of the thread are cut, so that no server continues to generate unread tokens. A thread that
+    uses other connections ends with its next item.
+    """
+    stop.check()
+    line = ConnectionGroup()
+    inbox: SimpleQueue[Item | _EndOfWork] = SimpleQueue()
+    work = partial(
+        copy_context().run, _put_items, produce, line, inbox
+    )  # the context holds the user, the run and its step
+    threading.Thread(target=work, name="model-call", daemon=True).start()
+    try:
+        with stop.on_cancel(lambda: inbox.put(_EndOfWork())):
+            while not isinstance(item := inbox.get(), _EndOfWork):
+                stop.check()
+                yield item
+        stop.check()
+        if item.error is not None:
+            raise item.error
+    finally:
+        line.cut()
+
+
+def _put_items(
+    produce: Callable[[], Iterable[Item]], line: ConnectionGroup, inbox: SimpleQueue[Item | _EndOfWork]
+) -> None:
+    try:
+        with line.holding():
+            for item in produce():
+                if line.is_cut:
+                    break
+                inbox.put(item)
+        inbox.put(_EndOfWork())
+    except Exception as error:  # noqa: BLE001 — raised again where the items are waited for
+        inbox.put(_EndOfWork(error))
+
+
+WaitKind = Literal["queued", "answering", "retrying"]
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """One wait for `model`, such as `ollama:llama3.1:8b`, which started at `since` (`time.monotonic`).
+
+    *queued*: waiting in this application's queue for the model at position `place`, from 1, counted in runs.
+    *answering*: the request was sent and no reply has arrived yet. *retrying*: the model was busy or failed; `attempt`,
+    from 2, is the next one.
+    """
+
+    kind: WaitKind
+    model: str
+    since: float
+    place: int = 0
+    attempt: int = 0
+
+
+WaitReporter = Callable[[], Wait | None]
+
+
+@contextmanager
+def report_wait(stop: Cancellation, reporter: WaitReporter) -> Iterator[None]:
+    """Report what the work of `stop` waits for during the block.
+
+    `reporter` is called whenever the state is requested.
+    """
+    with _reporters_lock:
+        _wait_reporters.setdefault(stop, []).append(reporter)
+    try:
+        yield
+    finally:
+        with _reporters_lock:
+            _wait_reporters[stop].remove(reporter)
+
+
+def list_waits(stop: Cancellation) -> list[Wait]:
+    """Return everything that the work of `stop` waits for at present, longest wait first."""
+    with _reporters_lock:
+        reporters = list(_wait_reporters.get(stop, ()))
+    found = [wait for reporter in reporters if (wait := reporter()) is not None]
+    return sorted(found, key=lambda wait: wait.since)
+
+
+_reporters_lock = threading.Lock()
+_wait_reporters: WeakKeyDictionary[Cancellation, list[WaitReporter]] = WeakKeyDictionary()

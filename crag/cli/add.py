@@ -1,0 +1,169 @@
+"""Commands that ingest documents: add (also with `--watch`) and refresh."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from crag.app.application import Application
+from crag.cancellation import Cancellation
+from crag.cli import reports
+from crag.cli.arguments import FAILED, OK, AddCommand, check_document_ids, parse_text
+from crag.cli.tasks import IngestTask, cancel_on_signals, create_add_task, run_tasks
+from crag.cli.terminal import print_json, print_note, print_text, progress_lines
+from crag.errors import BadRequest, SourceRefused
+from crag.ingest.folder_watch import FolderWatch
+from crag.ingest.intake import is_url, list_named_files
+from crag.ingest.site import SiteLimits
+from crag.types import DEFAULT_COLLECTION, AddResult, ProgressCallback
+
+_POLL_SECONDS = 1.0  # a file must be unchanged this long before it is read
+_MAX_POLLING_SHARE = 0.1  # maximum share of time spent polling, for any number of files
+
+
+def watch_folders(application: Application, options: argparse.Namespace) -> int:
+    """Watch and add. A deleted file is reported and stays in the library."""
+    watched = FolderWatch([_resolve_watched_path(spec) for spec in options.sources])
+    watching = _WatchSession(application, options.collection, silent=options.json)
+    watching.say(f"Watching {', '.join(options.sources)}. Ctrl-C ends it.")
+    with cancel_on_signals() as stop:
+        pause = 0.0
+        while not stop.wait(pause):
+            started = time.monotonic()
+            changes = watched.look()
+            pause = max(_POLL_SECONDS, (time.monotonic() - started) / _MAX_POLLING_SHARE)
+            watching.report_unreadable(changes.unreadable)
+            watching.add(changes.settled, stop)
+            watching.report_deleted(changes.gone)
+    if options.json:
+        print_json({"sources": [reports.added_json(result) for result in watching.results], "gone": watching.gone})
+    return OK
+
+
+class _WatchSession:
+    """Adds and reports files, and collects the results."""
+
+    def __init__(self, application: Application, collection: str, *, silent: bool) -> None:
+        self.results: list[AddResult] = []
+        self.gone: list[str] = []
+        self._application = application
+        self._collection = collection
+        self._silent = silent
+        self._unreadable: Sequence[Path] = ()
+
+    def say(self, line: str) -> None:
+        """Print one line, unless the output is JSON."""
+        if not self._silent:
+            print_text(line)
+
+    def add(self, files: Sequence[Path], stop: Cancellation) -> None:
+        """Add new or changed files."""
+        tasks = [create_add_task(self._application, str(file), self._collection) for file in files]
+        with progress_lines(len(tasks), wanted=bool(tasks) and not self._silent) as lines:
+            for outcome in run_tasks(tasks, lines, stop):
+                self.results.extend(outcome.results)
+                for result in outcome.results:
+                    self.say(reports.added_text(result))
+
+    def report_deleted(self, files: Sequence[Path]) -> None:
+        """Report deleted files and how to remove them: an unmounted drive must not empty the library."""
+        ids = {source.location: source.id for source in self._application.library.sources()} if files else {}
+        for file in files:
+            self.gone.append(str(file))
+            id_ = ids.get(str(file))
+            self.say(f"− {file}: deleted; it stays in the library" + (f" until you `remove {id_}`" if id_ else ""))
+
+    def report_unreadable(self, places: Sequence[Path]) -> None:
+        """Report once that a path cannot be read."""
+        for place in places:
+            if place not in self._unreadable:
+                self.say(f"✗ {place}: cannot be read now; it is tried again")
+        self._unreadable = places
+
+
+def _resolve_watched_path(spec: str) -> Path:
+    """Return the path to watch. Raises `BadRequest`."""
+    try:
+        place = Path(spec).expanduser().resolve()
+        if spec.strip() and not is_url(spec) and place.exists():
+            return place
+    except (OSError, RuntimeError, ValueError):
+        pass
+    raise BadRequest(f"“{spec}” cannot be watched.", "Name a folder or a file that is there.")
+
+
+_SITE_DEFAULTS = SiteLimits()
+
+
+def register_add_commands(command: AddCommand) -> None:
+    """Add the parsers of these commands."""
+    given = command("add", add_documents)
+    given.add_argument("sources", nargs="+", metavar="SOURCE", help="a file, a folder or a web address")
+    given.add_argument("--collection", type=parse_text, default=DEFAULT_COLLECTION)
+    given.add_argument("--site", action="store_true", help="of a web address, also the pages it links to on its site")
+    given.add_argument(
+        "--depth", type=int, default=_SITE_DEFAULTS.depth, help="with --site: how many links away (default: 1)"
+    )
+    given.add_argument(
+        "--pages", type=int, default=_SITE_DEFAULTS.pages, help="with --site: how many at most (default: 50)"
+    )
+    given.add_argument("--sitemap", action="store_true", help="with --site: also what the site's sitemap names")
+    given.add_argument("--watch", action="store_true", help="go on, adding what is new or changed, until Ctrl-C")
+    command("refresh", refresh_documents).add_argument("ids", type=parse_text, nargs="*", metavar="ID")
+
+
+def add_documents(application: Application, options: argparse.Namespace) -> int:
+    """Adds files, folders and web addresses."""
+    if options.watch:
+        return watch_folders(application, options)
+    site = SiteLimits(options.depth, options.pages, options.sitemap) if options.site else None
+    specs = [spec for given in options.sources for spec in _expand_folder(given)]
+    return _run_and_report([create_add_task(application, spec, options.collection, site) for spec in specs], options)
+
+
+def refresh_documents(application: Application, options: argparse.Namespace) -> int:
+    """Reads or fetches documents again and replaces those that changed."""
+    check_document_ids(application, options.ids, "refreshed")
+    titles = {source.id: source.title for source in application.library.sources()}
+    return _run_and_report(
+        [_create_refresh_task(application, id_, titles[id_]) for id_ in options.ids or titles], options
+    )
+
+
+def _run_and_report(tasks: Sequence[IngestTask], options: argparse.Namespace) -> int:
+    """Run all tasks; print each text result as soon as its turn comes."""
+    results: list[AddResult] = []
+    done = 0
+    with cancel_on_signals() as stop, progress_lines(len(tasks), wanted=not options.json) as lines:
+        for outcome in run_tasks(tasks, lines, stop):
+            results.extend(outcome.results)
+            done += outcome.complete
+            for result in outcome.results if not options.json else ():
+                print_text(reports.added_text(result))
+    complete = done == len(tasks)
+    if options.json:
+        print_json({"sources": [reports.added_json(result) for result in results], "complete": complete})
+    elif not complete:
+        print_note(f"Stopped: {done} of {len(tasks)} done. Nothing is stored of what was under way.")
+    return OK if complete and not any(result.error for result in results) else FAILED
+
+
+def _create_refresh_task(application: Application, source_id: str, title: str) -> IngestTask:
+    def do(report: ProgressCallback, stop: Cancellation) -> Iterator[AddResult]:
+        return iter(application.library.refresh([source_id], progress=report, stop=stop))
+
+    return IngestTask(source_id, title, do)
+
+
+def _expand_folder(spec: str) -> list[str]:
+    """Return the files in and below a folder, for parallel ingestion; return anything else unchanged."""
+    if is_url(spec):
+        return [spec]
+    try:
+        files = list_named_files(spec)
+    except SourceRefused:  # ingestion reports the error
+        return [spec]
+    # A file in the working directory may have a name that looks like an address.
+    return [f"./{file}" if is_url(str(file)) else str(file) for file in files]

@@ -1,0 +1,151 @@
+"""Shared parts of the commands: argument types, run options, checks, exit codes and output files."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Protocol, get_args
+
+from crag.app.application import Application
+from crag.errors import BadRequest
+from crag.options import GraderKind, OptionChanges, PolicyName, RunOptions, WebMode, apply_changes
+from crag.settings import Settings
+
+OK, FAILED, USAGE = 0, 1, 2
+Command = Callable[[Application, argparse.Namespace], int]
+EarlyCommand = Callable[[Settings, argparse.Namespace], int]
+
+
+class AddCommand(Protocol):
+    """Creates the parser of one command."""
+
+    def __call__(self, name: str, function: Command | EarlyCommand, *, early: bool = False) -> argparse.ArgumentParser:
+        """Add a command; `name` is as typed: `collections rename` is a command within `collections`.
+
+        An `early` command runs before the home is opened, because opening creates a home and continues its work.
+        """
+        ...
+
+
+def check_document_ids(application: Application, ids: Sequence[str], action: str) -> None:
+    """Raise `BadRequest` if one of the ids is not the id of a document."""
+    known = {source.id for source in application.library.sources()}
+    if unknown := [given for given in ids if given not in known]:
+        raise BadRequest(f"There is no document {', '.join(unknown)}; nothing was {action}.", "See `list` for the ids.")
+
+
+def check_collection(application: Application, name: str) -> None:
+    """Raise `BadRequest` for an unknown collection; a typo must not look like an empty library."""
+    if name and name not in {collection.name for collection in application.library.collections()}:
+        raise BadRequest(f"There is no collection “{name}”.", "See `list` for the collections.")
+
+
+def parse_text(given: str) -> str:
+    """Return an argument without bytes that are not UTF-8, which neither a database nor a model accepts."""
+    return given.encode("utf-8", "ignore").decode()
+
+
+def parse_folder(given: str) -> Path:
+    """Parse the path of a folder, which need not exist yet."""
+    if not given or "\0" in given:
+        raise argparse.ArgumentTypeError("must name a folder")
+    return Path(given)
+
+
+def parse_path(given: str) -> Path:
+    """Parse the path of a file or folder and make it absolute, because its last part is displayed."""
+    try:
+        return parse_folder(given).expanduser().absolute()
+    except RuntimeError as error:  # the home of an unknown user
+        raise argparse.ArgumentTypeError("must name a file or a folder") from error
+
+
+def parse_count(given: str) -> int:
+    """Parse a whole number from 1 to 100."""
+    if not given.isascii() or not given.isdigit() or not 1 <= int(given) <= 100:
+        raise argparse.ArgumentTypeError("must be a whole number from 1 to 100")
+    return int(given)
+
+
+def parse_positive(given: str) -> int:
+    """Parse a whole number from 1 to 1,000,000."""
+    if not given.isascii() or not given.isdigit() or len(given) > 7 or not 1 <= int(given) <= 1_000_000:
+        raise argparse.ArgumentTypeError("must be a whole number from 1 to 1,000,000")
+    return int(given)
+
+
+MODEL_OPTIONS = ("model", "grader_model", "rewriter_model")
+_NO_CHANGES: OptionChanges = MappingProxyType({})
+
+
+def add_run_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that `build_run_options` reads."""
+    parser.add_argument("-k", type=parse_count, help="how many passages to retrieve (default: what is saved, else 4)")
+    parser.add_argument("--model", type=parse_text, help="auto, builtin, ollama:NAME or PROVIDER:NAME")
+    parser.add_argument("--grader", choices=get_args(GraderKind), help="how passages are judged (default: auto)")
+    parser.add_argument("--grader-model", type=parse_text, help="what judges them (default: the model that answers)")
+    parser.add_argument("--rewriter-model", type=parse_text, help="what writes questions anew (default: as above)")
+    parser.add_argument("--policy", choices=get_args(PolicyName))
+    parser.add_argument("--web", choices=get_args(WebMode), help="default: off")
+    parser.add_argument("--fetch-pages", action="store_true", help="read the pages that a web search found in full")
+    parser.add_argument("--no-refine", action="store_true", help="give whole passages to the model, not strips")
+    parser.add_argument("--collection", type=parse_text, default="")
+    parser.add_argument(
+        "--preset", type=parse_text, metavar="NAME", help="a known variant, or settings that were saved"
+    )
+
+
+def build_run_options(
+    application: Application, options: argparse.Namespace, kept: OptionChanges = _NO_CHANGES
+) -> RunOptions:
+    """Build the options of a run.
+
+    The arguments override the preset, which overrides the options `kept` by a conversation, which override saved ones.
+    The web is off unless an argument or a preset enables it.
+    """
+    names = (*MODEL_OPTIONS, "k", "policy", "web", "grader")
+    given = {name: getattr(options, name) for name in names}
+    changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if options.no_refine:
+        changes["refine"] = False
+    if options.fetch_pages:
+        changes["fetch_pages"] = True
+    for name in MODEL_OPTIONS:
+        if given[name]:
+            application.preferences.allow_model_for_process(given[name])
+    chosen = application.preferences.options({**kept, "web": "off", **_preset_changes(application, options.preset)})
+    return apply_changes(chosen, {**changes, "collection": options.collection})
+
+
+def _preset_changes(application: Application, name: str | None) -> OptionChanges:
+    if name is None:
+        return {}
+    presets = application.preferences.presets()
+    if name not in presets:
+        raise BadRequest(f"There is no preset called “{name}”.", f"There are: {', '.join(presets)}.")
+    return {**presets[name], "preset": name}
+
+
+def check_new_file(path: Path) -> None:
+    """Check that a new file can be created, before long work is done for it. Raises `BadRequest`."""
+    if path.exists():
+        raise _file_exists_error(path)
+    if not path.parent.is_dir():
+        raise BadRequest(f"There is no folder for {path.name}.", "Make it, or choose another.")
+
+
+def write_new_file(path: Path, content: str) -> None:
+    """Write a new file. Raises `BadRequest` if it exists or cannot be written."""
+    try:
+        with path.open("x", encoding="utf-8", newline="\n") as file:
+            file.write(content)
+    except FileExistsError as error:
+        raise _file_exists_error(path) from error
+    except OSError as error:
+        raise BadRequest(f"The file {path.name} cannot be written.", "Choose another folder.") from error
+
+
+def _file_exists_error(path: Path) -> BadRequest:
+    return BadRequest(f"{path.name} is there already; nothing was written.", "Choose another name.")

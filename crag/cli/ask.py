@@ -1,0 +1,116 @@
+"""Commands that answer and grade: ask, grade."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any, get_args
+
+from crag.app.application import Application
+from crag.cancellation import Cancellation
+from crag.cli import reports
+from crag.cli.arguments import (
+    FAILED,
+    OK,
+    AddCommand,
+    add_run_arguments,
+    build_run_options,
+    check_collection,
+    parse_text,
+)
+from crag.cli.terminal import ask_consent, print_json, print_result, print_text
+from crag.errors import BadRequest
+from crag.events import TokensWritten
+from crag.graph.policy import NOBODY_TO_ASK
+from crag.options import GraderKind, RunOptions
+from crag.runs.run import Run
+from crag.runs.trace import Trace
+from crag.text.jsonl import read_json_lines
+from crag.types import Passage
+
+
+def register_ask_commands(command: AddCommand) -> None:
+    """Add the parsers of these commands."""
+    asking = command("ask", ask_question)
+    asking.add_argument("question", type=parse_text)
+    add_run_arguments(asking)
+    asking.add_argument("--conversation", type=parse_text, metavar="ID")
+    grading = command("grade", grade_pairs)
+    grading.add_argument("file", type=Path, metavar="FILE.jsonl")
+    grading.add_argument("--model", type=parse_text, default="auto", help="the model that grades")
+    grading.add_argument("--grader", choices=get_args(GraderKind), default="auto")
+
+
+def ask_question(application: Application, options: argparse.Namespace) -> int:
+    """Answers one question; the answer streams, then come the sources."""
+    check_collection(application, options.collection)
+    kept = application.conversations.get(options.conversation).changes if options.conversation else {}
+    run = application.runs.start(options.conversation, options.question, build_run_options(application, options, kept))
+    try:
+        trace = _follow_run(application, run, options.json)
+    except KeyboardInterrupt:
+        application.runs.stop(run.id)
+        trace = Trace().apply_all(event for _, event in application.runs.attach(run.id).follow())
+    if options.json:
+        print_json(reports.answer_json(run.id, trace))
+    else:
+        print_text(f"\n\n{reports.sources_text(trace)}")
+        if trace.error:
+            print(reports.printable(f"{trace.error} {trace.remedy}"), file=sys.stderr)
+    return OK if trace.state == "done" else FAILED
+
+
+def _follow_run(application: Application, run: Run, as_json: bool) -> Trace:
+    """Return the trace of a finished run; prompt the user if it waits for consent."""
+    trace, seen = Trace(), 0
+    while not run.ended:
+        for number, event in run.follow(after=seen):
+            seen = number
+            trace.apply(event)
+            if isinstance(event, TokensWritten) and not as_json:
+                print(reports.printable(event.text), end="", flush=True)
+        if trace.waiting:
+            run = _answer_consent(application, run.id, trace.waiting.query)
+    return trace
+
+
+def _answer_consent(application: Application, run_id: str, query: str) -> Run:
+    if sys.stdin and sys.stdin.isatty():
+        return application.runs.answer_consent(run_id, ask_consent(query))
+    return application.runs.answer_consent(run_id, None, NOBODY_TO_ASK)
+
+
+def grade_pairs(application: Application, options: argparse.Namespace) -> int:
+    """Grades (question, passage) pairs of a JSON Lines file: the grader alone, for measuring it."""
+    from crag.text.relevance_scores import CountedTermStatistics
+
+    questions = read_question_passage_pairs(options.file)
+    name = application.answering(RunOptions(model=options.model))
+    application.preferences.allow_model_for_process(name)
+    texts = (passage.text for rows in questions.values() for _, passage in rows)
+    grader = application.engines.grader(name, CountedTermStatistics(texts), options.grader)
+    grades: list[Any] = [None] * sum(len(rows) for rows in questions.values())
+    for question, rows in questions.items():
+        for index, given in grader.grade(question, [passage for _, passage in rows], Cancellation()):
+            grades[rows[index][0]] = reports.grade_json(given, grader.thresholds)
+    print_result(options.json, {"grades": grades}, "\n".join(f"{one['score']}  {one['verdict']}" for one in grades))
+    return OK
+
+
+NumberedPassage = tuple[int, Passage]
+
+
+def read_question_passage_pairs(file: Path) -> dict[str, list[NumberedPassage]]:
+    """Read the lines `{"question", "passage"}` of a JSON Lines file by question, each with its index from 0.
+
+    Raises `BadRequest`, which names the line, if one cannot be read.
+    """
+    questions: dict[str, list[NumberedPassage]] = {}
+    for index, (number, row) in enumerate(read_json_lines(file)):
+        question, text = row.get("question"), row.get("passage")
+        if not isinstance(question, str) or not isinstance(text, str):
+            raise BadRequest(f"Line {number}: question and passage must be text.", "Mend it, then try again.")
+        passage = Passage(id=index + 1, source_id="", title="", location="", text=text, context=text)
+        questions.setdefault(question, []).append((index, passage))
+    return questions

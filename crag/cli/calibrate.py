@@ -1,0 +1,224 @@
+"""Command that fits grading thresholds to a collection (calibrate), and its report."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import get_args
+
+from crag.app.application import Application
+from crag.cancellation import Cancellation
+from crag.cli.arguments import FAILED, OK, AddCommand, check_collection, parse_count, parse_text
+from crag.cli.reports import Json
+from crag.cli.terminal import print_failure, print_result, progress_line
+from crag.errors import BadRequest
+from crag.evaluation.calibration_probes import read_provided_questions
+from crag.evaluation.calibrator import MAX_PROBES, CalibrationPlan
+from crag.evaluation.threshold_proposal import (
+    MIN_QUESTIONS_OF_EACH,
+    ActionShares,
+    Calibration,
+    ProbeKind,
+    ReplayResult,
+    ShareEstimate,
+    ThresholdFigures,
+    measure_thresholds,
+    score_histograms,
+    score_separation,
+)
+from crag.options import GraderKind, RunOptions
+from crag.text.formatting import format_count
+from crag.types import Thresholds
+
+CURVE_SCORES = tuple(step / 10 for step in range(1, 10))
+_PROBE_KIND_TEXT: dict[ProbeKind, str] = {
+    "passage": "made from passages",
+    "hidden": "with their document hidden",
+    "swapped": "with a fact of another passage",
+    "elsewhere": "from other collections",
+    "given": "given",
+    "ruling": "ruled on by you",
+}
+_BAR_WIDTH = 24
+_HISTOGRAM_BINS = 10
+_MAX_REPLAYS_SHOWN = 10
+
+
+def calibration_json(measured: Calibration, past: Sequence[ReplayResult], applied: bool) -> Json:
+    """Return the document of `calibrate`."""
+    proposed = measured.proposal.thresholds
+    return {
+        "collection": measured.collection,
+        "grader": measured.grader,
+        "made_at": measured.made_at,
+        "own": asdict(measured.own),
+        "proposed": asdict(proposed) if proposed else None,
+        "remarks": list(measured.proposal.remarks),
+        "auc": score_separation(measured.scored),
+        "figures": {
+            "own": asdict(measure_thresholds(measured.scored, measured.own)),
+            "proposed": asdict(measure_thresholds(measured.scored, proposed)) if proposed else None,
+        },
+        "curve": [
+            {"score": at, **asdict(measure_thresholds(measured.scored, Thresholds(at, at)))} for at in CURVE_SCORES
+        ],
+        "scores": [asdict(one) for one in measured.scored],
+        "past": [asdict(one) | {"changes": one.changes} for one in past],
+        "applied": applied,
+    }
+
+
+def calibration_text(measured: Calibration, past: Sequence[ReplayResult], applied: bool) -> str:
+    """Return the report as text."""
+    lines = [*_heading_lines(measured), "", *_histogram_lines(measured), ""]
+    if proposed := measured.proposal.thresholds:
+        lines += [
+            *_proposal_lines(proposed, measured),
+            "",
+            *_action_lines(proposed, measured),
+            "",
+            *_replay_lines(past),
+        ]
+        note = "Kept: this grader judges by them from now on." if applied else "Not kept; --apply keeps them."
+        return "\n".join([*lines, note])
+    return "\n".join([*lines, "No thresholds can be proposed.", *measured.proposal.remarks])
+
+
+def _heading_lines(measured: Calibration) -> list[str]:
+    where = f"“{measured.collection}”" if measured.collection else "the whole library"
+    kinds = Counter(one.kind for one in measured.scored)
+    origins = ", ".join(f"{kinds[kind]} {words}" for kind, words in _PROBE_KIND_TEXT.items() if kinds[kind])
+    return [f"{measured.grader} on {where}", f"{format_count(len(measured.scored), 'question')}: {origins}"]
+
+
+def _histogram_lines(measured: Calibration) -> list[str]:
+    """Return ten lines: the number of questions of each kind whose best score falls in each tenth."""
+    answered, unanswered = score_histograms(measured.scored, _HISTOGRAM_BINS)
+    most = max(1, *answered, *unanswered)
+    rows = enumerate(zip(answered, unanswered, strict=True))
+    return [f"{'best score':<11}{'answered':<{_BAR_WIDTH + 6}}not answered"] + [
+        f"{at / 10:.1f}–{(at + 1) / 10:.1f}    {_format_bar(above, most)}{_format_bar(below, most)}".rstrip()
+        for at, (above, below) in rows
+    ]
+
+
+def _format_bar(count: int, most: int) -> str:
+    return f"{'█' * round(_BAR_WIDTH * count / most)} {count or ''}".ljust(_BAR_WIDTH + 6)
+
+
+def _proposal_lines(proposed: Thresholds, measured: Calibration) -> list[str]:
+    figures, own = measure_thresholds(measured.scored, proposed), measured.own
+    return [
+        f"relevant from {proposed.upper:g} (own {own.upper:g}): {_format_share(figures.correct)} of those are answered",
+        (
+            f"irrelevant below {proposed.lower:g} (own {own.lower:g}): "
+            f"{_format_share(figures.incorrect)} of those have no answer"
+        ),
+        *measured.proposal.remarks,
+    ]
+
+
+def _format_share(share: ShareEstimate) -> str:
+    if share.value is None:
+        return f"none (n={share.n})"
+    return f"{share.value:.0%} (95 %: {share.low:.0%}–{share.high:.0%}, n={share.n})"
+
+
+def _action_lines(proposed: Thresholds, measured: Calibration) -> list[str]:
+    """Return the resulting actions for each kind of question, under the grader's own and the proposed thresholds."""
+    lines = [f"{'':26}{'correct':>10}{'ambiguous':>12}{'refused':>10}"]
+    for name, thresholds in (("own", measured.own), ("proposed", proposed)):
+        figures: ThresholdFigures = measure_thresholds(measured.scored, thresholds)
+        lines += [
+            _action_row(f"{name}: answered", figures.answerable),
+            _action_row(f"{name}: not answered", figures.unanswerable),
+        ]
+    return lines
+
+
+def _action_row(name: str, outcomes: ActionShares) -> str:
+    correct, ambiguous, refused = (outcomes.shares[action] for action in ("correct", "ambiguous", "incorrect"))
+    return f"{name:26}{correct:>10.1%}{ambiguous:>12.1%}{refused:>10.1%}"
+
+
+def _replay_lines(past: Sequence[ReplayResult]) -> list[str]:
+    changed = [one for one in past if one.changes]
+    if not past:
+        return ["No past question was judged by this grader here."]
+    lines = [f"{len(changed)} of the last {format_count(len(past), 'question')} would go another way."]
+    lines += [f"  {one.then} → {one.now}: {one.question[:90]}" for one in changed[:_MAX_REPLAYS_SHOWN]]
+    return lines + ([f"  and {len(changed) - _MAX_REPLAYS_SHOWN} more"] if len(changed) > _MAX_REPLAYS_SHOWN else [])
+
+
+def register_calibrate_command(command: AddCommand) -> None:
+    """Add the parser of this command."""
+    parser = command("calibrate", calibrate_thresholds)
+    parser.add_argument("--collection", type=parse_text, default="", help="default: the whole library")
+    parser.add_argument("--grader", choices=get_args(GraderKind), default="auto")
+    parser.add_argument(
+        "--model", type=parse_text, default="auto", help="what answers, and grades where the grader asks one"
+    )
+    parser.add_argument(
+        "-k", type=parse_count, default=4, help="how many passages a question is judged by (default: 4)"
+    )
+    by = parser.add_mutually_exclusive_group()
+    by.add_argument(
+        "--questions", type=Path, metavar="FILE.jsonl", help='questions of your own: {"question", "answerable"} a line'
+    )
+    by.add_argument(
+        "--probes", type=_parse_probe_count, default=0, metavar="N", help="how many questions to make of either kind"
+    )
+    parser.add_argument("--rules", action="store_true", help="make questions by rules alone, not with the model")
+    then = parser.add_mutually_exclusive_group()
+    then.add_argument("--apply", action="store_true", help="judge by what is proposed from now on")
+    then.add_argument("--forget", action="store_true", help="go back to the grader's own thresholds")
+
+
+def calibrate_thresholds(application: Application, options: argparse.Namespace) -> int:
+    """Measures where a grader's scores tell answers from none, and proposes thresholds with their precision."""
+    check_collection(application, options.collection)
+    asked = RunOptions(model=options.model, grader=options.grader, collection=options.collection, k=options.k)
+    if options.forget:
+        return _forget_thresholds(application, asked, options.json)
+    given = read_provided_questions(options.questions) if options.questions else []
+    if options.questions and not given:
+        raise BadRequest("The file holds no questions.", 'Write one {"question", "answerable"} a line.')
+    try:
+        measured = _run_calibration(application, asked, CalibrationPlan(given, options.probes, options.rules))
+    except KeyboardInterrupt:
+        print_failure("stopped", "Stopped. Nothing was kept.", options.json)
+        return FAILED
+    proposed = measured.proposal.thresholds
+    if options.apply and proposed:
+        application.calibration.save(measured)
+    past = application.calibration.replay_past_runs(measured.collection, measured.grader, proposed) if proposed else []
+    applied = bool(options.apply and proposed)
+    print_result(options.json, calibration_json(measured, past, applied), calibration_text(measured, past, applied))
+    return OK if proposed else FAILED
+
+
+def _run_calibration(application: Application, asked: RunOptions, plan: CalibrationPlan) -> Calibration:
+    stop = Cancellation()
+    try:
+        with progress_line("Calibrating") as report:
+            return application.calibration.run(asked, plan, report, stop)
+    except KeyboardInterrupt:
+        stop.request()
+        raise
+
+
+def _forget_thresholds(application: Application, asked: RunOptions, as_document: bool) -> int:
+    grader = application.grading_setup(asked).grader
+    forgotten = application.calibration.forget(asked.collection, grader)
+    message = "Back to the grader's own thresholds." if forgotten else "There were no calibrated thresholds to forget."
+    print_result(as_document, {"collection": asked.collection, "grader": grader, "forgotten": forgotten}, message)
+    return OK
+
+
+def _parse_probe_count(given: str) -> int:
+    if not given.isascii() or not given.isdigit() or not MIN_QUESTIONS_OF_EACH <= int(given) <= MAX_PROBES:
+        raise argparse.ArgumentTypeError(f"must be a whole number from {MIN_QUESTIONS_OF_EACH} to {MAX_PROBES:,}")
+    return int(given)

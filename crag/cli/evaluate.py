@@ -1,0 +1,295 @@
+"""Command that runs an evaluation of a dataset: evaluate."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from crag.app.application import Application
+from crag.cancellation import Cancellation
+from crag.cli import reports
+from crag.cli.arguments import (
+    FAILED,
+    MODEL_OPTIONS,
+    OK,
+    AddCommand,
+    add_run_arguments,
+    build_run_options,
+    check_collection,
+    check_new_file,
+    parse_count,
+    parse_path,
+    parse_positive,
+    parse_text,
+    write_new_file,
+)
+from crag.cli.evaluation_report import evaluation_text
+from crag.cli.tasks import cancel_on_signals, create_add_task, run_tasks
+from crag.cli.terminal import describe_progress, print_failure, print_note, print_result, progress_line, progress_lines
+from crag.errors import BadRequest, Stopped
+from crag.evaluation.corpus import add_corpus
+from crag.evaluation.dataset_format import SEED_DATASET, read_dataset
+from crag.evaluation.dataset_records import sample_questions, take_first_questions
+from crag.evaluation.grid import find_best_variant, make_variants, parse_axes
+from crag.evaluation.types import Cutoffs, Dataset, Evaluation, EvaluationPlan, EvaluationResult, Variant
+from crag.ingest.intake import list_named_files
+from crag.storage.preferences import normalize_preset_name
+from crag.text.formatting import format_count, format_duration
+from crag.types import Progress
+
+EXPORT_FORMATS = ("csv", "json", "html")
+
+
+def add_evaluate_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `evaluate`."""
+    parser.add_argument("dataset", type=parse_text, help="a JSON Lines file, seed, pinned, or the name of a dataset")
+    parser.add_argument("--repetitions", type=parse_count, default=1, metavar="N", help="ask each question so often")
+    some = parser.add_mutually_exclusive_group()
+    some.add_argument("--limit", type=parse_positive, metavar="N", help="only the first N questions")
+    some.add_argument("--sample", type=parse_positive, metavar="N", help="only N questions, drawn at random")
+    parser.add_argument("--seed", type=int, default=0, help="with --sample: another seed draws others (default: 0)")
+    documents = parser.add_mutually_exclusive_group()
+    documents.add_argument(
+        "--corpus", type=parse_path, metavar="FILE", help='passages, {"id", "title", "text"} a line, as a collection'
+    )
+    documents.add_argument(
+        "--documents", type=parse_path, metavar="FOLDER", help="files to be added first, as a collection"
+    )
+    add_run_arguments(parser)
+    parser.add_argument(
+        "--grid",
+        action="append",
+        default=[],
+        type=parse_text,
+        metavar="NAME=V1,V2",
+        help="values to try; once a setting",
+    )
+    parser.add_argument(
+        "--save-preset", type=parse_text, metavar="NAME", help="with --grid: keep the best under this name"
+    )
+    parser.add_argument("--judge", type=parse_text, default="", metavar="MODEL", help="a model that says what is right")
+    parser.add_argument(
+        "--parallel", type=parse_count, default=0, metavar="N", help="questions at once (default: automatic)"
+    )
+    parser.add_argument("--name", type=parse_text, default="", help="what the evaluation is called")
+    parser.add_argument("--output", type=parse_path, metavar="FILE", help="a new file: .csv, .json or .html")
+    parser.add_argument("--langsmith", action="store_true", help="upload it when it is done, by LANGSMITH_API_KEY")
+
+
+def check_evaluate_arguments(application: Application, options: argparse.Namespace) -> None:
+    """Check early what would otherwise fail at the end of an evaluation. Raises `BadRequest`."""
+    if options.output:
+        output_format(options.output)
+        check_new_file(options.output)
+    if options.save_preset is not None:
+        normalize_preset_name(options.save_preset)
+        if not options.grid:
+            raise BadRequest("--save-preset keeps the best of a grid.", "Say with --grid what is to be tried.")
+    if options.langsmith and not application.uploads.available:
+        raise BadRequest("There is no key for LangSmith.", "Set LANGSMITH_API_KEY, or leave --langsmith out.")
+
+
+def output_format(path: Path) -> str:
+    """Return the format of an output file by its suffix. Raises `BadRequest`."""
+    ending = path.suffix.lower().removeprefix(".")
+    if ending not in EXPORT_FORMATS:
+        raise BadRequest(f"{path.name} could hold anything.", "End its name in .csv, .json or .html.")
+    return ending
+
+
+def select_questions(application: Application, options: argparse.Namespace) -> Dataset:
+    """Return the dataset, reduced by `--limit` or `--sample`. Raises `BadRequest`."""
+    dataset = find_dataset(application, options.dataset)
+    if options.limit:
+        return take_first_questions(dataset, options.limit)
+    return sample_questions(dataset, options.sample, options.seed) if options.sample else dataset
+
+
+def find_dataset(application: Application, given: str) -> Dataset:
+    """Find a dataset by name or id, or read one from a file. Raises `BadRequest`."""
+    if given == SEED_DATASET.id:
+        return SEED_DATASET
+    if given == "pinned":
+        return application.datasets.pinned()
+    known = application.datasets.all()
+    found = [one for one in known if given in (one.id, one.name)]
+    if len(found) > 1:
+        raise BadRequest(f"Several datasets are called “{given}”.", "Name it by its id; see `datasets`.")
+    if found:
+        return found[0]
+    file = parse_path(given)
+    if file.exists() or file.suffix:
+        return read_dataset(file)
+    raise BadRequest(f"There is neither a dataset nor a file “{given}”.", "See `datasets` for what there is.")
+
+
+def add_evaluation_documents(application: Application, options: argparse.Namespace) -> str:
+    """Add the documents of `--corpus` or `--documents` and return the collection to ask.
+
+    Documents that are already present cost almost nothing. Raises `CragError`, `Stopped`; documents added by then stay.
+    """
+    given: Path | None = options.corpus or options.documents
+    if given is None:
+        return str(options.collection)
+    collection = application.library.create_collection(options.collection or _default_collection_name(given))
+    with cancel_on_signals() as stop:
+        if options.corpus:
+            with progress_line(given.name) as report:
+                added = len(add_corpus(application.library, given, collection, report, stop))
+        else:
+            added = _add_folder(application, given, collection, stop)
+    print_note(f"Asked is the collection “{collection}”, which has {format_count(added, 'document')} of {given.name}.")
+    return collection
+
+
+def _default_collection_name(given: Path) -> str:
+    """Return the default collection name. Many corpora have the same file name, so it includes the folder."""
+    return given.name if given.is_dir() else f"{given.parent.name} {given.stem}".strip()
+
+
+def _add_folder(application: Application, folder: Path, collection: str, stop: Cancellation) -> int:
+    """Add the files in and below a folder and return how many are present; report refused ones."""
+    tasks = [create_add_task(application, str(file), collection) for file in list_named_files(str(folder))]
+    added = 0
+    with progress_lines(len(tasks)) as lines:
+        for outcome in run_tasks(tasks, lines, stop):
+            for result in outcome.results:
+                added += result.error is None
+                if result.error:
+                    print_note(reports.added_text(result))
+            if not outcome.complete:
+                raise Stopped
+    if not added:
+        raise BadRequest(f"Nothing in {folder.name} could be added.", "Name a folder with documents.")
+    return added
+
+
+def print_evaluation(
+    evaluation: Evaluation, results: Sequence[EvaluationResult], cutoffs: Cutoffs, as_json: bool
+) -> None:
+    """Print an evaluation as the JSON document or as text tables."""
+    from crag.evaluation.exports import evaluation_document
+
+    if as_json:
+        print_result(True, evaluation_document(evaluation, results, cutoffs), "")
+    else:
+        print_result(False, {}, evaluation_text(evaluation, results, cutoffs))
+
+
+def export_content(form: str, evaluation: Evaluation, results: Sequence[EvaluationResult], cutoffs: Cutoffs) -> str:
+    """Return an evaluation in one of the export formats."""
+    from crag.evaluation.exports import export_csv, export_json
+    from crag.evaluation.html_report import export_html
+
+    return {"csv": export_csv, "json": export_json, "html": export_html}[form](evaluation, results, cutoffs)
+
+
+def conclude_evaluation(application: Application, evaluation: Evaluation, options: argparse.Namespace) -> int:
+    """Print the results, perform the requested outputs, and return the exit code."""
+    results, cutoffs = application.evaluations.results(evaluation.id), application.evaluations.cutoffs()
+    print_evaluation(evaluation, results, cutoffs, options.json)
+    if options.output:
+        write_new_file(options.output, export_content(output_format(options.output), evaluation, results, cutoffs))
+        print_note(f"Written to {options.output}.")
+    is_done = evaluation.state == "done"
+    if is_done and options.save_preset is not None:
+        _save_best_preset(application, evaluation, results, cutoffs, options.save_preset)
+    if is_done and options.langsmith:
+        _upload_to_langsmith(application, evaluation, results)
+    return OK if is_done and not evaluation.failed else FAILED
+
+
+def _save_best_preset(
+    application: Application, evaluation: Evaluation, results: Sequence[EvaluationResult], cutoffs: Cutoffs, name: str
+) -> None:
+    found = find_best_variant(evaluation, results, cutoffs)
+    if found is None:
+        print_note("No preset was kept: of no answer it is known whether it is right.")
+        return
+    application.preferences.save_preset(name, found.variant.options)
+    print_note(f"Kept as the preset “{name}”: {found.variant.name}.")
+
+
+def _upload_to_langsmith(application: Application, evaluation: Evaluation, results: Sequence[EvaluationResult]) -> None:
+    print_note(application.uploads.describe_upload(evaluation))
+    try:
+        with cancel_on_signals() as stop, progress_line("LangSmith") as report:
+            address = application.uploads.upload(evaluation, results, report, stop)
+    except Stopped:
+        print_note("Stopped. What was sent is there; sending it again goes on.")
+        return
+    print_note(f"To be seen at {address}")
+
+
+def follow_evaluation(application: Application, evaluation_id: str) -> Evaluation:
+    """Wait until an evaluation ends or stops and return it; if it is not done, print how to resume it."""
+    evaluations = application.evaluations
+
+    def tell(progress: Progress) -> str:
+        left = evaluations.get(evaluation_id).seconds_left
+        return describe_progress(progress) + (f", {format_duration(left)} left" if left else "")
+
+    name = evaluations.get(evaluation_id).name
+    with (
+        cancel_on_signals() as stop,
+        stop.on_cancel(lambda: evaluations.stop(evaluation_id)),
+        progress_line(name, tell) as report,
+    ):
+        evaluation = evaluations.wait(evaluation_id, report)
+    if evaluation.state != "done":
+        print_note(_incomplete_note(evaluation))
+    return evaluation
+
+
+def _incomplete_note(evaluation: Evaluation) -> str:
+    why = evaluation.fault or f"It was {evaluation.state}."
+    kept = f"{evaluation.done:,} of {evaluation.total:,} answers are kept."
+    return f"{why}\n{kept} To go on: python -m crag evaluations resume {evaluation.id}"
+
+
+_NO_CONSENT_NOTE = (
+    "Nobody can be asked in an evaluation: where leave would be needed to search the web, it is not searched."
+)
+
+
+def register_evaluate_command(command: AddCommand) -> None:
+    """Add the parser of this command."""
+    add_evaluate_arguments(command("evaluate", evaluate_dataset))
+
+
+def evaluate_dataset(application: Application, options: argparse.Namespace) -> int:
+    """Asks every question of a dataset, and measures answers, routes, retrieval, grading, time and tokens."""
+    check_evaluate_arguments(application, options)
+    dataset = select_questions(application, options)
+    made = _create_variants(application, options)
+    try:
+        collection = add_evaluation_documents(application, options)
+    except Stopped:
+        print_failure("stopped", "Stopped before anything was asked. What was added stays.", options.json)
+        return FAILED
+    check_collection(application, collection)
+    plan = EvaluationPlan(
+        dataset=dataset,
+        variants=[replace(one, options=replace(one.options, collection=collection)) for one in made],
+        repetitions=options.repetitions,
+        judge=options.judge,
+        parallel=options.parallel,
+        name=options.name,
+        kind="grid" if options.grid else "plain",
+        person=dataset.person,
+    )
+    evaluation = follow_evaluation(application, application.evaluations.begin(plan).id)
+    return conclude_evaluation(application, evaluation, options)
+
+
+def _create_variants(application: Application, options: argparse.Namespace) -> list[Variant]:
+    """Return the given options, or one variant per combination of the grid. Sending to named models is allowed."""
+    base, axes = build_run_options(application, options), parse_axes(options.grid)
+    named = [options.judge, *(model for name in MODEL_OPTIONS for model in axes.values.get(name, ()))]
+    for model in filter(None, named):
+        application.preferences.allow_model_for_process(model)
+    if base.web == "ask":
+        print_note(_NO_CONSENT_NOTE)
+    return make_variants(base, axes) if options.grid else [Variant("as given", base)]

@@ -1,0 +1,234 @@
+"""Text reports of evaluations: figures with intervals and n, and the questions that went wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from crag.evaluation.grid import RankedVariant, find_best_variant, find_differing_options, rank_variants
+from crag.evaluation.metrics import (
+    DIFFERENT_JUDGES_NOTE,
+    HEADLINE_METRICS,
+    METRICS,
+    STATE_BADGES,
+    VERDICT_BADGES,
+    answer_verdict,
+    assess_change,
+    format_change,
+    format_change_interval,
+    format_figure,
+    format_interval,
+    format_metric_value,
+    format_progress,
+    is_answer_right,
+)
+from crag.evaluation.summary import Comparison, VariantSummary
+from crag.evaluation.types import (
+    ChangedExample,
+    Cutoffs,
+    Environment,
+    Evaluation,
+    EvaluationResult,
+    Figure,
+    MetricDifference,
+)
+from crag.inspection import run_labels
+from crag.options import get_option
+from crag.runs.revisions import describe_option
+from crag.text.formatting import format_count, format_duration, to_local_time
+
+_MAX_FULL_LIST = 20  # up to this many questions are listed one by one
+_MAX_SHOWN = 20
+_MAX_LINE_LENGTH = 90
+_MAIN_SETTINGS = ("policy", "k", "refine", "grader")
+_INTERVALS_NOTE = "Intervals: 95% of bootstrap resamples of the questions; n: how many questions a figure rests on."
+
+
+def evaluation_text(evaluation: Evaluation, results: Sequence[EvaluationResult], cutoffs: Cutoffs) -> str:
+    """Return the full report: one variant in detail, or all variants of a grid ranked; then the wrong answers."""
+    ranked = rank_variants(evaluation, results, cutoffs)
+    parts = [_heading_text(evaluation)]
+    if len(ranked) > 1:
+        parts += [_ranking_table(ranked), _best_variant_text(evaluation, results, cutoffs)]
+    elif evaluation.size <= _MAX_FULL_LIST:
+        parts += [_questions_table(results, cutoffs), _figures_table(ranked[0].summary)]
+    else:
+        parts += [_figures_table(ranked[0].summary), _wrong_answers_text(evaluation, results, cutoffs)]
+    return "\n\n".join(part for part in [*parts, _INTERVALS_NOTE if results else ""] if part)
+
+
+def evaluation_line(evaluation: Evaluation) -> str:
+    """Return the line of an evaluation in the list."""
+    made = f"{to_local_time(evaluation.started_at):%Y-%m-%d %H:%M}"
+    state = STATE_BADGES[evaluation.state].word
+    return f"{evaluation.id}  {made}  {state}, {format_progress(evaluation)}  {evaluation.name}"
+
+
+def comparison_text(before: str, after: str, compared: Comparison) -> str:
+    """Return the differences between two variants over the questions they share."""
+    head = f"{format_count(compared.examples, 'question')} that both have\nbefore: {before}\nafter:  {after}"
+    head += f"\n{DIFFERENT_JUDGES_NOTE}" if compared.unjudged else ""
+    if not compared.differences:
+        return f"{head}\n\nThere is nothing to compare: no figure is known of both."
+    rows: list[tuple[str, ...]] = [("metric", "before", "after", "change", "95% interval", "n", "")]
+    rows += [_difference_row(one) for one in compared.differences]
+    broken = [one for one in compared.changed if one.what == "broken"]
+    mended = [one for one in compared.changed if one.what == "mended"]
+    changed = [_changed_examples_text("Broken", broken), _changed_examples_text("Mended", mended)]
+    return "\n\n".join(part for part in [head, _format_table(rows), *changed] if part)
+
+
+def _heading_text(evaluation: Evaluation) -> str:
+    asked = format_count(evaluation.size, "question")
+    asked += f", {evaluation.repetitions} times each" if evaluation.repetitions > 1 else ""
+    asked += f", in {format_count(len(evaluation.variants), 'variant')}" if len(evaluation.variants) > 1 else ""
+    named = "" if evaluation.dataset == evaluation.name else f"{evaluation.dataset}: "
+    state = STATE_BADGES[evaluation.state].word
+    took = f"{format_progress(evaluation)}, {state} in {format_duration(evaluation.seconds)}"
+    judge = [f"judged by    {evaluation.judge}"] if evaluation.judge else []
+    return "\n".join(
+        [
+            f"{evaluation.name}  ({evaluation.id})",
+            f"{named}{asked}; {took}",
+            *_environment_lines(evaluation),
+            *judge,
+            *_settings_lines(evaluation),
+        ]
+    )
+
+
+def _settings_lines(evaluation: Evaluation) -> list[str]:
+    """Return the main settings that all variants share."""
+    differing, options = find_differing_options(evaluation.variants), evaluation.variants[0].options
+    shared = [describe_option(name, get_option(options, name)) for name in _MAIN_SETTINGS if name not in differing]
+    return [f"settings     {run_labels.describe_change(', '.join(shared))}"] if shared else []
+
+
+def _environment_lines(evaluation: Evaluation) -> list[str]:
+    """Return the environment of each variant, without duplicates."""
+    lines = (
+        line for one in evaluation.variants if one.environment.model for line in _describe_environment(one.environment)
+    )
+    return list(dict.fromkeys(lines))
+
+
+def _describe_environment(environment: Environment) -> list[str]:
+    library = f"{format_count(environment.documents, 'document')}, {format_count(environment.passages, 'passage')}"
+    return [
+        f"answered by  {environment.model} ({environment.fingerprint}), CRAG Chat {environment.version}",
+        f"graded by    {environment.grader}",
+        f"searched     {library}, digest {environment.library}; {environment.embedder}",
+    ]
+
+
+def _figures_table(summary: VariantSummary) -> str:
+    rows = [("metric", "value", "95% interval", "n")]
+    for name, figure in summary.figures.items():
+        value = format_metric_value(name, figure.value)
+        rows.append((METRICS[name].title, value, format_interval(figure), f"{figure.n:,}"))
+    return _format_table(rows) if len(rows) > 1 else "There are no figures: nothing was answered."
+
+
+def _ranking_table(ranked: Sequence[RankedVariant]) -> str:
+    """Return one row per variant, best first, with the number that `evaluations compare` takes."""
+    names = [name for name in HEADLINE_METRICS if any(name in one.summary.figures for one in ranked)]
+    rows = [("no", "variant", *(METRICS[name].title for name in names))]
+    for one in ranked:
+        figures = [one.summary.figures.get(name) for name in names]
+        rows.append((f"{one.number + 1}", one.variant.name, *(_figure_cell(figure) for figure in figures)))
+    return _format_table(rows, left=len(rows[0]))
+
+
+def _figure_cell(figure: Figure | None) -> str:
+    return format_figure(figure) if figure else "–"
+
+
+def _best_variant_text(evaluation: Evaluation, results: Sequence[EvaluationResult], cutoffs: Cutoffs) -> str:
+    if evaluation.state != "done":
+        return "Which one is best can be told when all of them were asked the same questions."
+    found = find_best_variant(evaluation, results, cutoffs)
+    if found is None:
+        return "No best one can be told: of no answer it is known whether it is right."
+    if found.clear:
+        return f"Best: {found.variant.name}, clearly better than each other one."
+    rivals = ", ".join(f"“{one.name}”" for one in found.rivals)
+    return f"Best: {found.variant.name}, but not clearly better than {rivals}."
+
+
+def _questions_table(results: Sequence[EvaluationResult], cutoffs: Cutoffs) -> str:
+    """Return one row per question: how often the answer and the steps were right, and the run of its first answer."""
+    rows = [("right answers", "right steps", "run", "question")]
+    for answers in _group_by_question(results):
+        answered = [is_answer_right(one, cutoffs) for one in answers]
+        steps = [one.scored.scores.get("steps_match", 0.0) == 1.0 for one in answers if one.example.steps]
+        first = answers[0]
+        rows.append((_count_true(answered), _count_true(steps), first.run_id or "none", _question_text(first)))
+    return _format_table(rows, left=len(rows[0])) if len(rows) > 1 else ""
+
+
+def _count_true(known: Sequence[bool | None]) -> str:
+    values = [one for one in known if one is not None]
+    return f"{sum(values)} of {len(values)}" if values else "not known"
+
+
+def _wrong_answers_text(evaluation: Evaluation, results: Sequence[EvaluationResult], cutoffs: Cutoffs) -> str:
+    """Return the questions with a failed, wrong or wrongly declined answer, each with its first such run."""
+    rows = []
+    for answers in _group_by_question(results):
+        verdicts = [(one, answer_verdict(one, cutoffs)) for one in answers]
+        wrong = [(one, word) for one, word in verdicts if word not in ("right", "unknown")]
+        if wrong:
+            one, word = wrong[0]
+            share = f"{len(wrong)} of {len(verdicts)}" if evaluation.repetitions > 1 else ""
+            rows.append((VERDICT_BADGES[word].word, share, one.run_id or "no run", _question_text(one)))
+    if not rows:
+        return ""
+    more = f"\nand {len(rows) - _MAX_SHOWN:,} more; --output has them all" if len(rows) > _MAX_SHOWN else ""
+    table = _format_table(rows[:_MAX_SHOWN], left=4)
+    return f"Not right ({format_count(len(rows), 'question')}), with a run each:\n{table}{more}"
+
+
+def _question_text(result: EvaluationResult) -> str:
+    """Return the question and the reason why it was not answered."""
+    return _shorten(result.example.question) + (f"  ({_shorten(result.error)})" if result.error else "")
+
+
+def _group_by_question(results: Sequence[EvaluationResult]) -> list[list[EvaluationResult]]:
+    ordered = sorted(results, key=lambda one: (one.number, one.variant, one.repetition))
+    return [list(answers) for _, answers in groupby(ordered, lambda one: one.number)]
+
+
+def _difference_row(one: MetricDifference) -> tuple[str, ...]:
+    before, after = (format_metric_value(one.metric, value) for value in (one.before, one.after))
+    change = (format_change(one), format_change_interval(one), f"{one.n:,}", assess_change(one))
+    return METRICS[one.metric].title, before, after, *change
+
+
+def _changed_examples_text(title: str, changed: Sequence[ChangedExample]) -> str:
+    if not changed:
+        return ""
+    lines = [
+        f"  {one.before:.0%} → {one.after:.0%}  {_shorten(one.example.question)}\n"
+        f"    {one.before_run} → {one.after_run}"
+        for one in changed[:_MAX_SHOWN]
+    ]
+    more = [f"  and {len(changed) - _MAX_SHOWN:,} more"] if len(changed) > _MAX_SHOWN else []
+    return "\n".join([f"{title} ({len(changed):,}):", *lines, *more])
+
+
+def _shorten(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _MAX_LINE_LENGTH else f"{line[: _MAX_LINE_LENGTH - 1]}…"
+
+
+def _format_table(rows: Sequence[tuple[str, ...]], left: int = 1) -> str:
+    """Align columns to their widest cell, the first `left` columns to the left."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = (
+        "  ".join(
+            cell.ljust(width) if column < left else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    )
+    return "\n".join(line.rstrip() for line in lines)

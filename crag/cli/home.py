@@ -1,0 +1,189 @@
+"""Commands for a home: settings, presets, doctor, gaps, ledger."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from typing import Any
+
+from crag.app.application import Application
+from crag.cli import reports
+from crag.cli.arguments import FAILED, OK, AddCommand, parse_text
+from crag.cli.terminal import print_result
+from crag.errors import NotFound
+from crag.inspection.coverage_gaps import CoverageGap
+from crag.options import OPTIONS, Option, OptionChanges, RunOptions, get_option
+from crag.text.formatting import format_count, format_timestamp, to_local_time
+from crag.types import OutboundRecord
+
+
+def register_settings_commands(command: AddCommand) -> None:
+    """Add the parsers of these commands."""
+    command("settings", list_settings)
+    setting = command("settings set", set_setting)
+    setting.add_argument("name", type=parse_text, help="a name of the list, such as k or answering.window")
+    setting.add_argument("value", type=parse_text, help="a number, on, off, or a word")
+    command("settings reset", reset_setting).add_argument("name", type=parse_text)
+    command("presets", list_presets)
+    command("presets save", save_preset).add_argument(
+        "name", type=parse_text, help="keeps what holds for the home under it"
+    )
+    command("presets delete", delete_preset).add_argument("name", type=parse_text)
+
+
+def list_settings(application: Application, options: argparse.Namespace) -> int:
+    """Lists every setting with the value that holds and where it comes from; changes them."""
+    rows = [_setting_json(application, name) for name in OPTIONS]
+    lines = [f"{row['name']:28} {_format_value(row['value']):24} {row['origin']}" for row in rows]
+    print_result(options.json, {"settings": rows}, "\n".join(lines))
+    return OK
+
+
+def set_setting(application: Application, options: argparse.Namespace) -> int:
+    """Saves a value for this home; conversations that say otherwise keep theirs."""
+    application.preferences.save(options.name, _find_setting(options.name).read(options.value))
+    return _print_setting(application, options)
+
+
+def reset_setting(application: Application, options: argparse.Namespace) -> int:
+    """Goes back to the default of a setting."""
+    application.preferences.reset(_find_setting(options.name).name)
+    return _print_setting(application, options)
+
+
+def list_presets(application: Application, options: argparse.Namespace) -> int:
+    """Lists the presets, known and saved, with what each changes of the defaults."""
+    presets = {name: dict(changes) for name, changes in application.preferences.presets().items()}
+    print_result(
+        options.json, {"presets": presets}, "\n".join(_preset_line(name, changes) for name, changes in presets.items())
+    )
+    return OK
+
+
+def save_preset(application: Application, options: argparse.Namespace) -> int:
+    """Keeps what holds for the home now as a preset."""
+    application.preferences.save_preset(options.name, application.preferences.options())
+    return list_presets(application, options)
+
+
+def delete_preset(application: Application, options: argparse.Namespace) -> int:
+    """Forgets a preset that was saved."""
+    application.preferences.delete_preset(options.name)
+    return list_presets(application, options)
+
+
+def _print_setting(application: Application, options: argparse.Namespace) -> int:
+    row = _setting_json(application, options.name)
+    print_result(options.json, row, f"{row['name']}: {_format_value(row['value'])} ({row['origin']})")
+    return OK
+
+
+def _find_setting(name: str) -> Option:
+    if name not in OPTIONS:
+        raise NotFound(f"There is no setting called “{name}”.", "`settings` lists them.")
+    return OPTIONS[name]
+
+
+def _setting_json(application: Application, name: str) -> dict[str, Any]:
+    effective = application.preferences.effective(name)
+    return {"name": name, "title": OPTIONS[name].title, "value": effective.value, "origin": effective.origin}
+
+
+def _preset_line(name: str, changes: OptionChanges) -> str:
+    usual = RunOptions()
+    differs = [f"{key} {_format_value(value)}" for key, value in changes.items() if value != get_option(usual, key)]
+    return f"{name}: {', '.join(differs) or 'as by default'}"
+
+
+def _format_value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return str(value) if value != "" else "as answering"
+
+
+def register_doctor_command(command: AddCommand) -> None:
+    """Add the parser of this command."""
+    command("doctor", run_doctor)
+
+
+def run_doctor(application: Application, options: argparse.Namespace) -> int:
+    """Says what is set up, what is not, and what mends it."""
+    checks = application.diagnose()
+    print_result(
+        options.json,
+        {"checks": [asdict(check) for check in checks]},
+        "\n".join(reports.check_text(check) for check in checks),
+    )
+    return FAILED if any(check.status == "fail" for check in checks) else OK
+
+
+_NO_GAPS_TEXT = "Your documents covered every question that was asked of them."
+
+
+def register_gaps_command(command: AddCommand) -> None:
+    """Add the parser of this command."""
+    command("gaps", list_gaps)
+
+
+def list_gaps(application: Application, options: argparse.Namespace) -> int:
+    """Lists what the documents do not cover, the topic with most questions first."""
+    application.archive.complete()
+    found = application.gaps.list()
+    listing = "\n\n".join(map(_gap_text, found)) or _NO_GAPS_TEXT
+    print_result(options.json, {"gaps": [_gap_json(gap) for gap in found]}, listing)
+    return OK
+
+
+def _gap_json(gap: CoverageGap) -> dict[str, object]:
+    return {"topic": gap.topic, "count": len(gap.questions), "last_asked": gap.last_asked} | {
+        "questions": [asdict(question) for question in gap.questions]
+    }
+
+
+def _gap_text(gap: CoverageGap) -> str:
+    lines = [
+        (
+            f"{gap.topic}  ({format_count(len(gap.questions), 'question')}, "
+            f"the last on {to_local_time(gap.last_asked):%Y-%m-%d})"
+        )
+    ]
+    for question in gap.questions:
+        lines.append(f"  {' '.join(question.question.split())}")
+        lines += [f"    answered by {page.location}" for page in question.pages]
+    return reports.printable("\n".join(lines))
+
+
+_DEFAULT_ENTRIES = 20
+
+
+def register_ledger_command(command: AddCommand) -> None:
+    """Add the parser of this command."""
+    parser = command("ledger", list_outbound_records)
+    parser.add_argument(
+        "--last",
+        type=_parse_entry_count,
+        default=_DEFAULT_ENTRIES,
+        metavar="N",
+        help=f"how many (default: {_DEFAULT_ENTRIES})",
+    )
+
+
+def list_outbound_records(application: Application, options: argparse.Namespace) -> int:
+    """Lists what left the machine, newest first: when, where to, and what, in full."""
+    entries = application.ledger.entries(options.last)
+    count = application.ledger.count_since()
+    listing = "\n".join(_outbound_line(entry) for entry in entries) or "Nothing has left this machine."
+    left_out = f"\n{count - len(entries):,} older ones: --last {count}" if count > len(entries) else ""
+    print_result(options.json, {"count": count, "departures": [asdict(entry) for entry in entries]}, listing + left_out)
+    return OK
+
+
+def _outbound_line(entry: OutboundRecord) -> str:
+    what = " ".join(entry.what.split())
+    return reports.printable(f"{format_timestamp(entry.at)}  {entry.kind} to {entry.host}: {what}")
+
+
+def _parse_entry_count(given: str) -> int:
+    if not given.isascii() or not given.isdigit() or not 1 <= int(given) <= 1_000_000:
+        raise argparse.ArgumentTypeError("must be a whole number from 1 to 1,000,000")
+    return int(given)

@@ -1,0 +1,224 @@
+"""Commands for documents, collections, export and import, backup and restore."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from textwrap import indent
+from typing import get_args
+
+from crag.app.application import Application
+from crag.cancellation import Cancellation
+from crag.cli import reports
+from crag.cli.arguments import (
+    FAILED,
+    OK,
+    AddCommand,
+    check_collection,
+    check_document_ids,
+    parse_count,
+    parse_path,
+    parse_text,
+)
+from crag.cli.terminal import print_json, print_result, print_text, progress_line
+from crag.errors import BadRequest
+from crag.settings import Settings
+from crag.sharing.backup import BackupManifest, write_backup
+from crag.sharing.passage_exchange import ExportFormat
+from crag.sharing.restore import restore_backup
+from crag.storage.engine import DATABASE_NAME, Database
+from crag.text.formatting import format_count
+from crag.types import DEFAULT_COLLECTION, Passage
+
+_COLLECTION_HELP = "only what is in this collection (default: all)"
+
+
+def register_document_commands(command: AddCommand) -> None:
+    """Add the parsers of these commands."""
+    command("list", list_documents).add_argument("--collection", type=parse_text, default="", help=_COLLECTION_HELP)
+    command("remove", remove_documents).add_argument(
+        "ids", type=parse_text, nargs="+", metavar="ID", help="the id of a document, as `list` shows it"
+    )
+    searching = command("search", search_passages)
+    searching.add_argument("query", type=parse_text, help="a question or some words")
+    searching.add_argument("-k", type=parse_count, default=4, help="how many passages (default: 4)")
+    searching.add_argument("--collection", type=parse_text, default="", help=_COLLECTION_HELP)
+
+
+def list_documents(application: Application, options: argparse.Namespace) -> int:
+    """Lists what was added."""
+    check_collection(application, options.collection)
+    sources = application.library.sources(options.collection)
+    if options.json:
+        print_json({"sources": [reports.source_json(source) for source in sources]})
+    for source in sources if not options.json else ():
+        passages = format_count(source.passages, "passage")
+        print_text(f"{source.id}  {source.title}  ({source.kind}, {source.collection}, {passages})")
+    return OK
+
+
+def remove_documents(application: Application, options: argparse.Namespace) -> int:
+    """Removes documents by id; nothing is removed when one id is unknown."""
+    check_document_ids(application, options.ids, "removed")
+    application.library.remove(options.ids)
+    print_result(options.json, {"removed": options.ids}, f"Removed {len(options.ids)}.")
+    return OK
+
+
+def search_passages(application: Application, options: argparse.Namespace) -> int:
+    """Finds the nearest passages without asking a model."""
+    check_collection(application, options.collection)
+    hits = application.library.search(options.query, options.k, options.collection)
+    lines = "\n".join(_hit_text(hit) for hit in hits) or "Nothing found."
+    print_result(options.json, {"hits": [reports.hit_json(hit) for hit in hits]}, lines)
+    return OK
+
+
+def _hit_text(hit: Passage) -> str:
+    page = f", p. {hit.page}" if hit.page else ""
+    return f"{hit.score:.3f}  {hit.title}{page}\n{indent(hit.text, ' ' * 7)}"
+
+
+def register_collection_commands(command: AddCommand) -> None:
+    """Add the parsers of these commands."""
+    command("collections", list_collections)
+    renaming = command("collections rename", rename_collection)
+    renaming.add_argument("name", type=parse_text, help="the collection, as `collections` shows it")
+    renaming.add_argument("new_name", type=parse_text, help="what it shall be called")
+    moving = command("collections move", move_documents)
+    moving.add_argument("name", type=parse_text, help="the collection to move them to")
+    moving.add_argument(
+        "ids", type=parse_text, nargs="+", metavar="ID", help="the id of a document, as `list` shows it"
+    )
+    deleting = command("collections delete", delete_collection)
+    deleting.add_argument("name", type=parse_text, help="the collection")
+    deleting.add_argument("--with-documents", action="store_true", help="needed where it holds any")
+
+
+def list_collections(application: Application, options: argparse.Namespace) -> int:
+    """Lists collections; renames and deletes them, and moves documents between them."""
+    found = application.library.collections()
+    lines = "\n".join(
+        f"{one.name}  ({format_count(one.sources, 'document')}, {format_count(one.passages, 'passage')})"
+        for one in found
+    )
+    print_result(options.json, {"collections": [reports.collection_json(one) for one in found]}, lines)
+    return OK
+
+
+def rename_collection(application: Application, options: argparse.Namespace) -> int:
+    """Gives a collection another name."""
+    name = application.rename_collection(options.name, options.new_name)
+    print_result(options.json, {"renamed": {"from": options.name, "to": name}}, f"“{options.name}” is now “{name}”.")
+    return OK
+
+
+def move_documents(application: Application, options: argparse.Namespace) -> int:
+    """Moves documents into a collection, which is made if it is new."""
+    check_document_ids(application, options.ids, "moved")
+    moved = application.library.move(options.ids, options.name)
+    lines = "\n".join(f"{one.title}: {reports.MOVE_STATUS_TEXT[one.status]}" for one in moved)
+    print_result(options.json, {"moved": [reports.moved_json(one) for one in moved]}, lines)
+    return FAILED if any(one.status == "kept" for one in moved) else OK
+
+
+def delete_collection(application: Application, options: argparse.Namespace) -> int:
+    """Deletes a collection."""
+    check_collection(application, options.name)
+    documents = len(application.library.sources(options.name))
+    if documents and not options.with_documents:
+        raise BadRequest(
+            f"“{options.name}” holds {format_count(documents, 'document')}; nothing was deleted.",
+            "Move them, or add --with-documents to delete them, too.",
+        )
+    application.delete_collection(options.name)
+    print_result(options.json, {"deleted": options.name, "documents": documents}, f"Deleted “{options.name}”.")
+    return OK
+
+
+def register_exchange_commands(command: AddCommand) -> None:
+    """Add the parsers of these commands."""
+    exporting = command("export", export_collection)
+    exporting.add_argument(
+        "destination", type=parse_path, metavar="DEST", help="a new folder (langchain) or file (jsonl)"
+    )
+    exporting.add_argument("--format", choices=get_args(ExportFormat), required=True, help="what DEST becomes")
+    exporting.add_argument("--collection", type=parse_text, default="", help="only this collection (default: all)")
+    exporting.add_argument("--vectors", action="store_true", help="JSON Lines with the vector of each passage")
+    importing = command("import", import_passages)
+    importing.add_argument(
+        "path", type=parse_path, metavar="PATH", help="a folder saved by LangChain's FAISS, a zip of one, or JSON Lines"
+    )
+    importing.add_argument(
+        "--collection", type=parse_text, default=DEFAULT_COLLECTION, help="where they go (default: %(default)s)"
+    )
+    command("backup", backup_home, early=True).add_argument("file", type=parse_path, metavar="FILE", help="a new file")
+    restoring = command("restore", restore_home, early=True)
+    restoring.add_argument("file", type=parse_path, metavar="FILE", help="a file that `backup` wrote")
+    restoring.add_argument("--replace", action="store_true", help="move the library that is there aside first")
+
+
+def export_collection(application: Application, options: argparse.Namespace) -> int:
+    """Writes a collection as a folder for LangChain's FAISS.load_local, or as JSON Lines."""
+    check_collection(application, options.collection)
+    path: Path = options.destination
+    with progress_line(path.name) as report:
+        count = application.exchange.export(
+            path, options.format, collection=options.collection, vectors=options.vectors, progress=report
+        )
+    print_result(options.json, {"exported": count, "path": str(path)}, f"Exported {count:,} passages to {path}.")
+    return OK
+
+
+def import_passages(application: Application, options: argparse.Namespace) -> int:
+    """Adds the passages of a LangChain FAISS folder or of JSON Lines."""
+    results = []
+    with progress_line(options.path.name) as report:
+        for result in application.exchange.import_passages(
+            options.path, collection=options.collection, progress=report
+        ):
+            results.append(result)
+            if not options.json:
+                print_text(reports.added_text(result))
+    if options.json:
+        print_json({"sources": [reports.added_json(result) for result in results]})
+    return FAILED if any(result.error for result in results) else OK
+
+
+def backup_home(settings: Settings, options: argparse.Namespace) -> int:
+    """Saves the whole home in one file, also while the application is running."""
+    if not (settings.home / DATABASE_NAME).is_file():
+        raise BadRequest("There is no library in this folder, so there is nothing to save.", "Choose one with --home.")
+    path: Path = options.file
+    database = Database(settings.home)
+    try:
+        with progress_line(path.name) as report:
+            saved = write_backup(database, path, report, Cancellation())
+    finally:
+        database.close()
+    document = {"backup": str(path), "sources": saved.sources, "bytes": path.stat().st_size, "missing": saved.missing}
+    print_result(
+        options.json, document, f"Saved {saved.sources:,} documents in {path}.{_missing_originals_note(saved)}"
+    )
+    return OK
+
+
+def restore_home(settings: Settings, options: argparse.Namespace) -> int:
+    """Puts a backup into an empty or new home."""
+    with progress_line(options.file.name) as report:
+        done = restore_backup(options.file, settings.home, report, Cancellation(), replace=options.replace)
+    aside = str(done.moved_aside) if done.moved_aside else None
+    sources = done.manifest.sources
+    document = {"restored": str(settings.home), "sources": sources, "moved_aside": aside}
+    before = f" What was there before is now in {aside}." if aside else ""
+    print_result(
+        options.json,
+        document,
+        f"Restored {sources:,} documents to {settings.home}.{before}{_missing_originals_note(done.manifest)}",
+    )
+    return OK
+
+
+def _missing_originals_note(manifest: BackupManifest) -> str:
+    lost = len(manifest.missing)
+    return f" Of {lost:,} documents only the passages: their files had been lost or damaged before." if lost else ""

@@ -1,0 +1,106 @@
+"""Command line: argument parser and registry of the commands in CONTRACT.md."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+from collections.abc import Sequence
+
+from crag.app.application import open_application
+from crag.cli import add, ask, calibrate, conversations, evaluate, evaluations, home, library, models
+from crag.cli.arguments import FAILED, OK, USAGE, Command, EarlyCommand, parse_folder
+from crag.cli.terminal import configure_output, print_failure, print_json
+from crag.errors import CragError
+from crag.settings import load_settings
+
+_REGISTER_FUNCTIONS = (
+    add.register_add_commands,
+    library.register_document_commands,
+    library.register_collection_commands,
+    library.register_exchange_commands,
+    ask.register_ask_commands,
+    conversations.register_conversation_commands,
+    calibrate.register_calibrate_command,
+    evaluate.register_evaluate_command,
+    evaluations.register_evaluation_commands,
+    evaluations.register_dataset_commands,
+    models.register_model_commands,
+    models.register_space_commands,
+    home.register_settings_commands,
+    home.register_gaps_command,
+    home.register_ledger_command,
+    home.register_doctor_command,
+)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one command and return its exit code: 0 success, 1 refused or failed, 2 usage error."""
+    as_json = "--json" in arguments
+    configure_output(as_json)
+    try:
+        options = _build_parser().parse_args(arguments)
+    except SystemExit as usage:
+        if usage.code in (0, None):
+            return OK
+        if as_json:
+            print_json({"error": {"code": "usage", "message": "The command was not understood; see --help."}})
+        return USAGE
+    try:
+        return _run_command(options)
+    except CragError as error:
+        print_failure(error.code, str(error), as_json)
+        return FAILED
+    except BrokenPipeError:  # the reader closed the pipe; buffered output must not be written either
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except Exception:  # last resort: log it and report a fault
+        logging.getLogger(__name__).exception("A command failed in a way nobody foresaw")
+        print_failure("bug", "Something went wrong inside the application. Try again.", as_json)
+        return FAILED
+
+
+def _run_command(options: argparse.Namespace) -> int:
+    if options.early:
+        early: EarlyCommand = options.command
+        return early(load_settings(options.home), options)
+    application = open_application(home=options.home)
+    try:
+        command: Command = options.command
+        return command(application, options)
+    finally:
+        application.close()
+
+
+def _build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m crag", description="Ask your own documents.")
+    groups = {"": parser.add_subparsers(required=True, metavar="COMMAND")}
+    parsers: dict[str, argparse.ArgumentParser] = {}
+
+    def command(name: str, function: Command | EarlyCommand, *, early: bool = False) -> argparse.ArgumentParser:
+        group, _, own = name.rpartition(" ")
+        if group not in groups:
+            groups[group] = parsers[group].add_subparsers(metavar="ACTION", title="actions")
+        common = _common_arguments(within=bool(group))
+        made = groups[group].add_parser(own, parents=[common], help=function.__doc__, description=function.__doc__)
+        made.set_defaults(command=function, early=early)
+        parsers[name] = made
+        return made
+
+    for register in _REGISTER_FUNCTIONS:
+        register(command)
+    return parser
+
+
+def _common_arguments(within: bool) -> argparse.ArgumentParser:
+    """Return the arguments of every command.
+
+    Within a group, missing arguments are suppressed so that they do not reset the values given to the group.
+    """
+    common = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS if within else None)
+    common.add_argument(
+        "--home", type=parse_folder, help="the folder that holds everything (default: CRAG_HOME, else ./data)"
+    )
+    common.add_argument("--json", action="store_true", help="print exactly one JSON document")
+    return common

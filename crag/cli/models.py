@@ -1,0 +1,208 @@
+"""Commands for Ollama models, downloads and embedding spaces."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+
+from crag.app.application import Application
+from crag.cancellation import Cancellation
+from crag.cli import reports
+from crag.cli.arguments import FAILED, OK, AddCommand, parse_text
+from crag.cli.tasks import cancel_on_signals
+from crag.cli.terminal import print_result, progress_line
+from crag.errors import BadRequest
+from crag.models.downloads import Download
+from crag.models.ollama_server import ModelReport
+from crag.retrieval.space_switch import SpaceStatus
+from crag.text.formatting import format_size
+from crag.types import Progress
+
+_POLL_SECONDS = 0.2
+_CANCEL_WAIT_SECONDS = 5.0  # until the downloading process notices the cancellation
+_NAME_HELP = "as Ollama names it, such as llama3.2:3b"
+
+
+def register_model_commands(command: AddCommand) -> None:
+    """Add the parsers of these commands."""
+    command("models", list_models)
+    command("models list", list_models)
+    command("models pull", pull_model).add_argument(
+        "name", type=_parse_model_name, help=f"{_NAME_HELP}; or nomic: the weights that embed here"
+    )
+    command("models remove", remove_model).add_argument("name", type=_parse_model_name, help=_NAME_HELP)
+    command("models load", load_model).add_argument("name", type=_parse_model_name, help=_NAME_HELP)
+    command("models unload", unload_model).add_argument("name", type=_parse_model_name, help=_NAME_HELP)
+
+
+def list_models(application: Application, options: argparse.Namespace) -> int:
+    """Lists the models of Ollama: size, context length, whether loaded and on what; and what is being fetched."""
+    models, downloads = application.ollama.models(), application.downloads.all()
+    name, amount = application.ollama.recommended()
+    document = {
+        "version": application.ollama.version(),
+        "models": [asdict(model) for model in models],
+        "downloads": [_download_json(download) for download in downloads],
+        "recommended": {"name": name, "bytes": amount},
+    }
+    lines = [_model_line(model) for model in models] + [_download_line(download) for download in downloads]
+    empty_text = f"Ollama has no models yet. Get one with `models pull {name}` ({format_size(amount)})."
+    print_result(options.json, document, "\n".join(lines) or empty_text)
+    return OK
+
+
+def pull_model(application: Application, options: argparse.Namespace) -> int:
+    """Gets a model. Stopped with Ctrl-C, it goes on from there the next time."""
+    downloads, name = application.downloads, _download_name(options.name)
+    downloads.start(name)
+    with (
+        cancel_on_signals() as stop,
+        progress_line(options.name, lambda _: _download_progress(downloads.get(name))) as report,
+    ):
+        while (seen := downloads.get(name)) and seen.state == "running" and not stop.wait(_POLL_SECONDS):
+            report(Progress(seen.stage, seen.done, seen.total))
+        downloads.cancel(name)  # no effect if it has ended
+    ended = downloads.wait(name, _CANCEL_WAIT_SECONDS) or Download(name, "cancelled")  # dismissed by another process
+    print_result(options.json, {"download": _download_json(ended)}, _download_line(ended))
+    return OK if ended.state == "done" else FAILED
+
+
+def remove_model(application: Application, options: argparse.Namespace) -> int:
+    """Deletes a model from the disk of Ollama."""
+    application.ollama.delete(options.name)
+    print_result(options.json, {"removed": options.name}, f"Removed {options.name}.")
+    return OK
+
+
+def load_model(application: Application, options: argparse.Namespace) -> int:
+    """Loads a model as questions use it, so that the first one need not wait."""
+    with progress_line(options.name) as report:
+        report(Progress("Loading"))
+        application.load_model(options.name)
+    model = application.ollama.model(options.name)
+    print_result(options.json, {"model": asdict(model)}, _model_line(model))
+    return OK
+
+
+def unload_model(application: Application, options: argparse.Namespace) -> int:
+    """Frees the memory that a model takes."""
+    application.ollama.unload(options.name)
+    print_result(options.json, {"unloaded": options.name}, f"Unloaded {options.name}.")
+    return OK
+
+
+def _parse_model_name(given: str) -> str:
+    """Return Ollama's name of a model, also if given with the prefix used in settings."""
+    return parse_text(given).removeprefix("ollama:")
+
+
+def _download_name(name: str) -> str:
+    """Return the name of the download."""
+    return name if name == "nomic" else f"ollama:{name}"
+
+
+def _model_line(model: ModelReport) -> str:
+    context = f"{model.context_length:,} tokens" if model.context_length else ""
+    facts = [format_size(model.size), model.family, model.parameters, model.quantization, context]
+    kinds = ["embeds"] * model.embeds + ["thinks"] * model.thinks + [f"at {model.host}"] * bool(model.host)
+    state = f"loaded on {model.processor}" if model.loaded else "not loaded"
+    return reports.printable(f"{model.name}  {', '.join(filter(None, [*facts, *kinds, state]))}")
+
+
+def _download_json(download: Download) -> reports.Json:
+    return asdict(download) | {"seconds_left": download.seconds_left}
+
+
+def _download_line(download: Download) -> str:
+    """Return one line about a download."""
+    words = {"done": "is here", "failed": download.fault, "running": _download_progress(download)}
+    more = f"not finished ({_received_amount(download)}); `models pull {download.name}` goes on from there"
+    return reports.printable(f"{download.name}  {words.get(download.state, more)}")
+
+
+def _download_progress(download: Download | None) -> str:
+    """Return stage and progress: “Receiving 1.2 GB of 4.9 GB, 24 MB/s, 2:34 left”."""
+    if download is None:
+        return ""
+    parts = [" ".join(filter(None, [download.stage, _received_amount(download)]))]
+    if download.seconds_left is not None:
+        minutes, seconds = divmod(round(download.seconds_left), 60)
+        parts += [f"{format_size(round(download.rate))}/s", f"{minutes}:{seconds:02} left"]
+    return ", ".join(parts)
+
+
+def _received_amount(download: Download) -> str:
+    return f"{format_size(download.done)} of {format_size(download.total)}" if download.total else ""
+
+
+_SPACE_STATES = {"answering": "answers", "building": "is to answer", "kept": "kept"}
+
+
+def register_space_commands(command: AddCommand) -> None:
+    """Add the parsers of these commands."""
+    command("spaces", list_spaces)
+    using = command("spaces use", use_space)
+    using.add_argument("name", type=parse_text, help="builtin, nomic, ollama:NAME or PROVIDER:NAME")
+    command("spaces rollback", roll_back_space)
+    command("spaces drop", drop_space).add_argument("id", type=parse_text, help="an id of the list, or its beginning")
+
+
+def list_spaces(application: Application, options: argparse.Namespace) -> int:
+    """Lists the spaces of vectors: which one answers, and which others are kept; switches between them."""
+    spaces = application.library.spaces
+    found, fault = spaces.statuses(), spaces.answering.check()
+    overruled = spaces.answering.overruled()
+    lines = [_space_line(report) for report in found]
+    if overruled:
+        lines.append(f"The settings name {overruled}; it was left by hand. `spaces use {overruled}` has it after all.")
+    lines += [str(fault)] if fault else []
+    document = {
+        "spaces": [reports.space_json(report) for report in found],
+        "wanted": spaces.answering.wanted(),
+        "overruled": overruled or None,
+        "fault": str(fault) if fault else None,
+    }
+    print_result(options.json, document, "\n".join(lines) or "Nothing is embedded yet.")
+    return OK
+
+
+def use_space(application: Application, options: argparse.Namespace) -> int:
+    """Switches to an embedder: embeds what it lacks, then lets it answer. Interrupted, it goes on from there."""
+    with progress_line(options.name) as report:
+        application.library.spaces.use(options.name, report, Cancellation())
+    return _print_spaces(application, options)
+
+
+def roll_back_space(application: Application, options: argparse.Namespace) -> int:
+    """Goes back to the space that answered before; done again, it comes back to this one."""
+    with progress_line("Going back") as report:
+        application.library.spaces.go_back(report, Cancellation())
+    return _print_spaces(application, options)
+
+
+def drop_space(application: Application, options: argparse.Namespace) -> int:
+    """Frees the vectors of a space that is not in use."""
+    spaces = application.library.spaces
+    ids = [report.space.id for report in spaces.statuses() if report.space.id.startswith(options.id)]
+    if len(ids) > 1 and options.id not in ids:
+        raise BadRequest(f"Several spaces begin with “{options.id}”.", "Write more of the id.")
+    space = spaces.drop(ids[0] if ids else options.id)
+    print_result(
+        options.json, {"dropped": space.id}, f"Dropped {space.label}. Its room is used again by what is added."
+    )
+    return OK
+
+
+def _print_spaces(application: Application, options: argparse.Namespace) -> int:
+    found = application.library.spaces.statuses()
+    document = {"spaces": [reports.space_json(report) for report in found]}
+    print_result(options.json, document, "\n".join(_space_line(report) for report in found))
+    return OK
+
+
+def _space_line(report: SpaceStatus) -> str:
+    space = report.space
+    coverage = f"{report.vectors:,} of {report.passages:,} passages"
+    weight = f"meaning counts {report.weight.share:.0%} ({report.weight.origin})"
+    facts = f"{space.dimension} dimensions, {coverage}, {weight}, digest {space.digest[:12]}"
+    return f"{space.id}  {_SPACE_STATES[report.state]}: {space.name}  ({facts})"

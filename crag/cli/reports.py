@@ -1,0 +1,207 @@
+"""JSON of the contract that the commands print, and the same content as text."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from crag.retrieval.space_switch import SpaceStatus
+from crag.runs.trace import Trace
+from crag.text.formatting import format_count
+from crag.types import AddResult, Collection, Conversation, Grade, MoveResult, Passage, Source, Thresholds, Verdict
+
+if TYPE_CHECKING:
+    from crag.app.checklist_facts import Check
+
+
+Json = dict[str, Any]
+
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+DOUBT_LABELS = {"unsupported": "No source", "weak": "Only partly in its source"}
+
+MOVE_STATUS_TEXT = {
+    "moved": "moved",
+    "merged": "was there already; one copy is left",
+    "kept": "stays, for another version of it is there",
+}
+
+
+def printable(text: str) -> str:
+    """Remove characters that control a terminal: escape codes, control and direction characters."""
+    return _UNPRINTABLE.sub("", text)
+
+
+def added_json(result: AddResult) -> Json:
+    """Return one entry of `add` and `refresh`."""
+    return asdict(result)
+
+
+def source_json(item: Source) -> Json:
+    """Return one entry of `list`."""
+    return {
+        "id": item.id,
+        "title": item.title,
+        "author": item.author,
+        "published": item.published,
+        "kind": item.kind,
+        "location": item.location,
+        "collection": item.collection,
+        "passages": item.passages,
+        "pages": item.pages,
+        "size": item.size,
+        "added_at": item.added_at,
+        "found_by": item.found_by,
+        "space": item.space,
+    }
+
+
+def collection_json(item: Collection) -> Json:
+    """Return one entry of `collections`."""
+    return asdict(item)
+
+
+def conversation_json(item: Conversation) -> Json:
+    """Return one entry of `conversations`, without its owner, which stays private to the home."""
+    return {
+        "id": item.id,
+        "title": item.title,
+        "created_at": item.created_at,
+        "updated_at": item.updated_at,
+        "pinned": item.pinned,
+    }
+
+
+def moved_json(result: MoveResult) -> Json:
+    """Return one entry of `collections move`."""
+    return asdict(result)
+
+
+def space_json(report: SpaceStatus) -> Json:
+    """Return one entry of `spaces`."""
+    held = report.space
+    return {
+        "id": held.id,
+        "name": held.name,
+        "label": held.label,
+        "digest": held.digest,
+        "dimension": held.dimension,
+        "vectors": report.vectors,
+        "passages": report.passages,
+        "state": report.state,
+        "weight": {"share": report.weight.share, "origin": report.weight.origin},
+    }
+
+
+def hit_json(passage: Passage) -> Json:
+    """Return one entry of `search`."""
+    return {
+        "passage_id": passage.id,
+        "source_id": passage.source_id,
+        "title": passage.title,
+        "location": passage.location,
+        "page": passage.page,
+        "heading": passage.heading,
+        "score": passage.score,
+        "text": passage.text,
+    }
+
+
+def grade_json(given: Grade, thresholds: Thresholds) -> Json:
+    """Return one entry of `grade`."""
+    return {"score": given.score, "verdict": thresholds.word(given.score), "reason": given.reason}
+
+
+def answer_json(run_id: str, trace: Trace) -> Json:
+    """Return the document of `ask`. `complete` is false if the answer was stopped or cut off."""
+    document = {
+        "run_id": run_id,
+        "question": trace.question,
+        "answer": trace.text,
+        "complete": trace.state == "done" and not trace.unfinished,
+        "outcome": trace.outcome,
+        "action": trace.action,
+        "reason": trace.action_reason,
+        "steps": trace.trajectory,
+        "verdicts": [_verdict_json(trace, verdict) for verdict in trace.verdicts.values()],
+        "sources": [
+            {"n": cited.n, "title": cited.title, "location": cited.location, "page": cited.page, "quote": cited.quote}
+            for cited in trace.citations
+        ],
+        "support": [asdict(sentence) for sentence in trace.sentences],
+        "web": _web_json(trace),
+        "notes": trace.notes,
+        "model": trace.model,
+        "embedder": trace.embedder,
+        "timings": {step.node: step.seconds for step in trace.steps} | {"total": trace.seconds},
+        "tokens": {"prompt": trace.usage.prompt_tokens, "answer": trace.usage.answer_tokens},
+    }
+    return document if trace.state == "done" else document | {"error": _error_json(trace)}
+
+
+def sources_text(trace: Trace) -> str:
+    """Return the sources and doubtful sentences of an answer, or the nearest passages if declined; then its notes."""
+    lines = [
+        f"[{cited.n}] {_source_place(cited.title, cited.page)}"
+        + (f"  {cited.location}" if cited.origin == "web" else "")
+        for cited in trace.citations
+    ]
+    lines += [
+        f"{DOUBT_LABELS[one.strength]}: {one.sentence}" for one in trace.sentences if one.strength in DOUBT_LABELS
+    ]
+    if trace.outcome == "not_answered":
+        nearest = [trace.passages[number] for number in trace.found.get("library", ())]
+        lines = [f"Nearest: {_source_place(passage.title, passage.page)}" for passage in nearest]
+    return printable("\n".join([*lines, *(f"Note: {note}" for note in trace.notes)]))
+
+
+def added_text(result: AddResult) -> str:
+    """Return one line about one added or refused source."""
+    if result.error:
+        return printable(f"✗ {result.source}: {result.error.message}")
+    pages = f"{format_count(result.pages, 'page')}, " if result.pages else ""
+    if result.status == "unchanged":
+        return printable(f"✓ {result.source}: unchanged, it was already here as “{result.title}”")
+    words = {"added": "added", "replaced": "replaced by its new text"}
+    note = f". {result.note}" if result.note else ""
+    return printable(
+        f"✓ {result.title}: {words[result.status]}, {pages}{format_count(result.passages, 'passage')}{note}"
+    )
+
+
+def check_text(check: Check) -> str:
+    """Return one line of the set-up checklist, with the remedy and its commands below."""
+    sign = {"ok": "✓", "warn": "○", "fail": "✗"}[check.status]
+    commands = [line for line in check.action.commands.splitlines() if line not in check.fix] if check.action else []
+    lines = [f"{sign} {check.name}: {check.detail}", f"  {check.fix}" if check.fix else ""]
+    return "\n".join([line for line in lines if line] + [f"      {command}" for command in commands])
+
+
+def _source_place(title: str, page: int | None) -> str:
+    return f"{title}, p. {page}" if page else title
+
+
+def _error_json(trace: Trace) -> Json:
+    message = f"{trace.error} {trace.remedy}".strip() or f"The answer was {trace.state}."
+    return {"code": trace.error_code or trace.state, "message": message}
+
+
+def _web_json(trace: Trace) -> Json:
+    why = trace.web_skipped or (trace.action_reason if trace.query_sent else None) or None
+    return {"used": bool(trace.query_sent), "query": trace.query_sent or None, "why": why}
+
+
+def _verdict_json(trace: Trace, verdict: Verdict) -> Json:
+    passage = trace.passages[verdict.passage_id]
+    return {
+        "passage_id": passage.id,
+        "source_id": passage.source_id,
+        "title": passage.title,
+        "page": passage.page,
+        "origin": passage.origin,
+        "score": verdict.score,
+        "verdict": verdict.word,
+        "reason": verdict.reason,
+        "strips": [asdict(strip) for strip in trace.strips.get(passage.id, ())],
+    }

@@ -1,0 +1,142 @@
+"""Terminal output: one JSON document or text lines, progress bars, and the consent prompt."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from io import TextIOWrapper
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from crag.cli import reports
+from crag.cli.reports import printable
+from crag.types import Progress, ProgressCallback, ignore_progress
+
+if TYPE_CHECKING:
+    import rich.progress
+
+
+def configure_output(as_json: bool) -> None:
+    """Set encodings: UTF-8 for JSON (RFC 8259, section 8.1); characters the terminal lacks are escaped."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(encoding="utf-8" if as_json else None, errors="backslashreplace")
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_BriefFormatter("%(message)s"))
+    logging.basicConfig(level=logging.ERROR, handlers=[handler])
+
+
+class _BriefFormatter(logging.Formatter):
+    """Logs the kind and location of an exception only: its message and traceback may contain paths or keys."""
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802 — the name of the base class
+        kind, _, trace = ei
+        place = traceback.extract_tb(trace)[-1]
+        return f"{kind.__name__} in {Path(place.filename).name}, line {place.lineno}"
+
+
+def print_text(text: str) -> None:
+    """Print text to standard output."""
+    print(reports.printable(text))
+
+
+def print_note(text: str) -> None:
+    """Print a note to standard error."""
+    print(reports.printable(text), file=sys.stderr)
+
+
+def print_json(document: reports.Json) -> None:
+    """Print the JSON document of a command."""
+    print(json.dumps(document, ensure_ascii=False))
+
+
+def print_result(as_json: bool, document: reports.Json, text: str) -> None:
+    """Print the result of a command."""
+    if as_json:
+        print_json(document)
+    elif text:
+        print_text(text)
+
+
+def print_failure(code: str, message: str, as_json: bool) -> None:
+    """Report why a command failed."""
+    if as_json:
+        print_json({"error": {"code": code, "message": message}})
+    else:
+        print_note(message)
+
+
+def ask_consent(query: str) -> str | None:
+    """Return the query if the user allows the web search, else None."""
+    print(reports.printable(f"\nSearch the web for “{query}”? [y/N] "), end="", file=sys.stderr, flush=True)
+    return query if sys.stdin.readline().strip().lower() in ("y", "yes") else None
+
+
+DescribeProgress = Callable[[Progress], str]
+ProgressLines = Callable[[str], AbstractContextManager[ProgressCallback]]
+
+
+def describe_progress(progress: Progress) -> str:
+    """Return stage and progress: “Embedding 128 of 1,024”."""
+    return f"{progress.stage} {progress.done:,} of {progress.total:,}" if progress.total else progress.stage
+
+
+@contextmanager
+def progress_lines(
+    total: int, *, wanted: bool = True, tell: DescribeProgress = describe_progress
+) -> Iterator[ProgressLines]:
+    """Yield a function that opens a progress row for a task, with a total row above if `total` exceeds one."""
+    if not (wanted and sys.stderr and sys.stderr.isatty()):
+        yield lambda _: nullcontext(ignore_progress)
+        return
+    with _create_progress_bars() as bars:
+        whole = bars.add_task("In all", total=total, stage="") if total > 1 else None
+        yield lambda name: _progress_row(bars, whole, tell, name)
+
+
+@contextmanager
+def progress_line(name: str, tell: DescribeProgress = describe_progress) -> Iterator[ProgressCallback]:
+    """Yield the reporter of a single progress row; `tell` formats its text."""
+    with progress_lines(1, tell=tell) as lines, lines(name) as report:
+        yield report
+
+
+@contextmanager
+def _progress_row(
+    bars: rich.progress.Progress, whole: rich.progress.TaskID | None, tell: DescribeProgress, name: str
+) -> Iterator[ProgressCallback]:
+    task = bars.add_task(printable(name), total=None, stage="")
+
+    def report(progress: Progress) -> None:
+        stage = printable(tell(progress))
+        bars.update(task, total=progress.total or None, completed=progress.done, stage=stage)
+
+    try:
+        yield report
+    finally:
+        bars.remove_task(task)
+        if whole is not None:
+            bars.advance(whole)
+
+
+def _create_progress_bars() -> rich.progress.Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+    from rich.table import Column
+
+    def column(field: str) -> TextColumn:
+        return TextColumn(field, markup=False, table_column=Column(ratio=1, no_wrap=True))
+
+    return Progress(
+        column("{task.description}"),
+        BarColumn(bar_width=20),  # the stage must fit next to it in 80 columns
+        column("{task.fields[stage]}"),
+        console=Console(stderr=True, highlight=False),
+        expand=True,
+        transient=True,
+        redirect_stdout=sys.stdout.isatty(),  # leave output to a file or a pipe unchanged
+    )

@@ -1,1 +1,0 @@
-"""The commands of the contract, by purpose; `crag/cli.py` puts them together."""

@@ -1,0 +1,1 @@
+"""Background work, parallel mapping and caches."""

@@ -1,7 +1,0 @@
-"""The metadata shared by all tables."""
-
-from __future__ import annotations
-
-from sqlalchemy import MetaData
-
-metadata = MetaData()

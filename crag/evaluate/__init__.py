@@ -1,1 +1,0 @@
-"""Evaluation: datasets, runs of them under several settings, scorers, comparison, reports."""

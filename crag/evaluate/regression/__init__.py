@@ -1,1 +1,0 @@
-"""The pinned questions asked again after a change, and what broke by it."""

@@ -1,0 +1,1 @@
+"""Datasets, evaluations, metrics and calibration."""

@@ -1,0 +1,331 @@
+"""Probe questions for calibration: made by rules, written by a model, or read from a file."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import cycle
+from pathlib import Path
+from typing import Any, Literal
+
+from sqlalchemy import ColumnElement, select
+
+from crag.cancellation import Cancellation
+from crag.errors import BadRequest
+from crag.evaluation.threshold_proposal import ProbeKind, ProvidedQuestion
+from crag.prompts import compose_prompt, find_json_object, strip_thoughts
+from crag.protocols import ChatModel
+from crag.storage.engine import Database
+from crag.storage.tables import passages, sources
+from crag.text.jsonl import read_json_lines
+from crag.text.language import detect_language, extract_terms, split_sentences
+from crag.types import Language, Passage
+
+AnswerKind = Literal["time", "number", "name", "thing"]
+
+MIN_TERMS = 5
+_KEPT_PIECES: dict[Language, tuple[int, int]] = {
+    "en": (4, 8),
+    "ko": (4, 8),
+    "zh": (5, 11),
+}  # pieces, as in real questions
+_SUBSTITUTION_RATE: dict[Language, float] = {"en": 0.22, "ko": 0.22, "zh": 0.09}  # see docs/measurements.md
+_PUNCTUATION = " ,.;:!?()[]{}\"'“”‘’«»「」『』《》。，、；：！？（）"
+_YEAR = re.compile(r"(?:1\d|20)\d\d年?$|.*\d년")
+_NUMBER = re.compile(r"[\d,.]*\d")
+_NAME = re.compile(r"[A-Z][\w’'-]+$")
+_CLAUSE = re.compile(r"[，、；：,;:（）()「」『』《》“”]")
+_QUESTION_TEMPLATES: dict[Language, dict[AnswerKind, str]] = {
+    "en": {"time": "When {}?", "number": "How many {}?", "name": "Who or what {}?", "thing": "What {}?"},
+    "ko": {"time": "{} 언제인가?", "number": "{} 몇인가?", "name": "{} 누구인가?", "thing": "{} 무엇인가?"},
+    "zh": {"time": "{}是哪一年？", "number": "{}有多少？", "name": "{}是何人？", "thing": "{}是何？"},
+}  # fmt: skip
+
+
+def split_pieces(sentence: str, language: Language) -> list[str]:
+    """Split a sentence into the pieces of questions: words as written, in Chinese character pairs within a clause."""
+    if language != "zh":
+        return [piece for raw in sentence.split() if (piece := raw.strip(_PUNCTUATION))]
+    clauses = [clause.strip() for clause in _CLAUSE.split(sentence.strip(_PUNCTUATION))]
+    return [clause[at : at + 2] for clause in clauses for at in range(0, len(clause), 2)]
+
+
+def informative_sentences(text: str) -> list[str]:
+    """Return the sentences with enough content for a question."""
+    return [sentence for sentence in split_sentences(text) if MIN_TERMS <= len(set(extract_terms(sentence))) <= 60]
+
+
+def make_cloze_question(
+    sentence: str, strange: Sequence[str], chance: random.Random, swapped: Sequence[str] = ()
+) -> str | None:
+    """Make a question that the sentence answers, with some `strange` pieces; None if it says too little.
+
+    With `swapped` pieces of another text, one replaces a piece of its kind, so that nothing answers the question.
+    """
+    language = detect_language(sentence)
+    parts = split_pieces(sentence, language)
+    carrying = [at for at, part in enumerate(parts) if extract_terms(part)]
+    if len(carrying) < MIN_TERMS:
+        return None
+    asked = _choose_answer(parts, carrying, chance)
+    kept = _nearest_places(asked, carrying, chance.randint(*_KEPT_PIECES[language]))
+    told = {at: parts[at] for at in range(kept[0], kept[-1] + 1) if at != asked}
+    for at in sorted(told.keys() & set(carrying)):
+        if strange and _answer_kind(told[at]) == "thing" and chance.random() < _SUBSTITUTION_RATE[language]:
+            told[at] = chance.choice(strange)
+    if swapped and not _swap_piece(told, [at for at in kept if at != asked], swapped, chance):
+        return None
+    text = ("" if language == "zh" else " ").join(told.values())
+    return _QUESTION_TEMPLATES[language][_answer_kind(parts[asked])].format(text)
+
+
+def _choose_answer(parts: Sequence[str], carrying: Sequence[int], chance: random.Random) -> int:
+    """Choose the place of the piece to ask for; like real questions, it prefers years, numbers and names."""
+    facts = [at for at in carrying if at and _answer_kind(parts[at]) != "thing"]
+    return chance.choice(facts or carrying)
+
+
+def _answer_kind(piece: str) -> AnswerKind:
+    if _YEAR.match(piece):
+        return "time"
+    if _NUMBER.match(piece):
+        return "number"
+    return "name" if _NAME.match(piece) else "thing"
+
+
+def _nearest_places(asked: int, carrying: Sequence[int], count: int) -> list[int]:
+    """Return the places of the piece asked for and of the `count` meaningful pieces nearest to it."""
+    nearest = sorted(carrying, key=lambda at: (abs(at - asked), at))
+    return sorted(nearest[: count + 1])
+
+
+def _swap_piece(told: dict[int, str], places: Sequence[int], swapped: Sequence[str], chance: random.Random) -> bool:
+    """Replace a name or number, otherwise another word, by one of its kind; return whether there was one."""
+    by_kind = {at: [piece for piece in swapped if _answer_kind(piece) == _answer_kind(told[at])] for at in places}
+    usable = [at for at in places if by_kind[at]]
+    facts = [at for at in usable if _answer_kind(told[at]) != "thing"]
+    if not usable:
+        return False
+    at = chance.choice(facts or usable)
+    told[at] = chance.choice(by_kind[at])
+    return True
+
+
+_IDS_PER_QUERY = 500
+
+
+@dataclass(frozen=True, slots=True)
+class PassageSample:
+    """A passage to make questions of."""
+
+    id: int
+    source_id: str
+    title: str
+    text: str
+
+
+def sample_passages(database: Database, collection: str, count: int, chance: random.Random) -> list[PassageSample]:
+    """Sample at most `count` passages from a collection, or from the whole library if it is empty."""
+    return _sample_where(database, [sources.c.collection == collection] if collection else [], count, chance)
+
+
+def sample_other_collections(
+    database: Database, collection: str, count: int, chance: random.Random
+) -> list[PassageSample]:
+    """Sample at most `count` passages from the other collections; none for the whole library."""
+    return _sample_where(database, [sources.c.collection != collection], count, chance) if collection else []
+
+
+def _sample_where(
+    database: Database, limits: Sequence[ColumnElement[bool]], count: int, chance: random.Random
+) -> list[PassageSample]:
+    of_them = select(passages.c.id).select_from(passages.join(sources)).where(*limits).order_by(passages.c.id)
+    with database.read() as connection:
+        ids = connection.scalars(of_them).all()
+        wanted = chance.sample(ids, min(count, len(ids)))
+        query = select(passages.c.id, passages.c.source_id, sources.c.title, passages.c.text)
+        found: dict[int, PassageSample] = {}
+        for start in range(0, len(wanted), _IDS_PER_QUERY):
+            some = query.select_from(passages.join(sources)).where(
+                passages.c.id.in_(wanted[start : start + _IDS_PER_QUERY])
+            )
+            found |= {
+                row.id: PassageSample(row.id, row.source_id, row.title, row.text) for row in connection.execute(some)
+            }
+    return [found[id_] for id_ in wanted if id_ in found]
+
+
+QUESTIONS_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"answered": {"type": "string"}, "unanswered": {"type": "string"}},
+    "required": ["answered", "unanswered"],
+}
+_MAX_QUESTION_LENGTH = 300
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenQuestions:
+    """Two questions about one passage: it answers the first but not the second."""
+
+    answered: str
+    unanswered: str
+
+
+class QuestionWriter:
+    """Asks the model once per passage."""
+
+    def __init__(self, model: ChatModel) -> None:
+        self._model = model
+
+    def write(self, passage: PassageSample, stop: Cancellation) -> WrittenQuestions | None:
+        """Return the two questions; None if the reply holds none. Raises `ModelFault`, `Stopped`."""
+        system, asked = compose_prompt("probe", title=passage.title, passage=passage.text)
+        prompts = system, replace(asked, about=f"questions to calibrate by, on: {passage.title}")
+        return parse_written_questions(self._model.complete(prompts, stop, schema=QUESTIONS_SCHEMA).text)
+
+
+def parse_written_questions(reply: str) -> WrittenQuestions | None:
+    """Parse the questions in a model's reply, which may be surrounded by prose or a code block."""
+    found = find_json_object(strip_thoughts(reply)) or {}
+    questions = [
+        " ".join(str(found.get(name) or "").split())[:_MAX_QUESTION_LENGTH] for name in ("answered", "unanswered")
+    ]
+    return WrittenQuestions(*questions) if all(questions) and questions[0] != questions[1] else None
+
+
+_SAMPLES_PER_PROBE = 3  # not every passage has enough content for a question
+_MAX_FOREIGN_PIECES = 200
+_SWAP_SOURCES = 2  # retrieved passages that swapped facts are taken from
+
+FindPassages = Callable[[str], list[Passage]]
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A question with the passages to grade for it, best first."""
+
+    question: str
+    kind: ProbeKind
+    answerable: bool
+    passages: tuple[Passage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _SentenceProbe:
+    """A question answered by a sentence of a passage, with its retrieved passages and foreign (`strange`) pieces."""
+
+    question: str
+    of: PassageSample
+    sentence: str
+    strange: Sequence[str]
+    found: Sequence[Passage]
+    written: WrittenQuestions | None
+
+
+class ProbeMaker:
+    """Samples passages, makes questions of them, and retrieves passages to grade. Deterministic for one seed."""
+
+    def __init__(
+        self, database: Database, find: FindPassages, k: int, writer: QuestionWriter | None = None, seed: int = 0
+    ) -> None:
+        """Take `find`, which retrieves far more than `k` passages, so that some can be hidden.
+
+        Without a `writer`, questions are made by rules alone.
+        """
+        self._database = database
+        self._find = find
+        self._k = k
+        self._writer = writer
+        self._chance = random.Random(seed)  # noqa: S311 — a sample, no secret
+
+    def make(self, collection: str, count: int, stop: Cancellation) -> Iterator[Probe]:
+        """Yield, for each of at most `count` passages, a question it answers and one that nothing answers.
+
+        Raises `ModelFault`, `Stopped`.
+        """
+        drawn = sample_passages(self._database, collection, _SAMPLES_PER_PROBE * count, self._chance)
+        elsewhere = iter(sample_other_collections(self._database, collection, count, self._chance))
+        pool = [piece for one in drawn[:_MAX_FOREIGN_PIECES] for piece in _pieces_with_terms(one.text)]
+        kinds: Iterator[ProbeKind] = cycle(("hidden", "swapped", "elsewhere"))
+        asked = (self._ask(one, pool, stop) for one in drawn)
+        for _, one in zip(range(count), filter(None, asked), strict=False):
+            yield Probe(one.question, "passage", True, tuple(one.found[: self._k]))
+            yield self._unanswered(one, next(kinds), elsewhere, pool, stop)
+
+    def _ask(self, one: PassageSample, pool: Sequence[str], stop: Cancellation) -> _SentenceProbe | None:
+        """Make a question about the passage; None if it says too little."""
+        stop.check()
+        if not (told := informative_sentences(one.text)):
+            return None
+        sentence = self._chance.choice(told)
+        strange = _foreign_pieces(one.text, self._chance.sample(pool, min(_MAX_FOREIGN_PIECES, len(pool))))
+        made = make_cloze_question(sentence, strange, self._chance)
+        written = self._writer.write(one, stop) if self._writer and made else None
+        question = written.answered if written else made
+        return _SentenceProbe(question, one, sentence, strange, self._find(question), written) if question else None
+
+    def _unanswered(
+        self,
+        one: _SentenceProbe,
+        kind: ProbeKind,
+        elsewhere: Iterator[PassageSample],
+        pool: Sequence[str],
+        stop: Cancellation,
+    ) -> Probe:
+        """Return an unanswerable question of this kind, or the same question with its passage hidden."""
+        if kind == "elsewhere" and (other := next(elsewhere, None)) and (asked := self._ask(other, pool, stop)):
+            return Probe(asked.question, kind, False, tuple(asked.found[: self._k]))
+        if kind == "swapped" and (question := self._swap(one)):
+            return Probe(question, kind, False, tuple(self._find(question)[: self._k]))
+        return Probe(one.question, "hidden", False, self._passages_without_own(one))
+
+    def _swap(self, one: _SentenceProbe) -> str | None:
+        """Return the question with one fact replaced by a fact from a nearby passage."""
+        if one.written:
+            return one.written.unanswered
+        others = [passage for passage in one.found if passage.id != one.of.id][:_SWAP_SOURCES]
+        swapped = _foreign_pieces(
+            one.of.text, [piece for passage in others for piece in _pieces_with_terms(passage.text)]
+        )
+        return make_cloze_question(one.sentence, one.strange, self._chance, swapped) if swapped else None
+
+    def _passages_without_own(self, one: _SentenceProbe) -> tuple[Passage, ...]:
+        """Return the passages found without those of its document.
+
+        If too few remain, only the passage and its neighbours are left out.
+        """
+        saying = {passage.id for passage in one.found if one.sentence in passage.text}
+        others = [
+            passage for passage in one.found if passage.id not in saying and passage.source_id != one.of.source_id
+        ]
+        if len(others) < self._k:
+            near = range(one.of.id - 1, one.of.id + 2)  # passages of one document have consecutive ids
+            others = [passage for passage in one.found if passage.id not in saying and passage.id not in near]
+        return tuple(others[: self._k])
+
+
+def _pieces_with_terms(text: str) -> list[str]:
+    return [piece for piece in split_pieces(text, detect_language(text)) if extract_terms(piece)]
+
+
+def _foreign_pieces(text: str, candidates: Sequence[str]) -> list[str]:
+    """Return the candidates that share no term with the text."""
+    held = set(extract_terms(text))
+    return [piece for piece in candidates if held.isdisjoint(extract_terms(piece))]
+
+
+def read_provided_questions(file: Path) -> list[ProvidedQuestion]:
+    """Read the lines `{"question", "answerable"}` of a JSON Lines file; other fields are ignored.
+
+    Raises `BadRequest`, naming the unreadable line.
+    """
+    return [_parse_provided_question(row, number) for number, row in read_json_lines(file)]
+
+
+def _parse_provided_question(row: dict[str, Any], number: int) -> ProvidedQuestion:
+    question, answerable = row.get("question"), row.get("answerable")
+    if not isinstance(question, str) or not question.strip() or not isinstance(answerable, bool):
+        raise BadRequest(f"Line {number}: question must be text, answerable true or false.", "Mend it, then try again.")
+    return ProvidedQuestion(question.encode("utf-8", "ignore").decode(), answerable)

@@ -1,0 +1,368 @@
+"""Calibration: measures a grader on a collection, stores the chosen thresholds, and replays past runs under them."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from sqlalchemy import ColumnElement, Row, delete, select, update
+from sqlalchemy.dialects.sqlite import insert
+
+from crag.cancellation import Cancellation
+from crag.errors import BadRequest, CragError, NotFound, Stopped
+from crag.evaluation.calibration_probes import Probe, ProbeMaker, QuestionWriter
+from crag.evaluation.threshold_proposal import (
+    Calibration,
+    ProbeScore,
+    ProvidedQuestion,
+    ReplayResult,
+    SavedThresholds,
+    propose_thresholds,
+)
+from crag.graph.policy import choose_action
+from crag.options import RunOptions
+from crag.protocols import ChatModel, Grader
+from crag.runs.service import RunService
+from crag.runs.trace import Trace
+from crag.runs.worker import RunResourceBuilder, RunResources
+from crag.storage.engine import Database
+from crag.storage.outbound_ledger import SERVER_KEY, on_behalf_of
+from crag.storage.tables import calibrations, collections, rulings
+from crag.types import Passage, Progress, ProgressCallback, Thresholds, Verdict, ignore_progress
+
+LabelledPassage = tuple[Passage, bool]
+
+
+class CalibrationRows:
+    """Saved thresholds by collection and grader."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def save(self, collection: str, grader: str, thresholds: Thresholds, measured: Calibration) -> None:
+        """Store thresholds with their measurement, replacing earlier ones.
+
+        Raises `NotFound` if the collection was deleted or renamed.
+        """
+        values = {
+            "lower": thresholds.lower,
+            "upper": thresholds.upper,
+            "made_at": time.time(),
+            "report": json.dumps({"scored": [asdict(one) for one in measured.scored]}),
+        }
+        row = insert(calibrations).values(collection=collection, grader=grader, **values)
+        with self._database.write() as connection:
+            named = select(collections.c.name).where(collections.c.name == collection)
+            if collection and connection.execute(named).first() is None:
+                raise NotFound(f"There is no collection “{collection}” any more.", "Measure again.")
+            connection.execute(row.on_conflict_do_update(index_elements=["collection", "grader"], set_=values))
+
+    def load(self, collection: str, grader: str) -> Thresholds | None:
+        """Return the thresholds saved for exactly this collection and grader."""
+        query = select(calibrations.c.lower, calibrations.c.upper).where(_calibration_condition(collection, grader))
+        with self._database.read() as connection:
+            row = connection.execute(query).first()
+        return Thresholds(row.lower, row.upper) if row else None
+
+    def forget(self, collection: str, grader: str) -> bool:
+        """Delete saved thresholds; return whether there were any."""
+        with self._database.write() as connection:
+            return (
+                connection.execute(delete(calibrations).where(_calibration_condition(collection, grader))).rowcount > 0
+            )
+
+    def all(self) -> list[SavedThresholds]:
+        """Return all saved thresholds, newest first."""
+        with self._database.read() as connection:
+            rows = connection.execute(select(calibrations).order_by(calibrations.c.made_at.desc())).all()
+        return [_saved_thresholds_from_row(row) for row in rows]
+
+    def follow_collection(self, name: str, new_name: str) -> None:
+        """Move thresholds and rulings to the new name of a renamed collection."""
+        with self._database.write() as connection:
+            for table in (calibrations, rulings):
+                connection.execute(update(table).where(table.c.collection == name).values(collection=new_name))
+
+    def forget_collection(self, name: str) -> None:
+        """Delete the thresholds of a deleted collection, and the rulings on its passages."""
+        with self._database.write() as connection:
+            for table in (calibrations, rulings):
+                connection.execute(delete(table).where(table.c.collection == name))
+
+    def labels(self, collection: str) -> dict[str, list[LabelledPassage]]:
+        """Return the passages users ruled on, by question, with the last ruling on each: use it or not."""
+        query = select(rulings).order_by(rulings.c.number)
+        if collection:
+            query = query.where(rulings.c.collection == collection)
+        with self._database.read() as connection:
+            rows = {(row.question, row.text): row for row in connection.execute(query)}
+        labels: dict[str, list[LabelledPassage]] = {}
+        for (question, _), row in rows.items():
+            labels.setdefault(question, []).append((_passage_from_ruling(row), row.ruling == "use"))
+        return labels
+
+
+def _calibration_condition(collection: str, grader: str) -> ColumnElement[bool]:
+    return (calibrations.c.collection == collection) & (calibrations.c.grader == grader)
+
+
+def _saved_thresholds_from_row(row: Row[Any]) -> SavedThresholds:
+    count = len(json.loads(row.report).get("scored", ()))
+    return SavedThresholds(row.collection, row.grader, Thresholds(row.lower, row.upper), row.made_at, count)
+
+
+def _passage_from_ruling(row: Row[Any]) -> Passage:
+    return Passage(row.passage_id, "", row.title, "", row.text, row.text)
+
+
+_REPLAYED_RUNS = 200
+_MAX_REPLAY_RESULTS = 50
+
+
+def replay_runs(
+    runs: RunService, collection: str, grader: str, thresholds: Thresholds, person: str | None
+) -> list[ReplayResult]:
+    """Replay at most 50 of a user's last 200 runs: those on this collection with this grader, newest first."""
+    latest = runs.recent(_REPLAYED_RUNS, person)
+    found = (_replay_run(run_id, runs.trace(run_id), collection, grader, thresholds) for run_id in latest)
+    return [past for past in found if past is not None][:_MAX_REPLAY_RESULTS]
+
+
+def _replay_run(run_id: str, trace: Trace, collection: str, grader: str, thresholds: Thresholds) -> ReplayResult | None:
+    if trace.grader != grader or trace.options.collection != collection or trace.action is None:
+        return None
+    verdicts = list(_apply_thresholds(trace, thresholds))
+    best = max((verdict.score for verdict in verdicts if verdict.score is not None), default=None)
+    now = choose_action(trace.options.policy, verdicts, thresholds).action
+    return ReplayResult(run_id, trace.question, best, trace.action, now)
+
+
+def _apply_thresholds(trace: Trace, thresholds: Thresholds) -> Iterator[Verdict]:
+    """Yield the verdicts on library passages under these thresholds; a user's ruling is kept."""
+    for passage_id in trace.found.get("library", ()):
+        if verdict := trace.verdicts.get(passage_id):
+            word = verdict.word if verdict.ruling else thresholds.word(verdict.score)
+            yield replace(verdict, word=word)
+
+
+DEFAULT_PROBES, DEFAULT_MODEL_PROBES = 200, 30  # each probe and its unanswerable twin takes k model calls
+MAX_PROBES = 2_000
+_RETRIEVAL_DEPTH = 24  # passages per question, so that enough remain when its document is hidden
+_BUILTIN_PREFIX = "builtin:"
+
+OpenModel = Callable[[RunOptions], ChatModel | None]
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationPlan:
+    """What to measure with: the user's `questions`, otherwise `count` generated ones of each kind (0: the default).
+
+    `by_rules` generates them without the chat model, even if there is one. The same `seed` samples the same passages.
+    """
+
+    questions: Sequence[ProvidedQuestion] = ()
+    count: int = 0
+    by_rules: bool = False
+    seed: int = 0
+
+
+class Calibrator:
+    """Calibrations of one home; thread-safe."""
+
+    def __init__(self, database: Database, equip: RunResourceBuilder, open_model: OpenModel, runs: RunService) -> None:
+        """Take `open_model`, which returns the chat model for some options, None for the built-in engine."""
+        self._database = database
+        self._rows = CalibrationRows(database)
+        self._equip = equip
+        self._open_model = open_model
+        self._runs = runs
+
+    def run(
+        self,
+        options: RunOptions,
+        plan: CalibrationPlan | None = None,
+        report: ProgressCallback = ignore_progress,
+        stop: Cancellation | None = None,
+    ) -> Calibration:
+        """Score answerable and unanswerable questions with the grader of the options, within their collection.
+
+        Verdicts that users changed count too. Raises `ModelFault`, `Stopped`, or `BadRequest` for an empty collection.
+        """
+        plan, stop = plan or CalibrationPlan(), stop or Cancellation()
+        equipment = self._equip(replace(options, web="off"))
+        if not equipment.retriever.size(options):
+            raise BadRequest("There are no documents to measure on.", "Add some, or choose another collection.")
+        grader = equipment.engine.grader
+        total = len(plan.questions) or 2 * (plan.count or default_probe_count(grader.name))
+        scored: list[ProbeScore] = []
+        for number, probe in enumerate(self._probes(equipment, options, plan, total // 2, stop)):
+            report(Progress("Asking and grading", number, total))
+            best = _best_passage_score(grader, probe.question, probe.passages, stop)
+            if best is not None:
+                scored.append(ProbeScore(probe.question, probe.kind, probe.answerable, best))
+        with on_behalf_of(SERVER_KEY):  # rulings contain users' questions
+            scored += self._score_rulings(grader, options.collection, report, stop)
+        return Calibration(
+            options.collection,
+            grader.name,
+            grader.thresholds,
+            scored,
+            propose_thresholds(scored, grader.thresholds),
+            time.time(),
+        )
+
+    def save(self, measured: Calibration, thresholds: Thresholds | None = None) -> Thresholds:
+        """Have the grader use these thresholds from now on, by default the proposed ones.
+
+        Raises `BadRequest` if there are none or they are out of order, `NotFound` if the collection is gone.
+        """
+        chosen = thresholds or measured.proposal.thresholds
+        if chosen is None:
+            raise BadRequest("No thresholds could be proposed, so none were kept.", " ".join(measured.proposal.remarks))
+        if not 0 <= chosen.lower <= chosen.upper <= 1:
+            raise BadRequest("The lower threshold lies above the upper one.", "Move one of them.")
+        self._rows.save(measured.collection, measured.grader, chosen, measured)
+        return chosen
+
+    def load(self, collection: str, grader: str) -> Thresholds | None:
+        """Return the saved thresholds of this grader on this collection ("": the whole library)."""
+        return self._rows.load(collection, grader)
+
+    def forget(self, collection: str, grader: str) -> bool:
+        """Restore the grader's own thresholds; return whether others were saved."""
+        return self._rows.forget(collection, grader)
+
+    def all(self) -> list[SavedThresholds]:
+        """Return all saved thresholds, newest first."""
+        return self._rows.all()
+
+    def replay_past_runs(
+        self, collection: str, grader: str, thresholds: Thresholds, person: str | None = None
+    ) -> list[ReplayResult]:
+        """Replay a user's latest questions to this collection under these thresholds, newest first.
+
+        The actions come from stored scores; no model is called.
+        """
+        return replay_runs(self._runs, collection, grader, thresholds, person)
+
+    def follow_collection(self, name: str, new_name: str) -> None:
+        """Move thresholds and rulings to the new name of a renamed collection."""
+        self._rows.follow_collection(name, new_name)
+
+    def forget_collection(self, name: str) -> None:
+        """Delete the thresholds and rulings of a deleted collection."""
+        self._rows.forget_collection(name)
+
+    def _probes(
+        self, equipment: RunResources, options: RunOptions, plan: CalibrationPlan, count: int, stop: Cancellation
+    ) -> Iterator[Probe]:
+        def find(question: str, depth: int = _RETRIEVAL_DEPTH) -> list[Passage]:
+            return equipment.retriever.retrieve(question, replace(options, k=max(depth, options.k)))
+
+        if plan.questions:
+            for given in plan.questions:
+                found = tuple(find(given.question, options.k))
+                yield Probe(given.question, "given", given.answerable, found)
+            return
+        model = None if plan.by_rules else self._open_model(options)
+        maker = ProbeMaker(self._database, find, options.k, QuestionWriter(model) if model else None, plan.seed)
+        yield from maker.make(options.collection, count, stop)
+
+    def _score_rulings(
+        self, grader: Grader, collection: str, report: ProgressCallback, stop: Cancellation
+    ) -> Iterator[ProbeScore]:
+        """Grade the passages that users ruled on, once more, with this grader."""
+        labels = self._rows.labels(collection)
+        for number, (question, ruled) in enumerate(labels.items()):
+            report(Progress("Grading what you overruled", number, len(labels)))
+            for index, grade in grader.grade(question, [passage for passage, _ in ruled], stop):
+                if grade.score is not None:
+                    yield ProbeScore(question, "ruling", ruled[index][1], grade.score)
+
+
+def default_probe_count(grader: str) -> int:
+    """Return the default number of questions of each kind: it takes seconds built in, minutes with a model."""
+    return DEFAULT_PROBES if grader.startswith(_BUILTIN_PREFIX) else DEFAULT_MODEL_PROBES
+
+
+def _best_passage_score(grader: Grader, question: str, passages: Sequence[Passage], stop: Cancellation) -> float | None:
+    """Return the best score among the passages; 0 if there are none, None if none could be graded."""
+    stop.check()
+    if not passages:
+        return 0.0
+    scores = [grade.score for _, grade in grader.grade(question, passages, stop) if grade.score is not None]
+    return max(scores, default=None)
+
+
+MeasureGrader = Callable[[ProgressCallback, Cancellation], Calibration]
+
+_log = logging.getLogger(__name__)
+
+
+class CalibrationJob:
+    """The current measurement of this process, or the last one. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._stop = Cancellation()
+        self._progress: Progress | None = None
+        self._result: Calibration | None = None
+        self._fault = ""
+
+    @property
+    def progress(self) -> Progress | None:
+        """Progress of the measurement; None if none is running."""
+        return self._progress
+
+    @property
+    def result(self) -> Calibration | None:
+        """Result of the last measurement; None before the first and while one is running."""
+        return self._result
+
+    @property
+    def fault(self) -> str:
+        """Why the last measurement did not complete, as shown to the user."""
+        return self._fault
+
+    def begin(self, measure: MeasureGrader) -> bool:
+        """Start a measurement; return False if another is running."""
+        with self._lock:
+            if self._progress is not None:
+                return False
+            self._stop, self._result, self._fault = Cancellation(), None, ""
+            self._progress = Progress("Opening the grader")
+            self._thread = threading.Thread(target=self._work, args=(measure, self._stop), name="calibration")
+            self._thread.start()
+        return True
+
+    def cancel(self) -> None:
+        """Request a stop; does nothing if none is running."""
+        self._stop.request()
+
+    def close(self) -> None:
+        """Stop the running measurement and wait for it."""
+        self.cancel()
+        if self._thread:
+            self._thread.join()
+
+    def _work(self, measure: MeasureGrader, stop: Cancellation) -> None:
+        try:
+            self._result = measure(self._tell, stop)
+        except Stopped:
+            self._fault = "Stopped by you. Nothing was kept."
+        except CragError as error:
+            self._fault = str(error)
+        except Exception:  # noqa: BLE001 — nothing above this in the thread; logged and shown as a fault
+            _log.exception("A measurement failed in a way nobody foresaw")
+            self._fault = "Something went wrong inside the application. Try again; the log has the details."
+        finally:
+            self._progress = None
+
+    def _tell(self, progress: Progress) -> None:
+        self._progress = progress

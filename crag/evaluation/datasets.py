@@ -1,0 +1,293 @@
+"""The datasets of a home: the built-in one, uploaded ones, and the questions that each user pinned."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from sqlalchemy import delete, select, update
+from sqlalchemy.sql.elements import ColumnElement
+
+from crag.errors import BadRequest, NotFound
+from crag.evaluation.dataset_format import SEED_DATASET, example_to_row, parse_examples, question_key
+from crag.evaluation.dataset_records import (
+    PINNED_DATASET_NAME,
+    PinnedExample,
+    datasets_visible_to,
+    delete_example,
+    ensure_pinned_dataset,
+    find_pinned_example,
+    find_upload_by_name,
+    load_datasets,
+    pinned_dataset_id,
+    pinned_datasets_of,
+    replace_dataset,
+    save_pinned_example,
+)
+from crag.evaluation.scorers import contains_phrase
+from crag.evaluation.types import Dataset, Example
+from crag.graph.citations import strip_citations
+from crag.runs.trace import Trace
+from crag.storage.engine import Database
+from crag.storage.outbound_ledger import SERVER_KEY
+from crag.storage.tables import datasets
+from crag.text.language import split_sentences
+from crag.text.sanitization import clean_display_name, normalize_user_text
+from crag.types import Passage
+
+_MAX_PHRASE_LENGTH = 200  # characters; a longer one might be split at another passage size
+
+
+@dataclass(frozen=True, slots=True)
+class RunPins:
+    """What a user pinned of a run: its answer, and which of its passages.
+
+    `known` says whether a right answer, from whichever run, is pinned for the question. `reference` is that answer,
+    empty if a refusal is right.
+    """
+
+    answer: bool = False
+    passages: frozenset[int] = frozenset()
+    known: bool = False
+    reference: str = ""
+
+
+class PinnedQuestions:
+    """Pins and unpins answers and passages. `person` is the owner's key, None for a home with a single owner."""
+
+    def __init__(self, database: Database, trace_of: Callable[[str], Trace]) -> None:
+        """Take a `trace_of` that raises `NotFound` for a deleted run."""
+        self._database = database
+        self._trace_of = trace_of
+
+    def get_pins(self, run_id: str, person: str | None = None) -> RunPins:
+        """Return what is pinned of this run. Raises `NotFound`."""
+        trace = self._trace_of(run_id)
+        with self._database.read() as connection:
+            found = find_pinned_example(connection, person, question_key(standalone_question(trace)))
+        if found is None:
+            return RunPins()
+        example = found.example
+        known = example.has_known_answer or example.answerable is False
+        right = {
+            one.id for one in trace.passages.values() if one.origin == "library" and _is_pinned_passage(example, one)
+        }
+        return RunPins(found.run_id == run_id, frozenset(right), known, "".join(example.references[:1]))
+
+    def is_pinned(self, run_id: str, person: str | None = None) -> bool:
+        """Return whether this run's answer is pinned; cheap enough for every answer of a page. Raises `NotFound`."""
+        with self._database.read() as connection:
+            found = find_pinned_example(connection, person, question_key(standalone_question(self._trace_of(run_id))))
+        return found is not None and found.run_id == run_id
+
+    def pin_answer(self, run_id: str, person: str | None = None, text: str = "") -> None:
+        """Pin the question with `text` as its right answer, by default the run's answer; a refusal as unanswerable.
+
+        Replaces the right answer pinned before for the same question. Raises `NotFound`, or `BadRequest` if there is no
+        answer to pin.
+        """
+        trace = self._trace_of(run_id)
+        refused = trace.outcome == "not_answered"
+        right = normalize_user_text(text) or ("" if refused else suggested_reference(trace))
+        if not right and not refused:
+            raise BadRequest("There is no answer to pin.", "Write the right one.")
+
+        def pin(example: Example) -> Example:
+            if right:
+                return replace(example, references=(right,), answerable=True)
+            return replace(example, references=(), phrases=(), answerable=False)
+
+        self._change(trace, person, pin, run_id)
+
+    def unpin_answer(self, run_id: str, person: str | None = None) -> None:
+        """Remove the pinned right answer to the question of this run. Raises `NotFound`."""
+        self._change(self._trace_of(run_id), person, lambda one: replace(one, references=(), answerable=None), "")
+
+    def pin_passage(self, run_id: str, passage_id: int, person: str | None = None) -> None:
+        """Pin the question with a sentence of a right passage. Raises `NotFound`, `BadRequest` for a web page."""
+        trace = self._trace_of(run_id)
+        passage = _find_passage(trace, passage_id)
+        if passage.origin == "web":
+            raise BadRequest("A page of the web may be another tomorrow.", "Add it to your documents, then ask again.")
+        phrase = choose_identifying_phrase(passage, trace.quote(passage_id))
+
+        def pin(example: Example) -> Example:
+            if _is_pinned_passage(example, passage):
+                return example
+            answerable = None if example.answerable is False else example.answerable
+            return replace(example, phrases=(*example.phrases, phrase), answerable=answerable)
+
+        self._change(trace, person, pin)
+
+    def unpin_passage(self, run_id: str, passage_id: int, person: str | None = None) -> None:
+        """Remove this passage from the right ones. Raises `NotFound`."""
+        trace = self._trace_of(run_id)
+        passage = _find_passage(trace, passage_id)
+
+        def unpin(example: Example) -> Example:
+            kept = tuple(phrase for phrase in example.phrases if not contains_phrase(passage.text, phrase))
+            return replace(example, phrases=kept)
+
+        self._change(trace, person, unpin)
+
+    def _change(
+        self, trace: Trace, person: str | None, change: Callable[[Example], Example], run_id: str | None = None
+    ) -> None:
+        """Change the example of a question; `run_id` is the run its answer comes from, None to keep it."""
+        question = standalone_question(trace)
+        key = question_key(question)
+        with self._database.write() as connection:
+            before = find_pinned_example(connection, person, key)
+            if before is None:
+                before = PinnedExample(ensure_pinned_dataset(connection, person), Example(key, question), "")
+            after = change(before.example)
+            if after == Example(key, after.question):
+                delete_example(connection, before.dataset_id, key)
+            else:
+                save_pinned_example(
+                    connection, PinnedExample(before.dataset_id, after, before.run_id if run_id is None else run_id)
+                )
+
+
+def standalone_question(trace: Trace) -> str:
+    """Return the question, reworded if needed to be understood without the conversation."""
+    return normalize_user_text(trace.condensed) or trace.question
+
+
+def suggested_reference(trace: Trace) -> str:
+    """Return the answer as a draft reference, without source numbers; empty for a refusal."""
+    return "" if trace.outcome == "not_answered" else normalize_user_text(strip_citations(trace.text))
+
+
+def choose_identifying_phrase(passage: Passage, quote: str) -> str:
+    """Return a sentence that identifies the passage: the cited one, otherwise its longest.
+
+    The longest is taken because short sentences occur everywhere. Documents are never split within a sentence, except
+    one that exceeds the passage size. If all sentences are that long, the beginning of the passage is returned.
+    """
+    candidates = [" ".join(sentence.split()) for sentence in (quote, *split_sentences(passage.text))]
+    fitting = [one for one in candidates if len(one) <= _MAX_PHRASE_LENGTH and contains_phrase(passage.text, one)]
+    if fitting:
+        return fitting[0] if fitting[0] == candidates[0] else max(fitting, key=len)
+    beginning = " ".join(passage.text.split())[:_MAX_PHRASE_LENGTH]
+    return beginning.rpartition(" ")[0] or beginning
+
+
+def _find_passage(trace: Trace, passage_id: int) -> Passage:
+    if passage := trace.passages.get(passage_id):
+        return passage
+    raise NotFound("This passage is no longer there.")
+
+
+def _is_pinned_passage(example: Example, passage: Passage) -> bool:
+    return any(contains_phrase(passage.text, phrase) for phrase in example.phrases)
+
+
+class Datasets(PinnedQuestions):
+    """All datasets. `person` is the user who asks: None may see all; a key, its own datasets and shared ones."""
+
+    def all(self, person: str | None = None) -> list[Dataset]:
+        """Return the built-in dataset, the pinned questions, then the uploaded ones, newest first."""
+        with self._database.snapshot() as connection:
+            found = load_datasets(connection, datasets_visible_to(person))
+        uploaded = [one for one in found if one.kind == "uploaded"]
+        pinned = _merge_pinned([one for one in found if one.kind == "pinned"], person)
+        return [SEED_DATASET, pinned, *sorted(uploaded, key=lambda one: -one.made_at)]
+
+    def get(self, dataset_id: str, person: str | None = None) -> Dataset:
+        """Return one dataset. Raises `NotFound`, also for another user's dataset."""
+        if dataset_id == SEED_DATASET.id:
+            return SEED_DATASET
+        if dataset_id == pinned_dataset_id(person):
+            return self.pinned(person)
+        with self._database.snapshot() as connection:
+            found = load_datasets(connection, datasets_visible_to(person) & (datasets.c.id == dataset_id))
+        if not found:
+            raise NotFound("This dataset is no longer there.", "Choose another.")
+        return found[0]
+
+    def pinned(self, person: str | None = None) -> Dataset:
+        """Return the questions this user pinned, for None those of all users; the dataset may be empty."""
+        with self._database.snapshot() as connection:
+            return _merge_pinned(load_datasets(connection, pinned_datasets_of(person)), person)
+
+    def add(self, name: str, data: bytes, person: str = "") -> Dataset:
+        """Store the examples of a JSON Lines file, replacing the same user's dataset of this name.
+
+        Raises `BadRequest` for an unreadable file, before anything is stored.
+        """
+        read, name = parse_examples(data), _clean_dataset_name(name)
+        with self._database.write() as connection:
+            dataset_id = find_upload_by_name(connection, name, person) or uuid.uuid4().hex
+            replace_dataset(connection, Dataset(dataset_id, name, "uploaded", read, person=person))
+        return self.get(dataset_id)
+
+    def rename(self, dataset_id: str, name: str, person: str | None = None) -> None:
+        """Rename a dataset. Raises `NotFound`, or `BadRequest` for a taken or empty name, or a pinned dataset."""
+        dataset, name = self._own(dataset_id, person), _clean_dataset_name(name)
+        if dataset.kind == "pinned":
+            raise BadRequest("What is pinned keeps its name.", "Export it, and add it under another one.")
+        with self._database.write() as connection:
+            if find_upload_by_name(connection, name, dataset.person) not in (None, dataset_id):
+                raise BadRequest(f"There is a dataset “{name}” already.", "Choose another name.")
+            connection.execute(update(datasets).where(datasets.c.id == dataset_id).values(name=name))
+
+    def delete(self, dataset_id: str, person: str | None = None) -> None:
+        """Delete a dataset; its evaluations keep their examples. Raises `NotFound`, `BadRequest` if built in."""
+        meant = _dataset_condition(self._own(dataset_id, person), person)
+        with self._database.write() as connection:
+            connection.execute(delete(datasets).where(meant))
+
+    def remove_example(self, dataset_id: str, key: str, person: str | None = None) -> None:
+        """Remove one example. Raises `NotFound`, `BadRequest` for the built-in dataset."""
+        meant = _dataset_condition(self._own(dataset_id, person), person)
+        with self._database.write() as connection:
+            for one in connection.scalars(select(datasets.c.id).where(meant)).all():
+                delete_example(connection, one, key)
+
+    def export_json_lines(self, dataset_id: str, person: str | None = None) -> str:
+        """Return the dataset as a JSON Lines file that can be added again. Raises `NotFound`."""
+        rows = map(example_to_row, self.get(dataset_id, person).examples)
+        return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+    def _own(self, dataset_id: str, person: str | None) -> Dataset:
+        if dataset_id == SEED_DATASET.id:
+            raise BadRequest("The built-in dataset stays as it is.", "Add one of your own.")
+        return self.get(dataset_id, person)
+
+
+def _merge_pinned(pinned: Sequence[Dataset], person: str | None) -> Dataset:
+    """Merge pinned datasets into one, each question once, the user's own first.
+
+    For a caller who may see all, the merged dataset belongs to the only user with pinned questions. If several users
+    have some, it belongs to `SERVER`, so none of them sees it.
+    """
+    own_first = sorted(pinned, key=lambda one: one.id != pinned_dataset_id(person))
+    found = {example.key: example for one in reversed(own_first) for example in reversed(one.examples)}
+    made_at = max((one.made_at for one in pinned), default=0.0)
+    return Dataset(
+        pinned_dataset_id(person),
+        PINNED_DATASET_NAME,
+        "pinned",
+        tuple(reversed(found.values())),
+        made_at,
+        person or _common_owner(pinned),
+    )
+
+
+def _common_owner(pinned: Sequence[Dataset]) -> str:
+    people = {one.person for one in pinned if one.examples} - {""}
+    return SERVER_KEY if len(people) > 1 else "".join(people)
+
+
+def _dataset_condition(dataset: Dataset, person: str | None) -> ColumnElement[bool]:
+    """Return the condition for the rows behind a dataset; pinned questions may span several."""
+    return pinned_datasets_of(person) if dataset.kind == "pinned" else datasets.c.id == dataset.id
+
+
+def _clean_dataset_name(name: str) -> str:
+    if not name.strip():
+        raise BadRequest("A dataset needs a name.", "Write one, then try again.")
+    return clean_display_name(name)

@@ -1,0 +1,228 @@
+"""The evaluations of a home: started, followed, stopped and resumed, one at a time in a background queue."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from functools import partial
+
+from crag.cancellation import Cancellation
+from crag.errors import BadRequest, CragError, HomeFault, Stopped
+from crag.evaluation.agreement import fit_cutoffs
+from crag.evaluation.records import EvaluationRows
+from crag.evaluation.runner import EvaluationRunner, LookUpEnvironment, OpenJudge
+from crag.evaluation.types import Cutoffs, Evaluation, EvaluationKind, EvaluationPlan, EvaluationResult, EvaluationState
+from crag.options import RunOptions
+from crag.runs.service import RunService
+from crag.storage.engine import Database
+from crag.storage.outbound_ledger import SERVER_KEY, on_behalf_of
+from crag.types import Progress, ProgressCallback, ignore_progress
+
+MAX_REPETITIONS = 20
+MAX_ANSWERS = 100_000
+_PROGRESS_POLL_SECONDS = 0.3
+_STOP_POLL_SECONDS = 0.5
+PrepareOptions = Callable[[RunOptions, ProgressCallback, Cancellation], None]
+_log = logging.getLogger(__name__)
+
+
+class Evaluations:
+    """Queue and access to evaluations. Thread-safe; several processes may share a home."""
+
+    def __init__(
+        self,
+        database: Database,
+        runs: RunService,
+        look_up: LookUpEnvironment,
+        open_judge: OpenJudge,
+        prepare: PrepareOptions,
+    ) -> None:
+        """Take the parts of an evaluation; for `look_up` and `open_judge` see `EvaluationRunner`.
+
+        `prepare` makes everything available that some options need, such as rechunked documents. It may take minutes.
+        """
+        self._prepare = prepare
+        self._rows = EvaluationRows(database)
+        self._runs = runs
+        self._runner = EvaluationRunner(self._rows, runs, look_up, open_judge)
+        self._queue = ThreadPoolExecutor(1, thread_name_prefix="evaluations")
+        self._lock = threading.Lock()
+        self._stops: dict[str, Cancellation] = {}
+        self._preparing: dict[str, Progress] = {}
+        self._closing = False
+
+    def begin(self, plan: EvaluationPlan) -> Evaluation:
+        """Store the plan and run it in the background. Raises `BadRequest` for an invalid plan."""
+        _validate_plan(plan)
+        evaluation_id = self._rows.open(plan)
+        self._submit(evaluation_id)
+        return self._rows.get(evaluation_id)
+
+    def list(self, person: str | None = None, limit: int = 50, kind: EvaluationKind | None = None) -> list[Evaluation]:
+        """Return the evaluations this user may see (None: all), optionally of one kind, newest first."""
+        return self._rows.list(person, limit, kind)
+
+    def get(self, evaluation_id: str, person: str | None = None) -> Evaluation:
+        """Return one evaluation. Raises `NotFound`, also for another user's."""
+        return self._rows.get(evaluation_id, person)
+
+    def results(self, evaluation_id: str, variant: int | None = None) -> Sequence[EvaluationResult]:
+        """Return the answers so far, ordered by variant, example and repetition. Raises `NotFound`."""
+        return self._rows.results(evaluation_id, variant)
+
+    def preparation_progress(self, evaluation_id: str) -> Progress | None:
+        """Return the progress of preparations, such as splitting documents; None once questions are asked."""
+        return self._preparing.get(evaluation_id)
+
+    def wait(self, evaluation_id: str, report: ProgressCallback = ignore_progress) -> Evaluation:
+        """Wait until it is no longer active, reporting its progress. Raises `NotFound`."""
+        pause = threading.Event()
+        while (evaluation := self._rows.get(evaluation_id)).is_under_way:
+            stage = "Waiting for its turn" if evaluation.state == "queued" else "Asking"
+            report(self.preparation_progress(evaluation_id) or Progress(stage, evaluation.done, evaluation.total))
+            pause.wait(_PROGRESS_POLL_SECONDS)
+        report(Progress("Asking", evaluation.done, evaluation.total))
+        return evaluation
+
+    def stop(self, evaluation_id: str) -> None:
+        """Stop it, in whichever process it runs; its answers stay and it can be resumed.
+
+        Does nothing if it has already ended.
+        """
+        self._rows.change(evaluation_id, stopping=1)
+        with self._lock:
+            stop = self._stops.get(evaluation_id)
+        if stop:
+            stop.request()
+
+    def resume(self, evaluation_id: str) -> None:
+        """Continue with missing and failed answers. Raises `BadRequest` while it is active, `NotFound`."""
+        self._requeue(evaluation_id)
+
+    def judge(self, evaluation_id: str, model: str) -> None:
+        """Have a model judge existing and future answers. Raises the same errors as `resume`."""
+        self._requeue(evaluation_id, judge=model)
+
+    def delete(self, evaluation_id: str) -> None:
+        """Delete it with all its answers, stopping it first; does nothing if it is gone."""
+        with self._lock:
+            stop = self._stops.get(evaluation_id)
+        if stop:
+            stop.request()
+        self._rows.delete(evaluation_id)
+        self._runs.delete_orphaned_data()
+
+    def rename(self, evaluation_id: str, name: str) -> None:
+        """Rename it. Raises `NotFound`, or `BadRequest` for an empty name."""
+        if not name.strip():
+            raise BadRequest("An evaluation needs a name.", "Write one and try again.")
+        self._rows.change(evaluation_id, name=" ".join(name.split())[:200])
+
+    def label(self, evaluation_id: str, result: EvaluationResult, right: bool | None) -> None:
+        """Store a user's label of an answer: right, wrong, or none. Raises `NotFound`."""
+        self._rows.label(evaluation_id, (result.variant, result.number, result.repetition), right)
+
+    def cutoffs(self, person: str | None = None) -> Cutoffs:
+        """Return the score cutoffs fitted to the human labels this user may see.
+
+        They keep their defaults as long as `fit_cutoffs` finds nothing better.
+        """
+        return fit_cutoffs(self._rows.labelled_results(person))
+
+    def close(self) -> None:
+        """Interrupt the active evaluation and wait for it; it can be resumed."""
+        with self._lock:
+            self._closing = True
+            stops = list(self._stops.values())
+        for stop in stops:
+            stop.request()
+        self._queue.shutdown(wait=True)
+
+    def _requeue(self, evaluation_id: str, **values: str) -> None:
+        self._rows.get(evaluation_id)
+        if not self._rows.queue(evaluation_id, **values):
+            raise BadRequest("This evaluation is being worked on.", "Wait for it, or stop it.")
+        self._submit(evaluation_id)
+
+    def _submit(self, evaluation_id: str) -> None:
+        with self._lock:
+            self._stops[evaluation_id] = Cancellation()
+        self._queue.submit(self._work, evaluation_id)
+
+    def _work(self, evaluation_id: str) -> None:
+        stop = self._stops[evaluation_id]
+        ended: tuple[EvaluationState, str] = ("interrupted", "Something went wrong; the log has the details.")
+        try:
+            ended = self._run(evaluation_id, stop)
+        except Exception:  # noqa: BLE001 — nothing above this in the thread; logged and shown as a fault
+            _log.exception("An evaluation failed in a way nobody foresaw")
+        finally:
+            with self._lock:
+                del self._stops[evaluation_id]
+            self._rows.end(evaluation_id, *ended)
+
+    def _run(self, evaluation_id: str, stop: Cancellation) -> tuple[EvaluationState, str]:
+        try:
+            self._listen(evaluation_id, stop)
+            stop.check()
+            self._rows.begin(evaluation_id)
+            with (
+                on_behalf_of(self._rows.get(evaluation_id).person or SERVER_KEY),
+                self._watching_for_stop(evaluation_id, stop),
+            ):
+                self._prepare_all(evaluation_id, stop)
+                self._runner.run(evaluation_id, stop)
+        except Stopped:
+            return "interrupted" if self._closing else "stopped", ""
+        except CragError as error:
+            return "failed", str(error)
+        return "done", ""
+
+    @contextmanager
+    def _watching_for_stop(self, evaluation_id: str, stop: Cancellation) -> Iterator[None]:
+        """Watch for a stop request from another process while the block runs, however long one question takes."""
+        ended = threading.Event()
+
+        def listen() -> None:
+            while not ended.wait(_STOP_POLL_SECONDS):
+                with suppress(HomeFault):  # the database is busy: the next check may succeed
+                    self._listen(evaluation_id, stop)
+
+        listener = threading.Thread(target=listen, name="evaluation-stop", daemon=True)
+        listener.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            listener.join()
+
+    def _listen(self, evaluation_id: str, stop: Cancellation) -> None:
+        """Request a stop if a user stopped or deleted the evaluation, in whichever process."""
+        if not self._rows.is_wanted(evaluation_id):
+            stop.request()
+
+    def _prepare_all(self, evaluation_id: str, stop: Cancellation) -> None:
+        evaluation = self._rows.get(evaluation_id)
+        if evaluation.is_answered:  # only judging is left
+            return
+        try:
+            for variant in evaluation.variants:
+                self._prepare(variant.options, partial(self._preparing.__setitem__, evaluation_id), stop)
+        finally:
+            self._preparing.pop(evaluation_id, None)
+
+
+def _validate_plan(plan: EvaluationPlan) -> None:
+    """Raise `BadRequest` for a plan that is invalid or too large."""
+    if not plan.dataset.examples:
+        raise BadRequest("This dataset has no questions.", "Choose another one, or add some.")
+    if not plan.variants:
+        raise BadRequest("There are no settings to try.", "Choose some.")
+    if not 1 <= plan.repetitions <= MAX_REPETITIONS:
+        raise BadRequest(f"{plan.repetitions} repetitions cannot be.", f"Choose from 1 to {MAX_REPETITIONS}.")
+    answers = len(plan.dataset.examples) * plan.repetitions * len(plan.variants)
+    if answers > MAX_ANSWERS:
+        raise BadRequest(f"That would be {answers:,} answers; at most {MAX_ANSWERS:,} can be.", "Ask for fewer.")

@@ -1,0 +1,194 @@
+"""Grids of settings: the values to try, the variants they make, and the best variant."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from typing import Any, get_args
+
+from crag.errors import BadRequest
+from crag.evaluation.summary import VariantSummary, compare_results, summarise_results
+from crag.evaluation.types import Cutoffs, Evaluation, EvaluationResult, Variant
+from crag.inspection.run_labels import describe_change
+from crag.options import (
+    OPTIONS,
+    GraderKind,
+    Option,
+    PolicyName,
+    RunOptions,
+    apply_changes,
+    get_option,
+    list_option_names,
+)
+from crag.runs.revisions import describe_option
+
+MAX_VARIANTS = 64  # each answers every question; with more, a winner by chance becomes likely
+
+PASSAGE_SIZE_SETTING = Option(
+    "passage_size",
+    "Grading",
+    "Passage size",
+    "How long the passages are that documents are cut into.",
+    "number",
+    lowest=50,
+    highest=2000,
+    step=1,
+    unit="tokens",
+)
+# Settings worth trying, with suggested values; for models, those available are offered.
+SUGGESTED_AXES: dict[str, tuple[Any, ...]] = {
+    "policy": get_args(PolicyName),
+    "k": (2, 4, 8),
+    "passage_size": (150, 250, 500),
+    "grader": get_args(GraderKind),
+    "refine": (True, False),
+    "parent_context": (True, False),
+    "model": (),
+    "grader_model": (),
+}
+# They change the speed of an answer, not its text.
+_TIMING_SETTINGS = ("keep_alive", "parallelism")
+# Variants are ranked by these figures; among equals the fastest is best.
+_RANKING_METRICS = ("answer_right", "refusal_right")
+
+
+@dataclass(frozen=True, slots=True)
+class GridAxes:
+    """The values to try, by setting name. Raises `BadRequest` for an unknown setting or value."""
+
+    values: Mapping[str, tuple[Any, ...]]
+
+    def __post_init__(self) -> None:
+        """Check that each value is valid and unique, and that the combinations are not too many."""
+        for name, values in self.values.items():
+            known = find_axis_setting(name)
+            for value in values:
+                known.check(value)
+            if not values:
+                raise BadRequest(f"{known.title} has no value to try.", _axes_remedy())
+            if len(set(values)) < len(values):
+                raise BadRequest(f"{known.title} has a value twice.", "Name each once.")
+        if self.combinations > MAX_VARIANTS:
+            raise BadRequest(
+                f"These are {self.combinations:,} combinations; at most {MAX_VARIANTS} are tried at once.",
+                "Try fewer values.",
+            )
+
+    @property
+    def combinations(self) -> int:
+        """Number of variants."""
+        return prod(len(values) for values in self.values.values())
+
+
+@dataclass(frozen=True, slots=True)
+class RankedVariant:
+    """A variant by its `number` in the results, with its summary."""
+
+    number: int
+    variant: Variant
+    summary: VariantSummary
+
+
+@dataclass(frozen=True, slots=True)
+class BestVariant:
+    """The best variant, and the `rivals` that it is not clearly better than.
+
+    It is clearly better if the interval of its lead in right answers lies above 0.
+    """
+
+    number: int
+    variant: Variant
+    rivals: tuple[Variant, ...]
+
+    @property
+    def clear(self) -> bool:
+        """Whether no other variant could be the best as well."""
+        return not self.rivals
+
+
+def find_axis_setting(name: str) -> Option:
+    """Return the setting of this name, if it can be an axis. Raises `BadRequest`."""
+    if name == PASSAGE_SIZE_SETTING.name:
+        return PASSAGE_SIZE_SETTING
+    if name in OPTIONS and not name.endswith(_TIMING_SETTINGS):
+        return OPTIONS[name]
+    raise BadRequest(f"There is nothing to try under “{name}”.", f"Such as {', '.join(SUGGESTED_AXES)} can be tried.")
+
+
+def parse_axes(written: Sequence[str]) -> GridAxes:
+    """Parse axes written like `k=4,8`. Raises `BadRequest`."""
+    values: dict[str, tuple[Any, ...]] = {}
+    for text in written:
+        name, equals, rest = (part.strip() for part in text.partition("="))
+        if not equals or not name:
+            raise BadRequest(f"“{text}” names no values to try.", _axes_remedy())
+        if name in values:
+            raise BadRequest(f"{find_axis_setting(name).title} is named twice.", "Name all of its values at once.")
+        parts = [part.strip() for part in rest.split(",")]
+        values[name] = tuple(find_axis_setting(name).read(part) for part in parts) if all(parts) else ()
+    return GridAxes(values)
+
+
+def make_variants(base: RunOptions, axes: GridAxes) -> list[Variant]:
+    """Return every combination of the values, applied to `base`; the last axis changes fastest."""
+    names = list(axes.values)
+    telling = [name for name in names if len(axes.values[name]) > 1] or names
+    made = []
+    for values in product(*axes.values.values()):
+        chosen = dict(zip(names, values, strict=True))
+        made.append(Variant(_variant_name(chosen, telling), apply_changes(base, {**chosen, "preset": ""})))
+    return made
+
+
+def rank_variants(evaluation: Evaluation, results: Sequence[EvaluationResult], cutoffs: Cutoffs) -> list[RankedVariant]:
+    """Rank the variants by right answers, then right refusals, then time; those without results come last."""
+    ranked = [
+        RankedVariant(number, variant, summarise_results([one for one in results if one.variant == number], cutoffs))
+        for number, variant in enumerate(evaluation.variants)
+    ]
+    return sorted(ranked, key=lambda one: _ranking_key(one.summary))
+
+
+def find_best_variant(
+    evaluation: Evaluation, results: Sequence[EvaluationResult], cutoffs: Cutoffs
+) -> BestVariant | None:
+    """Return the best variant; None if no answer can be called right or wrong."""
+    ranked = rank_variants(evaluation, results, cutoffs)
+    if not ranked or not any(name in ranked[0].summary.figures for name in _RANKING_METRICS):
+        return None
+    first, *others = ranked
+    own = [one for one in results if one.variant == first.number]
+
+    def is_worse(other: RankedVariant) -> bool:
+        compared = compare_results([one for one in results if one.variant == other.number], own, cutoffs)
+        figure = next((one for one in compared.differences if one.metric in _RANKING_METRICS), None)
+        return figure is not None and figure.low > 0
+
+    return BestVariant(first.number, first.variant, tuple(other.variant for other in others if not is_worse(other)))
+
+
+def _variant_name(chosen: Mapping[str, Any], telling: Sequence[str]) -> str:
+    return " · ".join(describe_change(describe_option(name, chosen[name])) for name in telling) or "as it is"
+
+
+def _ranking_key(summary: VariantSummary) -> tuple[float, ...]:
+    """Return the sort key; the best variant has the smallest."""
+    figures = summary.figures
+    better = (-figures[name].value if name in figures else 1.0 for name in _RANKING_METRICS)
+    return *better, figures["seconds"].value if "seconds" in figures else float("inf")
+
+
+def _axes_remedy() -> str:
+    return "Write a setting and its values, such as k=4,8."
+
+
+_DERIVED_OPTIONS = ("preset",)  # a preset only names other options, which are compared themselves
+
+
+def find_differing_options(variants: Sequence[Variant]) -> dict[str, list[Any]]:
+    """Return the options that differ between variants, by name, with their values in order of appearance."""
+    names = [name for name in list_option_names() if name not in _DERIVED_OPTIONS]
+    values = {name: list(dict.fromkeys(get_option(one.options, name) for one in variants)) for name in names}
+    return {name: found for name, found in values.items() if len(found) > 1}

@@ -1,0 +1,175 @@
+"""Metrics of an evaluation: names, directions and wording, and the rules that call an answer right or wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from crag.evaluation.types import Cutoffs, Evaluation, EvaluationResult, EvaluationState, Figure, MetricDifference
+from crag.inspection.run_labels import Badge
+from crag.text.formatting import format_duration
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """Title, meaning and direction of one metric. Shares are in 0..1."""
+
+    name: str
+    title: str
+    meaning: str
+    better: Literal["higher", "lower"] = "higher"
+    unit: Literal["share", "seconds", "tokens"] = "share"
+
+
+_METRICS = (
+    Metric(
+        "answer_right", "Right answers", "By the judge, else by comparing texts, of questions whose answer is known."
+    ),
+    Metric("steps_match", "Right steps", "The steps taken are exactly one of those that are accepted."),
+    Metric("refusal_right", "Answered or refused rightly", "Answered what can be answered, refused what cannot."),
+    Metric("answered", "Answered", "Of the questions that can be answered, those that were not refused."),
+    Metric("refused", "Refused", "Of the questions that cannot be answered, those that were refused."),
+    Metric("contained", "Reference in the answer", "The answer holds one of the references, case and marks aside."),
+    Metric(
+        "token_f1", "Token F1", "How many words an answer shares with the nearest reference (SQuAD, arXiv 1606.05250)."
+    ),
+    Metric("mentions", "Must mention", "The share of the phrases that must be in the answer and are."),
+    Metric("avoids", "Must not mention", "None of the phrases that must not be in the answer is."),
+    Metric("judged", "By the judge", "How right the judge model finds the answer."),
+    Metric("recall", "Retrieval recall", "The share of the right passages that were found."),
+    Metric("reciprocal_rank", "Retrieval MRR", "1 / the place of the first right passage; 0 where none was found."),
+    Metric("grader_precision", "Grader precision", "Of the passages graded relevant, those that are right ones."),
+    Metric("grader_recall", "Grader recall", "Of the right passages that were found, those graded relevant."),
+    Metric("grader_auc", "Grader AUC", "How often a right passage scores above a wrong one; 0.5 is chance."),
+    Metric("action_match", "Right action", "The action is the expected one."),
+    Metric("supported", "Sentences supported", "Of the sentences that cite, those that their source carries."),
+    Metric("cited", "Cites a right passage", "The answer cites at least one of the right passages."),
+    Metric("seconds", "Time", "From question to answer.", better="lower", unit="seconds"),
+    Metric("tokens", "Tokens", "Read and written by models for one answer.", better="lower", unit="tokens"),
+)
+METRICS: dict[str, Metric] = {metric.name: metric for metric in _METRICS}
+HEADLINE_METRICS = (
+    "answer_right",
+    "steps_match",
+    "refusal_right",
+    "recall",
+    "seconds",
+)  # shown in rankings of variants
+
+
+AnswerVerdict = Literal["right", "wrong", "refused", "failed", "unknown"]
+
+
+def is_answer_right(result: EvaluationResult, cutoffs: Cutoffs) -> bool | None:
+    """Return whether an answer is right, by the judge if it was judged, otherwise by comparing texts.
+
+    None if no right answer is known. A failed or refused answer is wrong.
+    """
+    if not result.example.has_known_answer:
+        return None
+    if result.state != "done" or result.scored.outcome == "not_answered":
+        return False
+    if result.judged and result.judged.score is not None:
+        return result.judged.score >= cutoffs.judge
+    return (result.scored.text_score or 0.0) >= cutoffs.text
+
+
+def answer_verdict(result: EvaluationResult, cutoffs: Cutoffs) -> AnswerVerdict:
+    """Return the verdict on one answer; `refused` is a wrong refusal, or one that cannot be judged."""
+    if result.state != "done":
+        return "failed"
+    refusal = result.scored.scores.get("refusal_right")
+    if result.scored.outcome == "not_answered":
+        return "right" if refusal == 1.0 else "refused"
+    is_right = is_answer_right(result, cutoffs)
+    if is_right is None:
+        return "wrong" if refusal == 0.0 else "unknown"
+    return "right" if is_right else "wrong"
+
+
+DIFFERENT_JUDGES_NOTE = "The judge's word is left aside: the same model did not judge both. Texts are compared instead."
+ChangeAssessment = Literal["better", "worse", "no clear difference"]
+
+
+def format_metric_value(metric: str, value: float) -> str:
+    """Format a value in the unit of its metric: 84.2%, 1.9 s, 1,284."""
+    match METRICS[metric].unit:
+        case "seconds":
+            return format_duration(value)
+        case "tokens":
+            return f"{value:,.0f}"
+    return f"{value:.1%}"
+
+
+def format_interval(figure: Figure) -> str:
+    """Format the interval alone: 71.4%–93.1%."""
+    return f"{format_metric_value(figure.metric, figure.low)}–{format_metric_value(figure.metric, figure.high)}"
+
+
+def format_figure_briefly(figure: Figure) -> str:
+    """Format a figure for a narrow cell: 84.2%  71.4%–93.1%, n = 38."""
+    return f"{format_metric_value(figure.metric, figure.value)}  {format_interval(figure)}, n = {figure.n:,}"
+
+
+def format_figure(figure: Figure) -> str:
+    """Format a figure with its interval: 84.2% (95%: 71.4%–93.1%, n=38)."""
+    return f"{format_metric_value(figure.metric, figure.value)} (95%: {format_interval(figure)}, n={figure.n:,})"
+
+
+def format_change(difference: MetricDifference) -> str:
+    """Format a change with its sign; shares in percentage points, such as +3.1 points."""
+    return _format_signed(difference.metric, difference.after - difference.before)
+
+
+def format_change_interval(difference: MetricDifference) -> str:
+    """Format the interval of a change: −1.0 to +7.2 points."""
+    metric = difference.metric
+    if METRICS[metric].unit == "share":
+        return f"{_format_points(difference.low)} to {_format_points(difference.high)} points"
+    return f"{_format_signed(metric, difference.low)} to {_format_signed(metric, difference.high)}"
+
+
+def assess_change(difference: MetricDifference) -> ChangeAssessment:
+    """Return whether a change is an improvement; it is clear only if its interval excludes 0."""
+    if not difference.is_clear:
+        return "no clear difference"
+    more = difference.after > difference.before
+    return "better" if more == (METRICS[difference.metric].better == "higher") else "worse"
+
+
+def format_progress(evaluation: Evaluation) -> str:
+    """Format the progress of an evaluation: 120 of 800 answers, 3 failed."""
+    failed = f", {evaluation.failed:,} failed" if evaluation.failed else ""
+    return f"{evaluation.done:,} of {evaluation.total:,} {'answer' if evaluation.total == 1 else 'answers'}{failed}"
+
+
+def _format_signed(metric: str, value: float) -> str:
+    if METRICS[metric].unit == "share":
+        return f"{_format_points(value)} points"
+    return f"{_sign_of(value)}{format_metric_value(metric, abs(value)) if value else '0'}"
+
+
+def _format_points(value: float) -> str:
+    decimals = 2 if 0 < abs(value) < 0.0005 else 1  # keep the sign of a bound close to 0 visible
+    return f"{_sign_of(round(value, decimals + 2))}{abs(100 * value):.{decimals}f}"
+
+
+def _sign_of(value: float) -> str:
+    return "+" if value > 0 else "−" if value < 0 else "±"
+
+
+STATE_BADGES: dict[EvaluationState, Badge] = {
+    "queued": Badge("gray", "schedule", "waits its turn"),
+    "running": Badge("blue", "pending", "running"),
+    "stopped": Badge("gray", "stop_circle", "stopped"),
+    "failed": Badge("red", "error", "failed"),
+    "interrupted": Badge("gray", "stop_circle", "interrupted"),
+    "done": Badge("green", "check", "done"),
+}
+VERDICT_BADGES: dict[AnswerVerdict, Badge] = {
+    "right": Badge("green", "check_circle", "right"),
+    "wrong": Badge("red", "cancel", "wrong"),
+    "refused": Badge("orange", "block", "refused"),
+    "failed": Badge("red", "error", "failed"),
+    "unknown": Badge("gray", "help", "not known"),
+}

@@ -1,0 +1,351 @@
+"""Libraries with documents split to another passage size for evaluations, kept as a cache in the home."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from sqlalchemy import select
+
+from crag.cancellation import Cancellation
+from crag.concurrency.workers import map_in_order
+from crag.errors import BadRequest, ModelFault, NotFound
+from crag.ingest.intake import IMPORTED_KIND, SourceInput
+from crag.ingest.reader import CHUNK_OVERLAP, CHUNK_TOKENS, DocumentReader, GuardedReader, RawDocument, ReadDocument
+from crag.library.library import Library, LibraryRetriever
+from crag.models.token_counts import count_passage_tokens, passage_counter_name
+from crag.options import RunOptions
+from crag.protocols import ConfiguredEmbedder, Embedder, Retriever
+from crag.retrieval.ranking import write_vector_weight
+from crag.settings import Settings
+from crag.storage.engine import Database
+from crag.storage.files import move_into_place, original_relative_path, staging_folder
+from crag.storage.ownership import is_process_alive
+from crag.storage.tables import passages
+from crag.storage.tables import sources as source_rows
+from crag.text.formatting import format_count
+from crag.types import AddResult, Chunk, Passage, Progress, ProgressCallback, Source, ignore_progress
+
+NOT_RECHUNKED = "as in the library"  # stored as the chunker if there is no file to split
+# Media types by kind, for files whose name does not give one; the web server is not asked again.
+_MEDIA_TYPES = {
+    "html": "text/html",
+    "markdown": "text/markdown",
+    "csv": "text/csv",
+    "json": "application/json",
+    "eml": "message/rfc822",
+}
+
+
+class _HomeEmbedder:
+    """Embeds with the home's embedder, whatever the settings name; see `Embedders`."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+
+    def wanted(self) -> ConfiguredEmbedder:
+        return ConfiguredEmbedder(self._library.space().name, explicit=True)
+
+    def open(self, name: str) -> Embedder:  # noqa: ARG002 — there is only one
+        return self._library.spaces.answering.open_for_storing()[1]
+
+
+class RechunkedLibrary:
+    """A library of rechunked documents that uses the embedder of the home's `library`; close it when done."""
+
+    def __init__(self, folder: Path, library: Library, settings: Settings) -> None:
+        """Open the library in this folder, or create it. Raises `HomeFault`."""
+        self.folder = folder
+        self.database = Database(folder)
+        self.library = Library(self.database, _HomeEmbedder(library), count_passage_tokens, settings)
+
+    def titles_not_rechunked(self) -> list[str]:
+        """Return the titles of the documents that keep the passages of the home."""
+        query = select(source_rows.c.title).where(source_rows.c.chunker == NOT_RECHUNKED).order_by(source_rows.c.title)
+        with self.database.read() as connection:
+            return list(connection.scalars(query))
+
+    def close(self) -> None:
+        """Close the library and its database."""
+        self.library.close()
+        self.database.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Rechunker:
+    """Splits documents of `library`, whose rows are in `database`, into passages of at most `size` tokens."""
+
+    library: Library
+    database: Database
+    settings: Settings
+    size: int
+
+    def cut(self, sources: Sequence[Source], folder: Path, report: ProgressCallback, stop: Cancellation) -> None:
+        """Make a library in this new folder. Raises `Stopped`, or `BadRequest` for a document that cannot be added.
+
+        A document without a file to split (imported as passages, or lost) keeps the passages of the home. Every
+        document keeps its id, and vector scores keep the weight they have in the home.
+        """
+        stage = f"Cutting documents to {self.size} tokens"
+        report(Progress(stage, 0, len(sources)))
+        with closing(RechunkedLibrary(folder, self.library, self.settings)) as made:
+            add = partial(self._add, made)
+            for done, _ in enumerate(map_in_order(add, sources, stop), start=1):
+                report(Progress(stage, done, len(sources)))
+            stop.check()
+            for space in self.library.spaces.statuses():
+                if space.state == "answering" and space.weight.origin == "fitted":
+                    write_vector_weight(made.database, space.space, space.weight.share)
+
+    def _add(self, made: RechunkedLibrary, source: Source, stop: Cancellation) -> None:
+        result = self._add_rechunked(made, source, stop) or self._add_existing_passages(made, source, stop)
+        if result and result.error:
+            raise BadRequest(
+                f"“{source.title}” could not be put into other passages: {result.error.message}", "Try again."
+            )
+
+    def _add_rechunked(self, made: RechunkedLibrary, source: Source, stop: Cancellation) -> AddResult | None:
+        """Add a document split from its file; None if there is no file or it cannot be split."""
+        path = self.library.original_path(source.id)
+        if path is None or source.kind == IMPORTED_KIND:
+            return None
+        _link_original(path, made.folder / original_relative_path(source.sha256))
+        document = RawDocument(Path(source.location).name, path.read_bytes(), _MEDIA_TYPES.get(source.kind, ""))
+        result = made.library.add_with_reader(_source_input(source, document), self._reader(source), stop=stop)
+        return result if result.error is None or result.error.code == "embedding_failed" else None
+
+    def _reader(self, source: Source) -> DocumentReader:
+        read = GuardedReader(count_passage_tokens, self.settings.max_upload_bytes, self.size)
+        chunker = f"{passage_counter_name()}:{self.size}/{CHUNK_OVERLAP}"
+
+        def cut(document: RawDocument, report: ProgressCallback, stop: Cancellation) -> ReadDocument:
+            return replace(read(document, report, stop), title=source.title, chunker=chunker)
+
+        return cut
+
+    def _add_existing_passages(self, made: RechunkedLibrary, source: Source, stop: Cancellation) -> AddResult | None:
+        """Add a document with the passages of the home; None if it has been removed in the meantime."""
+        with self.database.read() as connection:
+            rows = connection.execute(
+                select(passages).where(passages.c.source_id == source.id).order_by(passages.c.ordinal)
+            ).all()
+        chunks = [
+            Chunk(row.text, row.page, row.heading, row.ordinal, row.context_start, row.context_end) for row in rows
+        ]
+        reading = ReadDocument(source.title, source.kind, source.pages, chunks, chunker=NOT_RECHUNKED)
+        document = RawDocument(source.title, source.id.encode())
+        return (
+            made.library.add_with_reader(_source_input(source, document), lambda *_: reading, stop=stop)
+            if chunks
+            else None
+        )
+
+
+def _source_input(source: Source, document: RawDocument) -> SourceInput:
+    return SourceInput(
+        source.location, source.location, False, source.collection, document, source.found_by, source_id=source.id
+    )
+
+
+def _link_original(original: Path, path: Path) -> None:
+    """Hard-link the original file, so that it is not stored twice."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with suppress(OSError):  # no hard links on this file system: adding copies the file
+        os.link(original, path)
+
+
+# Offset of the passage ids of these libraries, so that none equals an id of the home's library.
+PASSAGE_ID_OFFSET = 2**40
+_SCOPE_FILE = "scope.json"  # stores which documents were requested
+_LAYOUT_VERSION = "1"  # changes whenever documents are split differently
+# A run may still be using a library: stale ones go after a short time unused, any other after a day.
+_STALE_SECONDS, _IDLE_SECONDS = 600.0, 86_400.0
+_MAX_NAMED_DOCUMENTS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class RechunkScope:
+    """Which documents are rechunked, as the options limit them, and the passage size in tokens."""
+
+    size: int
+    collection: str = ""
+    source_ids: tuple[str, ...] = ()
+
+
+class RechunkedRetriever(LibraryRetriever):
+    """Searches a library of rechunked documents."""
+
+    def __init__(self, cut: RechunkedLibrary, size: int) -> None:
+        super().__init__(cut.library)
+        self._folder = cut.folder
+        self._told = _describe_rechunking(size, cut.titles_not_rechunked())
+
+    def retrieve(self, query: str, options: RunOptions) -> list[Passage]:
+        """See `Retriever`; ids are offset so that none equals an id of the home's library."""
+        with suppress(OSError):
+            os.utime(self._folder)  # mark it as in use
+        return [replace(found, id=found.id + PASSAGE_ID_OFFSET) for found in super().retrieve(query, options)]
+
+    def notice(self) -> str:
+        """See `Retriever`; also says that these passages were made for an evaluation."""
+        return f"{self._told} {super().notice()}".strip()
+
+
+class RechunkedLibraries:
+    """All rechunked libraries of a home. Safe to share between threads and processes."""
+
+    def __init__(self, database: Database, library: Library, settings: Settings) -> None:
+        self._database = database
+        self._library = library
+        self._settings = settings
+        self._folder = database.home / "evaluations"
+        self._making = threading.Lock()
+        self._lock = threading.Lock()
+        self._opened: dict[RechunkScope, RechunkedLibrary] = {}  # most recently made or found
+
+    def prepare(
+        self, options: RunOptions, report: ProgressCallback = ignore_progress, stop: Cancellation | None = None
+    ) -> None:
+        """Make sure that the current documents are available in passages of `options.passage_size`.
+
+        Returns at once if they are, or if the library already has that size. Raises `BadRequest` if there is nothing to
+        split or a document cannot be split; `ModelFault`, `HomeFault`, `Stopped`. Nothing half-made is left behind.
+        """
+        scope = _rechunk_scope(options)
+        if scope is None:
+            return
+        with self._making:
+            self.remove_stale()
+            sources = self._sources(scope)
+            if not sources:
+                raise BadRequest("There are no documents to cut into other passages.", "Add some first.")
+            folder = self._folder / self._name(scope, sources)
+            if not folder.is_dir():
+                self._make(scope, sources, folder, report, stop or Cancellation())
+            self._open(scope, folder)
+
+    def retriever(self, options: RunOptions) -> Retriever:
+        """Return the retriever for these options. Raises `NotFound` if the rechunked library is gone."""
+        scope = _rechunk_scope(options)
+        if scope is None:
+            return LibraryRetriever(self._library)
+        with self._lock:
+            cut = self._opened.get(scope)
+        if cut is None or not cut.folder.is_dir():
+            cut = self._find(scope)
+        return RechunkedRetriever(cut, scope.size)
+
+    def remove_stale(self) -> None:
+        """Remove libraries unused for a day, those that no longer match the documents, and unfinished ones."""
+        for left in self._folder.glob(".cut-*.*"):
+            if not is_process_alive(left.name.split(".")[2]):
+                shutil.rmtree(left, ignore_errors=True)
+        for folder in self._folder.glob("cut-*"):
+            with suppress(OSError, ModelFault):  # another process may be removing it too
+                idle = time.time() - folder.stat().st_mtime
+                if idle > _IDLE_SECONDS or (idle > _STALE_SECONDS and self._is_stale(folder)):
+                    self._forget(folder)
+                    shutil.rmtree(folder)
+
+    def close(self) -> None:
+        """Close all open libraries."""
+        with self._lock:
+            opened, self._opened = list(self._opened.values()), {}
+        for cut in opened:
+            cut.close()
+
+    def _find(self, scope: RechunkScope) -> RechunkedLibrary:
+        """Open a library that an earlier process left."""
+        folder = self._folder / self._name(scope, self._sources(scope))
+        if not folder.is_dir():
+            raise NotFound(
+                f"The documents cut into passages of {scope.size} tokens are no longer there.",
+                "Run the evaluation again, or ask in the chat.",
+            )
+        return self._open(scope, folder)
+
+    def _make(
+        self, scope: RechunkScope, sources: list[Source], folder: Path, report: ProgressCallback, stop: Cancellation
+    ) -> None:
+        with staging_folder(folder) as work:
+            made = work / "made"
+            Rechunker(self._library, self._database, self._settings, scope.size).cut(sources, made, report, stop)
+            asked = {"size": scope.size, "collection": scope.collection, "source_ids": scope.source_ids}
+            (made / _SCOPE_FILE).write_text(json.dumps(asked), "utf-8")
+            with suppress(BadRequest):  # another process has made the same in the meantime
+                move_into_place(made, folder)
+
+    def _open(self, scope: RechunkScope, folder: Path) -> RechunkedLibrary:
+        with self._lock:
+            cut = self._opened.get(scope)
+            if cut is None or cut.folder != folder:
+                if cut:
+                    cut.close()
+                cut = self._opened[scope] = RechunkedLibrary(folder, self._library, self._settings)
+            os.utime(folder)
+            return cut
+
+    def _forget(self, folder: Path) -> None:
+        with self._lock:
+            for scope in [scope for scope, cut in self._opened.items() if cut.folder == folder]:
+                self._opened.pop(scope).close()
+
+    def _sources(self, scope: RechunkScope) -> list[Source]:
+        wanted = scope.source_ids
+        return [one for one in self._library.sources(scope.collection) if not wanted or one.id in wanted]
+
+    def _name(self, scope: RechunkScope, sources: list[Source]) -> str:
+        """Return a name that changes with the documents, the size, the embedder and the token counter."""
+        return f"cut-{scope.size}-{_digest_parts(self._said(scope, sources))}"
+
+    def _said(self, scope: RechunkScope, sources: list[Source]) -> Iterator[str]:
+        yield from (
+            _LAYOUT_VERSION,
+            passage_counter_name(),
+            self._library.space().id,
+            scope.collection,
+            *scope.source_ids,
+        )
+        for one in sorted(sources, key=lambda one: one.id):
+            yield from (one.id, one.sha256, one.title, one.collection)
+
+    def _is_stale(self, folder: Path) -> bool:
+        try:
+            asked = json.loads((folder / _SCOPE_FILE).read_text("utf-8"))
+            scope = RechunkScope(asked["size"], asked["collection"], tuple(asked["source_ids"]))
+        except (ValueError, LookupError, TypeError):
+            return True
+        return folder.name != self._name(scope, self._sources(scope))
+
+
+def _rechunk_scope(options: RunOptions) -> RechunkScope | None:
+    """Return None if the home's library already has the wanted passage size."""
+    if options.passage_size in (0, CHUNK_TOKENS):
+        return None
+    return RechunkScope(options.passage_size, options.collection, tuple(sorted(options.source_ids)))
+
+
+def _digest_parts(said: Iterator[str]) -> str:
+    return hashlib.sha256("\x1f".join(said).encode()).hexdigest()[:16]
+
+
+def _describe_rechunking(size: int, uncut: list[str]) -> str:
+    told = f"Your documents were searched in passages of up to {size} tokens, cut for an evaluation."
+    if not uncut:
+        return told
+    named = ", ".join(f"“{title}”" for title in uncut[:_MAX_NAMED_DOCUMENTS])
+    more = (
+        f" and {format_count(len(uncut) - _MAX_NAMED_DOCUMENTS, 'more', 'more')}"
+        if len(uncut) > _MAX_NAMED_DOCUMENTS
+        else ""
+    )
+    return f"{told} Not so {named}{more}: there is no file to cut anew, only the passages of the library."

@@ -1,0 +1,256 @@
+"""Regression runs: the pinned questions asked again after a change, on demand or automatically."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from crag.cancellation import Cancellation
+from crag.errors import CragError
+from crag.evaluation.datasets import Datasets
+from crag.evaluation.evaluations import Evaluations
+from crag.evaluation.summary import Comparison, compare_results
+from crag.evaluation.types import Cutoffs, Environment, Evaluation, EvaluationPlan, Variant
+from crag.inspection.run_labels import describe_change, describe_grader
+from crag.options import RunOptions
+from crag.runs.revisions import describe_option_changes
+from crag.storage.preferences import Preferences
+from crag.text.formatting import format_count, format_date_time
+
+_SHOWN_DIGEST_LENGTH = 12
+
+
+def describe_changes(before: Variant, options: RunOptions, now: Environment) -> tuple[str, ...]:
+    """Return one clause per difference; nothing is said about unknown earlier values."""
+    settings = describe_change(describe_option_changes(before.options, options))
+    said = [] if before.options == options or settings == "asked again" else [f"the settings: {settings}"]
+    then = before.environment
+    return (*said, *(_environment_changes(then, now) if then != Environment() else ()))
+
+
+def _environment_changes(then: Environment, now: Environment) -> Iterator[str]:
+    if then.model != now.model:
+        yield f"the model: {then.model} → {now.model}"
+    elif then.fingerprint != now.fingerprint:
+        yield f"the model {now.model}: {_digest_changes(then.fingerprint, now.fingerprint)}"
+    if _grader_label(then.grader) != _grader_label(now.grader):
+        yield f"the grader: {_grader_label(then.grader)} → {_grader_label(now.grader)}"
+    if then.thresholds != now.thresholds:
+        yield f"the thresholds: {then.thresholds} → {now.thresholds}"
+    if then.embedder != now.embedder:
+        yield f"the embedder: {then.embedder} → {now.embedder}"
+    elif then.space != now.space:
+        yield f"the embedder {now.embedder} has other weights"
+    if then.library != now.library:
+        yield _describe_document_change(now.documents - then.documents)
+    if then.version != now.version:
+        yield f"the application: {then.version} → {now.version}"
+
+
+def _grader_label(name: str) -> str:
+    kind, model = describe_grader(name)
+    return f"{kind} by {model}" if model else kind
+
+
+def _digest_changes(then: str, now: str) -> str:
+    """Describe models whose digests changed; a fingerprint lists `NAME@DIGEST` of each model once."""
+    held, holds = (dict.fromkeys(text.split(", ")) for text in (then, now))
+    gone = ", ".join(_shorten_fingerprint(one) for one in held if one not in holds)
+    come = ", ".join(_shorten_fingerprint(one) for one in holds if one not in held)
+    return f"{gone or 'nothing'} → {come or 'nothing'}"
+
+
+def _shorten_fingerprint(fingerprint: str) -> str:
+    name, at, digest = fingerprint.rpartition("@")
+    return f"{name} with digest {digest[:_SHOWN_DIGEST_LENGTH]}" if at else fingerprint
+
+
+def _describe_document_change(more: int) -> str:
+    if more == 0:
+        return "documents were replaced, or cut into other passages"
+    return f"{format_count(abs(more), 'document')} {'more' if more > 0 else 'fewer'}"
+
+
+QUIET_SECONDS = 60.0  # idle time without changes or questions before an automatic run
+
+
+@dataclass(frozen=True, slots=True)
+class RegressionState:
+    """State of a user's `pinned` questions; `changes` describes what changed since the `last` evaluation.
+
+    `due`: they should be asked again, or for the first time. `held_back` says why they are not asked automatically
+    although that is enabled. `fault` says why changes cannot be determined. Both are usually empty. `environment` is
+    the one they would be asked under now, None if unknown.
+    """
+
+    pinned: int
+    last: Evaluation | None = None
+    changes: tuple[str, ...] = ()
+    due: bool = False
+    automatic: bool = False
+    held_back: str = ""
+    fault: str = ""
+    environment: Environment | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RegressionReport:
+    """The change in the pinned questions from one evaluation to the one `after` it."""
+
+    before: Evaluation
+    after: Evaluation
+    comparison: Comparison
+
+    @property
+    def broken(self) -> int:
+        """Number of questions that are right less often than before."""
+        return sum(one.what == "broken" for one in self.comparison.changed)
+
+    @property
+    def mended(self) -> int:
+        """Number of questions that are right more often than before."""
+        return len(self.comparison.changed) - self.broken
+
+    def in_words(self) -> str:
+        """Return a sentence such as: 2 of 14 broke since 21 Nov, 09:30; 1 was mended."""
+        of, since = self.comparison.examples, format_date_time(self.before.started_at)
+        if not self.comparison.changed:
+            return f"None of {of:,} broke since {since}."
+        mended = f"; {self.mended:,} {'was' if self.mended == 1 else 'were'} mended" if self.mended else ""
+        return f"{self.broken or 'None'} of {of:,} broke since {since}{mended}."
+
+
+class RegressionMonitor:
+    """Asks the pinned questions of each user. Thread-safe."""
+
+    def __init__(
+        self,
+        evaluations: Evaluations,
+        datasets: Datasets,
+        look_up: Callable[[RunOptions], Environment],
+        leaving: Callable[[RunOptions], list[str]],
+        preferences: Preferences,
+        is_busy: Callable[[], bool],
+    ) -> None:
+        """Take `leaving`, which lists the external hosts of options, and `is_busy`, whether any work is in progress."""
+        self._evaluations = evaluations
+        self._datasets = datasets
+        self._look_up = look_up
+        self._external_hosts = leaving
+        self._preferences = preferences
+        self._is_busy = is_busy
+        self._seen: dict[str, tuple[Environment | None, float]] = {}
+
+    def state(self, person: str | None) -> RegressionState:
+        """Return the state of this user's pinned questions; looking up the models may take a moment."""
+        pinned = len(self._datasets.pinned(person).examples)
+        last = next(iter(self._evaluated(person)), None)
+        automatic = (person or "") in self._preferences.auto_regression_users()
+        if not pinned:
+            return RegressionState(0, last, automatic=automatic)
+        options = self._preferences.options()
+        try:
+            environment = self._look_up(options)
+            leaving = self._external_hosts(options) if automatic else []
+        except CragError as error:
+            return RegressionState(pinned, last, automatic=automatic, fault=str(error))
+        changes = describe_changes(last.variants[0], options, environment) if last else ()
+        under_way = last is not None and last.is_under_way
+        due = (last is None or bool(changes)) and not under_way
+        held_back = f"Not by themselves: questions would go to {', '.join(leaving)}." if leaving else ""
+        return RegressionState(pinned, last, changes, due, automatic, held_back, environment=environment)
+
+    def run(self, person: str | None) -> Evaluation:
+        """Ask the questions now. Raises `BadRequest` if none are pinned, or they are already being asked."""
+        pinned = self._datasets.pinned(person)
+        asked = (Variant("as settled", self._preferences.options()),)
+        return self._evaluations.begin(EvaluationPlan(pinned, asked, kind="regression", person=pinned.person))
+
+    def report(self, person: str | None, cutoffs: Cutoffs = Cutoffs()) -> RegressionReport | None:
+        """Compare the last two completed evaluations; None before there are two."""
+        done = [one for one in self._evaluated(person) if one.state == "done"]
+        if len(done) < 2:
+            return None
+        after, before = done[:2]
+        answers = self._evaluations.results
+        return RegressionReport(before, after, compare_results(answers(before.id), answers(after.id), cutoffs))
+
+    def set_automatic(self, person: str | None, on: bool) -> None:
+        """Turn automatic runs after a change on or off; they start only while the application is idle.
+
+        They never start if a question would leave this machine: see `RegressionState.held_back`.
+        """
+        self._preferences.set_auto_regression(person or "", on)
+
+    def look(self, now: float) -> Evaluation | None:
+        """Start one user's questions if they are due and nothing has changed for a minute before `now`.
+
+        `now` is in seconds of any monotonic clock.
+        """
+        for person in self._preferences.auto_regression_users():
+            if self._is_busy() or any(one.is_under_way for one in self._evaluations.list()):
+                self._seen.clear()
+                return None
+            if self._is_quiet(person, self.state(person or None), now):
+                return self.run(person or None)
+        return None
+
+    def _is_quiet(self, person: str, state: RegressionState, now: float) -> bool:
+        """Return whether the questions are due and nothing has changed for long enough."""
+        if not state.due or state.held_back or state.fault:
+            self._seen.pop(person, None)
+            return False
+        seen, since = self._seen.get(person, (None, now))
+        if seen != state.environment:
+            self._seen[person] = state.environment, now
+            return False
+        return now - since >= QUIET_SECONDS
+
+    def _evaluated(self, person: str | None) -> list[Evaluation]:
+        """Return the regression evaluations of this user, newest first."""
+        of = self._datasets.pinned(person).id
+        return [one for one in self._evaluations.list(person, kind="regression") if one.dataset_id == of]
+
+
+_INTERVAL_SECONDS = 30.0
+_CLOSE_TIMEOUT_SECONDS = 5.0
+_log = logging.getLogger(__name__)
+
+
+class PeriodicTasks:
+    """Runs its tasks in turn in one thread. It starts only with `begin`, which commands never call."""
+
+    def __init__(self, looks: Sequence[Callable[[], object]], seconds: float = _INTERVAL_SECONDS) -> None:
+        """Take the interval between two rounds in `seconds`."""
+        self._tasks = looks
+        self._seconds = seconds
+        self._stop = Cancellation()
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def begin(self) -> None:
+        """Start the thread; does nothing if it is running."""
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._watch, name="upkeep", daemon=True)
+                self._thread.start()
+
+    def close(self) -> None:
+        """Stop the thread."""
+        self._stop.request()
+        with self._lock:  # `begin` may be running
+            thread = self._thread
+        if thread:
+            thread.join(_CLOSE_TIMEOUT_SECONDS)
+
+    def _watch(self) -> None:
+        while not self._stop.wait(self._seconds):
+            for look in self._tasks:
+                try:
+                    look()
+                except CragError as error:
+                    _log.warning("%s", error)
+                except Exception:  # noqa: BLE001 — the thread must survive for the next round; the log has the fault
+                    _log.exception("Evaluation could not be looked after")

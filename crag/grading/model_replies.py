@@ -1,0 +1,242 @@
+"""Prompts and replies of model graders: passages in prompts, token budget, verdicts and reasons."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from crag.cancellation import Cancellation
+from crag.errors import ModelFault
+from crag.prompts import find_json_object, strip_thoughts
+from crag.protocols import ChatModel, FirstToken, Reply
+from crag.text.language import extract_terms, split_sentences
+from crag.text.questions import AnalyzedQuestion
+from crag.types import Grade, Language, Passage, Prompt, Usage
+
+T = TypeVar("T")
+_QUOTED_REPLY_CHARS = 500  # characters of an unreadable reply that are quoted to the model
+
+
+def question_block(question: str) -> str:
+    """Return the question for a prompt. It comes first, so that the server's prompt cache serves all passages."""
+    return f"Question: {question}"
+
+
+def passage_block(question: str, passage: Passage, text: str) -> str:
+    """Return the passage with its title and heading, between delimiters that it cannot forge."""
+    over = " / ".join(part for part in (passage.title, passage.heading) if part)
+    return fence_text("passage", f"{over}\n\n{text}", question)
+
+
+def fence_text(what: str, text: str, question: str) -> str:
+    """Enclose untrusted text in delimiters that it cannot forge: their name is a digest prefix that is not in the text.
+
+    The prefix is as short as possible, because its tokens are paid for with every passage.
+    """
+    digest = hashlib.sha256(f"{question}\x1f{text}".encode("utf-8", "surrogatepass")).hexdigest()
+    mark = next(name for length in range(2, 65) if (name := f"{what}-{digest[:length]}") not in text)
+    return f"<{mark}>\n{text}\n</{mark}>"
+
+
+def grading_prompts(purpose: str, system: str, question: str, *blocks: str) -> list[Prompt]:
+    """Return the messages that ask about `blocks` of text, labelled with purpose and question."""
+    text = "\n\n".join([question_block(question), *blocks])
+    return [Prompt("system", system), Prompt("user", text, about=f"{purpose}: {question}")]
+
+
+def ask_with_retry(
+    model: ChatModel,
+    prompts: Sequence[Prompt],
+    schema: dict[str, Any],
+    read: Callable[[str], T | None],
+    stop: Cancellation,
+) -> tuple[T | None, Usage]:
+    """Parse the reply with `read`; if that fails, ask once more for the required format.
+
+    Returns the parsed value and the tokens of both calls. Raises `ModelFault`, `Stopped`.
+    """
+    reply = model.complete(prompts, stop, schema=schema)
+    found = read(reply.text)
+    if found is not None:
+        return found, reply.usage
+    again = ask_again(model, prompts, reply.text, schema, stop)
+    return read(again.text), add_usage(reply.usage, again.usage)
+
+
+def ask_again(
+    model: ChatModel, prompts: Sequence[Prompt], said: str, schema: dict[str, Any], stop: Cancellation
+) -> Reply:
+    """Ask for a reply in the required format, quoting the unreadable one. Raises `ModelFault`, `Stopped`."""
+    request = f"That could not be read. Reply with one JSON object only, as in: {json.dumps(schema)}"
+    before = Prompt("assistant", said.strip()[:_QUOTED_REPLY_CHARS] or "-")
+    return model.complete([*prompts, before, Prompt("user", request)], stop, schema=schema)
+
+
+def add_usage(one: Usage, other: Usage) -> Usage:
+    """Return the total tokens of two calls."""
+    return Usage(
+        _sum_known(one.prompt_tokens, other.prompt_tokens),
+        _sum_known(one.answer_tokens, other.answer_tokens),
+        other.finish_reason,
+    )
+
+
+def _sum_known(one: int | None, other: int | None) -> int | None:
+    return None if one is None and other is None else (one or 0) + (other or 0)
+
+
+_OVERHEAD_TOKENS = 400  # tokens for titles, delimiters, the chat format, and one retry
+_MIN_TEXT_TOKENS = 100
+
+
+def remaining_tokens(model: ChatModel, *around: str) -> int:
+    """Return the tokens left for passages, besides the texts `around` them and the reply.
+
+    Servers truncate an overlong prompt from its start, which would drop the instructions.
+    """
+    taken = sum(model.count_tokens(text) for text in around)
+    return max(_MIN_TEXT_TOKENS, model.window - model.answer_limit - taken - _OVERHEAD_TOKENS)
+
+
+def truncate_to_tokens(text: str, tokens: int, model: ChatModel) -> str:
+    """Truncate a text to at most this many tokens."""
+    while len(text.encode("utf-8", "replace")) > tokens and (count := model.count_tokens(text)) > tokens:
+        text = text[: int(0.95 * len(text) * tokens / count)]
+    return text
+
+
+_MAX_REASON_CHARS = 200  # characters
+_MIN_SIMILARITY = 85  # rapidfuzz ratio of 100 that tolerates a slip or two in a copied sentence
+_UNREADABLE_TEXTS: dict[Language, str] = {
+    "en": "The grader's reply could not be read; kept as ambiguous.",
+    "ko": "채점 모델의 답을 읽을 수 없어 애매한 것으로 둡니다.",
+    "zh": "无法读懂评分模型的回复，暂按不确定处理。",
+}
+_CERTAINTY_TEXTS: dict[Language, tuple[str, str]] = {
+    "en": ("{percent} % sure that this answers", "{percent} % sure that this does not answer; nearest"),
+    "ko": ("답이 들어 있다고 {percent}% 확신", "답이 없다고 {percent}% 확신, 가장 가까운 문장"),
+    "zh": ("有 {percent}% 的把握认为含有答案", "有 {percent}% 的把握认为不含答案；最接近的句子"),
+}
+_POINTS_TEXTS: dict[Language, str] = {
+    "en": "{points} of 9 points; nearest",
+    "ko": "9점 만점에 {points}점, 가장 가까운 문장",
+    "zh": "9 分中得 {points} 分；最接近的句子",
+}
+
+
+def unreadable_grade(language: Language) -> Grade:
+    """Return the grade for a model whose reply was unreadable twice."""
+    return Grade(None, _UNREADABLE_TEXTS[language])
+
+
+def failed_grade(fault: ModelFault) -> Grade:
+    """Return the grade after a transient model fault. Raises any other fault."""
+    raise_unless_passing(fault)
+    return Grade(None, f"Could not be judged: {fault.message}")
+
+
+def raise_unless_passing(fault: ModelFault) -> None:
+    """Raise a fault that requires the user to act; a transient one costs a verdict, not the run."""
+    if fault.fault != "passing":
+        raise fault
+
+
+def certainty_reason(score: float, language: Language, sentence: str) -> str:
+    """Return a reason with the model's confidence in yes or no, and the sentence nearest to the question."""
+    words = _CERTAINTY_TEXTS[language][score < 0.5].format(percent=round(100 * max(score, 1 - score)))
+    return quote_sentence(words, sentence)
+
+
+def points_reason(score: float, language: Language, sentence: str) -> str:
+    """Return a reason with the points given, and the sentence nearest to the question."""
+    return quote_sentence(_POINTS_TEXTS[language].format(points=round(9 * score)), sentence)
+
+
+def quote_sentence(words: str, sentence: str) -> str:
+    """Append the sentence that the reason rests on, if any."""
+    return f"{words.rstrip('.。')}: “{shorten_reason(sentence)}”" if sentence else words
+
+
+def shorten_reason(text: str) -> str:
+    """Return the text on one line of at most 200 characters.
+
+    Lone surrogates and NUL are removed: no database stores them.
+    """
+    line = " ".join(text.encode("utf-8", "ignore").decode().replace("\x00", "").split())
+    return line if len(line) <= _MAX_REASON_CHARS else line[: _MAX_REASON_CHARS - 1].rsplit(" ", 1)[0] + "…"
+
+
+def nearest_sentence(question: AnalyzedQuestion, text: str) -> str:
+    """Return the sentence that covers most of the question; empty if there is none."""
+    return max(split_sentences(text), key=lambda sentence: question.covered(extract_terms(sentence)), default="")
+
+
+def find_sentence(claimed: str, text: str) -> str:
+    """Return the sentence of `text` that a model meant to copy, as written in the text; empty if none is similar."""
+    from rapidfuzz import fuzz, process, utils
+
+    found = process.extractOne(
+        claimed, split_sentences(text), scorer=fuzz.ratio, processor=utils.default_process, score_cutoff=_MIN_SIMILARITY
+    )
+    return str(found[0]) if found else _find_partial_copy(claimed, text)
+
+
+def _find_partial_copy(claimed: str, text: str) -> str:
+    """Return a sentence that was partly copied, at least a third of it."""
+    from rapidfuzz import fuzz, utils
+
+    for sentence in split_sentences(text):
+        enough = len(sentence) <= 3 * len(claimed) and len(claimed) <= 3 * len(sentence)
+        if enough and fuzz.partial_ratio(claimed, sentence, processor=utils.default_process) >= _MIN_SIMILARITY:
+            return sentence
+    return ""
+
+
+_WORD_SCORES = {
+    "yes": 1.0, "relevant": 1.0, "true": 1.0, "correct": 1.0, "예": 1.0, "네": 1.0, "是": 1.0, "是的": 1.0,
+    "对": 1.0, "對": 1.0, "相关": 1.0, "相關": 1.0,
+    "partly": 0.5, "partially": 0.5, "partial": 0.5, "ambiguous": 0.5, "일부": 0.5, "部分": 0.5,
+    "no": 0.0, "irrelevant": 0.0, "not": 0.0, "false": 0.0, "incorrect": 0.0, "아니": 0.0, "아니요": 0.0, "아니오": 0.0,
+    "否": 0.0, "不": 0.0, "不是": 0.0,
+}  # fmt: skip
+_YES_WORDS = frozenset(word for word, score in _WORD_SCORES.items() if score == 1.0)
+_NO_WORDS = frozenset(word for word, score in _WORD_SCORES.items() if score == 0.0)
+_VERDICT_KEYS = ("verdict", "score", "binary_score", "relevant", "relevance", "grade")
+_STRIPPED_CHARS = " \n\"'*.,!。"
+# With less probability on yes and no together, the model was about to say something else.
+_MIN_VERDICT_MASS = 0.1
+
+
+def yes_probability(first: FirstToken) -> float | None:
+    """Return P(yes) / (P(yes) + P(no)) over all spellings in three languages; None if the token is neither.
+
+    Falls back to the token's text if there are no probabilities.
+    """
+    yes, no = (_probability_mass(first, words) for words in (_YES_WORDS, _NO_WORDS))
+    return yes / (yes + no) if yes + no >= _MIN_VERDICT_MASS else read_score(first.text)
+
+
+def read_score(reply: str) -> float | None:
+    """Return the verdict in a reply, in JSON or as its first word; None if there is none."""
+    text = strip_thoughts(reply)
+    found = find_json_object(text)
+    if found is None:
+        return None if text.startswith(("[", "{")) else _word_score(text)
+    return _word_score(str(next((found[key] for key in _VERDICT_KEYS if key in found), "")))
+
+
+def _probability_mass(first: FirstToken, words: frozenset[str]) -> float:
+    return sum(math.exp(value) for token, value in first.alternatives.items() if _normalize_token(token) in words)
+
+
+def _normalize_token(token: str) -> str:
+    return token.strip(_STRIPPED_CHARS).lower()
+
+
+def _word_score(text: str) -> float | None:
+    match = re.match(r"[\s\"'*`(]*([^\W\d_]+)", text)
+    return _WORD_SCORES.get(match[1].lower()) if match else None

@@ -1,0 +1,262 @@
+"""Refiners: cut passages into knowledge strips of one to three sentences and keep those that help to answer.
+
+Follows CRAG (arXiv 2401.15884, section 4.4): keep the best five above a floor, in document order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from crag.cancellation import Cancellation
+from crag.concurrency.workers import map_parallel
+from crag.errors import ModelFault
+from crag.grading.listwise import ListItem, score_list
+from crag.grading.model_replies import (
+    ask_with_retry,
+    grading_prompts,
+    passage_block,
+    question_block,
+    raise_unless_passing,
+    remaining_tokens,
+    truncate_to_tokens,
+)
+from crag.grading.score import ask_yes_or_no
+from crag.prompts import find_json_object, load_prompt, strip_thoughts
+from crag.protocols import ChatModel, Embedder
+from crag.text.language import detect_language, extract_terms, is_heading, is_list_item, join_sentences, split_sentences
+from crag.text.questions import AnalyzedQuestion, TermStatistics, analyze_question
+from crag.text.relevance_features import tokenize_sentences
+from crag.text.relevance_scores import CountedTermStatistics, score_sentences
+from crag.types import Passage, Strip
+
+MAX_KEPT_STRIPS = 5
+MIN_STRIP_SCORE = 0.5
+_MAX_SENTENCES = 3
+_MAX_LIST_ITEMS = 8
+_MAX_STRIP_WIDTH = 560  # characters, about 80 English words
+
+
+def cut_strips(text: str) -> list[str]:
+    """Split a passage into strips, in order. One or two sentences form one strip; headings stay with what follows."""
+    units = split_sentences(text)
+    if len(units) <= 2:
+        return [join_sentences(units)] if units else []
+    groups: list[list[str]] = []
+    for unit in units:
+        if groups and _belongs_to_strip(groups[-1], unit):
+            groups[-1].append(unit)
+        else:
+            groups.append([unit])
+    return [join_sentences(group) for group in groups]
+
+
+def _belongs_to_strip(group: list[str], unit: str) -> bool:
+    """Return whether a sentence belongs to the current strip."""
+    if all(is_heading(held) for held in group):
+        return True
+    length = sum(_text_width(held) for held in group) + _text_width(unit)
+    if is_heading(unit) or length > _MAX_STRIP_WIDTH:
+        return False
+    listed = is_list_item(unit) and is_list_item(group[-1])
+    if is_list_item(unit) and not listed and not group[-1].endswith((":", "：")):
+        return False
+    return len(group) < (_MAX_LIST_ITEMS if listed else _MAX_SENTENCES)
+
+
+def _text_width(text: str) -> int:
+    """Return the length in Latin characters: a Chinese or Korean character counts as three."""
+    return sum(3 if character > "\u1100" else 1 for character in text)
+
+
+class BuiltinRefiner:
+    """Keeps the strips whose best sentence scores above a floor, and always the best strip."""
+
+    def __init__(self, embedder: Embedder, statistics: TermStatistics) -> None:
+        self._embedder = embedder
+        self._statistics = statistics
+
+    def refine(
+        self, question: str, passages: Sequence[Passage], stop: Cancellation
+    ) -> Iterator[tuple[int, tuple[Strip, ...]]]:
+        """Yield the strips of each passage, in order. Raises `ModelFault` if embedding fails, `Stopped`."""
+        asked = analyze_question(question, self._statistics)
+        for index, passage in enumerate(passages):
+            stop.check()
+            parts = cut_strips(passage.text)
+            yield index, keep_best_strips(parts, self._scores(asked, passage, parts))
+
+    def _scores(self, asked: AnalyzedQuestion, passage: Passage, parts: Sequence[str]) -> list[float]:
+        units = [split_sentences(part) for part in parts]
+        reading = tokenize_sentences((unit for part in units for unit in part), f"{passage.title} {passage.heading}")
+        sentence_scores = iter(score_sentences(asked, reading, self._embedder))
+        scores: list[float] = []
+        for part in units:
+            own = max(next(sentence_scores) for _ in part)
+            # A list means little without its lead-in, and answers the question if the lead-in does.
+            lead = max(scores[-2:], default=0.0) if is_list_item(part[0]) else 0.0
+            scores.append(max(own, 0.9 * lead))
+        return scores
+
+
+def keep_best_strips(parts: Sequence[str], scores: Sequence[float | None]) -> tuple[Strip, ...]:
+    """Keep the best five strips above the floor, and always the best one; unknown scores count as the floor."""
+    known = [MIN_STRIP_SCORE if score is None else score for score in scores]
+    order = sorted(range(len(parts)), key=lambda index: -known[index])
+    kept = {index for index in order[:MAX_KEPT_STRIPS] if known[index] >= MIN_STRIP_SCORE} | set(order[:1])
+    return tuple(Strip(part, scores[index], index in kept) for index, part in enumerate(parts))
+
+
+_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"keep": {"type": "array", "items": {"type": "integer"}}},
+    "required": ["keep"],
+}
+StripScores = Iterable[tuple[int, float | None]]
+
+
+class StripBatch:
+    """The strips of several passages as one list, returned per passage as their scores arrive.
+
+    A passage with a single strip needs no score: it is kept.
+    """
+
+    def __init__(self, passages: Sequence[Passage]) -> None:
+        self._parts = [cut_strips(passage.text) for passage in passages]
+        self._places = [
+            (index, at) for index, parts in enumerate(self._parts) for at in range(len(parts)) if len(parts) > 1
+        ]
+        self.items = [ListItem(passages[index], self._parts[index][at]) for index, at in self._places]
+
+    def whole(self) -> Iterator[tuple[int, tuple[Strip, ...]]]:
+        """Yield the passages with at most one strip."""
+        for index, parts in enumerate(self._parts):
+            if len(parts) < 2:
+                yield index, tuple(Strip(part, None, kept=True) for part in parts)
+
+    def scored(self, scores: StripScores) -> Iterator[tuple[int, tuple[Strip, ...]]]:
+        """Yield each other passage as soon as all its strips are scored; `scores` holds (index into `items`, score)."""
+        known: dict[int, dict[int, float | None]] = {}
+        for number, score in scores:
+            index, at = self._places[number]
+            held = known.setdefault(index, {})
+            held[at] = score
+            if len(held) == len(self._parts[index]):
+                yield index, keep_best_strips(self._parts[index], [held[place] for place in sorted(held)])
+
+
+class ScoreRefiner:
+    """Asks for one token per strip, as many in parallel as the model serves."""
+
+    def __init__(self, model: ChatModel) -> None:
+        self._model = model
+
+    def refine(
+        self, question: str, passages: Sequence[Passage], stop: Cancellation
+    ) -> Iterator[tuple[int, tuple[Strip, ...]]]:
+        """Yield the strips of each passage as they are scored.
+
+        Raises `Stopped`, and any `ModelFault` that requires the user to act.
+        """
+        strips = StripBatch(passages)
+        yield from strips.whole()
+
+        def judge(number: int) -> float | None:
+            item = strips.items[number]
+            try:
+                return ask_yes_or_no(self._model, question, item.passage, item.text, stop)[0]
+            except ModelFault as fault:
+                raise_unless_passing(fault)
+                return None
+
+        if strips.items:
+            yield from strips.scored(map_parallel(judge, len(strips.items), self._model.concurrency, stop))
+
+
+class ListwiseRefiner:
+    """Gives the strips of all passages points in one call."""
+
+    def __init__(self, model: ChatModel) -> None:
+        self._model = model
+
+    def refine(
+        self, question: str, passages: Sequence[Passage], stop: Cancellation
+    ) -> Iterator[tuple[int, tuple[Strip, ...]]]:
+        """Yield the strips of each passage as they are scored.
+
+        Raises `Stopped`, and any `ModelFault` that requires the user to act.
+        """
+        strips = StripBatch(passages)
+        yield from strips.whole()
+        yield from strips.scored(self._scores(question, strips.items, stop))
+
+    def _scores(self, question: str, items: Sequence[ListItem], stop: Cancellation) -> StripScores:
+        left = set(range(len(items)))
+        try:
+            for number, score, _ in score_list(self._model, question, items, stop):
+                left.discard(number)
+                yield number, score
+        except ModelFault as fault:
+            raise_unless_passing(fault)
+            yield from ((number, None) for number in sorted(left))
+
+
+class ExplainedRefiner:
+    """Asks a language model which strips to keep, one call per passage.
+
+    An unreadable reply keeps all strips; a reply that keeps none keeps the strip nearest to the question.
+    """
+
+    def __init__(self, model: ChatModel) -> None:
+        self._model = model
+
+    def refine(
+        self, question: str, passages: Sequence[Passage], stop: Cancellation
+    ) -> Iterator[tuple[int, tuple[Strip, ...]]]:
+        """Yield the strips of each passage as its reply arrives.
+
+        Raises `Stopped`, and any `ModelFault` that requires the user to act.
+        """
+        if not passages:
+            return
+
+        def choose(index: int) -> tuple[Strip, ...]:
+            return self._choose(question, passages[index], stop)
+
+        yield from map_parallel(choose, len(passages), self._model.concurrency, stop)
+
+    def _choose(self, question: str, passage: Passage, stop: Cancellation) -> tuple[Strip, ...]:
+        parts = cut_strips(passage.text)
+        if len(parts) < 2:
+            return tuple(Strip(part, None, kept=True) for part in parts)
+        system, asked = load_prompt("refine", detect_language(question)), question_block(question)
+        numbered = "\n".join(f"[{number}] {part}" for number, part in enumerate(parts, start=1))
+        numbered = truncate_to_tokens(numbered, remaining_tokens(self._model, system, asked), self._model)
+        prompts = grading_prompts("refine", system, question, passage_block(question, passage, numbered))
+        try:
+            keep, _ = ask_with_retry(
+                self._model, prompts, _SCHEMA, lambda reply: read_strip_numbers(reply, len(parts)), stop
+            )
+        except ModelFault as fault:
+            raise_unless_passing(fault)
+            keep = None
+        kept = keep or ({_nearest_strip(question, parts)} if keep is not None else range(1, len(parts) + 1))
+        return tuple(Strip(part, None, number in kept) for number, part in enumerate(parts, start=1))
+
+
+def _nearest_strip(question: str, parts: Sequence[str]) -> int:
+    """Return the number of the strip that covers most of the question: a relevant passage keeps at least one."""
+    asked = analyze_question(question, CountedTermStatistics(parts))
+    return 1 + max(range(len(parts)), key=lambda index: asked.covered(extract_terms(parts[index])))
+
+
+def read_strip_numbers(reply: str, most: int) -> frozenset[int] | None:
+    """Return the strip numbers in a reply, from 1 to `most`.
+
+    None if the reply is unreadable or names only numbers that do not exist; an empty list is valid.
+    """
+    found = (find_json_object(strip_thoughts(reply)) or {}).get("keep")
+    if not isinstance(found, list):
+        return None
+    numbers = frozenset(n for n in found if isinstance(n, int) and not isinstance(n, bool) and 1 <= n <= most)
+    return numbers if numbers or not found else None

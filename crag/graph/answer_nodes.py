@@ -1,0 +1,127 @@
+"""Graph nodes that write the answer and check it against its sources."""
+
+from __future__ import annotations
+
+from langgraph.runtime import Runtime
+
+from crag.errors import ModelFault
+from crag.events import AnswerChecked, AnswerWritten, Noted, PromptBuilt, ThoughtWritten, TokensWritten
+from crag.graph.answer_support import answer_outcome, check_sentences
+from crag.graph.citations import collect_citations, drop_invalid_citations
+from crag.graph.nodes import gather_knowledge, graph_node
+from crag.graph.state import Deps, GraphState, question_to_answer
+from crag.prompts import fill_template, load_prompt
+from crag.protocols import PromptFit
+from crag.text.formatting import format_count
+from crag.text.language import detect_written_language
+from crag.types import Knowledge, Usage
+
+FINISH_NOTES = {
+    "length": "The model stopped at its length limit.",
+    "incomplete": "The model's reply broke off before its end; what had come is kept.",
+    "repetition": "The model began to repeat itself and was stopped.",
+}
+_EMPTY_ANSWER = ("The model wrote nothing.", "Ask again, or choose another model.")
+_EMPTY_ANSWER_BY_REASON = {
+    "thought": (
+        "The model only thought and wrote no answer.",
+        "Raise its longest reply in the settings, or turn thinking off.",
+    ),
+    "length": (
+        "The model reached its length limit before it wrote anything.",
+        "Raise its longest reply in the settings.",
+    ),
+    "repetition": ("The model only repeated itself and was stopped.", "Ask again, or choose another model."),
+}
+
+
+@graph_node("generate")
+def generate(state: GraphState, runtime: Runtime[Deps]) -> GraphState:
+    """Stream the answer from the knowledge; without knowledge, write a refusal.
+
+    Raises `ModelFault`, also when the model writes nothing.
+    """
+    knowledge = gather_knowledge(state, runtime.context)
+    if not knowledge:
+        return _write_refusal(state, runtime)
+    text, usage, fit = _stream_answer(state, knowledge, runtime)
+    text = drop_invalid_citations(text, knowledge).strip()
+    if not text:
+        # A refusal would be wrong here: the documents were judged to contain the answer.
+        raise ModelFault("nothing_written", *_EMPTY_ANSWER_BY_REASON.get(usage.finish_reason or "", _EMPTY_ANSWER))
+    runtime.stream_writer(
+        AnswerWritten(text, collect_citations(text, knowledge), answer_outcome(text, knowledge), usage)
+    )
+    for note in (FINISH_NOTES.get(usage.finish_reason or "", ""), _truncation_note(usage, fit)):
+        if note:
+            runtime.stream_writer(Noted(note))
+    return {"answer": text, "knowledge": knowledge}
+
+
+@graph_node("check_answer")
+def check_answer(state: GraphState, runtime: Runtime[Deps]) -> GraphState:
+    """Check how well the sources support each sentence of the answer."""
+    if knowledge := state.get("knowledge"):
+        runtime.stream_writer(AnswerChecked(check_sentences(state["answer"], knowledge)))
+    return {}
+
+
+def _stream_answer(
+    state: GraphState, knowledge: tuple[Knowledge, ...], runtime: Runtime[Deps]
+) -> tuple[str, Usage, PromptFit]:
+    deps = runtime.context
+    text, usage, fit = "", Usage(), PromptFit(0, 0, 0)
+    history, begun = state.get("history", ()), state.get("begun_answer", "")
+    for part in deps.engine.writer.write(question_to_answer(state), knowledge, history, deps.stop, begun=begun):
+        if isinstance(part, PromptFit):
+            fit = part
+            _report_prompt_fit(fit, runtime)
+            continue
+        if part.thought:
+            runtime.stream_writer(ThoughtWritten(part.thought, deps.elapsed()))
+        if part.text:
+            text += part.text
+            runtime.stream_writer(TokensWritten(part.text))
+        text = text[: len(text) - part.repeated]
+        usage = part.usage or usage
+    return text, usage, fit
+
+
+def _truncation_note(usage: Usage, fit: PromptFit) -> str:
+    """Return a note when the server's token count suggests that the prompt was truncated, else an empty string."""
+    seen = usage.prompt_tokens
+    if not usage.prompt_cut or seen is None:
+        return ""
+    full = f"The prompt filled the model's window ({seen:,} of {fit.window:,} tokens), so it may have been cut"
+    read = f"The server read {seen:,} of about {fit.tokens:,} tokens of the prompt"
+    return f"{read if seen < fit.tokens else full}: the answer may rest on less than is shown."
+
+
+def _report_prompt_fit(fit: PromptFit, runtime: Runtime[Deps]) -> None:
+    runtime.stream_writer(PromptBuilt(fit.tokens, fit.window, fit.left_out))
+    for number, what in ((fit.left_out, "strip"), (fit.messages_left_out, "earlier message")):
+        if number:
+            verb = "was" if number == 1 else "were"
+            note = f"{format_count(number, what)} did not fit the window of {fit.window:,} tokens and {verb} left out."
+            runtime.stream_writer(Noted(note))
+
+
+def _write_refusal(state: GraphState, runtime: Runtime[Deps]) -> GraphState:
+    passages, web = len(state.get("passages", ())), len(state.get("web_passages", ()))
+    text = fill_template(
+        load_prompt(_refusal_prompt_name(state), detect_written_language(state["question"])),
+        passages=str(passages),
+        web=str(web),
+    )
+    runtime.stream_writer(TokensWritten(text))
+    runtime.stream_writer(AnswerWritten(text, (), "not_answered", Usage()))
+    return {"answer": text, "knowledge": ()}
+
+
+def _refusal_prompt_name(state: GraphState) -> str:
+    """Choose the refusal text; passages that the user dropped may have held the answer."""
+    if "drop" in state.get("rulings", {}).values():
+        return "refusal_dropped"
+    if state.get("web_passages"):
+        return "refusal_web"
+    return {0: "refusal_empty", 1: "refusal_one"}.get(len(state.get("passages", ())), "refusal")

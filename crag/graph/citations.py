@@ -1,0 +1,86 @@
+"""Citations of an answer: which exist, which sentence they belong to, what they quote."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from crag.text.language import extract_terms, is_table_row, split_sentences
+from crag.types import Citation, Knowledge
+
+_CITATION = re.compile(r"\s?\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
+_LEADING_CITATIONS = re.compile(rf"(?:{_CITATION.pattern})+\s*")
+
+
+def cited_numbers(text: str) -> list[int]:
+    """Return the numbers cited in a text, without duplicates, in order of appearance."""
+    found = (int(number) for group in _CITATION.findall(text) for number in group.split(","))
+    return list(dict.fromkeys(found))
+
+
+def strip_citations(text: str) -> str:
+    """Remove all citations from a text."""
+    return _CITATION.sub("", text)
+
+
+def drop_invalid_citations(text: str, knowledge: Sequence[Knowledge]) -> str:
+    """Remove citations of passages that do not exist; `[1, 2]` becomes `[1] [2]`.
+
+    The numbers are not reassigned, so they may have gaps. Readers saw them while the answer streamed, and renumbering
+    would change them at the end. They are also the ranks under which the trace shows the same passages.
+    """
+    known = {item.n for item in knowledge}
+
+    def keep_known(match: re.Match[str]) -> str:
+        numbers = [int(number) for number in match.group(1).split(",")]
+        kept = " ".join(f"[{number}]" for number in numbers if number in known)
+        return f"{match.group(0)[: match.group(0).index('[')]}{kept}" if kept else ""
+
+    return _CITATION.sub(keep_known, text)
+
+
+def answer_sentences(text: str) -> list[str]:
+    """Split an answer into sentences, each with the citations after its full stop.
+
+    Plain splitting would leave those at the start of the next sentence.
+    """
+    joined: list[str] = []
+    for sentence in split_sentences(text):
+        leading = _LEADING_CITATIONS.match(sentence)
+        if joined and leading:
+            joined[-1] += f" {leading.group().strip()}"
+            sentence = sentence[leading.end() :]
+        if is_table_row(sentence) and not sentence.strip(" |:-"):  # dashes: the row above was the table header
+            del joined[-1:]
+        elif sentence.strip(" .。"):
+            joined.append(sentence)
+    return joined
+
+
+def collect_citations(text: str, knowledge: Sequence[Knowledge]) -> tuple[Citation, ...]:
+    """Return the cited sources by number; the quote is the source sentence nearest to the citing one."""
+    citing = _citing_sentences(text)
+    return tuple(_build_citation(item, citing[item.n]) for item in knowledge if item.n in citing)
+
+
+def _citing_sentences(text: str) -> dict[int, str]:
+    citing: dict[int, str] = {}
+    for sentence in answer_sentences(text):
+        for n in cited_numbers(sentence):
+            citing[n] = f"{citing.get(n, '')} {sentence}"
+    return citing
+
+
+def _build_citation(item: Knowledge, citing: str) -> Citation:
+    wanted = set(extract_terms(strip_citations(citing)))
+    candidates = split_sentences(item.text) or [item.text]
+    quote = max(candidates, key=lambda sentence: _dice_coefficient(wanted, set(extract_terms(sentence))))
+    passage = item.passage
+    return Citation(
+        item.n, passage.id, passage.source_id, passage.title, passage.location, passage.page, quote, passage.origin
+    )
+
+
+def _dice_coefficient(one: set[str], other: set[str]) -> float:
+    """Return the Dice coefficient of two sets of terms."""
+    return 2 * len(one & other) / (len(one) + len(other)) if one and other else 0.0

@@ -1,0 +1,357 @@
+"""Comparison of statements across texts: terms, names, figures, negations, directions."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+
+from crag.text.language import (
+    HAN_KANA_RANGES,
+    HANGUL_RANGES,
+    detect_language,
+    extract_terms,
+    extract_words,
+    is_cjk,
+    split_sentences,
+)
+from crag.text.questions import find_name_terms
+from crag.types import Knowledge, Language
+
+_NUMBER = re.compile(
+    r"(?P<sign>(?:^|(?<=[\s(]))[-−])?(?P<digits>\d+(?:[.,]\d+)*)"
+    r"(?:\s?(?P<scale>thousand|million|billion|trillion|[천만억조千万萬亿億兆]))?",
+    re.IGNORECASE,
+)
+_POWERS = {3: "thousand 천 千", 4: "만 万 萬", 6: "million", 8: "억 亿 億", 9: "billion", 12: "trillion 조 兆"}
+_SCALES = {name: 10**power for power, names in _POWERS.items() for name in names.split()}
+_PLAIN_NUMBER = re.compile(r"(?:(?:^|(?<=[\s(]))-)?\d+(?:\.\d+)?")
+_GROUPED_NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_SMALL_NUMBER_WORDS = (
+    "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen"
+    " nineteen twenty"
+)
+_TENS_WORDS = {
+    "thirty": 30,
+    "forty": 40,
+    "fifty": 50,
+    "sixty": 60,
+    "seventy": 70,
+    "eighty": 80,
+    "ninety": 90,
+    "hundred": 100,
+}
+_NUMBER_WORDS = (
+    {word: value for value, word in enumerate(_SMALL_NUMBER_WORDS.split(), start=2)} | _TENS_WORDS | {"dozen": 12}
+)
+_NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(_NUMBER_WORDS)})\b", re.IGNORECASE)
+_WORD_ONE = re.compile(r"\bone\b|一(?=[個个種种次位名])", re.IGNORECASE)
+_CHINESE_DIGITS = {sign: value for value, sign in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "兩": 2}
+_CHINESE_NUMBER = re.compile(
+    r"(?!一[個个種种次位名])[零〇一二两兩三四五六七八九十百]{1,12}(?=[年月日號号個个名位次倍座條条種种人歲岁天週周屆届])"
+)
+MONTH_NAMES = "January February March April May June July August September October November December"
+_MONTHS = {name.lower(): str(number) for number, name in enumerate(MONTH_NAMES.split(), start=1)}
+_OTHER_MONTHS = MONTH_NAMES.replace("May ", "").replace(" ", "|")
+_MONTH = re.compile(rf"\b({_OTHER_MONTHS}|(?<=\d )May|May(?= \d))\b")
+
+
+def normalize_figures(text: str) -> str:
+    """Write every number of a text in plain digits: `1,284`, `2.5 million`, `3만`, `twelve`, `十二個`.
+
+    Not `one`, which is rarely a count.
+    """
+    text = _NUMBER_WORD.sub(lambda match: str(_NUMBER_WORDS[match[0].lower()]), text)
+    text = _CHINESE_NUMBER.sub(lambda match: _parse_chinese_number(match[0]), text)
+    return _NUMBER.sub(_normalize_number, text)
+
+
+def extract_figures(text: str) -> frozenset[str]:
+    """Return the numbers of a text in plain digits."""
+    return frozenset(_PLAIN_NUMBER.findall(normalize_figures(text)))
+
+
+def allowed_figures(text: str) -> frozenset[str]:
+    """Return the numbers that an answer may state from a text: its figures, and 1 where the text says one."""
+    return extract_figures(text) | ({"1"} if _WORD_ONE.search(text) else set())
+
+
+def extract_months(text: str) -> frozenset[str]:
+    """Return the numbers of the months that a text names in English; `may` counts only next to a number."""
+    return frozenset(_MONTHS[name.lower()] for name in _MONTH.findall(text))
+
+
+def _normalize_number(match: re.Match[str]) -> str:
+    digits, scale = match["digits"], _SCALES.get((match["scale"] or "").lower(), 1)
+    if _GROUPED_NUMBER.fullmatch(digits):
+        digits = digits.replace(",", "")
+    parts = [digits.replace(",", ".")] if len(re.findall("[.,]", digits)) < 2 else re.split("[.,]", digits)
+    values = " ".join(f"{(Decimal(part) * scale).normalize():f}" for part in parts)
+    return f"-{values}" if match["sign"] else values
+
+
+def _parse_chinese_number(digits: str) -> str:
+    """Convert a Chinese numeral to digits: `十二` is 12, `二百三十` 230, `一九九八` 1998."""
+    if not re.search("[十百]", digits):
+        return str(int("".join(str(_CHINESE_DIGITS[sign]) for sign in digits)))
+    total = digit = 0
+    for sign in digits:
+        if sign in "十百":
+            total += (digit or 1) * (10 if sign == "十" else 100)
+            digit = 0
+        else:
+            digit = _CHINESE_DIGITS[sign]
+    return str(total + digit)
+
+
+# The first word of a sentence is capitalised anyway; before these words it can only be the subject.
+_SENTENCE_SUBJECT = re.compile(
+    r"([A-Z][\w-]+)(?:[’']s\b| (?=(?:is|was|has|had|will|did|does|became|won|wrote|said|made|built|led|found|born|died"
+    r"|[a-z]{2,}ed|[A-Z]\w+)\b))"
+)
+_OTHER_LATIN_WORDS = frozenset(
+    """
+    der die das den dem des und ist ein eine einen nicht mit von für auf sich wird wurde sind im zu als auch
+    le la les et est une dans pour que qui sur du au el los las del por con para y se en una il che di
+    """.split()  # noqa: SIM905 — a list literal of this length would be harder to read
+)
+_ENGLISH_WORDS = frozenset(
+    """
+    the of and is in to a was for that with it as are by on from this be an at were has have or its their
+    """.split()  # noqa: SIM905 — as above
+)
+_ENGLISH_NEGATION = re.compile(
+    r"\b(?:not(?! only| just| merely)|never|no(?! doubt| longer than)|none|neither|nor|without|cannot|nobody|nothing"
+    r"|hardly|(?:fails?|failed|refuses?|refused|unable) to)\b|n[’']t\b",
+    re.IGNORECASE,
+)
+_MONTH_TERMS = frozenset(extract_terms(MONTH_NAMES))
+_KOREAN_NOUN = re.compile(f"[{HANGUL_RANGES}]{{2,}}(?=(?:은|는|이|가|을|를|에서|에게|의|와|과)(?![{HANGUL_RANGES}]))")
+_NEGATION_SCOPE_TERMS = 2
+_CONTEXT_TERMS = 3
+_CONTEXT_CHARACTERS = 40  # characters
+_KOREAN_NEGATION = re.compile(r"지\s?(?:는|도|를)?\s?(?:않|못)|(?:^|\s)(?:안|못)\s|없|아니|아닌|아닙")
+_KOREAN_NEGATION_MARK = "지 않다"
+_CHINESE_NEGATION = re.compile(
+    r"(?:不(?![僅仅只但過过同斷断論论管久])|[沒没]有?|[無无](?![論论線线數数])|未(?![來来])|非(?![常洲])|並非|并非)"
+    rf"[有能會会可要被曾]?([{HAN_KANA_RANGES}]{{1,4}})"
+)
+_DIRECTION_PATTERNS: tuple[tuple[str, str], ...] = (
+    (
+        r"\b(?:increas|grew|grow|rose|rise|rising|climb|gain|improv|doubl)\w*|증가|상승|늘|올랐|增|升|涨|漲|提高",
+        r"\b(?:decreas|shrank|shrink|fell|fall|drop|declin|lost|lose|worsen|halv)\w*|감소|하락|줄|내렸|減|减|降|跌",
+    ),
+    (
+        r"\b(?:more|higher|above|over|exceed\w*)\b|이상|초과|高於|高于|多於|多于|超過|超过",
+        r"\b(?:less|fewer|lower|below|under)\b|이하|미만|低於|低于|少於|少于",
+    ),
+    (r"\b(?:before|earlier|prior)\b|이전|전에|之前|以前", r"\b(?:after|later|since)\b|이후|후에|之後|之后|以後|以后"),
+    (
+        r"\b(?:max\w*|largest|biggest|highest|most|longest)\b|최대|최고|가장 큰|가장 높|最大|最高|最多|最長|最长",
+        r"\b(?:min\w*|smallest|lowest|least|shortest)\b|최소|최저|가장 작|가장 낮|最小|最低|最少|最短",
+    ),
+    (
+        r"\b(?:allow|permit|accept|include|enabl)\w*|허용|포함|允許|允许|包括|包含",
+        r"\b(?:forbid|forbad|prohibit|reject|exclud|disabl|ban)\w*|금지|제외|禁止|不得|排除",
+    ),
+)
+_OPPOSITE_DIRECTIONS = [
+    (re.compile(one, re.IGNORECASE), re.compile(other, re.IGNORECASE)) for one, other in _DIRECTION_PATTERNS
+]
+
+
+def comparable_language(text: str) -> Language | None:
+    """Detect the language for comparing words; None for Latin script that is not English."""
+    found = detect_language(text)
+    if found != "en":
+        return found
+    words = re.findall(r"[^\W\d_]+", text.lower())
+    other, english = (sum(word in known for word in words) for known in (_OTHER_LATIN_WORDS, _ENGLISH_WORDS))
+    return None if other > english else "en"
+
+
+def name_terms(text: str) -> frozenset[str]:
+    """Return the terms that name a person, place or thing. Based on capitals, so English only. Months are left out."""
+    if comparable_language(text) != "en":
+        return frozenset()
+    found = {term for term in find_name_terms(text) if not term[0].isdigit()} - _MONTH_TERMS
+    opening = _SENTENCE_SUBJECT.match(text.lstrip('*_#>-•"“ '))
+    return frozenset(found | set(extract_terms(opening[1]) if opening else ()))
+
+
+def subject_terms(text: str) -> frozenset[str]:
+    """Return the terms that may name something: names and, in Korean, the nouns marked by particles."""
+    return name_terms(text) | {term for noun in _KOREAN_NOUN.findall(text) for term in extract_terms(noun)}
+
+
+def opening_terms(text: str) -> frozenset[str]:
+    """Return the first pair of characters of a Chinese sentence, usually its subject. Empty for other languages."""
+    first = extract_terms(text.lstrip("-*•# 《“「")[:4])[:1] if comparable_language(text) == "zh" else []
+    return frozenset(term for term in first if not term[0].isdigit())
+
+
+def contradicts(one: str, other: str) -> bool:
+    """Return whether one of two similar sentences negates the other or reverses its direction."""
+    by_one, by_other = _negation_scopes(one), _negation_scopes(other)
+    if _negates_statement(by_one, by_other, other) or _negates_statement(by_other, by_one, one):
+        return True
+    return any(
+        _reverses_direction(one, other, up, down) or _reverses_direction(one, other, down, up)
+        for up, down in _OPPOSITE_DIRECTIONS
+    )
+
+
+def _reverses_direction(one: str, other: str, way: re.Pattern[str], opposite: re.Pattern[str]) -> bool:
+    """Return whether something that goes one way in the first sentence goes the opposite way in the second."""
+    return any(
+        _count_shared_terms(near, opposite, other) > _count_shared_terms(near, way, other)
+        for near in (_terms_near(one, match) for match in way.finditer(one))
+    )
+
+
+def _count_shared_terms(near: set[str], way: re.Pattern[str], text: str) -> int:
+    """Return the largest number of these terms near any one word of this direction."""
+    return max((len(near & _terms_near(text, match)) for match in way.finditer(text)), default=0)
+
+
+def _terms_near(text: str, match: re.Match[str]) -> set[str]:
+    before = extract_terms(text[max(0, match.start() - _CONTEXT_CHARACTERS) : match.start()])
+    return {
+        *before[-_CONTEXT_TERMS:],
+        *extract_terms(text[match.end() : match.end() + _CONTEXT_CHARACTERS])[:_CONTEXT_TERMS],
+    }
+
+
+def _negates_statement(negated: list[set[str]], also_negated: list[set[str]], text: str) -> bool:
+    """Return whether something negated here is stated without negation in the other text."""
+    stated = {*extract_terms(text), _KOREAN_NEGATION_MARK}
+    return any(group & stated and all(group.isdisjoint(other) for other in also_negated) for group in negated)
+
+
+def _negation_scopes(text: str) -> list[set[str]]:
+    """Return the scope of each negation: the next terms; in Korean, where negation follows, a marker that it exists."""
+    matches = [*_ENGLISH_NEGATION.finditer(text)]
+    nexts = [match.start() for match in matches[1:]] + [len(text)]
+    found = [
+        set(
+            extract_terms(text[match.end() : min(following, match.end() + _CONTEXT_CHARACTERS)])[:_NEGATION_SCOPE_TERMS]
+        )
+        for match, following in zip(matches, nexts, strict=False)
+    ]
+    found += [set(extract_terms(match[1])) for match in _CHINESE_NEGATION.finditer(text)]
+    return found + ([{_KOREAN_NEGATION_MARK}] if _KOREAN_NEGATION.search(text) else [])
+
+
+_WINDOW_SENTENCES = 2
+_MIN_SIMILARITY = 0.9
+_MIN_TERM_LENGTH = 5
+_PREFIX_LENGTH = 4
+
+
+@dataclass(frozen=True)
+class SourceSentence:
+    """One sentence of the knowledge with its terms in order."""
+
+    text: str
+    terms: tuple[str, ...]
+
+    @cached_property
+    def held(self) -> frozenset[str]:
+        """The distinct terms."""
+        return frozenset(self.terms)
+
+
+@dataclass(frozen=True)
+class SourceText:
+    """One knowledge item, parsed once for all sentences of the answer."""
+
+    n: int
+    text: str
+    around: frozenset[str]
+    units: tuple[SourceSentence, ...]
+
+    @cached_property
+    def held(self) -> frozenset[str]:
+        """All terms of the text, its title and its heading."""
+        return self.around.union(*(unit.held for unit in self.units))
+
+    @cached_property
+    def figures(self) -> frozenset[str]:
+        """Every number in the text and its title."""
+        return allowed_figures(self.text)
+
+    @cached_property
+    def language(self) -> Language | None:
+        """The language of the text; None where its words cannot be compared."""
+        return comparable_language(self.text)
+
+    @cached_property
+    def windows(self) -> list[frozenset[str]]:
+        """The terms of each two adjacent sentences, with the title: a pronoun refers to the sentence before."""
+        return [
+            self.around.union(*(unit.held for unit in self.units[start : start + _WINDOW_SENTENCES]))
+            for start in range(max(1, len(self.units) - _WINDOW_SENTENCES + 1))
+        ]
+
+
+@dataclass(frozen=True)
+class AnswerStatement:
+    """One sentence of the answer: its content words, each with its terms, and the variants of each term."""
+
+    text: str
+    words: tuple[tuple[str, ...], ...]
+    alike: dict[str, frozenset[str]]
+
+    @cached_property
+    def language(self) -> Language | None:
+        """The language of the sentence; None where its words cannot be compared."""
+        return comparable_language(self.text)
+
+    @cached_property
+    def weights(self) -> list[float]:
+        """One weight per word; text without spaces weighs as many words as it has pairs of characters."""
+        return [max(1.0, len(parts) / 2) if is_cjk("".join(parts)) else 1.0 for parts in self.words]
+
+    def covered(self, held: frozenset[str]) -> float:
+        """Return the share of the sentence that these terms cover, in 0..1."""
+        shares = (
+            weight * sum(not self.alike[term].isdisjoint(held) for term in parts) / len(parts)
+            for parts, weight in zip(self.words, self.weights, strict=True)
+        )
+        return sum(shares) / (sum(self.weights) or 1.0)
+
+
+class TermVariants:
+    """Variants of a term in the knowledge: the term itself, else its inflections (*invent*, *invention*)."""
+
+    def __init__(self, held: frozenset[str]) -> None:
+        self._held = held
+        self._beginning: dict[str, list[str]] = {}
+        for term in held:
+            self._beginning.setdefault(term[:_PREFIX_LENGTH], []).append(term)
+
+    def to(self, term: str) -> frozenset[str]:
+        """Return the term and its variants."""
+        from rapidfuzz.distance import JaroWinkler
+
+        if term in self._held or len(term) < _MIN_TERM_LENGTH or not term.isalpha():
+            return frozenset([term])
+        like = self._beginning.get(term[:_PREFIX_LENGTH], ())
+        return frozenset(other for other in like if JaroWinkler.similarity(term, other) >= _MIN_SIMILARITY) | {term}
+
+
+def parse_source(item: Knowledge) -> SourceText:
+    """Parse a knowledge item with its title and heading."""
+    over = f"{item.passage.title} {item.passage.heading}"
+    units = tuple(
+        SourceSentence(unit, tuple(extract_terms(normalize_figures(unit))))
+        for unit in split_sentences(item.text) or [item.text]
+    )
+    return SourceText(item.n, f"{over}\n{item.text}", frozenset(extract_terms(over)), units)
+
+
+def parse_statement(text: str, alike: TermVariants) -> AnswerStatement:
+    """Parse a sentence of the answer."""
+    parts = tuple(own for _, own in extract_words(normalize_figures(text)))
+    return AnswerStatement(text, parts, {term: alike.to(term) for own in parts for term in own})

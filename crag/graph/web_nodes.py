@@ -1,0 +1,122 @@
+"""Graph nodes for the web: rewrite the query, ask for consent, search."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from langgraph.runtime import Runtime
+from langgraph.types import interrupt
+
+from crag.errors import WebSearchFailed
+from crag.events import Noted, PassageGraded, PassagesFound, QueryWritten, WebQuerySent, WebSkipped
+from crag.graph.nodes import grade_passages, graph_node
+from crag.graph.state import Deps, GraphState, retrieval_question
+from crag.protocols import MAX_QUERY_LENGTH, WebSearch
+from crag.text.formatting import format_count
+from crag.types import Passage
+
+_JOINED_TITLE = "Web results"
+
+
+@dataclass(frozen=True, slots=True)
+class ConsentDecision:
+    """The user's reply to a query: the query to send, perhaps edited, or None with the reason to show."""
+
+    query: str | None
+    reason: str = ""
+
+
+@graph_node("transform_query")
+def transform_query(state: GraphState, runtime: Runtime[Deps]) -> GraphState:
+    """Write the web query from the question alone."""
+    deps = runtime.context
+    query = deps.engine.rewriter.rewrite(retrieval_question(state), deps.options, deps.stop)
+    runtime.stream_writer(QueryWritten(query))
+    return {"query": query}
+
+
+@graph_node("web_search")
+def web_search(state: GraphState, runtime: Runtime[Deps]) -> GraphState:
+    """Search the web with the user's consent and grade the results; after a failure the run continues without them.
+
+    Results of an earlier version of the answer are reused, and nothing is sent for them.
+    """
+    held, web = tuple(state.get("web_passages", ())), runtime.context.web
+    if web is None or (held and not state.get("extra_query")):
+        _replay_results(held, state, runtime)
+        return {} if held else _skip_search(f"{runtime.context.web_missing}, so the web was not searched.", runtime)
+    consent = _request_consent(state, runtime.context)
+    _replay_results(held, state, runtime)
+    if consent.query is None:
+        return _skip_search(consent.reason, runtime) | {"search_web": bool(held)}
+    found = _run_search(web, consent.query, state, runtime)
+    sought = consent.query if state.get("extra_query") else ""
+    verdicts = state.get("verdicts", {}) | grade_passages(state, found, runtime, sought)
+    every = _search_texts(consent.query, found, state)
+    return GraphState(query=consent.query, web_passages=held + found, verdicts=verdicts, sought=every)
+
+
+def _search_texts(query: str, found: Sequence[Passage], state: GraphState) -> dict[int, str]:
+    """Return the extra query that each web passage was found with, including those found now."""
+    new = dict.fromkeys((passage.id for passage in found), query) if state.get("extra_query") else {}
+    return state.get("sought", {}) | new
+
+
+def _skip_search(reason: str, runtime: Runtime[Deps]) -> GraphState:
+    runtime.stream_writer(WebSkipped(reason))
+    return {"search_web": False}
+
+
+def _request_consent(state: GraphState, deps: Deps) -> ConsentDecision:
+    """Return the query that may be sent. If consent is required, the run pauses here and later restarts this node."""
+    extra = state.get("extra_query", "")
+    query = (extra or state.get("query") or retrieval_question(state))[:MAX_QUERY_LENGTH]
+    if deps.options.web != "ask" and not extra:
+        return ConsentDecision(query)
+    answer: dict[Literal["query", "reason"], Any] = interrupt({"query": query, "from_answer": bool(extra)})
+    return ConsentDecision(answer["query"], answer["reason"])
+
+
+def _run_search(web: WebSearch, query: str, state: GraphState, runtime: Runtime[Deps]) -> tuple[Passage, ...]:
+    """Return the web results, numbered after those already held; empty when the search failed, which is reported."""
+    held = tuple(state.get("web_passages", ()))
+    deps, tell = runtime.context, runtime.stream_writer
+    tell(WebQuerySent(query, web.name, web.host))
+    try:
+        results = web.search(query, deps.options.web_results, deps.stop)
+    except WebSearchFailed as failure:
+        tell(WebSkipped(str(failure)))
+        tell(Noted(f"{failure.message} Only {'what was found before was' if held else 'your documents were'} used."))
+        return ()
+    results = _read_pages(retrieval_question(state), results, runtime)
+    found = (_join_results(results),) if deps.options.join_web and results else results
+    numbered = tuple(replace(passage, id=-len(held) - number) for number, passage in enumerate(found, start=1))
+    tell(PassagesFound("web", held + numbered, len(results), sought=_search_texts(query, numbered, state)))
+    return numbered
+
+
+def _read_pages(question: str, results: list[Passage], runtime: Runtime[Deps]) -> list[Passage]:
+    """Add the nearest parts of the full pages to the results, where the options ask for it."""
+    deps = runtime.context
+    if deps.pages is None or not results:
+        return results
+    read, unread = deps.pages.read(question, results, deps.stop)
+    if unread:
+        pages = format_count(unread, "page")
+        runtime.stream_writer(Noted(f"{pages} of the web could not be read; the short excerpt was used instead."))
+    return read
+
+
+def _replay_results(held: Sequence[Passage], state: GraphState, runtime: Runtime[Deps]) -> None:
+    if held:
+        runtime.stream_writer(PassagesFound("web", tuple(held), len(held), again=True, sought=state.get("sought", {})))
+        for passage in held:
+            if verdict := state.get("verdicts", {}).get(passage.id):
+                runtime.stream_writer(PassageGraded(verdict))
+
+
+def _join_results(results: Sequence[Passage]) -> Passage:
+    text = "\n".join(result.text for result in results)
+    return replace(results[0], title=_JOINED_TITLE, text=text, context=text)

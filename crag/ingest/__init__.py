@@ -1,0 +1,1 @@
+"""From uploads, folders and addresses to stored passages."""

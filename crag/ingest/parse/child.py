@@ -1,0 +1,59 @@
+"""Child process that parses one untrusted file."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import replace
+from typing import Any
+
+from crag.errors import SourceRefused
+from crag.ingest.parse.confinement import SendReply, run_confined
+from crag.ingest.parse.document import Block, Document, ParseLimits, ParseRequest, too_large_refusal
+from crag.ingest.parse.formats import parse_document
+from crag.text.sanitization import clean_display_name, clean_text
+
+_ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+def main() -> None:
+    """Parse the file and send the replies."""
+    run_confined(_parse_file)
+
+
+def _parse_file(values: dict[str, Any], limits: ParseLimits, answer: SendReply) -> None:
+    def progress(stage: str, done: int, total: int) -> None:
+        answer({"progress": [stage, done, total]})
+
+    def begin_ocr(pages: int) -> float:
+        answer({"ocr": pages})
+        return limits.seconds_with_ocr(pages)
+
+    data = sys.stdin.buffer.read()
+    request = ParseRequest(data=data, limits=limits, progress=progress, begin_ocr=begin_ocr, **values)
+    answer({"document": _finish_document(parse_document(request), request).as_json()})
+
+
+def _finish_document(document: Document, request: ParseRequest) -> Document:
+    """Clean the text, drop empty blocks, check the size limit and set a title. Raises `SourceRefused`."""
+    blocks = tuple(block for block in map(_clean_block, document.blocks) if block.text)
+    if not blocks:
+        raise SourceRefused("no_text", "The file holds no text.")
+    if sum(len(block.text) for block in blocks) > request.limits.characters:
+        raise too_large_refusal(f"holds more than {request.limits.characters:,} characters of text")
+    title = _single_line(document.title) or clean_display_name(request.name)
+    published = document.published if _ISO_DATE.fullmatch(document.published) else ""
+    return replace(document, title=title, author=_single_line(document.author), published=published, blocks=blocks)
+
+
+def _single_line(text: str) -> str:
+    return " ".join(clean_text(text).split())[:200]
+
+
+def _clean_block(block: Block) -> Block:
+    text = clean_text(block.text)
+    return replace(block, text=text.strip("\n") if block.kind == "code" else text.strip())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,234 @@
+"""Parsers for Word, PowerPoint, Excel and OpenDocument text files."""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+import re
+import zipfile
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from crag.errors import SourceRefused
+from crag.ingest.parse.document import Block, Document, ParseRequest, too_large_refusal
+from crag.ingest.parse.zip_container import read_xml
+
+_HEADING_STYLE = re.compile(r"heading (\d)", re.IGNORECASE)
+
+
+def read_docx(request: ParseRequest) -> Document:
+    """Parse paragraphs and table rows, with headings by their style. Raises `SourceRefused`."""
+    import docx
+    from lxml.etree import LxmlError
+
+    request.progress("Reading the document", 0, 0)
+    try:
+        document = docx.Document(io.BytesIO(request.data))
+        blocks = [block for part in document.iter_inner_content() for block in _word_blocks(part)]
+        title, author = document.core_properties.title, document.core_properties.author
+    except (LxmlError, KeyError, ValueError, AttributeError, IndexError) as error:
+        raise SourceRefused(
+            "corrupt", "The Word file is damaged and cannot be read.", "Open it, save it anew and add that."
+        ) from error
+    heading = next((block.text for block in blocks if block.level == 1), "")
+    return Document(title.strip() or heading, "docx", None, tuple(blocks), author)
+
+
+def _word_blocks(part: Any) -> list[Block]:
+    from docx.table import Table
+
+    if isinstance(part, Table):
+        return [Block(_word_row_text(row), "row") for row in part.rows]
+    style = (part.style.name if part.style is not None else "") or ""
+    if style == "Title":
+        return [Block(part.text, "heading", level=1)]
+    if found := _HEADING_STYLE.match(style):
+        return [Block(part.text, "heading", level=max(1, min(6, int(found[1]))))]
+    if part.text.strip() and (style.startswith("List") or _is_numbered(part)):
+        return [Block(f"- {part.text}", "item")]
+    return [Block(part.text)]
+
+
+def _is_numbered(paragraph: Any) -> bool:
+    properties = paragraph._p.pPr  # noqa: SLF001 — python-docx has no public API for numbering
+    return properties is not None and properties.numPr is not None
+
+
+def _word_row_text(row: Any) -> str:
+    """Join the cells with bars. `row.cells` repeats a cell for each column it spans; it is written once."""
+    texts: list[str] = []
+    cells = row.cells
+    column = 0
+    while column < len(cells):
+        texts.append(" ".join(cells[column].text.split()))
+        column += max(1, cells[column].grid_span)
+    return " | ".join(texts)
+
+
+_DEFAULT_TITLE = "PowerPoint Presentation"  # PowerPoint's default title
+
+
+def read_pptx(request: ParseRequest) -> Document:
+    """Parse each slide: title as heading, text, table rows, then the notes. Raises `SourceRefused` (`too_large`)."""
+    from pptx import Presentation
+
+    presentation = Presentation(io.BytesIO(request.data))
+    count = len(presentation.slides)
+    if count > request.limits.pages:
+        raise too_large_refusal(f"has {count:,} slides, more than the limit of {request.limits.pages:,}")
+    blocks: list[Block] = []
+    for number, slide in enumerate(presentation.slides, 1):
+        request.progress("Reading slide", number, count)
+        blocks += _slide_blocks(slide, number)
+    title = (presentation.core_properties.title or "").strip()
+    first = next((block.text for block in blocks if block.kind == "heading"), "")
+    return Document(first if title in ("", _DEFAULT_TITLE) else title, "pptx", count, tuple(blocks))
+
+
+def _slide_blocks(slide: Any, number: int) -> Iterator[Block]:
+    title = slide.shapes.title
+    if title is not None:
+        yield Block(" ".join(title.text_frame.text.split()), "heading", number, 1)
+    for shape in _flatten_groups(slide.shapes):
+        if title is None or shape.shape_id != title.shape_id:
+            yield from _shape_blocks(shape, number)
+    if slide.has_notes_slide and (notes := slide.notes_slide.notes_text_frame) is not None:
+        yield from (Block(f"Notes: {line}", page=number) for line in notes.text.splitlines() if line.strip())
+
+
+def _flatten_groups(shapes: Iterable[Any]) -> Iterator[Any]:
+    """Yield the shapes in slide order, with groups replaced by their members."""
+    from pptx.enum.shapes import MSO_SHAPE_TYPE
+
+    for shape in shapes:
+        if shape.shape_type == MSO_SHAPE_TYPE.GROUP:
+            yield from _flatten_groups(shape.shapes)
+        elif not _is_footer(shape):
+            yield shape
+
+
+def _is_footer(shape: Any) -> bool:
+    """Return whether the shape is a date, footer or slide number, which every slide repeats."""
+    from pptx.enum.shapes import PP_PLACEHOLDER
+
+    running = (PP_PLACEHOLDER.DATE, PP_PLACEHOLDER.FOOTER, PP_PLACEHOLDER.SLIDE_NUMBER)
+    return shape.is_placeholder and shape.placeholder_format.type in running
+
+
+def _shape_blocks(shape: Any, number: int) -> Iterator[Block]:
+    if getattr(shape, "has_table", False):
+        for row in shape.table.rows:
+            cells = [" ".join(cell.text.split()) for cell in row.cells if not cell.is_spanned]
+            yield Block(" | ".join(cells) if any(cells) else "", "row", number)
+    elif shape.has_text_frame:
+        texts = [" ".join(paragraph.text.split()) for paragraph in shape.text_frame.paragraphs]
+        texts = [text for text in texts if text]
+        listed = shape.is_placeholder and len(texts) > 1  # several paragraphs in a placeholder are a list
+        yield from (Block(f"- {text}", "item", number) if listed else Block(text, page=number) for text in texts)
+
+
+def read_xlsx(request: ParseRequest) -> Document:
+    """Parse each sheet: its name as heading, then its non-empty rows. Raises `SourceRefused` (`too_large`)."""
+    from openpyxl import load_workbook
+
+    workbook = load_workbook(io.BytesIO(request.data), read_only=True, data_only=True, keep_links=False)
+    blocks: list[Block] = []
+    left = request.limits.characters
+    for number, sheet in enumerate(workbook.worksheets, 1):
+        request.progress("Reading sheet", number, len(workbook.worksheets))
+        rows = []
+        for row in _sheet_rows(sheet):
+            left -= len(row)
+            if left < 0:
+                raise too_large_refusal(f"holds more than {request.limits.characters:,} characters of text")
+            rows.append(Block(row, "row"))
+        blocks += [Block(sheet.title, "heading", level=1), *rows] if rows else []
+    return Document(workbook.properties.title or "", "xlsx", None, tuple(blocks))
+
+
+def _sheet_rows(sheet: Any) -> Iterator[str]:
+    sheet.reset_dimensions()  # the declared dimensions are not trusted
+    for row in sheet.iter_rows():
+        if text := " | ".join(_cell_text(cell) for cell in row).rstrip(" |"):
+            yield text
+
+
+def _cell_text(cell: Any) -> str:
+    """Format a cell: ISO 8601 dates without midnight, numbers without floating-point noise."""
+    value = cell.value
+    if value is None or cell.data_type == "e":
+        return ""
+    if isinstance(value, dt.datetime):
+        return value.date().isoformat() if value.time() == dt.time.min else value.isoformat(" ", "minutes")
+    if isinstance(value, dt.time):
+        return value.isoformat("minutes")
+    if isinstance(value, float):
+        return f"{100 * value:.6g}%" if "%" in cell.number_format else f"{value:.15g}"
+    return " ".join(str(value).split())
+
+
+_STYLE_NAMESPACE = "{urn:oasis:names:tc:opendocument:xmlns:style:1.0}"
+_TEXT_NAMESPACE = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
+# Deleted text, comments, tables of contents and layout-only elements.
+_SKIPPED_ELEMENTS = frozenset(
+    {"tracked-changes", "annotation", "table-of-content", "sequence-decls", "forms", "note-citation"}
+)
+_SPACE_ELEMENTS = {"s": " ", "tab": " ", "line-break": "\n"}
+
+
+def read_odt(request: ParseRequest) -> Document:
+    """Parse headings, paragraphs, list items and table rows. Raises `SourceRefused` (`encrypted`, `corrupt`)."""
+    request.progress("Reading the document", 0, 0)
+    with zipfile.ZipFile(io.BytesIO(request.data)) as archive:
+        names = archive.namelist()
+        manifest = "META-INF/manifest.xml"
+        if manifest in names and read_xml(archive, manifest).find(".//{*}encryption-data") is not None:
+            raise SourceRefused("encrypted", "Needs a password.", "Save it without one, then add it again.")
+        content = read_xml(archive, "content.xml")
+        title = read_xml(archive, "meta.xml").findtext(".//{*}title") if "meta.xml" in names else ""
+    titles = {"Title"} | {
+        style.get(f"{_STYLE_NAMESPACE}name")
+        for style in content.iterfind(".//{*}automatic-styles/{*}style")
+        if style.get(f"{_STYLE_NAMESPACE}parent-style-name") == "Title"
+    }
+    blocks = [block for body in content.iterfind(".//{*}body/{*}text") for block in _odt_blocks(body, titles)]
+    heading = next((block.text for block in blocks if block.level == 1), "")
+    return Document((title or "").strip() or heading, "odt", None, tuple(blocks))
+
+
+def _odt_blocks(element: Any, titles: set[str], in_list: bool = False) -> Iterator[Block]:
+    for child in element:
+        name = _local_name(child)
+        if name == "h":
+            level = child.get(f"{_TEXT_NAMESPACE}outline-level", "1")
+            yield Block(
+                _collapsed_odt_text(child), "heading", level=max(1, min(6, int(level) if level.isdecimal() else 1))
+            )
+        elif name == "p" and child.get(f"{_TEXT_NAMESPACE}style-name") in titles:
+            yield Block(_collapsed_odt_text(child), "heading", level=1)
+        elif name == "p":
+            text = _collapsed_odt_text(child)
+            yield Block(f"- {text}", "item") if in_list and text else Block(text)
+        elif name == "table-row":
+            cells = [_collapsed_odt_text(cell) for cell in child if _local_name(cell) == "table-cell"]
+            yield Block(" | ".join(cells) if any(cells) else "", "row")
+        elif name not in _SKIPPED_ELEMENTS:
+            yield from _odt_blocks(child, titles, in_list or name == "list")
+
+
+def _local_name(element: Any) -> str:
+    """Return the tag without its namespace; empty for comments and processing instructions."""
+    return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
+
+
+def _collapsed_odt_text(element: Any) -> str:
+    return " ".join(_odt_text(element).split())
+
+
+def _odt_text(element: Any) -> str:
+    """Return all text inside, with notes at their anchor and a space after each paragraph of a cell or frame."""
+    name = _local_name(element)
+    if not name or name in _SKIPPED_ELEMENTS:
+        return ""
+    inner = (element.text or "") + "".join(_odt_text(child) + (child.tail or "") for child in element)
+    return f"{inner} " if name in ("p", "h") else inner + _SPACE_ELEMENTS.get(name, "")

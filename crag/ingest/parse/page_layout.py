@@ -1,0 +1,372 @@
+"""Layout of a PDF page: lines, columns, reading order, headings and paragraphs."""
+
+from __future__ import annotations
+
+import re
+import statistics
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+from crag.ingest.parse.document import Block
+from crag.text.language import HAN_KANA_RANGES, is_cjk
+
+_HYPHENATED = re.compile("([^\\W\\d_]+)(?:[\ufffe\x02\u00ad]\\s*|-\n)([^\\W\\d_]+)")
+_CJK_CHARACTER = f"[{HAN_KANA_RANGES}\u3000-\u303f\uff00-\uffef]"
+_CJK_SPACES = re.compile(f"(?<={_CJK_CHARACTER}) +(?={_CJK_CHARACTER})")
+_BULLET = re.compile(r"(?:[•‣▪●◦–—*-]|\(?\d{1,2}[.)]|\(?[a-z]\))\s")
+_SENTENCE_END = re.compile(r"[.!?:;。！？]['\"”’)\]]*$")
+_MAX_HEADING_CHARACTERS = 150
+_MIN_REPEATED_PAGES = 4  # pages
+_NUMBER = re.compile(r"\d+")
+_MAX_PAGE_NUMBER_DIGITS = 9  # page numbers are never longer
+
+HeadingLevels = dict[str, int]  # heading levels by normalized heading text
+
+
+@dataclass(frozen=True, slots=True)
+class TextLine:
+    """One line of a page, or one cell of it. Lengths are in points, `bottom` from the lower edge of the page."""
+
+    text: str
+    left: float
+    bottom: float
+    height: float
+    right: float
+    is_row: bool = False
+
+
+def normalize_heading(title: str) -> str:
+    """Return a heading in comparable form: case-folded letters only, without its number."""
+    return "".join(character for character in title.casefold() if character.isalpha())
+
+
+def remove_running_headers(pages: Sequence[Sequence[TextLine]]) -> list[list[TextLine]]:
+    """Remove the lines that repeat at the top or bottom of many pages.
+
+    Numbers that count up with the pages are ignored in the comparison. Other differing numbers carry meaning: bound
+    invoices have their own in the place of a running header.
+    """
+    edges = [
+        [(line, _header_patterns(line, number)) for line in _edge_lines(page)] for number, page in enumerate(pages)
+    ]
+    counts = Counter(pattern for page in edges for pattern in {one for _, patterns in page for one in patterns})
+    least = max(_MIN_REPEATED_PAGES, 0.4 * len(pages))
+    repeated = {pattern for pattern, count in counts.items() if count >= least}
+    running = [[line for line, patterns in page if patterns & repeated] for page in edges]
+    return [[line for line in page if line not in left] for page, left in zip(pages, running, strict=True)]
+
+
+def _edge_lines(page: Sequence[TextLine]) -> list[TextLine]:
+    """Return the highest and the lowest line."""
+    return [min(page, key=_line_bottom), max(page, key=_line_bottom)] if page else []
+
+
+def _line_bottom(line: TextLine) -> float:
+    return line.bottom
+
+
+def _header_patterns(line: TextLine, page: int) -> set[str]:
+    """Return the text itself, and a variant per number with that number as its offset from the page index."""
+    text = line.text.casefold().strip()
+    found = [number for number in _NUMBER.finditer(text) if len(number[0]) <= _MAX_PAGE_NUMBER_DIGITS]
+    return {text} | {f"{text[: one.start()]}#{int(one[0]) - page}#{text[one.end() :]}" for one in found}
+
+
+def build_paragraphs(
+    lines: Sequence[TextLine], page: int, body: float, words: set[str], levels: HeadingLevels
+) -> Iterator[Block]:
+    """Yield the blocks of a page.
+
+    `body` is the main text size in points, `words` the words of the document, `levels` its known headings.
+    """
+    leadings = [before.bottom - line.bottom for before, line in pairwise(lines)]
+    usual = statistics.median([leading for leading in leadings if leading > 1] or [body])
+    start = 0
+    for end in range(1, len(lines) + 1):
+        if end == len(lines) or _starts_paragraph(lines[end - 1], lines[end], usual, levels):
+            yield _paragraph_block(lines[start:end], page, body, words, levels)
+            start = end
+
+
+def _starts_paragraph(before: TextLine, line: TextLine, usual: float, levels: HeadingLevels) -> bool:
+    """Return whether `line` begins a paragraph: by distance, letter size, bullet or indentation."""
+    if (
+        before.is_row
+        or line.is_row
+        or (levels and not levels.keys().isdisjoint(map(normalize_heading, (before.text, line.text))))
+    ):
+        return True
+    if _BULLET.match(line.text) or abs(line.height - before.height) > 0.2 * max(line.height, before.height):
+        return True
+    leading = before.bottom - line.bottom
+    if leading < 0:  # the next column, where a sentence may continue
+        return bool(_SENTENCE_END.search(before.text))
+    merged = 1 + before.text.count("\ufffe")  # hyphenated lines arrive joined to the next one
+    if leading > 1.35 * max(usual, line.height) * merged:  # headings have larger line spacing
+        return True
+    return line.left > before.left + 0.5 * line.height and bool(_SENTENCE_END.search(before.text))
+
+
+def _paragraph_block(
+    lines: Sequence[TextLine], page: int, body: float, words: set[str], levels: HeadingLevels
+) -> Block:
+    if lines[0].is_row:
+        return Block(lines[0].text, "row", page)
+    text = join_lines([line.text for line in lines], words)
+    if levels and (level := levels.get(normalize_heading(text))):
+        return Block(text, "heading", page, level)
+    size = lines[0].height / body if body else 1
+    if (
+        size > 1.15
+        and len(text) <= _MAX_HEADING_CHARACTERS
+        and not _SENTENCE_END.search(text)
+        and re.search(r"[^\W\d_]{2}", text)
+    ):
+        return Block(text, "heading", page, 1 if size > 1.6 else 2 if size > 1.3 else 3)
+    return plain_block(text, page)
+
+
+def plain_block(text: str, page: int) -> Block:
+    """Return a list item if the text starts with a bullet, else a paragraph."""
+    return Block(text, "item" if _BULLET.match(text) else "paragraph", page)
+
+
+def join_lines(lines: Sequence[str], words: set[str]) -> str:
+    """Join the lines of one paragraph."""
+    text = _mend_hyphenation("\n".join(line.strip() for line in lines), words)
+    return _remove_cjk_spaces(text.replace("\n", "" if is_cjk(text) else " "))
+
+
+def _remove_cjk_spaces(text: str) -> str:
+    """Remove the spaces that some programs write after every Chinese or Japanese character."""
+    spaced = len(_CJK_SPACES.findall(text))
+    return _CJK_SPACES.sub("", text) if 2 * spaced > len(re.findall(f"[{HAN_KANA_RANGES}]", text)) else text
+
+
+def _mend_hyphenation(text: str, words: set[str]) -> str:
+    """Rejoin words hyphenated at a line end; keep the hyphen if the document uses it elsewhere."""
+
+    def mended(broken: re.Match[str]) -> str:
+        left, right = broken.groups()
+        with_hyphen = f"{left}-{right}"
+        compound = with_hyphen.lower() in words and (left + right).lower() not in words
+        return with_hyphen if compound or right[0].isupper() else left + right
+
+    return _HYPHENATED.sub(mended, text)
+
+
+LineRow = list[TextLine]
+
+WIDE_GAP = 1.5  # in line heights: the smallest gap between table cells
+_SPACE_WIDTH = 0.15  # in line heights
+_MIN_GUTTER_POINTS = 4.0  # smallest distance between two columns, in points
+_MIN_COLUMN_ROWS = 3  # fewer rows are not treated as columns
+_MAX_ROW_DISTANCE = 3.0  # in line heights, from the row above
+_LIST_NUMBER = re.compile(r"[\[(]?(?:\d{1,3}|[a-zA-Z])[\]).:]{0,2}|[^\w\s]")
+_MIN_COLUMN_WIDTH = 12.0  # in line heights: anything narrower is a table cell
+
+
+def order_lines(lines: Sequence[TextLine]) -> list[TextLine]:
+    """Return the lines in reading order.
+
+    Side-by-side cells in several consecutive lines become table rows; others become one line.
+    """
+    return list(_order_rows(list(_group_rows(lines))))
+
+
+def _group_rows(lines: Sequence[TextLine]) -> Iterator[LineRow]:
+    """Group consecutive lines that are side by side. Parts with a small gap are merged into one line."""
+    row: LineRow = []
+    for line in lines:
+        if row and _continues_line(row[-1], line):
+            gap = " " if line.left - row[-1].right > _SPACE_WIDTH * line.height else ""
+            row[-1] = replace(row[-1], text=f"{row[-1].text}{gap}{line.text}", right=line.right)
+            continue
+        if row and not all(_is_beside(line, other) for other in row):
+            yield row
+            row = []
+        row.append(line)
+    if row:
+        yield row
+
+
+def _is_beside(line: TextLine, other: TextLine) -> bool:
+    overlap = min(line.bottom + line.height, other.bottom + other.height) - max(line.bottom, other.bottom)
+    apart = line.left >= other.right or other.left >= line.right
+    return apart and overlap > 0.5 * min(line.height, other.height)
+
+
+def _continues_line(line: TextLine, after: TextLine) -> bool:
+    return _is_beside(line, after) and 0 <= after.left - line.right < WIDE_GAP * max(line.height, after.height)
+
+
+def _order_rows(rows: list[LineRow]) -> Iterator[TextLine]:
+    start = 0
+    while start < len(rows):
+        end, middle = _find_columns(rows, start)
+        if end > start:
+            lines = [line for row in rows[start:end] for line in row]
+            sides = [[line for line in lines if (_center_x(line) > middle) == right] for right in (False, True)]
+            for side in reversed(sides) if _is_right_to_left(lines) else sides:
+                yield from order_lines(side)
+        else:
+            end = start + 1
+            while end < len(rows) and len(rows[start]) > 1 and _is_next_table_row(rows[end - 1], rows[end]):
+                end += 1
+            yield from (_merge_row(row, is_row=end - start > 1) for row in rows[start:end])
+        start = end
+
+
+def _find_columns(rows: list[LineRow], start: int) -> tuple[int, float]:
+    """Return where the columns that begin at `start` end, and the x position that separates them.
+
+    The end equals `start` if there are no columns.
+    """
+    if len(rows[start]) < 2:
+        return start, 0.0
+    first, second = sorted(rows[start][:2], key=_center_x)
+    low, high = first.right, second.left
+    end, pairs = start, []
+    for number, row in enumerate(rows[start:], start + 1):
+        middle = (low + high) / 2
+        low = max([low, *(line.right for line in row if _center_x(line) <= middle)])
+        high = min([high, *(line.left for line in row if _center_x(line) > middle)])
+        if high - low < _MIN_GUTTER_POINTS:
+            break
+        if any(_center_x(line) <= middle for line in row) and any(_center_x(line) > middle for line in row):
+            end = number
+            pairs.append(row)
+    widths = [(line.right - line.left) / line.height for row in pairs for line in row if line.height]
+    wide = len(pairs) >= _MIN_COLUMN_ROWS and sum(widths) > _MIN_COLUMN_WIDTH * len(widths)
+    return (_extend_column(rows, end), (low + high) / 2) if wide else (start, 0.0)
+
+
+def _extend_column(rows: list[LineRow], end: int) -> int:
+    """Return the end of the longer column: lines that follow closely and are at most as wide as a column."""
+    last = rows[end - 1]
+    widest = max(line.right - line.left for line in last)
+    while end < len(rows) and len(rows[end]) == 1:
+        line, above = rows[end][0], rows[end - 1][0]
+        if line.right - line.left > 1.1 * widest or not 0 < above.bottom - line.bottom < 2 * line.height:
+            break
+        end += 1
+    return end
+
+
+def _is_next_table_row(above: LineRow, row: LineRow) -> bool:
+    """Return whether `row` is the next row of the table."""
+    return len(row) > 1 and abs(above[0].bottom - row[0].bottom) < _MAX_ROW_DISTANCE * row[0].height
+
+
+def _merge_row(row: LineRow, is_row: bool) -> TextLine:
+    """Merge a row into one line: table cells with bars, other cells as words of one line."""
+    if len(row) == 1:
+        return row[0]
+    is_row = is_row and not (len(row) == 2 and _LIST_NUMBER.fullmatch(row[0].text))  # else a list, not a table
+    text = (" | " if is_row else " ").join(line.text for line in row)
+    left, right = min(line.left for line in row), max(line.right for line in row)
+    return replace(row[0], text=text, left=left, right=right, is_row=is_row)
+
+
+def _center_x(line: TextLine) -> float:
+    return (line.left + line.right) / 2
+
+
+def _is_right_to_left(lines: Sequence[TextLine]) -> bool:
+    directions = [unicodedata.bidirectional(sign) for line in lines for sign in line.text if sign.isalpha()]
+    return 2 * sum(direction in ("R", "AL") for direction in directions) > len(directions)
+
+
+_UNMAPPED_CHARACTER = re.compile("[\ufffd\ue000-\uf8ff]")  # produced by fonts without a Unicode mapping
+_LETTER = re.compile(r"[^\W_]")
+_MIN_LETTERS = 30  # from here on the text layer of a page is trusted
+_LARGE_IMAGE_SHARE = 0.5  # share of the page
+
+
+@dataclass(frozen=True, slots=True)
+class PageText:
+    """Text of one page.
+
+    `garbled`: its fonts have no Unicode mapping. `unread`: the page shows text that its lines lack.
+    """
+
+    lines: Sequence[TextLine] = ()
+    garbled: bool = False
+    unread: bool = False
+
+
+def read_page_text(sheet: Any) -> PageText:
+    """Read the text of a page and judge whether it is complete. Raises `PdfiumError`."""
+    lines = list(_page_lines(sheet.get_textpage()))
+    text = "".join(line.text for line in lines)
+    if len(_UNMAPPED_CHARACTER.findall(text)) > 0.3 * len(text):
+        return PageText(garbled=True, unread=True)
+    letters = len(_LETTER.findall(text))
+    return PageText(lines, unread=letters < _MIN_LETTERS and _may_show_more_text(sheet, letters))
+
+
+def _may_show_more_text(sheet: Any, letters: int) -> bool:
+    """Return whether images or drawings may contain text."""
+    import pypdfium2.raw as pdfium
+
+    if letters == 0:
+        objects: int = pdfium.FPDFPage_CountObjects(sheet)
+        return objects > 0
+    width, height = sheet.get_size()
+    covered = 0.0
+    for picture in sheet.get_objects([pdfium.FPDF_PAGEOBJ_IMAGE], max_depth=3):
+        left, bottom, right, top = picture.get_bounds()
+        covered += (right - left) * (top - bottom)
+    return bool(covered > _LARGE_IMAGE_SHARE * width * height)
+
+
+def _page_lines(page: Any) -> Iterator[TextLine]:
+    import pypdfium2.raw as pdfium
+
+    position = 0
+    box = pdfium.FS_RECTF()
+    for text in page.get_text_range().split("\r\n"):
+        if text.strip():
+            letter = next((place for place, sign in enumerate(text) if sign.isalnum()), 0)  # signs vary in size
+            at = pdfium.FPDFText_GetCharIndexFromTextIndex(page, position + letter)
+            pdfium.FPDFText_GetLooseCharBox(page, at, box)
+            bottom, height, beginning = box.bottom, box.top - box.bottom, box.left
+            for begin, end, left, right in _split_at_gaps(page, position, len(text), height):
+                if part := text[begin:end].strip():
+                    yield TextLine(part, left if begin else beginning, bottom, height, right)
+        position += len(text) + len("\r\n")
+
+
+def _split_at_gaps(page: Any, position: int, length: int, height: float) -> Iterator[tuple[int, int, float, float]]:
+    """Yield (begin, end, left, right) for each run of one line, as text offsets and in points."""
+    import pypdfium2.raw as pdfium
+
+    first = pdfium.FPDFText_GetCharIndexFromTextIndex(page, position)
+    boxes = [page.get_rect(number) for number in range(page.count_rects(first, length))]
+    begin = 0
+    left, right = (boxes[0][0], boxes[0][2]) if boxes else (0.0, 0.0)
+    wide = WIDE_GAP * max([height, *(box[3] - box[1] for box in boxes)])  # a line may begin with a small sign
+    for box in boxes[1:]:
+        if max(box[0] - right, left - box[2]) > wide:
+            at = _text_index(page, box, height) - position
+            if begin < at < length:
+                yield begin, at, left, right
+                begin, left, right = at, box[0], box[2]
+                continue
+        left, right = min(left, box[0]), max(right, box[2])
+    yield begin, length, left, right
+
+
+def _text_index(page: Any, box: tuple[float, float, float, float], height: float) -> int:
+    """Return the text offset at which the box begins, or -1 if unknown."""
+    import pypdfium2.raw as pdfium
+
+    left, bottom, right, top = box
+    middle = (bottom + top) / 2
+    places = [pdfium.FPDFText_GetCharIndexAtPos(page, x, middle, 2, height / 2) for x in (left + 0.5, right - 0.5)]
+    found = [place for place in places if place >= 0]
+    return int(pdfium.FPDFText_GetTextIndexFromCharIndex(page, min(found))) if found else -1

@@ -1,0 +1,174 @@
+"""PDF parser: text page by page, with OCR for pages without text."""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from crag.errors import SourceRefused
+from crag.ingest.parse.document import Block, Document, ParseRequest, describe_unread_pages, too_large_refusal
+from crag.ingest.parse.images import (
+    INSTALL_TESSERACT,
+    MAX_OCR_PIXELS,
+    OCR_TIMED_OUT,
+    OcrParagraphs,
+    TesseractReader,
+    ocr_too_slow_refusal,
+)
+from crag.ingest.parse.page_layout import (
+    HeadingLevels,
+    PageText,
+    build_paragraphs,
+    join_lines,
+    normalize_heading,
+    order_lines,
+    plain_block,
+    read_page_text,
+    remove_running_headers,
+)
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+
+_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_MEANINGLESS_TITLE = re.compile(r"(?i)\s*(?:untitled.*|microsoft .*|.*\.(?:docx?|pdf|tex|dvi|indd|qxd|rtf|pptx?))?\s*")
+_PASSWORD_ERROR = 4  # FPDF_ERR_PASSWORD
+_MAX_PAGE_POINTS = 1_000_000  # points, far beyond what any program creates
+_OCR_SCALE = 300 / 72  # pixels per point: Tesseract works best at 300 dpi
+_MAX_OUTLINE_ENTRIES = 10_000
+
+
+def read_pdf(request: ParseRequest) -> Document:
+    """Parse all pages. Raises `SourceRefused` (`encrypted`, `corrupt`, `no_text`, `too_large`, `too_slow`)."""
+    import pypdfium2
+
+    try:
+        pdf = pypdfium2.PdfDocument(request.data)
+        count = len(pdf)
+    except pypdfium2.PdfiumError as error:
+        raise _pdfium_refusal(error) from error
+    if count > request.limits.pages:
+        raise too_large_refusal(f"has {count:,} pages, more than the limit of {request.limits.pages:,}")
+    pages = list(_read_pages(pdf, count, request))
+    if all(page is None for page in pages):
+        raise _damaged_refusal()
+    seen, late = _read_by_ocr(pdf, pages, request)
+    blocks = list(_document_blocks([page or PageText() for page in pages], seen, _outline_headings(pdf)))
+    if not blocks:
+        raise ocr_too_slow_refusal() if late else _no_text_refusal(pages, request)
+    said = pdf.get_metadata_dict()
+    title, author = str(said.get("Title", "")), str(said.get("Author", ""))
+    title = "" if _MEANINGLESS_TITLE.fullmatch(title) else title
+    return Document(title, "pdf", count, tuple(blocks), author, note=_unread_note(pages, late, request))
+
+
+def _unread_note(pages: Sequence[PageText | None], late: int, request: ParseRequest) -> str:
+    unread = 0 if request.tesseract else sum(page is not None and page.unread for page in pages)
+    return describe_unread_pages(
+        len(pages), {"damaged": pages.count(None), "install Tesseract": unread, OCR_TIMED_OUT: late}
+    )
+
+
+def _pdfium_refusal(error: Any) -> SourceRefused:
+    if error.err_code == _PASSWORD_ERROR:
+        return SourceRefused(
+            "encrypted", "Needs a password.", "Save it without one, then add it again. Nothing was stored."
+        )
+    return _damaged_refusal()
+
+
+def _damaged_refusal() -> SourceRefused:
+    return SourceRefused("corrupt", "The PDF is damaged and cannot be read.", "Open it, save it anew and add that.")
+
+
+def _no_text_refusal(pages: Sequence[PageText | None], request: ParseRequest) -> SourceRefused:
+    selectable = "Add a copy whose text can be selected."
+    if request.tesseract:
+        return SourceRefused("no_text", "There is no text in it, not in its pictures either.", selectable)
+    if any(page and page.garbled for page in pages):
+        what = "The fonts of this PDF do not say which letters they draw."
+        return SourceRefused("no_text", what, "Install Tesseract, or add a copy made another way.")
+    return SourceRefused("no_text", "This is a scan without text.", INSTALL_TESSERACT)
+
+
+def _read_pages(pdf: Any, count: int, request: ParseRequest) -> Iterator[PageText | None]:
+    """Yield each page, or None for a damaged one. Raises `SourceRefused` over the text limit."""
+    import pypdfium2
+
+    left = request.limits.characters
+    for index in range(count):
+        request.progress("Reading page", index + 1, count)
+        try:
+            sheet = pdf[index]
+            if max(sheet.get_size()) > _MAX_PAGE_POINTS:
+                raise pypdfium2.PdfiumError("impossible page")
+            page = read_page_text(sheet)
+            sheet.close()
+        except pypdfium2.PdfiumError:
+            yield None
+            continue
+        left -= sum(len(line.text) for line in page.lines)
+        if left < 0:
+            raise too_large_refusal(f"holds more than {request.limits.characters:,} characters of text")
+        yield replace(page, lines=order_lines(page.lines))
+
+
+def _read_by_ocr(
+    pdf: Any, pages: Sequence[PageText | None], request: ParseRequest
+) -> tuple[dict[int, OcrParagraphs], int]:
+    """Read pages with missing text by OCR; return the results by page index and the number of timeouts.
+
+    A page is left out where OCR finds no more text than the page already has.
+    """
+    if not request.tesseract:
+        return {}, 0
+    wanted = {number: page for number, page in enumerate(pages) if page and page.unread}
+    read = (
+        list(TesseractReader(request).read((_render_page(pdf[number]) for number in wanted), len(wanted)))
+        if wanted
+        else []
+    )
+    seen = {
+        number: found
+        for (number, page), found in zip(wanted.items(), read, strict=True)
+        if found and sum(len(line) for lines in found for line in lines) > sum(len(line.text) for line in page.lines)
+    }
+    return seen, read.count(None)
+
+
+def _render_page(sheet: Any) -> Image:
+    points = max(1.0, sheet.get_width() * sheet.get_height())
+    bitmap = sheet.render(scale=min(_OCR_SCALE, (MAX_OCR_PIXELS / points) ** 0.5), grayscale=True)
+    picture: Image = bitmap.to_pil().convert("L")
+    return picture
+
+
+def _outline_headings(pdf: Any) -> dict[int, HeadingLevels]:
+    """Return the headings that the PDF outline names, by page index."""
+    found: dict[int, HeadingLevels] = {}
+    for entry in islice(pdf.get_toc(max_depth=6), _MAX_OUTLINE_ENTRIES):
+        place = entry.get_dest()
+        page = place.get_index() if place else None
+        if page is not None and (title := normalize_heading(entry.get_title())):
+            found.setdefault(page, {})[title] = min(6, entry.level + 1)
+    return found
+
+
+def _document_blocks(
+    pages: list[PageText], seen: dict[int, OcrParagraphs], outline: dict[int, HeadingLevels]
+) -> Iterator[Block]:
+    texts = remove_running_headers([page.lines for page in pages])
+    lines = [line for text in texts for line in text]
+    heights = [line.height for line in lines for _ in range(1 + len(line.text) // 20)]
+    body = statistics.median(heights) if heights else 0.0
+    words = set(_WORD.findall(" ".join(line.text for line in lines).lower()))
+    for number, text in enumerate(texts):
+        if number in seen:
+            yield from (plain_block(join_lines(found, words), number + 1) for found in seen[number])
+        else:
+            yield from build_paragraphs(text, number + 1, body, words, outline.get(number, {}))

@@ -1,0 +1,340 @@
+"""Ingest pipeline: turn bytes into passages and vectors, stored in one commit."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+from pathlib import Path
+
+from crag.cancellation import Cancellation
+from crag.concurrency.workers import map_in_order
+from crag.errors import ModelFault, SourceRefused
+from crag.ingest.intake import (
+    ArchiveInput,
+    Intake,
+    SourceInput,
+    check_size,
+    is_archive,
+    is_url,
+    list_named_files,
+    member_location,
+    missing_member_refusal,
+    strip_credentials,
+)
+from crag.ingest.reader import DocumentReader, ReadDocument
+from crag.ingest.site import SiteLimits
+from crag.retrieval.active_embedder import ActiveEmbedder
+from crag.retrieval.embedding_batches import embed_in_batches, passage_text
+from crag.retrieval.full_text import encode_passage_terms
+from crag.storage.collections import normalize_collection_name
+from crag.storage.files import Originals
+from crag.storage.sources import NewPassages, SourceDescription, SourceIdentity, SourceStore, SpaceSwitched, StoreResult
+from crag.storage.tables import sources
+from crag.text.sanitization import clean_display_name, clean_text
+from crag.types import DEFAULT_COLLECTION, AddResult, Progress, ProgressCallback, Refusal, Source, ignore_progress
+
+_MAX_ATTEMPTS = 3
+
+
+class IngestPipeline:
+    """Ingests one document at a time. Safe to use from several threads and processes at once.
+
+    Reading and embedding come first; a short transaction then makes the source visible.
+    """
+
+    def __init__(
+        self,
+        store: SourceStore,
+        originals: Originals,
+        answering: ActiveEmbedder,
+        read: DocumentReader,
+        chunker: str,
+        limit_bytes: int,
+    ) -> None:
+        self._store = store
+        self._originals = originals
+        self._answering = answering
+        self._read = read
+        self._chunker = chunker
+        self._limit_bytes = limit_bytes
+
+    def add(
+        self, incoming: SourceInput, report: ProgressCallback, stop: Cancellation, read: DocumentReader | None = None
+    ) -> AddResult:
+        """Ingest one document and return the result after the commit.
+
+        `read` replaces the file reader. Raises `SourceRefused`, `ModelFault`, `HomeFault`, `Stopped`.
+        """
+        check_size(len(incoming.document.data), self._limit_bytes)
+        identity = _identify_source(incoming)
+        if twin := self._store.find_unchanged(identity):
+            return AddResult(incoming.asked, twin.id, twin.title, "unchanged", twin.passages, twin.pages)
+        report(Progress("Reading"))
+        reading = (read or self._read)(incoming.document, report, stop)
+        title = clean_text(reading.title).strip() or clean_display_name(incoming.document.name)
+        said = (clean_text(reading.author), reading.published, clean_text(incoming.found_by))
+        chunker = reading.chunker or self._chunker
+        description = SourceDescription(title, reading.kind, reading.pages, chunker, *said)
+
+        def prepare() -> None:  # again: another worker may have released these bytes in the meantime
+            self._originals.keep(identity.sha256, incoming.document.data)
+            stop.check()
+
+        def put(content: NewPassages) -> StoreResult:
+            # Written before the transaction, so that a slow disk does not block other writers.
+            self._originals.keep(identity.sha256, incoming.document.data)
+            return self._store.put(identity, description, content, prepare, stop.check)
+
+        stored = self._put(put, reading, report, stop)
+        if stored.dropped:
+            self._store.release([stored.dropped], self._originals.remove)
+        counts = (len(reading.chunks), reading.pages)
+        return AddResult(incoming.asked, stored.id, title, stored.status, *counts, note=reading.note)
+
+    def _put(
+        self,
+        put: Callable[[NewPassages], StoreResult],
+        reading: ReadDocument,
+        report: ProgressCallback,
+        stop: Cancellation,
+    ) -> StoreResult:
+        """Embed for the active space and store; start over if another space becomes active before the commit."""
+        for _ in range(_MAX_ATTEMPTS):
+            try:
+                content = self._embed(reading, report, stop)
+                report(Progress("Saving"))
+                return put(content)
+            except SpaceSwitched:
+                continue
+            except ModelFault as fault:
+                if fault.code != "embedder_changed":
+                    raise
+        raise ModelFault("embedding_failed", "The embedder changed while it was at work.", "Add it again.", "passing")
+
+    def _embed(self, reading: ReadDocument, report: ProgressCallback, stop: Cancellation) -> NewPassages:
+        """Compute vectors and search terms of all chunks. Raises `SourceRefused` if there is no text."""
+        if not reading.chunks:
+            raise SourceRefused("no_text", "There is no text in it.", "If it is a scan, make its text readable first.")
+        texts = [passage_text(chunk.heading, chunk.text) for chunk in reading.chunks]
+        active, embedder = self._answering.open_for_storing()
+        vectors = reading.vectors if reading.space == embedder.space.id else None
+        if vectors is None:
+            vectors = embed_in_batches(embedder, texts, report, stop)
+        terms = []
+        for chunk, text in zip(reading.chunks, texts, strict=True):
+            stop.check()
+            above = passage_text(reading.title, text).removesuffix(
+                chunk.text
+            )  # so that words of the title find its passages
+            terms.append(encode_passage_terms(above, chunk.text))
+        return NewPassages(reading.chunks, terms, vectors, embedder.space, embedder.canary, active.number)
+
+
+def _identify_source(incoming: SourceInput) -> SourceIdentity:
+    """Return collection, location, SHA-256 and size of the input."""
+    digest = hashlib.sha256(incoming.document.data).hexdigest()
+    collection = normalize_collection_name(incoming.collection)
+    # Paths are stored unchanged, so that the file can be read again; bytes that are not UTF-8 are escaped.
+    location = incoming.location.encode("utf-8", "backslashreplace").decode()
+    size = len(incoming.document.data)
+    return SourceIdentity(collection, location, incoming.located, digest, size, incoming.source_id)
+
+
+class SourceAdder:
+    """Adds uploads, files, folders, archives, web pages and sites. Safe to share between threads.
+
+    A document that cannot be added yields a failed `AddResult`. Adding raises only `Stopped`, `HomeFault` and, for an
+    invalid collection name, `BadRequest`.
+    """
+
+    def __init__(self, intake: Intake, ingest: IngestPipeline, store: SourceStore) -> None:
+        self._intake = intake
+        self._ingest = ingest
+        self._store = store
+
+    def add_bytes(
+        self,
+        name: str,
+        data: bytes,
+        *,
+        collection: str = DEFAULT_COLLECTION,
+        progress: ProgressCallback | None = None,
+        stop: Cancellation | None = None,
+    ) -> AddResult:
+        """Add an upload. `name` is for display and a hint at the format, never a path."""
+        return self._add(name, lambda *_: self._intake.upload(name, data, collection), progress, stop)
+
+    def add_upload(
+        self,
+        name: str,
+        data: bytes,
+        *,
+        collection: str = DEFAULT_COLLECTION,
+        progress: ProgressCallback | None = None,
+        stop: Cancellation | None = None,
+    ) -> Iterator[AddResult]:
+        """Add an upload; for an archive, every supported file in it."""
+        if is_archive(name, data):
+            archive = ArchiveInput(name, data, clean_display_name(name), located=False)
+            yield from self._add_archive(archive, collection, progress, stop)
+        else:
+            yield self.add_bytes(name, data, collection=collection, progress=progress, stop=stop)
+
+    def add_path(
+        self,
+        path: Path,
+        *,
+        collection: str = DEFAULT_COLLECTION,
+        progress: ProgressCallback | None = None,
+        stop: Cancellation | None = None,
+    ) -> AddResult:
+        """Add one file; a changed file replaces its old version."""
+        return self._add(str(path), lambda *_: self._intake.file(path, collection), progress, stop)
+
+    def add_address(
+        self,
+        url: str,
+        *,
+        collection: str = DEFAULT_COLLECTION,
+        found_by: str = "",
+        progress: ProgressCallback | None = None,
+        stop: Cancellation | None = None,
+    ) -> Iterator[AddResult]:
+        """Add what a URL holds; for an archive, every supported file. Changed content replaces its old version.
+
+        `found_by` is the question whose web search found the URL, if any.
+        """
+        try:
+            incoming = self._intake.address(
+                url, collection, progress or ignore_progress, stop or Cancellation(), found_by
+            )
+        except SourceRefused as error:
+            yield failed_result(url, error)
+            return
+        data = incoming.document.data
+        if is_archive(incoming.document.name, data):
+            archive = ArchiveInput(strip_credentials(url), data, incoming.location, located=True, found_by=found_by)
+            yield from self._add_archive(archive, collection, progress, stop)
+        else:
+            yield self._add(url, lambda *_: incoming, progress, stop)
+
+    def add_site(
+        self,
+        url: str,
+        limits: SiteLimits,
+        *,
+        collection: str = DEFAULT_COLLECTION,
+        progress: ProgressCallback | None = None,
+        stop: Cancellation | None = None,
+    ) -> Iterator[AddResult]:
+        """Add a page and the pages it links to on its site, or the pages of a sitemap; `progress` counts pages."""
+        stop = stop or Cancellation()
+        found = False
+        for address, get in self._intake.site(url, collection, limits, progress or ignore_progress, stop):
+            found = True
+            yield self._add(address, get, None, stop)
+        if not found:
+            yield failed_result(url, SourceRefused("empty", "This sitemap names no page of its site."))
+
+    def add(
+        self,
+        spec: str,
+        *,
+        collection: str = DEFAULT_COLLECTION,
+        progress: ProgressCallback | None = None,
+        stop: Cancellation | None = None,
+    ) -> Iterator[AddResult]:
+        """Add a URL, a file, or every supported file below a folder or in an archive, one by one."""
+        if is_url(spec):
+            yield from self.add_address(spec, collection=collection, progress=progress, stop=stop)
+            return
+        try:
+            files = list_named_files(spec)
+        except SourceRefused as error:
+            yield failed_result(spec, error)
+            return
+        for are_archives, group in groupby(files, lambda file: is_archive(file.name, file)):
+            if are_archives:
+                for file in group:
+                    archive = ArchiveInput(str(file), file, str(file.resolve()), located=True)
+                    yield from self._add_archive(archive, collection, progress, stop)
+            else:
+                yield from self._add_files(group, collection, progress, stop or Cancellation())
+
+    def add_with_reader(
+        self,
+        incoming: SourceInput,
+        read: DocumentReader,
+        *,
+        progress: ProgressCallback | None = None,
+        stop: Cancellation | None = None,
+    ) -> AddResult:
+        """Add passages that were split elsewhere: `read` supplies them instead of parsing a file."""
+        return self._add(incoming.asked, lambda *_: incoming, progress, stop, read)
+
+    def refresh(
+        self,
+        ids: Sequence[str] | None = None,
+        *,
+        progress: ProgressCallback | None = None,
+        stop: Cancellation | None = None,
+    ) -> list[AddResult]:
+        """Fetch or read these sources again, or all; uploads cannot change and yield *unchanged*."""
+        chosen = self._store.sources() if ids is None else self._store.sources(sources.c.id.in_(ids))
+        return [self._refresh(source, progress, stop) for source in chosen]
+
+    def _add_files(
+        self, files: Iterable[Path], collection: str, progress: ProgressCallback | None, stop: Cancellation
+    ) -> Iterator[AddResult]:
+        def add(file: Path, stop: Cancellation) -> AddResult:
+            return self.add_path(file, collection=collection, progress=progress, stop=stop)
+
+        yield from map_in_order(add, files, stop)
+
+    def _add_archive(
+        self, archive: ArchiveInput, collection: str, progress: ProgressCallback | None, stop: Cancellation | None
+    ) -> Iterator[AddResult]:
+        """Add each file in the archive, then report files added from it earlier that it no longer contains."""
+        stop, held = stop or Cancellation(), set()
+        try:
+            for name, get in self._intake.unpack(archive, collection, stop):
+                held.add(member_location(archive.place, name))
+                yield self._add(member_location(archive.asked, name), get, progress, stop)
+        except SourceRefused as error:
+            yield failed_result(archive.asked, error)
+            return
+        below = sources.c.location.startswith(member_location(archive.place, ""), autoescape=True)
+        for source in self._store.sources(sources.c.collection == collection, below) if archive.located else []:
+            if source.location not in held:
+                yield replace(
+                    failed_result(source.location, missing_member_refusal()), id=source.id, title=source.title
+                )
+
+    def _refresh(self, source: Source, progress: ProgressCallback | None, stop: Cancellation | None) -> AddResult:
+        if self._intake.can_reread(source):
+            return self._add(source.location, lambda *way: self._intake.again(source, *way), progress, stop)
+        return AddResult(source.location, source.id, source.title, "unchanged", source.passages, source.pages)
+
+    def _add(
+        self,
+        asked: str,
+        get: Callable[[ProgressCallback, Cancellation], SourceInput],
+        progress: ProgressCallback | None,
+        stop: Cancellation | None,
+        read: DocumentReader | None = None,
+    ) -> AddResult:
+        report, stop = progress or ignore_progress, stop or Cancellation()
+        try:
+            return self._ingest.add(get(report, stop), report, stop, read)
+        except (SourceRefused, ModelFault) as error:
+            return failed_result(asked, error)
+
+
+def failed_result(asked: str, error: SourceRefused | ModelFault) -> AddResult:
+    """Return the result for a refusal; `asked` is what the user named. Model faults get the code `embedding_failed`."""
+    code = error.code if isinstance(error, SourceRefused) else "embedding_failed"
+    shown = strip_credentials(asked)
+    title = clean_display_name(shown.rstrip("/"))
+    return AddResult(shown, None, title, "failed", error=Refusal(code, str(error)))

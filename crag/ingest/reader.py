@@ -1,0 +1,274 @@
+"""Document reader: parse bytes in a guarded child process, then split the text into passages by token count."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from crag.cancellation import Cancellation
+from crag.ingest.parse.document import Block, Document
+from crag.text.language import is_list_item, split_sentences
+from crag.types import HEADING_SEPARATOR, Chunk, Progress, ProgressCallback, Vectors
+
+CountTokens = Callable[[str], int]
+
+_NEW_SECTION_FILL = 0.4  # how full a chunk must be for a heading to begin the next one
+_NEW_BLOCK_FILL = 0.6  # and for a paragraph's end to close it, though another sentence would fit
+_CONTEXT_SIZES = 3
+_MAX_CHARS_PER_TOKEN = 16  # characters; a longer sentence is cut before it is counted
+_NO_SPACE_AFTER = tuple("。！？…”』」")
+
+
+class _Piece(NamedTuple):
+    """A unit that is never split further: a sentence, list item, row or heading.
+
+    `separator` joins it to the piece before it.
+    """
+
+    text: str
+    tokens: int
+    separator: str
+    block: Block
+    heading: str
+    starts_block: bool
+    introduces_next: bool
+
+
+class _Span(NamedTuple):
+    """The pieces `start` ≤ n < `end`, which form one chunk with this text."""
+
+    start: int
+    end: int
+    text: str
+    tokens: int
+
+
+def split_document(document: Document, count_tokens: CountTokens, size: int = 250, overlap: int = 0) -> list[Chunk]:
+    """Split a document into chunks of at most `size` tokens, at boundaries that a reader would choose.
+
+    Every word is in exactly one chunk, except for `overlap` tokens that are in two. Each piece and each chunk is
+    tokenized only once. Headings and lead-in sentences stay with what follows them.
+    """
+    pieces = list(_split_into_pieces(document, count_tokens, size))
+    spans = list(_group_pieces(pieces, count_tokens, size, overlap))
+    headings = [_span_heading(pieces[span.start : span.end]) for span in spans]
+    chunks = []
+    for ordinal, span in enumerate(spans):
+        start, end = _context_range(ordinal, spans, headings, _CONTEXT_SIZES * size)
+        chunks.append(Chunk(span.text, pieces[span.start].block.page, headings[ordinal], ordinal, start, end))
+    return chunks
+
+
+def _split_into_pieces(document: Document, count_tokens: CountTokens, size: int) -> Iterator[_Piece]:
+    """Yield the pieces of a document in order, each with its heading path and separator."""
+    path: list[tuple[int, str]] = []
+    before: Block | None = None
+    for block, after in zip(document.blocks, [*document.blocks[1:], None], strict=True):
+        if block.kind == "heading":
+            path = [entry for entry in path if entry[0] < block.level] + [(block.level, block.text)]
+        heading = HEADING_SEPARATOR.join(text for _, text in path)
+        leads = block.kind == "heading" or _leads_to_next_block(block, after)
+        parts = list(_split_block(block, count_tokens, size))
+        for n, (text, joint, tokens) in enumerate(parts):
+            first, last = n == 0, n == len(parts) - 1
+            joint = _block_separator(before, block) if first else joint
+            yield _Piece(text, tokens + 1, joint, block, heading, first, last and leads)
+        before = block
+
+
+def _leads_to_next_block(block: Block, after: Block | None) -> bool:
+    """Return whether a paragraph introduces a list, a table or code right after it."""
+    return block.kind == "paragraph" and after is not None and after.kind in ("item", "row", "code")
+
+
+def _block_separator(before: Block | None, block: Block) -> str:
+    together = before is not None and before.kind == block.kind and block.kind in ("item", "row")
+    return "\n" if together else "\n\n"
+
+
+def _split_block(block: Block, count_tokens: CountTokens, size: int) -> Iterator[tuple[str, str, int]]:
+    """Yield (text, separator from the part before, tokens) for one block, each below `size` tokens."""
+    whole = block.kind in ("heading", "item", "row") and "\n" not in block.text
+    lines = block.kind == "code"
+    texts = [block.text] if whole else block.text.splitlines() if lines else split_sentences(block.text)
+    before = ""
+    for text in texts:
+        joint = "\n" if lines or is_list_item(text) else "" if before.endswith(_NO_SPACE_AFTER) else " "
+        text = text.rstrip()
+        if text and len(text) <= size * _MAX_CHARS_PER_TOKEN and (tokens := count_tokens(text)) < size:
+            yield text, joint, tokens
+        else:
+            yield from _slice_long_text(text, joint, count_tokens, size)
+        before = text
+
+
+def _slice_long_text(text: str, joint: str, count_tokens: CountTokens, size: int) -> Iterator[tuple[str, str, int]]:
+    """Split an overlong text at spaces if possible, else between characters."""
+    start, step = 0, size * 4
+    while start < len(text):
+        piece = _take_slice(text, start, step)
+        while len(piece) > 1 and count_tokens(piece) >= size:
+            step = max(1, len(piece) * 3 // 4)
+            piece = _take_slice(text, start, step)
+        if inner := piece.strip():
+            yield inner, joint, count_tokens(inner)
+        start += len(piece)
+        joint = " " if text[start : start + 1].isspace() else ""
+
+
+def _take_slice(text: str, start: int, length: int) -> str:
+    """Return at most `length` characters from `start`, up to the last space among them if the text continues."""
+    piece = text[start : start + length]
+    space = max(piece.rfind(" "), piece.rfind("\n")) if start + length < len(text) else 0
+    return piece[:space] if space > 0 else piece
+
+
+def _group_pieces(pieces: list[_Piece], count_tokens: CountTokens, size: int, overlap: int) -> Iterator[_Span]:
+    """Group consecutive pieces into chunks of at most `size` tokens."""
+    start = 0
+    while start < len(pieces):
+        end = _keep_lead_ins_together(pieces, start, _find_border(pieces, start, size))
+        text = _join_pieces(pieces[start:end])
+        while (
+            tokens := count_tokens(text)
+        ) > size and end - start > 1:  # token counts of the parts do not add up exactly
+            end -= 1
+            text = _join_pieces(pieces[start:end])
+        yield _Span(start, end, text, tokens)
+        start = end if end == len(pieces) else max(start + 1, _overlap_start(pieces, end, overlap))
+
+
+def _find_border(pieces: list[_Piece], start: int, size: int) -> int:
+    """Return where a chunk that begins at `start` should end: at a section, at a paragraph's end, else when full."""
+    tokens = 0
+    border = start
+    for n in range(start, len(pieces)):
+        piece = pieces[n]
+        if piece.block.kind == "heading" and n > start and tokens >= _NEW_SECTION_FILL * size:
+            return n
+        if piece.starts_block and tokens >= _NEW_BLOCK_FILL * size:
+            border = n
+        tokens += piece.tokens
+        if tokens > size and n > start:
+            return border if border > start else n
+    return len(pieces)
+
+
+def _keep_lead_ins_together(pieces: list[_Piece], start: int, end: int) -> int:
+    """Move `end` in front of headings and lead-ins, which belong to what follows them."""
+    moved = end
+    while end < len(pieces) and moved - start > 1 and pieces[moved - 1].introduces_next:
+        moved -= 1
+    return end if pieces[moved - 1].introduces_next else moved
+
+
+def _overlap_start(pieces: list[_Piece], end: int, overlap: int) -> int:
+    """Return where the next chunk begins, so that it repeats at most `overlap` tokens."""
+    start, tokens = end, 0
+    while start > 0 and tokens + pieces[start - 1].tokens <= overlap:
+        start -= 1
+        tokens += pieces[start].tokens
+    return start
+
+
+def _join_pieces(pieces: list[_Piece]) -> str:
+    return pieces[0].text + "".join([piece.separator + piece.text for piece in pieces[1:]])
+
+
+def _span_heading(pieces: list[_Piece]) -> str:
+    """Return the heading path of the first piece that is not a heading."""
+    return next((piece.heading for piece in pieces if piece.block.kind != "heading"), pieces[0].heading)
+
+
+def _context_range(n: int, spans: list[_Span], headings: list[str], size: int) -> tuple[int, int]:
+    """Return the first and last chunk of the context of chunk `n`: neighbours in its section, up to `size` tokens.
+
+    The context grows by turns before and after.
+    """
+    start, end, left = n, n, size - spans[n].tokens
+    grown = True
+    while grown:
+        grown = False
+        if start > 0 and headings[start - 1] == headings[n] and spans[start - 1].tokens <= left:
+            start, grown = start - 1, True
+            left -= spans[start].tokens
+        if end + 1 < len(spans) and headings[end + 1] == headings[n] and spans[end + 1].tokens <= left:
+            end, grown = end + 1, True
+            left -= spans[end].tokens
+    return start, end
+
+
+CHUNK_TOKENS = 250
+CHUNK_OVERLAP = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RawDocument:
+    """A raw document. `content_type` is empty and `charset` None if the source did not state them."""
+
+    name: str
+    data: bytes
+    content_type: str = ""
+    charset: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadDocument:
+    """A parsed document in chunks. `pages` is None for formats without pages.
+
+    `author` and `published` (YYYY-MM-DD) are empty if unknown. `note` tells the user what could not be read. Passages
+    that were split elsewhere name their `chunker` and may include the vectors of the space with the id `space`.
+    """
+
+    title: str
+    kind: str
+    pages: int | None
+    chunks: Sequence[Chunk]
+    author: str = ""
+    published: str = ""
+    chunker: str = ""
+    space: str = ""
+    vectors: Vectors | None = None
+    note: str = ""
+
+
+class DocumentReader(Protocol):
+    """Reads one document."""
+
+    def __call__(self, document: RawDocument, report: ProgressCallback, stop: Cancellation) -> ReadDocument:
+        """Return the document in chunks. Raises `SourceRefused`, `Stopped`."""
+        ...
+
+
+class GuardedReader:
+    """Parses in a child process that can be killed, then splits into passages of at most `size` tokens."""
+
+    def __init__(self, count_tokens: Callable[[str], int], limit_bytes: int, size: int = CHUNK_TOKENS) -> None:
+        self._count_tokens = count_tokens
+        self._limit_bytes = limit_bytes
+        self._size = size
+
+    def __call__(self, document: RawDocument, report: ProgressCallback, stop: Cancellation) -> ReadDocument:
+        """See `DocumentReader`."""
+        from crag.ingest.parse.child_process import parse_file
+        from crag.ingest.parse.document import ParseLimits
+
+        parsed = parse_file(
+            document.name,
+            document.data,
+            content_type=document.content_type,
+            charset=document.charset,
+            stop=stop,
+            limits=ParseLimits(size=self._limit_bytes),
+            progress=report,
+        )
+        report(Progress("Splitting"))
+
+        def count_tokens(text: str) -> int:
+            stop.check()  # called throughout splitting, so a cancellation takes effect here
+            return self._count_tokens(text)
+
+        chunks = split_document(parsed, count_tokens, self._size, CHUNK_OVERLAP)
+        facts = (parsed.title, parsed.kind, parsed.pages, chunks, parsed.author, parsed.published)
+        return ReadDocument(*facts, note=parsed.note)

@@ -1,0 +1,197 @@
+"""Inputs and outputs of one node of a run, as named values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from crag.events import NodeName, PromptBuilt
+from crag.inspection.run_labels import describe_thresholds
+from crag.runs.trace import Trace
+from crag.text.formatting import format_count
+from crag.types import Passage, Strip, Support, Turn, Verdict
+
+NodeContent = (
+    str
+    | PromptBuilt
+    | tuple[Passage, ...]
+    | tuple[Verdict, ...]
+    | tuple[Support, ...]
+    | tuple[Turn, ...]
+    | Mapping[int, tuple[Strip, ...]]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeValue:
+    """One named value. Passages are ordered by rank; strips are keyed by the id of their passage."""
+
+    name: str
+    content: NodeContent
+
+
+@dataclass(frozen=True, slots=True)
+class NodeDescription:
+    """Inputs and outputs of one node of a run, as far as it got."""
+
+    node: NodeName
+    inputs: tuple[NodeValue, ...]
+    outputs: tuple[NodeValue, ...]
+
+
+def describe_node(node: NodeName, trace: Trace, history: Sequence[Turn] = ()) -> NodeDescription:
+    """Describe a node without its empty values; `history` holds the turns before the question."""
+    given, came = _VALUE_READERS[node]
+    inputs = [*given(trace), NodeValue("Said before", tuple(history))] if node == "condense_question" else given(trace)
+    return NodeDescription(node, _drop_empty(inputs), _drop_empty(came(trace)))
+
+
+def _drop_empty(values: Sequence[NodeValue]) -> tuple[NodeValue, ...]:
+    return tuple(value for value in values if value.content)
+
+
+def _question_value(trace: Trace) -> NodeValue:
+    return NodeValue("Question", trace.condensed or trace.question)
+
+
+def _found_passages(trace: Trace, *origins: str) -> tuple[Passage, ...]:
+    ids = [found for origin, held in trace.found.items() if origin in origins for found in held]
+    return tuple(trace.passages[found] for found in ids)
+
+
+def _verdicts_on(trace: Trace, *origins: str) -> tuple[Verdict, ...]:
+    return tuple(trace.verdicts[one.id] for one in _found_passages(trace, *origins) if one.id in trace.verdicts)
+
+
+def _usable_passages(trace: Trace) -> tuple[Passage, ...]:
+    """Return the passages usable for the answer: all that were not graded irrelevant."""
+    irrelevant = {one.passage_id for one in trace.verdicts.values() if one.word == "irrelevant"}
+    return tuple(one for one in _found_passages(trace, "library", "web") if one.id not in irrelevant)
+
+
+def _retrieve_inputs(trace: Trace) -> list[NodeValue]:
+    options = trace.options
+    where = format_count(len(options.source_ids), "chosen document") if options.source_ids else options.collection
+    return [
+        _question_value(trace),
+        NodeValue("How many (k)", str(options.k)),
+        NodeValue("Searched in", where or "all documents"),
+        NodeValue("Passages of up to", format_count(options.passage_size, "token") if options.passage_size else ""),
+        NodeValue("Embedder", trace.embedder),
+    ]
+
+
+def _retrieve_outputs(trace: Trace) -> list[NodeValue]:
+    searched = format_count(trace.searched, "passage") if "library" in trace.found else ""
+    return [NodeValue("Looked through", searched), NodeValue("Nearest passages", _found_passages(trace, "library"))]
+
+
+def _grade_inputs(trace: Trace) -> list[NodeValue]:
+    return [
+        _question_value(trace),
+        NodeValue("Passages", _found_passages(trace, "library")),
+        NodeValue("Grader", trace.grader),
+        NodeValue("Thresholds", _thresholds_text(trace)),
+    ]
+
+
+def _thresholds_text(trace: Trace) -> str:
+    return describe_thresholds(trace.thresholds) if trace.thresholds else ""
+
+
+def _decide_inputs(trace: Trace) -> list[NodeValue]:
+    return [
+        NodeValue("Policy", trace.options.policy),
+        NodeValue("Verdicts", _verdicts_on(trace, "library")),
+        NodeValue("Thresholds", _thresholds_text(trace)),
+    ]
+
+
+def _decide_outputs(trace: Trace) -> list[NodeValue]:
+    if not trace.action_reason:
+        return []
+    return [
+        NodeValue("Action", trace.action or "grading off"),
+        NodeValue("Reason", trace.action_reason),
+        NodeValue("Wants the web", "yes" if trace.wants_web else "no"),
+        NodeValue("Web not searched", trace.web_skipped if trace.step("web_search") is None else ""),
+    ]
+
+
+def _web_search_inputs(trace: Trace) -> list[NodeValue]:
+    """Return the query as written and, if it was edited before it was sent, as edited."""
+    written = trace.query or trace.condensed or trace.question
+    edited = trace.query_sent if trace.query_sent != written else ""
+    return [
+        NodeValue("Query, as written", written),
+        NodeValue("Query, as you edited it", edited),
+        NodeValue("Web", {"off": "off", "ask": "ask first", "auto": "on"}[trace.options.web]),
+    ]
+
+
+def _web_search_outputs(trace: Trace) -> list[NodeValue]:
+    waiting = trace.waiting
+    return [
+        NodeValue("Sent", trace.query_sent),
+        NodeValue("To", trace.web_provider),
+        NodeValue("Not sent yet", waiting.query if waiting else ""),
+        NodeValue("Why nothing more", trace.web_skipped),
+        NodeValue("Results", _found_passages(trace, "web")),
+        NodeValue("Pages", "read whole from their own sites, where they could be" if _read_in_full(trace) else ""),
+        NodeValue("Verdicts", _verdicts_on(trace, "web")),
+    ]
+
+
+def _read_in_full(trace: Trace) -> bool:
+    return trace.options.fetch_pages and bool(trace.query_sent) and bool(_found_passages(trace, "web"))
+
+
+def _refine_inputs(trace: Trace) -> list[NodeValue]:
+    return [_question_value(trace), NodeValue("Usable passages", _usable_passages(trace))]
+
+
+def _generate_inputs(trace: Trace) -> list[NodeValue]:
+    kept = {found: strips for found, cut in trace.strips.items() if (strips := tuple(s for s in cut if s.kept))}
+    knowledge = (
+        NodeValue("Knowledge, kept strips", kept)
+        if kept
+        else NodeValue("Knowledge, whole passages", _usable_passages(trace))
+    )
+    prompt = NodeValue("Prompt", trace.prompt) if trace.prompt and trace.prompt.window else NodeValue("Prompt", "")
+    return [_question_value(trace), knowledge, prompt, NodeValue("Model", trace.model)]
+
+
+def _generate_outputs(trace: Trace) -> list[NodeValue]:
+    usage = trace.usage
+    counts = ((usage.prompt_tokens, "prompt token"), (usage.answer_tokens, "answer token"))
+    tokens = " · ".join(format_count(number, noun) for number, noun in counts if number is not None)
+    return [
+        NodeValue("Answer", trace.text),
+        NodeValue("Thought", trace.thought),
+        NodeValue("Tokens, as the server counted", tokens),
+        NodeValue("Ended by", usage.finish_reason or ""),
+        NodeValue("Notes", "\n".join(trace.notes)),
+    ]
+
+
+ValueReader = Callable[[Trace], list[NodeValue]]
+_VALUE_READERS: dict[NodeName, tuple[ValueReader, ValueReader]] = {
+    "condense_question": (
+        lambda trace: [NodeValue("Question", trace.question)],
+        lambda trace: [NodeValue("Question that stands alone", trace.condensed)],
+    ),
+    "retrieve": (_retrieve_inputs, _retrieve_outputs),
+    "grade_documents": (_grade_inputs, lambda trace: [NodeValue("Verdicts", _verdicts_on(trace, "library"))]),
+    "decide": (_decide_inputs, _decide_outputs),
+    "transform_query": (
+        lambda trace: [_question_value(trace), NodeValue("Style", trace.options.rewrite)],
+        lambda trace: [NodeValue("Query", trace.query)],
+    ),
+    "web_search": (_web_search_inputs, _web_search_outputs),
+    "refine_knowledge": (_refine_inputs, lambda trace: [NodeValue("Strips", dict(trace.strips))]),
+    "generate": (_generate_inputs, _generate_outputs),
+    "check_answer": (
+        lambda trace: [NodeValue("Answer", trace.text)],
+        lambda trace: [NodeValue("Sentences", trace.sentences)],
+    ),
+}

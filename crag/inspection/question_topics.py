@@ -1,0 +1,142 @@
+"""Question topics: groups similar questions and names each group."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from crag.text.language import HAN_KANA_RANGES, HANGUL_RANGES, extract_key_words, extract_terms
+from crag.text.questions import find_name_terms
+from crag.types import Vectors
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Matrix = NDArray[np.float32]
+
+
+# Tuned on questions of half of the SQuAD, KorQuAD and DRCD articles; docs/measurements.md reports how well they
+# generalise.
+_MIN_SIMILARITY = 0.08
+_VECTOR_WEIGHT = 0.5
+_BASE_COSINE = {"latin": 0.04, "hangul": 0.74, "characters": 0.60}  # cosine of the vectors of unrelated questions
+_HANGUL = re.compile(f"[{HANGUL_RANGES}]")
+_CHARACTERS = re.compile(f"[{HAN_KANA_RANGES}]")
+
+
+def group_questions(questions: Sequence[str], vectors: Vectors, rarity: Mapping[str, float]) -> list[list[int]]:
+    """Group the indexes of questions on the same topic; each group and the list of groups are in order.
+
+    `vectors` come from the built-in embedder, one row of length 1 per question; `rarity` maps each term of the
+    questions to its inverse document frequency in the library.
+    """
+    if not questions:
+        return []
+    by_words = _term_similarity([extract_terms(question) for question in questions], rarity)
+    by_meaning = vectors @ vectors.T - _base_similarity(questions)
+    return _cluster_by_average_linkage(by_words + _VECTOR_WEIGHT * by_meaning)
+
+
+def _term_similarity(found: Sequence[Sequence[str]], rarity: Mapping[str, float]) -> Matrix:
+    """Return the cosine similarity of the questions' terms, weighted by rarity in the library."""
+    import numpy as np
+
+    places = {term: place for place, term in enumerate(sorted({term for held in found for term in held}))}
+    rows = np.zeros((len(found), len(places) or 1), dtype=np.float32)
+    for row, held in zip(rows, found, strict=True):
+        for term in held:
+            row[places[term]] = rarity[term]
+    rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+    likeness: Matrix = rows @ rows.T
+    return likeness
+
+
+def _base_similarity(questions: Sequence[str]) -> Matrix:
+    """Return the similarity expected between vectors of two unrelated questions; it depends on their script."""
+    import numpy as np
+
+    alone = np.array([_BASE_COSINE[_script(question)] for question in questions], dtype=np.float32)
+    return np.maximum(alone[:, None], alone[None, :])
+
+
+def _script(text: str) -> str:
+    if _HANGUL.search(text):
+        return "hangul"
+    return "characters" if _CHARACTERS.search(text) else "latin"
+
+
+def _cluster_by_average_linkage(likeness: Matrix) -> list[list[int]]:
+    """Cluster by average linkage: merge the two most similar groups until no two are similar enough.
+
+    Sokal and Michener (1958), "A statistical method for evaluating systematic relationships" (UPGMA).
+    """
+    import numpy as np
+
+    groups = [[place] for place in range(len(likeness))]
+    np.fill_diagonal(likeness, -np.inf)
+    while True:
+        one, other = divmod(int(likeness.argmax()), len(likeness))
+        if likeness[one, other] < _MIN_SIMILARITY:
+            return sorted(sorted(held) for held in groups if held)
+        sizes = len(groups[one]), len(groups[other])
+        merged = np.average(likeness[[one, other]], axis=0, weights=sizes)
+        likeness[one] = likeness[:, one] = merged
+        likeness[other] = likeness[:, other] = -np.inf
+        groups[one] += groups[other]
+        groups[other] = []
+
+
+_MAX_TOPIC_WORDS = 4
+_MAX_WORD_LENGTH = 24  # characters: Chinese comes in long runs without spaces
+_MAX_QUESTION_LENGTH = 60
+_NAME_WEIGHT = 2.0  # times the weight of another word
+_MIN_WEIGHT_SHARE = 0.6  # of the best word's weight, so that next to a name only names are shown
+
+WordTerms = tuple[str, ...]
+
+
+def topic_terms(question: str) -> set[str]:
+    """Return every term of a question whose rarity is needed, in its words as written and without their particles."""
+    return {*extract_terms(question), *(term for _, found in extract_key_words(question) for term in found)}
+
+
+def name_topic(questions: Sequence[str], rarity: Mapping[str, float]) -> str:
+    """Name the topic by its most telling words: rare in the library, preferably names, in many of the questions."""
+    read = [list(_weighted_words(question, rarity)) for question in questions]
+    weights: defaultdict[WordTerms, float] = defaultdict(float)
+    forms: defaultdict[WordTerms, Counter[str]] = defaultdict(Counter)
+    for word, found, weight in chain.from_iterable(read):
+        weights[found] += weight
+        forms[found][word] += 1
+    if not weights:
+        return " ".join(questions[0].split())[:_MAX_QUESTION_LENGTH]
+    least = _MIN_WEIGHT_SHARE * max(weights.values())
+    best = sorted((found for found in weights if weights[found] >= least), key=lambda found: -weights[found])
+    best = best[:_MAX_TOPIC_WORDS]
+    most = max(([found for _, found, _ in words if found in best] for words in read), key=len)
+    in_order = dict.fromkeys([*most, *best])  # in the order of the question that contains most of them
+    return " ".join(_usual_form(forms[found])[:_MAX_WORD_LENGTH] for found in in_order)
+
+
+def _usual_form(forms: Counter[str]) -> str:
+    """Return the most frequent spelling, preferring capitals on a tie."""
+    return max(forms, key=lambda form: (forms[form], form != form.lower()))
+
+
+def _weighted_words(question: str, rarity: Mapping[str, float]) -> Iterator[tuple[str, WordTerms, float]]:
+    """Yield each word once, with its terms and its weight: that of its rarest term.
+
+    A name weighs more, and so does a word that follows one: *NBA finals*, *Turing machine*. Single characters are
+    skipped.
+    """
+    names, after_name, seen = find_name_terms(question), False, set()
+    for word, found in extract_key_words(question):
+        named = bool(names.intersection(found))
+        if len(word) > 1 and found not in seen:
+            seen.add(found)
+            yield word, found, max(rarity[term] for term in found) * (_NAME_WEIGHT if named or after_name else 1.0)
+        after_name = named

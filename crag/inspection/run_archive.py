@@ -1,0 +1,308 @@
+"""Run archive: all runs except those of evaluations, filtered, counted and summarized."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from sqlalchemy import ColumnElement, Select, and_, func, or_, select, true
+
+from crag.cancellation import Cancellation
+from crag.conversations.conversation_list import contains_text, visible_to
+from crag.errors import CragError
+from crag.events import decode_event
+from crag.runs.records import save_summary
+from crag.runs.trace import Trace
+from crag.storage.engine import Database
+from crag.storage.tables import conversations, events, feedback, run_summaries, runs
+from crag.types import Action, Outcome, Progress, RunState, VerdictWord
+
+_BATCH_SIZE = 20
+_PAUSE_SECONDS = 0.02  # between batches, so that others get the processor and the database
+_PROGRESS_STAGE = "Reading earlier runs"
+_log = logging.getLogger(__name__)
+
+# Joins a run with its summary. SQLite accepts any type in a column; a row with a wrong type counts as missing.
+HAS_SUMMARY = and_(run_summaries.c.run_id == runs.c.id, func.typeof(run_summaries.c.seconds) == "real")
+
+
+class SummaryBackfill:
+    """One pass per process over the old runs of a home; runs that end later store their own summary."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._stop = Cancellation()
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self.progress: Progress | None = None
+
+    def begin(self) -> None:
+        """Start the thread; calling it again is harmless."""
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, name="summaries", daemon=True)
+                self._thread.start()
+
+    def complete(self) -> None:
+        """Start if necessary, and return when all runs are summarized."""
+        self.begin()
+        self._wait()
+
+    def close(self) -> None:
+        """Stop; the rest is done by a later process."""
+        self._stop.request()
+        self._wait()
+
+    def _wait(self) -> None:
+        with self._lock:  # wait until a thread that is just being created has started
+            begun = self._thread
+        if begun:
+            begun.join()
+
+    def _work(self) -> None:
+        try:
+            with self._database.read() as connection:
+                missing = list(connection.execute(_select_unsummarized_runs()).scalars())
+            for done in range(0, len(missing), _BATCH_SIZE):
+                self.progress = Progress(_PROGRESS_STAGE, done, len(missing))
+                self._summarize_batch(missing[done : done + _BATCH_SIZE])
+                if self._stop.wait(_PAUSE_SECONDS):
+                    return
+        except CragError as error:
+            _log.error("Earlier runs could not be summed up: %s", error.message)
+        finally:
+            self.progress = None
+
+    def _summarize_batch(self, run_ids: list[str]) -> None:
+        """Summarize these runs. Traces are read before the write transaction; runs deleted meanwhile stay deleted."""
+        traces = {run_id: self._trace(run_id) for run_id in run_ids}
+        with self._database.write() as connection:
+            there = connection.execute(_select_unsummarized_runs().where(runs.c.id.in_(traces))).scalars()
+            for run_id in list(there):
+                save_summary(connection, run_id, traces[run_id], traces[run_id].seconds or 0.0)
+
+    def _trace(self, run_id: str) -> Trace:
+        """Return the trace of a run; an empty one if its events are unreadable, so that it is not retried forever."""
+        query = select(events.c.body).where(events.c.run_id == run_id).order_by(events.c.number)
+        with self._database.read() as connection:
+            bodies = connection.execute(query).scalars().all()
+        try:
+            return Trace().apply_all(map(decode_event, bodies))
+        except ValueError:
+            _log.exception("The events of a run cannot be read")
+            return Trace()
+
+
+def _select_unsummarized_runs() -> Select[Any]:
+    """Select finished runs without a summary, latest first, because those are viewed first."""
+    summed = select(run_summaries.c.run_id).where(HAS_SUMMARY)
+    ended = runs.c.state.not_in(("running", "waiting"))
+    return select(runs.c.id).where(ended, ~summed.exists()).order_by(runs.c.started_at.desc())
+
+
+Thumb = Literal["up", "down", "none"]
+_THUMB_CONDITIONS: dict[Thumb, ColumnElement[bool]] = {
+    "up": feedback.c.helpful == 1,
+    "down": feedback.c.helpful == 0,
+    "none": feedback.c.helpful.is_(None),
+}
+_RUN_COLUMNS = (
+    runs.c.id.label("run_id"),
+    *(runs.c[name] for name in ("question", "conversation_id", "started_at", "state", "change")),
+    *(column for column in run_summaries.c if column.name != "run_id"),
+    feedback.c.helpful,
+    feedback.c.reason,
+)
+_ACTION, _OUTCOME, _MODEL = (
+    func.coalesce(column, "") for column in (run_summaries.c.action, run_summaries.c.outcome, run_summaries.c.model)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """One run in a list; `started_at` in seconds since the epoch, `seconds` its duration.
+
+    Results are unknown (None, empty, 0) while it runs or waits. `best` is the highest score of a library passage;
+    `relevant` to `unknown` count the passages with that verdict. `helpful` is None without feedback.
+    """
+
+    run_id: str
+    question: str
+    conversation_id: str | None
+    started_at: float
+    state: RunState
+    change: str = ""
+    action: Action | None = None
+    outcome: Outcome | None = None
+    model: str = ""
+    grader: str = ""
+    policy: str = ""
+    collection: str = ""
+    query_sent: str = ""
+    seconds: float | None = None
+    tokens: int = 0
+    best: float | None = None
+    relevant: int = 0
+    ambiguous: int = 0
+    irrelevant: int = 0
+    unknown: int = 0
+    helpful: bool | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunFilter:
+    """Filter of a list; an empty field matches everything. Several values of one field are alternatives.
+
+    `verdicts`: runs with at least one passage of such a verdict. An empty string in `actions` stands for runs without
+    an action. `web`: whether a query was sent. `since` and `until` bound the start, in seconds since the epoch.
+    """
+
+    search: str = ""
+    actions: tuple[Action | Literal[""], ...] = ()
+    models: tuple[str, ...] = ()
+    verdicts: tuple[VerdictWord, ...] = ()
+    outcomes: tuple[Outcome, ...] = ()
+    states: tuple[RunState, ...] = ()
+    helpful: tuple[Thumb, ...] = ()
+    since: float | None = None
+    until: float | None = None
+    web: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacets:
+    """Number of runs per action, outcome, model and state; "" where there is none."""
+
+    actions: Mapping[str, int] = field(default_factory=dict)
+    outcomes: Mapping[str, int] = field(default_factory=dict)
+    models: Mapping[str, int] = field(default_factory=dict)
+    states: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class DayCount:
+    """Number of runs of one day (YYYY-MM-DD, local time) with the same action."""
+
+    day: str
+    action: str
+    runs: int
+
+
+class RunArchive:
+    """All runs of one home. `person` restricts results to that person's conversations; None includes everyone's."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._summing = SummaryBackfill(database)
+
+    def begin(self) -> None:
+        """Start to summarize missing runs in the background; calling it again is harmless."""
+        self._summing.begin()
+
+    def complete(self) -> None:
+        """Summarize all missing runs, and return when that is done."""
+        self._summing.complete()
+
+    @property
+    def progress(self) -> Progress | None:
+        """Progress of the summaries; None when complete. Until then, old runs may show no results."""
+        return self._summing.progress
+
+    def slowest(self, person: str | None = None, limit: int = 5) -> list[RunRow]:
+        """Return the completed runs that took longest."""
+        done = _select_runs(select(*_RUN_COLUMNS), RunFilter(states=("done",)), person)
+        return _read_run_rows(self._database, done.order_by(run_summaries.c.seconds.desc()).limit(limit))
+
+    def count(self, wanted: RunFilter | None = None, person: str | None = None) -> int:
+        """Count the matching runs."""
+        with self._database.read() as connection:
+            return int(
+                connection.execute(_select_runs(select(func.count()), wanted or RunFilter(), person)).scalar_one()
+            )
+
+    def facets(self, person: str | None = None) -> RunFacets:
+        """Count the runs per action, outcome, model and state, regardless of any filter."""
+        kinds = (_ACTION, _OUTCOME, _MODEL, runs.c.state)
+        query = _select_runs(select(*kinds, func.count()), RunFilter(), person).group_by(*kinds)
+        found: tuple[Counter[str], ...] = (Counter(), Counter(), Counter(), Counter())
+        with self._database.read() as connection:
+            for *values, number in connection.execute(query):
+                for counted, value in zip(found, values, strict=True):
+                    counted[value] += number
+        return RunFacets(*found)
+
+    def days(self, since: float, person: str | None = None) -> list[DayCount]:
+        """Count the runs per day and action, earliest day first."""
+        day = func.date(runs.c.started_at, "unixepoch", "localtime")
+        query = _select_runs(select(day, _ACTION, func.count()), RunFilter(since=since), person)
+        with self._database.read() as connection:
+            return [DayCount(*row) for row in connection.execute(query.group_by(day, _ACTION).order_by(day))]
+
+    def list(
+        self, wanted: RunFilter | None = None, person: str | None = None, limit: int = 50, offset: int = 0
+    ) -> list[RunRow]:
+        """Return at most `limit` runs after the first `offset`, latest first."""
+        query = _select_runs(select(*_RUN_COLUMNS), wanted or RunFilter(), person)
+        latest = query.order_by(runs.c.started_at.desc(), runs.c.id).limit(limit).offset(offset)
+        return _read_run_rows(self._database, latest)
+
+    def close(self) -> None:
+        """Stop the background work."""
+        self._summing.close()
+
+
+def _read_run_rows(database: Database, query: Select[Any]) -> list[RunRow]:
+    with database.read() as connection:
+        return [_build_run_row(values) for values in connection.execute(query).mappings()]
+
+
+def _select_runs(columns: Select[Any], wanted: RunFilter, person: str | None) -> Select[Any]:
+    joined = (
+        runs.outerjoin(run_summaries, HAS_SUMMARY)
+        .outerjoin(feedback, feedback.c.run_id == runs.c.id)
+        .outerjoin(conversations, conversations.c.id == runs.c.conversation_id)
+    )
+    return columns.select_from(joined).where(
+        runs.c.evaluation_id.is_(None), visible_to(person), *_filter_conditions(wanted)
+    )
+
+
+def _filter_conditions(wanted: RunFilter) -> list[ColumnElement[bool]]:
+    chosen: list[ColumnElement[bool]] = [
+        column.in_(values)
+        for column, values in (
+            (_ACTION, wanted.actions),
+            (_OUTCOME, wanted.outcomes),
+            (_MODEL, wanted.models),
+            (runs.c.state, wanted.states),
+        )
+        if values
+    ]
+    if wanted.search.strip():
+        chosen.append(contains_text(runs.c.question, wanted.search.strip()))
+    if wanted.verdicts:
+        chosen.append(or_(*(run_summaries.c[word] > 0 for word in wanted.verdicts)))
+    if wanted.helpful:
+        chosen.append(or_(*(_THUMB_CONDITIONS[thumb] for thumb in wanted.helpful)))
+    if wanted.web is not None:
+        sent = func.coalesce(run_summaries.c.query_sent, "") != ""
+        chosen.append(sent if wanted.web else ~sent)
+    chosen.append(runs.c.started_at >= wanted.since if wanted.since is not None else true())
+    chosen.append(runs.c.started_at < wanted.until if wanted.until is not None else true())
+    return chosen
+
+
+def _build_run_row(found: Mapping[Any, Any]) -> RunRow:
+    """Build a row; NULL becomes the default of the field."""
+    values = {str(name): value for name, value in found.items() if value is not None}
+    values["conversation_id"] = values.get("conversation_id")
+    for name in ("action", "outcome"):
+        values[name] = values.get(name) or None
+    if "helpful" in values:
+        values["helpful"] = bool(values["helpful"])
+    return RunRow(**values)

@@ -1,1 +1,0 @@
-"""From what a person names to a searchable source: got, read, cut, embedded, stored in one commit."""

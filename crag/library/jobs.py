@@ -1,0 +1,347 @@
+"""Ingest jobs: documents added in the background, by any process that shares the home."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import threading
+import time
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TypedDict
+
+from crag.cancellation import Cancellation
+from crag.errors import CragError, HomeFault, NotFound, Stopped
+from crag.ingest.intake import strip_credentials
+from crag.ingest.site import SiteLimits
+from crag.library.job_queue import Job, JobKind, JobQueue, JobState, UploadSpool, new_job
+from crag.library.library import Library
+from crag.storage.engine import Database
+from crag.storage.ownership import current_process_name
+from crag.text.sanitization import clean_display_name
+from crag.types import DEFAULT_COLLECTION, AddResult, Progress, ProgressCallback, Refusal
+
+
+class _AddOptions(TypedDict):
+    """Keyword arguments shared by all methods that add."""
+
+    collection: str
+    progress: ProgressCallback
+    stop: Cancellation
+
+
+def run_job(
+    library: Library, spool: UploadSpool, job: Job, report: ProgressCallback, stop: Cancellation
+) -> Iterator[AddResult]:
+    """Add what the job names; yield one result per file. Raises `CragError`, `Stopped`."""
+    way: _AddOptions = {"collection": job.collection, "progress": report, "stop": stop}
+    if job.kind == "upload":
+        for result in library.add_upload(job.name, spool.get(job.id), **way):
+            older = library.namesakes(result.id) if result.id and result.status != "unchanged" else []
+            yield replace(result, older=tuple(source.id for source in older))
+    elif job.kind == "address":
+        yield from library.add_address(job.spec, found_by=job.options.get("found_by", ""), **way)
+    elif job.kind == "site":
+        yield from library.add_site(job.spec, SiteLimits(**job.options["limits"]), **way)
+    else:
+        yield from library.add(job.spec, **way)
+
+
+def restore_added_status(result: AddResult, job: Job, library: Library, others: Sequence[Job]) -> AddResult:
+    """Change *unchanged* back to *added* if this job added the file itself before it was interrupted.
+
+    That is the case if the job had stored such a result, or if the source is newer than the job and no other job has
+    claimed it.
+    """
+    if not job.resumed or result.status != "unchanged" or result.id is None:
+        return result
+    if earlier := next((kept for kept in job.results if kept.source == result.source), None):
+        return earlier
+    claimed = {
+        kept.id for other in others if other.id != job.id for kept in other.results if kept.status != "unchanged"
+    }
+    try:
+        own = library.source(result.id).added_at >= job.submitted_at and result.id not in claimed
+    except NotFound:
+        return result
+    return replace(result, status="added") if own else result
+
+
+_log = logging.getLogger(__name__)
+_WORKER_THREADS = 2
+_POLL_SECONDS = 0.5  # delay until a cancellation by another process is noticed
+_POLLS_PER_RECOVERY = 6  # polls between two searches for jobs of dead processes
+_REPORT_SECONDS = 1.0  # every report is a transaction that waits for the disk to sync
+_CLOSE_SECONDS = 5.0
+
+
+@dataclass(slots=True)
+class _RunningJob:
+    """A job running in this process, more up to date than its database row."""
+
+    job: Job
+    stop: Cancellation = field(default_factory=Cancellation)
+    cancelled: bool = False
+    progress: Progress = field(default_factory=lambda: Progress("Starting"))
+    results: list[AddResult] = field(default_factory=list)
+    reported_at: float = field(default_factory=time.monotonic)
+
+    def seen(self) -> Job:
+        """Return the job in its current state."""
+        return replace(self.job, state="working", progress=self.progress, results=tuple(self.results))
+
+
+class JobWorkers:
+    """Worker threads that claim waiting jobs, and a thread that watches for cancellations by other processes.
+
+    Each claimed job ends as done, failed or cancelled, or waits again when the process closes.
+    """
+
+    def __init__(self, rows: JobQueue, spool: UploadSpool, library: Library) -> None:
+        self._rows = rows
+        self._spool = spool
+        self._library = library
+        self._owner = f"{current_process_name()}-{secrets.token_hex(4)}"
+        self._lock = threading.Lock()
+        self._tasks: dict[str, _RunningJob] = {}
+        self._threads: list[threading.Thread] = []
+        self._work = threading.Semaphore(0)
+        self._closing = threading.Event()
+
+    def start(self) -> None:
+        """Start the threads. Starting twice is harmless."""
+        with self._lock:
+            if self._threads:
+                return
+            self._threads = [threading.Thread(target=self._watch, name="jobs-watch", daemon=True)]
+            for number in range(_WORKER_THREADS):
+                self._threads.append(threading.Thread(target=self._serve, name=f"ingest-{number}", daemon=True))
+            for thread in self._threads:
+                thread.start()
+
+    def wake(self) -> None:
+        """Signal that a job is waiting."""
+        self._work.release()
+
+    def running_jobs(self) -> dict[str, Job]:
+        """Return the jobs of this process in their current state, by id."""
+        with self._lock:
+            return {job_id: task.seen() for job_id, task in self._tasks.items()}
+
+    def cancel(self, job_ids: Collection[str]) -> None:
+        """Cancel those of these jobs that run in this process."""
+        with self._lock:
+            chosen = [task for job_id, task in self._tasks.items() if job_id in job_ids]
+        for task in chosen:
+            task.cancelled = True
+            task.stop.request()
+
+    def close(self) -> None:
+        """Stop the threads and release unfinished jobs for the next process."""
+        self._closing.set()
+        with self._lock:
+            tasks, threads = list(self._tasks.values()), self._threads
+        for task in tasks:
+            task.stop.request()
+        for _ in threads:
+            self._work.release()
+        for thread in threads:
+            thread.join(timeout=_CLOSE_SECONDS)
+        if threads:
+            self._rows.release(self._owner)
+
+    def _watch(self) -> None:
+        """Poll for cancellations and dead processes, and clean up the spool once."""
+        polls = 0
+        while True:
+            try:
+                if polls == 0:
+                    self._spool.keep_only({job.id for job in self._rows.all() if not job.finished})
+                if polls % _POLLS_PER_RECOVERY == 0:
+                    self._recover()
+                self._look()
+            except HomeFault:
+                _log.warning("The jobs cannot be looked at; trying again")
+            polls += 1
+            if self._closing.wait(_POLL_SECONDS):
+                return
+
+    def _recover(self) -> None:
+        """Requeue jobs left behind by dead processes."""
+        self._rows.recover()
+        if self._rows.count("waiting"):
+            for _ in range(_WORKER_THREADS):
+                self._work.release()
+
+    def _look(self) -> None:
+        """Cancel jobs of this process that another process has cancelled."""
+        with self._lock:
+            own = set(self._tasks)
+        if own:
+            self.cancel(self._rows.cancelled(own))
+
+    def _serve(self) -> None:
+        while not self._closing.is_set():
+            self._work.acquire()
+            try:
+                self._work_off()
+            except HomeFault:
+                _log.warning("The jobs cannot be gone on with; trying again")
+
+    def _work_off(self) -> None:
+        """Run waiting jobs until none is left, then save the index if no process has work."""
+        while not self._closing.is_set() and (job := self._rows.claim(self._owner)):
+            task = _RunningJob(job)
+            with self._lock:
+                self._tasks[job.id] = task
+                if self._closing.is_set():  # claimed while this process began to close
+                    task.stop.request()
+            try:
+                self._run_job(task)
+            finally:
+                with self._lock:
+                    del self._tasks[job.id]
+        if not self._rows.count("waiting", "working"):
+            self._library.save()
+
+    def _run_job(self, task: _RunningJob) -> None:
+        if state := self._add(task):
+            self._end(task, state)
+        else:
+            self._report(task)
+
+    def _add(self, task: _RunningJob) -> JobState | None:
+        """Run the job and return its final state, or None if it was interrupted because this process closes."""
+        try:
+            self._add_all(task)
+        except Stopped:
+            return "cancelled" if task.cancelled else None
+        except CragError as error:
+            self._fail(task, error.code, str(error))
+        except Exception:  # noqa: BLE001 — a dead worker would block all later jobs
+            _log.exception("A document could not be added in a way nobody foresaw")
+            self._fail(task, "corrupt", "Something unexpected went wrong, and nothing of it was stored.")
+        return "failed" if all(result.error for result in task.results) else "done"
+
+    def _add_all(self, task: _RunningJob) -> None:
+        def report(progress: Progress) -> None:
+            task.progress = progress
+            if time.monotonic() - task.reported_at > _REPORT_SECONDS:
+                self._report(task)
+
+        task.stop.check()
+        for result in run_job(self._library, self._spool, task.job, report, task.stop):
+            others = self._rows.all() if task.job.resumed else []
+            task.results.append(restore_added_status(result, task.job, self._library, others))
+
+    def _report(self, task: _RunningJob) -> None:
+        with suppress(HomeFault):  # failing to store progress must not fail the document
+            self._rows.report(task.job.id, self._owner, task.progress, task.results)
+        task.reported_at = time.monotonic()
+
+    def _end(self, task: _RunningJob, state: JobState) -> None:
+        """Store the final state; retry while the disk refuses."""
+        while True:
+            try:
+                self._rows.finish(task.job.id, self._owner, state, task.results)
+                break
+            except HomeFault:
+                task.progress = Progress("Waiting for the disk")
+                if self._closing.wait(_REPORT_SECONDS):
+                    return
+        self._spool.remove(task.job.id)
+
+    def _fail(self, task: _RunningJob, code: str, message: str) -> None:
+        name = task.job.name
+        task.results.append(AddResult(name, None, name, "failed", error=Refusal(code, message)))
+
+
+class IngestJobs:
+    """Adds submitted documents in the background, two at a time per process. Safe to share between threads.
+
+    Jobs outlive the process: any process on the home can take them over. No job starts before `resume`, which every
+    submission calls. Every method raises `HomeFault`.
+    """
+
+    def __init__(self, database: Database, library: Library) -> None:
+        self._rows = JobQueue(database)
+        self._spool = UploadSpool(library.home / "incoming")
+        self._workers = JobWorkers(self._rows, self._spool, library)
+
+    def submit_bytes(self, name: str, data: bytes, collection: str = DEFAULT_COLLECTION) -> str:
+        """Submit an upload and return the job's id. The bytes are durably stored when this returns."""
+        job = new_job(secrets.token_hex(6), "upload", "", clean_display_name(name), collection)
+        self._spool.put(job.id, data)
+        return self._submit(job)
+
+    def submit_url(self, url: str, collection: str = DEFAULT_COLLECTION, *, found_by: str = "") -> str:
+        """Submit a URL and return the job's id. `found_by` is the question whose web search found it, if any."""
+        options = {"found_by": found_by} if found_by else {}
+        return self._submit(_new_named_job("address", url, strip_credentials(url.strip()), collection, **options))
+
+    def submit_site(self, url: str, limits: SiteLimits, collection: str = DEFAULT_COLLECTION) -> str:
+        """Submit a site and return the job's id. Every page within the limits gets a result."""
+        name = strip_credentials(url.strip())
+        return self._submit(_new_named_job("site", url, name, collection, limits=asdict(limits)))
+
+    def submit_path(self, path: Path, collection: str = DEFAULT_COLLECTION) -> str:
+        """Submit a file or folder and return the job's id. Every file below a folder gets a result."""
+        return self._submit(
+            _new_named_job("path", str(path.expanduser().absolute()), clean_display_name(path.name), collection)
+        )
+
+    def jobs(self) -> list[Job]:
+        """Return all jobs that were not dismissed, of every process, oldest first."""
+        own = self._workers.running_jobs()
+        return [own.get(job.id, job) if not job.finished else job for job in self._rows.all()]
+
+    @property
+    def active(self) -> bool:
+        """Whether any job is waiting or running."""
+        return self._rows.count("waiting", "working") > 0
+
+    def resume(self) -> None:
+        """Start working, also on unfinished jobs of processes that have ended or will die later."""
+        self._workers.start()
+
+    def cancel(self, job_id: str) -> None:
+        """Cancel one job of any process; nothing more of it is stored, unless its commit was already made."""
+        self._cancel([job_id])
+
+    def cancel_all(self) -> None:
+        """Cancel every job that is waiting or running."""
+        self._cancel([job.id for job in self.jobs() if not job.finished])
+
+    def dismiss(self, job_id: str) -> None:
+        """Delete a finished job from the list."""
+        self._rows.dismiss(job_id)
+
+    def dismiss_finished(self) -> None:
+        """Delete every finished job from the list."""
+        self._rows.dismiss()
+
+    def close(self) -> None:
+        """Stop working; unfinished jobs wait for the next process that calls `resume`."""
+        self._workers.close()
+
+    def _submit(self, job: Job) -> str:
+        try:
+            self._rows.add(job)
+        except BaseException:
+            self._spool.remove(job.id)
+            raise
+        self.resume()
+        self._workers.wake()
+        return job.id
+
+    def _cancel(self, job_ids: Sequence[str]) -> None:
+        """Cancel this process's workers first: the database may be busy storing what they add."""
+        self._workers.cancel(job_ids)
+        for job_id in self._rows.cancel(job_ids):
+            self._spool.remove(job_id)
+
+
+def _new_named_job(kind: JobKind, spec: str, name: str, collection: str, **options: object) -> Job:
+    return new_job(secrets.token_hex(6), kind, spec, name, collection, **options)

@@ -1,1 +1,0 @@
-"""Adding in the background, by whichever process is alive."""

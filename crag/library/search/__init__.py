@@ -1,1 +1,0 @@
-"""Finding passages: candidates by words and by meaning, ranked by both."""

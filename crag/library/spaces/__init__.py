@@ -1,1 +1,0 @@
-"""Embedding spaces: which one answers, switching to another beside it, going back."""

@@ -1,1 +1,0 @@
-"""Documents from the web: the one safe fetcher, whole sites, and what may be fetched at all."""

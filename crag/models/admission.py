@@ -1,0 +1,104 @@
+"""Request queue per model: bounded by server capacity, fair between runs."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict, deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from crag.cancellation import Cancellation, Wait, report_wait
+
+
+@dataclass(eq=False, slots=True)
+class _QueuedRequest:
+    stop: Cancellation
+    limit: int
+    turn_or_stop: threading.Event = field(
+        default_factory=threading.Event
+    )  # set when it is its turn or it was cancelled
+
+
+class RequestQueue:
+    """Queue of the requests to one model. Thread-safe.
+
+    Runs take turns; a request belongs to the run of its cancellation token. A run with many requests does not make
+    others wait for all of them.
+    """
+
+    def __init__(self, model: str) -> None:
+        self._model = model
+        self._lock = threading.Lock()
+        self._active: list[_QueuedRequest] = []
+        self._line: OrderedDict[Cancellation, deque[_QueuedRequest]] = OrderedDict()
+
+    @contextmanager
+    def take_turn(self, stop: Cancellation, limit: int) -> Iterator[None]:
+        """Enter the block once fewer than `limit` requests are active. Raises `Stopped` immediately if cancelled."""
+        request = _QueuedRequest(stop, limit)
+        self._enter(request)
+        try:
+            if not request.turn_or_stop.is_set():
+                self._wait(request)
+            yield
+        finally:
+            self._leave(request)
+
+    def _enter(self, request: _QueuedRequest) -> None:
+        with self._lock:
+            self._line.setdefault(request.stop, deque()).append(request)
+            self._admit()
+
+    def _wait(self, request: _QueuedRequest) -> None:
+        since = time.monotonic()
+        with (
+            request.stop.on_cancel(request.turn_or_stop.set),
+            report_wait(request.stop, lambda: self._told(request, since)),
+        ):
+            request.turn_or_stop.wait()
+        request.stop.check()
+
+    def _leave(self, request: _QueuedRequest) -> None:
+        with self._lock:
+            if request in self._active:
+                self._active.remove(request)
+            elif waiting := self._line.get(request.stop):
+                waiting.remove(request)
+                if not waiting:
+                    del self._line[request.stop]
+            self._admit()
+
+    def _admit(self) -> None:
+        """Admit as many requests as allowed; a run with an admitted request moves behind the others."""
+        while self._line:
+            stop, waiting = next(iter(self._line.items()))
+            if len(self._active) >= waiting[0].limit:
+                return
+            request = waiting.popleft()
+            self._active.append(request)
+            request.turn_or_stop.set()
+            if waiting:
+                self._line.move_to_end(stop)
+            else:
+                del self._line[stop]
+
+    def _told(self, request: _QueuedRequest, since: float) -> Wait | None:
+        """Return the position in the queue; None if the run waits only for itself, or once it is admitted."""
+        with self._lock:
+            runs = list(self._line)
+            others = any(other.stop is not request.stop for other in self._active)
+        if request.turn_or_stop.is_set() or request.stop not in runs or (runs[0] is request.stop and not others):
+            return None
+        return Wait("queued", self._model, since, place=runs.index(request.stop) + 1)
+
+
+def request_queue(model: str, server: str) -> RequestQueue:
+    """Return the queue for a model at a server, shared by the whole process."""
+    with _queues_lock:
+        return _queues.setdefault((model, server), RequestQueue(model))
+
+
+_queues_lock = threading.Lock()
+_queues: dict[tuple[str, str], RequestQueue] = {}

@@ -1,1 +1,0 @@
-"""The engine that needs no server, no download and no key."""

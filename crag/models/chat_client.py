@@ -1,0 +1,251 @@
+"""Chat client over LangChain models: queueing, retries, recording and cancellation."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from crag.cancellation import Cancellation, Wait, WaitKind, report_wait, run_cancellable
+from crag.errors import CragError, ModelFault, Stopped
+from crag.models.destinations import JsonSchema, ModelTraits
+from crag.models.faults import partial_answer_fault
+from crag.models.reply_reader import ReplyReader
+from crag.models.token_counts import count_tokens
+from crag.protocols import FirstToken, ModelCall, Reply, ReplyPiece, record_call
+from crag.types import Prompt, Usage
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+    from langchain_core.messages import AIMessageChunk
+    from tenacity import RetryCallState
+
+
+CALL_STOPPED = "Stopped."
+CALL_ABANDONED = "Not read to its end."
+
+
+def record_stream(
+    chunks: Generator[AIMessageChunk, None, None], model: str, prompts: Sequence[Prompt], stop: Cancellation
+) -> Generator[AIMessageChunk, None, None]:
+    """Yield the same chunks; notify listeners of the call once reading ends, for whatever reason."""
+    began, read, fault = time.monotonic(), list["AIMessageChunk"](), ""
+    try:
+        with closing(chunks):
+            for chunk in chunks:
+                read.append(chunk)
+                yield chunk
+    except Stopped:
+        fault = CALL_STOPPED
+        raise
+    except GeneratorExit:
+        fault = CALL_STOPPED if stop.wait(0) else CALL_ABANDONED
+        raise
+    except CragError as error:
+        fault = error.message
+        raise
+    finally:
+        record_call(stop, _build_model_call(read, model, prompts, began, fault))
+
+
+def _build_model_call(
+    read: Iterable[AIMessageChunk], model: str, prompts: Sequence[Prompt], began: float, fault: str
+) -> ModelCall:
+    counted = [chunk.usage_metadata for chunk in read if chunk.usage_metadata]
+    return ModelCall(
+        node="",
+        model=model,
+        at=began,
+        seconds=time.monotonic() - began,
+        prompts=tuple(prompts),
+        reply="".join(str(chunk.text) for chunk in read),
+        thought="".join(str(chunk.additional_kwargs.get("reasoning_content") or "") for chunk in read),
+        prompt_tokens=next((usage["input_tokens"] for usage in reversed(counted) if usage["input_tokens"]), None),
+        answer_tokens=next((usage["output_tokens"] for usage in reversed(counted) if usage["output_tokens"]), None),
+        fault=fault,
+    )
+
+
+MAX_ATTEMPTS = 3
+# A busy server recovers later: the retries give it about ten seconds.
+MAX_ATTEMPTS_WHEN_BUSY = 6
+# Half of each pause is random, so that requests refused together are not retried together.
+FIRST_HALF_PAUSE, LONGEST_HALF_PAUSE = 0.15, 2.5
+ReplyChunks = Generator["AIMessageChunk", None, None]
+
+
+class RequestSender:
+    """Request sender for one LangChain chat model."""
+
+    def __init__(self, chat: BaseChatModel, traits: ModelTraits) -> None:
+        self._chat = chat
+        self._traits = traits
+
+    def send(self, prompts: list[Prompt], stop: Cancellation, options: Mapping[str, Any]) -> ReplyChunks:
+        """Yield the chunks of a reply. Passing faults are retried, but only before the first chunk.
+
+        Raises `ModelFault`, `Stopped`, and `HomeFault` if an outbound request cannot be recorded.
+        """
+        with self._traits.admission.take_turn(stop, self._traits.concurrency):
+            first, rest = self._begin(prompts, stop, options)
+            with closing(rest):
+                yield from chain(first, rest)
+
+    def _begin(
+        self, prompts: list[Prompt], stop: Cancellation, options: Mapping[str, Any]
+    ) -> tuple[list[AIMessageChunk], ReplyChunks]:
+        from tenacity import Retrying, retry_if_exception, wait_exponential, wait_random_exponential
+
+        since = time.monotonic()
+
+        def pause(seconds: float) -> None:
+            with self._telling(stop, "retrying", since, attempts.statistics["attempt_number"]):
+                stop.wait(seconds)
+
+        half = {"multiplier": FIRST_HALF_PAUSE, "max": LONGEST_HALF_PAUSE}
+        attempts = Retrying(
+            stop=_attempts_exhausted,
+            wait=wait_exponential(**half) + wait_random_exponential(**half),
+            retry=retry_if_exception(lambda error: isinstance(error, ModelFault) and error.fault == "passing"),
+            sleep=pause,
+            reraise=True,
+        )
+        return attempts(self._first, prompts, stop, options)
+
+    def _first(
+        self, prompts: list[Prompt], stop: Cancellation, options: Mapping[str, Any]
+    ) -> tuple[list[AIMessageChunk], ReplyChunks]:
+        chunks = self._chunks(prompts, stop, options)
+        with self._telling(stop, "answering", time.monotonic()):
+            return [chunk for chunk in [next(chunks, None)] if chunk is not None], chunks
+
+    def _chunks(self, prompts: list[Prompt], stop: Cancellation, options: Mapping[str, Any]) -> ReplyChunks:
+        self._traits.route.record_prompts(prompts)
+        return record_stream(self._request_chunks(prompts, stop, options), self._traits.name, prompts, stop)
+
+    def _request_chunks(self, prompts: list[Prompt], stop: Cancellation, options: Mapping[str, Any]) -> ReplyChunks:
+        messages = [(prompt.role, prompt.text) for prompt in prompts]
+        try:
+            yield from run_cancellable(lambda: self._chat.stream(messages, **options), stop)
+        except (CragError, Stopped):
+            raise
+        except Exception as error:
+            raise self._traits.translate(error) from error
+
+    def _telling(
+        self, stop: Cancellation, kind: WaitKind, since: float, attempt: int = 0
+    ) -> AbstractContextManager[None]:
+        wait = Wait(kind, self._traits.name, since, attempt=attempt)
+        return report_wait(stop, lambda: wait)
+
+
+def _attempts_exhausted(state: RetryCallState) -> bool:
+    fault = state.outcome.exception() if state.outcome else None
+    busy = isinstance(fault, ModelFault) and fault.code == "busy"
+    return state.attempt_number >= (MAX_ATTEMPTS_WHEN_BUSY if busy else MAX_ATTEMPTS)
+
+
+class LangChainChatModel:
+    """The project's `ChatModel` over any LangChain chat model.
+
+    `Usage.finish_reason` is the provider's, plus four of our own: `length` (the answer reached its limit, or far
+    exceeded it and was ended), `incomplete` (the stream ended without its end mark), `repetition` (the answer repeated
+    itself and was ended), `thought` (the model thought but wrote nothing). A prompt that fits the window under no
+    tokenizer is not sent. Every request to a model on another machine is recorded first; `HomeFault` is raised if that
+    fails.
+    """
+
+    def __init__(self, chat: BaseChatModel, traits: ModelTraits) -> None:
+        self._sender = RequestSender(chat, traits)
+        self._traits = traits
+        self._one_token = traits.one_token
+
+    @property
+    def name(self) -> str:
+        """Name as in the settings, such as `ollama:llama3.1:8b`."""
+        return self._traits.name
+
+    @property
+    def fingerprint(self) -> str:
+        """Name and digest: equal if and only if the weights are the same."""
+        return self._traits.fingerprint
+
+    @property
+    def host(self) -> str:
+        """Destination of the prompts; empty when the model runs on this machine."""
+        return self._traits.route.host
+
+    @property
+    def window(self) -> int:
+        """Size of the context window in tokens."""
+        return self._traits.window
+
+    @property
+    def answer_limit(self) -> int:
+        """Token limit of an answer, thoughts included; the prompt may use `window - answer_limit`."""
+        return self._traits.answer_limit
+
+    @property
+    def concurrency(self) -> int:
+        """Number of requests worth sending in parallel."""
+        return self._traits.concurrency
+
+    def count_tokens(self, text: str) -> int:
+        """Return an upper estimate of the tokens in `text`."""
+        return count_tokens(text)
+
+    def complete(self, prompts: Sequence[Prompt], stop: Cancellation, *, schema: JsonSchema | None = None) -> Reply:
+        """Return a whole reply without thinking, constrained to a JSON schema if one is given.
+
+        Raises `ModelFault`, `Stopped`.
+        """
+        constrained, options = list(prompts), dict[str, Any]()
+        if schema is not None:
+            constrained, options = self._traits.constrain(constrained, schema)
+        pieces = list(self._pieces(constrained, stop, options))
+        text, usage = "".join(piece.text for piece in pieces), pieces[-1].usage or Usage()
+        return Reply(text[: len(text) - pieces[-1].repeated], usage)
+
+    def first_token(self, prompts: Sequence[Prompt], stop: Cancellation) -> FirstToken:
+        """Return the first token with its alternatives, or the reply if they are not supported.
+
+        Raises `ModelFault`, `Stopped`.
+        """
+        try:
+            return self._request_one_token(list(prompts), stop, self._one_token)
+        except ModelFault as fault:
+            if fault.code != "refused" or not self._one_token:
+                raise
+        said = self._request_one_token(list(prompts), stop, {})
+        self._one_token = {}  # the model does not support the options
+        return said
+
+    def stream(self, prompts: Sequence[Prompt], stop: Cancellation) -> Iterator[ReplyPiece]:
+        """Yield the reply as it is generated, thinking first where enabled.
+
+        The last piece is empty and carries the usage. Raises `ModelFault`, which is *partial* if some text was
+        received, and `Stopped`.
+        """
+        written = False
+        with closing(self._pieces(list(prompts), stop, self._traits.aloud)) as pieces:
+            try:
+                for piece in pieces:
+                    yield piece
+                    written = written or bool(piece.text)
+            except ModelFault as fault:
+                raise partial_answer_fault(fault) if written else fault from fault.__cause__
+
+    def _pieces(
+        self, prompts: list[Prompt], stop: Cancellation, options: Mapping[str, Any]
+    ) -> Generator[ReplyPiece, None, None]:
+        reading = ReplyReader(prompts, self._traits, self._traits.answer_limit)
+        with closing(self._sender.send(prompts, stop, options)) as chunks:
+            yield from reading.pieces(chunks)
+
+    def _request_one_token(self, prompts: list[Prompt], stop: Cancellation, options: Mapping[str, Any]) -> FirstToken:
+        reading = ReplyReader(prompts, self._traits, 1 if options else self._traits.answer_limit)
+        with closing(self._sender.send(prompts, stop, options)) as chunks:
+            *pieces, last = reading.pieces(chunks)
+        return FirstToken("".join(piece.text for piece in pieces), reading.alternatives, last.usage or Usage())

@@ -1,0 +1,202 @@
+"""Factory of chat models by name."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from crag.errors import ModelFault
+from crag.models.admission import request_queue
+from crag.models.chat_client import LangChainChatModel
+from crag.models.destinations import JsonSchema, ModelRoute, ModelTraits, RequireConsent, allow_all, route_to_ollama
+from crag.models.faults import (
+    embedding_only_fault,
+    missing_key_fault,
+    missing_package_fault,
+    translate_ollama_error,
+    translate_provider_error,
+    unknown_model_fault,
+)
+from crag.models.ollama_api import (
+    InstalledModel,
+    ModelFacts,
+    find_model,
+    limit_window,
+    list_installed_models,
+    load_model_facts,
+)
+from crag.models.providers import export_keys
+from crag.options import ModelParameters
+from crag.protocols import ChatModel
+from crag.settings import Settings
+from crag.storage.outbound_ledger import OutboundLog
+from crag.types import Prompt
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+
+_DEFAULT_CONCURRENCY = 4
+# Budget for thinking, on top of the answer's own tokens; at most a quarter of the window.
+THINKING_TOKENS = 2048
+_DEFAULT_TUNING = ModelParameters()
+_LOGPROB_OPTIONS = {"logprobs": True, "top_logprobs": 20}  # the maximum of OpenAI and Ollama
+# Providers whose LangChain package supports these options; others would refuse them or raise.
+_LOGPROB_PROVIDERS = ("openai", "azure_openai", "deepseek")
+# Providers whose client retries internally, where it cannot be cancelled and reports nothing.
+_SELF_RETRYING_PROVIDERS = ("openai", "azure_openai", "deepseek", "xai", "together", "anthropic", "groq")
+
+
+def open_chat_model(
+    name: str,
+    settings: Settings,
+    ledger: OutboundLog | None = None,
+    tuning: ModelParameters = _DEFAULT_TUNING,
+    *,
+    thinking: bool = False,
+    require_leave: RequireConsent = allow_all,
+) -> ChatModel:
+    """Open the model `ollama:NAME`, or `provider:model` through LangChain's `init_chat_model`.
+
+    An Ollama server is asked immediately for the model's digest and limits, so that a missing server or model is
+    reported before any work begins. With `thinking`, streamed replies begin with the model's thoughts if it supports
+    that; whole replies and single tokens, which serve for grading, never do. `require_leave` is called with the
+    destination before each prompt and raises if prompts may not go there. Raises `ModelFault`, and `ValueError` for a
+    model on another machine without a ledger.
+    """
+    provider, colon, model = name.partition(":")
+    if not colon or not provider or not model:
+        raise unknown_model_fault(name)
+    if provider == "ollama":
+        installed = find_model(settings, model)
+        route = route_to_ollama(installed, settings, ledger, require_leave)
+        return _open_ollama(model, installed, route, settings, tuning, thinking=thinking)
+    export_keys(settings)
+    chat = _init_provider(provider, model, tuning)
+    return _open_provider(chat, ModelRoute(model, provider, ledger, require_leave), tuning, thinking=thinking)
+
+
+def _open_ollama(
+    model: str,
+    installed: InstalledModel,
+    route: ModelRoute,
+    settings: Settings,
+    tuning: ModelParameters,
+    *,
+    thinking: bool,
+) -> ChatModel:
+    facts = load_model_facts(settings, installed)
+    if _cannot_chat(installed, facts):
+        raise embedding_only_fault(model)
+    window = limit_window(tuning, facts.context_length)
+    tuning = replace(tuning, window=window, answer_limit=min(tuning.answer_limit, window // 2))
+    thinks = thinking and "thinking" in (facts.capabilities or ())
+    aloud = replace(tuning, answer_limit=tuning.answer_limit + min(THINKING_TOKENS, window // 4))
+    traits = ModelTraits(
+        name=f"ollama:{model}",
+        fingerprint=f"ollama:{model}@{installed.digest}",
+        window=tuning.window,
+        answer_limit=aloud.answer_limit if thinks else tuning.answer_limit,
+        concurrency=tuning.parallelism or _server_parallelism(),
+        marks_end=True,
+        constrain=lambda prompts, schema: (prompts, {"format": schema}),
+        translate=lambda error: _translate_error(error, installed, settings),
+        route=route,
+        admission=request_queue(f"ollama:{model}", settings.ollama_host),
+        one_token=_LOGPROB_OPTIONS | {"options": _ollama_options(replace(tuning, answer_limit=1))},
+        aloud={"reasoning": True, "options": _ollama_options(aloud)} if thinks else {},
+        tells_thoughts=thinking,
+    )
+    return LangChainChatModel(_make_chat_ollama(model, settings, tuning), traits)
+
+
+def _cannot_chat(installed: InstalledModel, facts: ModelFacts) -> bool:
+    """Return whether the model cannot chat: from its capabilities, or else from its name and family."""
+    return installed.only_embeds if facts.capabilities is None else "completion" not in facts.capabilities
+
+
+def _translate_error(error: Exception, model: InstalledModel, settings: Settings) -> ModelFault:
+    """Translate an error; for a model that is too large, suggest the largest smaller one installed."""
+    fault = translate_ollama_error(error, model.name, settings)
+    if fault.code != "out_of_memory":
+        return fault
+    try:
+        others = [other for other in list_installed_models(settings) if not (other.only_embeds or other.cloud)]
+    except ModelFault:
+        return fault
+    smaller = max((other for other in others if other.size < model.size), key=lambda other: other.size, default=None)
+    if smaller is None:
+        return fault
+    remedy = f"Choose a smaller model such as {smaller.name}, which you have, or close other programs."
+    return ModelFault(fault.code, fault.message, remedy, fault.fault)
+
+
+def _ollama_options(tuning: ModelParameters) -> dict[str, Any]:
+    """Return the options of every call. Only a different `num_ctx` would make the server reload the model."""
+    return {"num_ctx": tuning.window, "num_predict": tuning.answer_limit, "temperature": tuning.temperature}
+
+
+def _make_chat_ollama(model: str, settings: Settings, tuning: ModelParameters) -> BaseChatModel:
+    from langchain_ollama import ChatOllama
+
+    from crag.models.connections import ollama_client_options
+
+    return ChatOllama(
+        model=model,
+        base_url=settings.ollama_host,
+        **_ollama_options(tuning),
+        reasoning=False,  # unset means on: thinking would use up the answer's tokens and be dropped
+        keep_alive=tuning.keep_alive,
+        **ollama_client_options(settings),
+    )
+
+
+def _server_parallelism() -> int:
+    """Return the number of parallel slots. The server does not report it; its variable may be set here too."""
+    value = os.environ.get("OLLAMA_NUM_PARALLEL", "")
+    return (int(value) if value.isdecimal() else 0) or _DEFAULT_CONCURRENCY
+
+
+def _open_provider(chat: BaseChatModel, route: ModelRoute, tuning: ModelParameters, *, thinking: bool) -> ChatModel:
+    provider, model = route.host, route.model
+    traits = ModelTraits(
+        name=f"{provider}:{model}",
+        fingerprint=f"{provider}:{model}",
+        window=tuning.window,
+        answer_limit=tuning.answer_limit,
+        concurrency=tuning.parallelism or _DEFAULT_CONCURRENCY,
+        marks_end=False,
+        constrain=_append_schema,
+        translate=lambda error: translate_provider_error(error, provider),
+        route=route,
+        admission=request_queue(f"{provider}:{model}", provider),
+        one_token=_LOGPROB_OPTIONS | {"max_tokens": 1} if provider in _LOGPROB_PROVIDERS else {},
+        tells_thoughts=thinking,
+    )
+    return LangChainChatModel(chat, traits)
+
+
+def _init_provider(provider: str, model: str, tuning: ModelParameters) -> BaseChatModel:
+    from langchain.chat_models import init_chat_model
+
+    options: dict[str, Any] = {"temperature": tuning.temperature, "max_tokens": tuning.answer_limit}
+    if provider in _SELF_RETRYING_PROVIDERS:
+        options["max_retries"] = 0
+    try:
+        chat: BaseChatModel = init_chat_model(model, model_provider=provider, **options)
+    except ImportError as error:
+        raise missing_package_fault(provider) from error
+    except Exception as error:
+        if "Unsupported provider" in str(error):
+            raise unknown_model_fault(f"{provider}:{model}") from error
+        raise missing_key_fault(provider, str(error)) from error
+    return chat
+
+
+def _append_schema(prompts: list[Prompt], schema: JsonSchema) -> tuple[list[Prompt], dict[str, Any]]:
+    """Append the schema as an instruction: every provider understands that, whatever its JSON mode is called."""
+    words = f"Reply with one JSON object and nothing else. It must match this JSON schema:\n{json.dumps(schema)}"
+    *before, last = prompts
+    return [*before, replace(last, text=f"{last.text}\n\n{words}")], {}

@@ -1,0 +1,134 @@
+"""Where prompts go, what is recorded before they leave, and the traits of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from crag.errors import ModelFault
+from crag.models.admission import RequestQueue
+from crag.models.faults import ollama_host_label
+from crag.models.ollama_api import InstalledModel, is_cloud_name
+from crag.models.providers import is_provider
+from crag.settings import Settings
+from crag.storage.outbound_ledger import OutboundLog
+from crag.text.formatting import format_count
+from crag.types import OutboundKind, Prompt
+
+_OLLAMA_CLOUD, _HTTPS_PORT = "ollama.com", ":443"
+
+
+def external_host(name: str, settings: Settings, remote_host: str = "") -> str:
+    """Return the host or provider that receives the model's inputs; empty on this machine and for no model.
+
+    `remote_host` is the address to which Ollama forwards a cloud model's prompts.
+    """
+    provider, _, model = name.partition(":")
+    if provider != "ollama":
+        return provider if is_provider(provider) else ""
+    if remote_host or is_cloud_name(model):
+        return urlsplit(remote_host).netloc.rpartition("@")[2].removesuffix(_HTTPS_PORT) or _OLLAMA_CLOUD
+    return "" if settings.ollama_is_local else ollama_host_label(settings)
+
+
+JsonSchema = dict[str, Any]
+ConstrainReply = Callable[[list[Prompt], JsonSchema], tuple[list[Prompt], dict[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelTraits:
+    """Differences between providers.
+
+    - `marks_end`: a complete reply ends with a mark; without the mark the reply was cut off.
+    - `admission`: the request queue of this model.
+    - `route`: where prompts go; prompts that leave the machine are recorded first.
+    - `one_token`: options that request one token and its alternatives; empty if unsupported.
+    - `aloud`: options that let the model think first.
+    - `tells_thoughts`: whether thoughts are passed on.
+    """
+
+    name: str
+    fingerprint: str
+    window: int
+    answer_limit: int
+    concurrency: int
+    marks_end: bool
+    constrain: ConstrainReply
+    translate: Callable[[Exception], ModelFault]
+    route: ModelRoute
+    admission: RequestQueue
+    one_token: Mapping[str, Any] = field(default_factory=dict)
+    aloud: Mapping[str, Any] = field(default_factory=dict)
+    tells_thoughts: bool = False
+
+
+RequireConsent = Callable[[str], None]
+
+
+def allow_all(_: str) -> None:
+    """Allow every request."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRoute:
+    """Destination of the model `model`: a host or a provider name; `host` is empty on this machine.
+
+    `require_leave` is called with the host before each prompt and raises if consent is missing or withdrawn.
+    """
+
+    model: str
+    host: str = ""
+    ledger: OutboundLog | None = None
+    require_leave: RequireConsent = allow_all
+
+    def __post_init__(self) -> None:
+        if self.host and self.ledger is None:
+            raise ValueError("what goes to another machine must be written down")
+
+    def record_prompts(self, prompts: Sequence[Prompt]) -> None:
+        """Record the purpose of the request and the full question.
+
+        A prompt without a stated purpose is recorded in full. Raises `HomeFault`, and `ModelFault` without consent;
+        nothing may be sent then.
+        """
+        size = sum(len(prompt.text) for prompt in prompts)
+        about = next((prompt.about for prompt in prompts if prompt.about), "")
+        about = about or "\n\n".join(prompt.text for prompt in prompts if prompt.role == "user")
+        self._record("model", f"{size:,} characters to {self.model}. {about}")
+
+    def add_text_recording(self, embed: Callable[[list[str]], Any]) -> Callable[[list[str]], Any]:
+        """Wrap `embed` to record the number of texts before embedding. Raises `HomeFault`."""
+
+        def recorded(texts: list[str]) -> Any:
+            size = sum(len(text) for text in texts)
+            self._record("embedding", f"{format_count(len(texts), 'text')} of {size:,} characters to {self.model}")
+            return embed(texts)
+
+        return recorded if self.host else embed
+
+    def add_question_recording(self, embed: Callable[[list[str]], Any]) -> Callable[[list[str]], Any]:
+        """Wrap `embed` to record the full question before embedding. Raises `HomeFault`."""
+
+        def recorded(texts: list[str]) -> Any:
+            self._record("embedding", f"To {self.model}. Question: {texts[0]}")
+            return embed(texts)
+
+        return recorded if self.host else embed
+
+    def _record(self, kind: OutboundKind, what: str) -> None:
+        self.require_leave(self.host)
+        if self.host and self.ledger:
+            self.ledger.record(self.host, kind, what)
+
+
+def route_to_ollama(
+    installed: InstalledModel,
+    settings: Settings,
+    ledger: OutboundLog | None,
+    require_leave: RequireConsent = allow_all,
+) -> ModelRoute:
+    """Return the route to a model of the Ollama server, which may be remote or forward prompts to the cloud."""
+    host = external_host(f"ollama:{installed.name}", settings, installed.remote_host)
+    return ModelRoute(installed.name, host, ledger, require_leave)

@@ -1,1 +1,0 @@
-"""Nomic in this process: its weights, fetched, checked and tried, and LangChain's embeddings over them."""

@@ -1,0 +1,137 @@
+"""Nomic's weights on disk: location, digest, download and verification."""
+
+from __future__ import annotations
+
+import hashlib
+import signal
+import subprocess
+import sys
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from stat import S_ISREG
+
+from crag.cancellation import Cancellation
+from crag.errors import ModelFault
+from crag.models.file_download import RemoteFile, download_file
+from crag.settings import Settings
+from crag.storage.outbound_ledger import OutboundLog
+from crag.types import ProgressCallback
+
+WEIGHTS_FILE = "nomic-embed-text-v1.5.f16.gguf"
+NOMIC, NOMIC_ON_OLLAMA = "nomic", "ollama:nomic-embed-text"
+_MAGIC = b"GGUF"
+_TRIAL_SCRIPT = Path(__file__).with_name("nomic_trial.py")
+_TRIAL_SECONDS = 120
+_FileState = tuple[int, int]  # size in bytes and modification time in nanoseconds
+_damaged_states: set[_FileState] = set()  # states of weights that failed verification
+
+
+def weights_path() -> Path:
+    """Return the path where gpt4all keeps the weights."""
+    return Path.home() / ".cache" / "gpt4all" / WEIGHTS_FILE
+
+
+def nomic_embedder_name() -> str:
+    """Return Nomic's embedder name on this machine: in-process, or through Ollama if gpt4all has no wheel."""
+    return NOMIC_ON_OLLAMA if find_spec("gpt4all") is None else NOMIC
+
+
+def is_nomic_usable() -> bool:
+    """Return whether the weights are on disk, not known to be damaged, and usable on this machine."""
+    return nomic_embedder_name() == NOMIC and _weights_state() not in (None, *_damaged_states)
+
+
+def fetch_nomic(settings: Settings, ledger: OutboundLog, report: ProgressCallback, stop: Cancellation) -> None:
+    """Download the weights to gpt4all's folder, replacing existing ones; resume an earlier download.
+
+    `report` receives bytes. Raises `ModelFault`, `Stopped`, and `HomeFault` when the request cannot be recorded first.
+    """
+    if nomic_embedder_name() != NOMIC:
+        raise gpt4all_unusable_fault()
+
+    def record(host: str, url: str) -> None:
+        ledger.record(host, "download", f"{url} (nothing was sent but this address)")
+
+    download_file(RemoteFile.read(settings.nomic_url), weights_path(), _MAGIC, record, report, stop)
+
+
+def weights_digest() -> str:
+    """Return the SHA-256 of the weights. Raises `ModelFault` when they are missing."""
+    state = _weights_state()
+    if state is None:
+        raise missing_weights_fault()
+    return _file_digest(weights_path(), state)
+
+
+@lru_cache(maxsize=4)
+def verify_weights(digest: str) -> None:  # noqa: ARG001 — cache key: replaced weights are verified again
+    """Verify the weights in a child process: some damaged ones end the process. Raises `ModelFault`."""
+    command, state = [sys.executable, "-P", str(_TRIAL_SCRIPT), str(weights_path())], _weights_state()
+    if state in _damaged_states:
+        raise _damaged_weights_fault()
+    try:
+        subprocess.run(command, check=True, capture_output=True, timeout=_TRIAL_SECONDS)  # noqa: S603 — our own script
+    except subprocess.CalledProcessError as error:
+        if error.returncode == -signal.SIGKILL or state is None:
+            raise _weights_not_loaded_fault() from error
+        _damaged_states.add(state)
+        raise _damaged_weights_fault() from error
+    except subprocess.TimeoutExpired as error:
+        raise _weights_not_loaded_fault() from error
+
+
+def missing_weights_fault() -> ModelFault:
+    """Build the fault for weights that have not been downloaded."""
+    return ModelFault(
+        "weights_missing",
+        f"Nomic's weights ({WEIGHTS_FILE}, 274 MB) are not on this machine.",
+        "Get them on the page Settings, or put the file into the folder .cache/gpt4all of your home.",
+        model=NOMIC,
+    )
+
+
+def gpt4all_unusable_fault() -> ModelFault:
+    """Build the fault for a machine without a gpt4all wheel or with a native library that does not load."""
+    return ModelFault(
+        "package_missing",
+        "The library that runs Nomic's weights (gpt4all) does not work on this machine.",
+        "Get nomic-embed-text for Ollama instead, and choose ollama:nomic-embed-text.",
+        model=NOMIC_ON_OLLAMA,
+    )
+
+
+def _damaged_weights_fault() -> ModelFault:
+    return ModelFault(
+        "weights_damaged",
+        "Nomic's weights on this machine are damaged, or are not Nomic's: they could not be loaded.",
+        "Get them again on the page Settings.",
+        model=NOMIC,
+    )
+
+
+def _weights_not_loaded_fault() -> ModelFault:
+    return ModelFault(
+        "weights_not_loaded",
+        "Nomic's weights could not be loaded: too little memory is free, or the machine is too busy.",
+        "Close other programs, then try again.",
+        "passing",
+    )
+
+
+def _weights_state() -> _FileState | None:
+    """Return the file state, to detect a changed file; None if there is no file."""
+    try:
+        facts = weights_path().stat()
+    except OSError:
+        return None
+    return (facts.st_size, facts.st_mtime_ns) if S_ISREG(facts.st_mode) else None
+
+
+@lru_cache(maxsize=4)
+def _file_digest(path: Path, state: _FileState) -> str:  # noqa: ARG001 — cache key: the state changes with the file
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise missing_weights_fault() from error

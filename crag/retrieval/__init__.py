@@ -1,0 +1,1 @@
+"""Vector index, full-text search, fusion, embedding spaces."""

@@ -1,0 +1,261 @@
+"""Active embedder: embeds questions and new passages in the active space, or through a stand-in.
+
+A model is recognized by the vector of one fixed sentence (the canary), and checked again with every batch.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from crag.errors import ModelFault
+from crag.protocols import Embedder, EmbedderProvider
+from crag.storage.engine import Database
+from crag.storage.spaces import (
+    MIN_CANARY_COSINE,
+    ActiveSpace,
+    EmbedderChoices,
+    changed_model_fault,
+    read_active_space,
+    read_embedder_choices,
+    recognize_space,
+)
+from crag.types import EmbeddingSpace, Vectors
+
+# Must never change: its vector is compared with stored ones. Three scripts, so that no tokenizer reduces it to nothing.
+CANARY = "The canary sings in the coal mine at 7:45. 카나리아가 광산에서 노래한다. 金絲雀在礦坑裡歌唱。"
+_CACHE_SECONDS = 15.0
+_FAULT_CACHE_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedEmbedder:
+    """An `Embedder` whose space has been recognized.
+
+    Embeds the canary with each batch, so that a changed model is detected.
+    """
+
+    embedder: Embedder
+    space: EmbeddingSpace
+    canary: Vectors
+    on_changed: Callable[[], None]
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """Embed texts as `Embedder` does; guarantee that every row comes from the model of this space.
+
+        Raises `ModelFault`.
+        """
+        rows = self.embedder.embed_documents([*texts, CANARY])
+        if float(rows[-1] @ self.canary) < MIN_CANARY_COSINE:
+            self.on_changed()
+            raise changed_model_fault(self.space)
+        return rows[:-1]
+
+    def embed_query(self, text: str) -> Vectors:
+        """Embed a question as `Embedder` does."""
+        return self.embedder.embed_query(text)
+
+
+class EmbedderCache:
+    """Opens embedders on demand and caches them for a few seconds, so that a changed model is noticed."""
+
+    def __init__(self, database: Database, source: EmbedderProvider, on_change: Callable[[], None]) -> None:
+        """Create an empty cache. `on_change` is called when an embedder returns, or returns with another space."""
+        self._database = database
+        self._source = source
+        self._on_change = on_change
+        self._lock = threading.Lock()
+        self._cached: dict[str, _CachedEmbedder] = {}
+
+    def open(self, name: str) -> VerifiedEmbedder:
+        """Return the embedder with this name. Raises `ModelFault`."""
+        with self._lock:
+            cached = self._cached.setdefault(name, _CachedEmbedder(name, self._look, self._on_change))
+        return cached.open()
+
+    def open_for(self, space: EmbeddingSpace) -> VerifiedEmbedder:
+        """Return the embedder of exactly this space. Raises `ModelFault`, also if another model now has its name."""
+        known = self.open(space.name)
+        if known.space.id != space.id:
+            raise changed_model_fault(space)
+        return known
+
+    def recheck(self) -> None:
+        """Expire all cached embedders; each is opened again at its next use."""
+        with self._lock:
+            for cached in self._cached.values():
+                cached.expire()
+
+    def _look(self, name: str, on_changed: Callable[[], None]) -> VerifiedEmbedder:
+        embedder = self._source.open(name)
+        canary = embedder.embed_documents([CANARY])[0]
+        with self._database.read() as connection:
+            space = recognize_space(connection, embedder.space, canary)
+        return VerifiedEmbedder(embedder, space, canary, on_changed)
+
+
+class _CachedEmbedder:
+    """One cached embedder. One thread opens it at a time; other embedders are not blocked meanwhile."""
+
+    def __init__(
+        self,
+        name: str,
+        look: Callable[[str, Callable[[], None]], VerifiedEmbedder],
+        on_change: Callable[[], None],
+    ) -> None:
+        self._name = name
+        self._look = look
+        self._on_change = on_change
+        self._lock = threading.Lock()
+        self._until = 0.0
+        self._found: VerifiedEmbedder | ModelFault | None = None
+
+    def open(self) -> VerifiedEmbedder:
+        with self._lock:
+            if time.monotonic() >= self._until:
+                self._look_again()
+            found = self._found
+        if isinstance(found, VerifiedEmbedder):
+            return found
+        assert found is not None  # noqa: S101 — opening yields an embedder or a fault
+        raise ModelFault(found.code, found.message, found.remedy, found.fault)
+
+    def _look_again(self) -> None:
+        before = self._found
+        try:
+            self._found = self._look(self._name, self.expire)
+            self._until = time.monotonic() + _CACHE_SECONDS
+        except ModelFault as fault:
+            self._found = fault
+            self._until = time.monotonic() + _FAULT_CACHE_SECONDS
+        if before is not None and isinstance(self._found, VerifiedEmbedder) and not _is_same_space(before, self._found):
+            self._on_change()
+
+    def expire(self) -> None:
+        """Make the next call open the embedder again."""
+        self._until = 0.0
+
+
+def _is_same_space(before: VerifiedEmbedder | ModelFault, after: VerifiedEmbedder) -> bool:
+    return isinstance(before, VerifiedEmbedder) and before.space == after.space
+
+
+# Available in every installation. Any other embedder that the application would choose is better.
+_BUILTIN_SPACE = "builtin"
+
+
+class ActiveEmbedder:
+    """Embeds questions and new passages.
+
+    Reads the active space at each use, so that a switch by any process takes effect at once.
+    """
+
+    def __init__(self, database: Database, source: EmbedderProvider, opened: EmbedderCache) -> None:
+        self._database = database
+        self._source = source
+        self._opened = opened
+        self._fault: ModelFault | None = None
+
+    def active(self) -> ActiveSpace:
+        """Return the active space."""
+        with self._database.read() as connection:
+            return read_active_space(connection)
+
+    def choices(self) -> EmbedderChoices:
+        """Return the user's explicit choices."""
+        with self._database.read() as connection:
+            return read_embedder_choices(connection)
+
+    def wanted(self) -> str:
+        """Return the name of the embedder to use: the user's choice, else the one from the settings.
+
+        A user's choice takes precedence until the settings name an embedder that was unknown when the choice was made.
+        The application's own preference applies to an empty library only; a library with passages stays in its space
+        and is offered the move (`offered`).
+        """
+        settings, choices, space = self._source.wanted(), self.choices(), self.active().space
+        if choices.chosen:
+            is_new = settings.explicit and settings.name not in choices.refused
+            return settings.name if is_new else choices.chosen
+        if space and not settings.explicit:
+            return space.name
+        return settings.name
+
+    def offered(self) -> str:
+        """Return the embedder that a library with built-in vectors could move to; empty after any explicit choice.
+
+        It is the embedder that the application would choose for an empty library.
+        """
+        settings, choices, space = self._source.wanted(), self.choices(), self.active().space
+        if space is None or space.name != _BUILTIN_SPACE or settings.explicit or choices.chosen:
+            return ""
+        return settings.name if settings.name != _BUILTIN_SPACE else ""
+
+    def embed_query(self, query: str) -> tuple[EmbeddingSpace, Vectors] | None:
+        """Return the question's vector and its space, or None if no embedder is available (see `notice`)."""
+        space = self.active().space
+        if space is None:
+            return None
+        try:
+            known = self._opened.open_for(space)
+            vector = known.embed_query(query)
+        except ModelFault as fault:
+            self._fault = fault
+            return self._stand_in(query)
+        self._fault = None
+        return known.space, vector
+
+    def open_for_storing(self) -> tuple[ActiveSpace, VerifiedEmbedder]:
+        """Return the embedder for new passages and the `ActiveSpace` to store them under. Raises `ModelFault`."""
+        active = self.active()
+        if active.space is None:
+            return active, self._opened.open(self.wanted())
+        try:
+            return active, self._opened.open_for(active.space)
+        except ModelFault as fault:
+            self._fault = fault
+            return active, self._opened.open(self._fallback_name())
+
+    def check(self) -> ModelFault | None:
+        """Open the active or wanted embedder and return its fault, if any."""
+        space = self.active().space
+        self._fault = None
+        try:
+            self._opened.open_for(space) if space else self._opened.open(self.wanted())
+        except ModelFault as fault:
+            self._fault = fault
+        return self._fault
+
+    def recheck(self) -> None:
+        """Re-check which embedders are available, at the next use."""
+        self._opened.recheck()
+
+    def overruled(self) -> str:
+        """Return the embedder named in the settings if the user's choice overrides it; else empty."""
+        settings = self._source.wanted()
+        return settings.name if settings.explicit and settings.name != self.wanted() else ""
+
+    def notice(self) -> str:
+        """Return the problem of the last use in words for the user; empty if there was none."""
+        fault, space = self._fault, self.active().space
+        if fault is None or space is None:
+            return ""
+        if fault.code == "embedder_changed":
+            return f"{fault.message} Till your documents are embedded anew, passages are found mostly by their words."
+        why = f"{fault.message} {fault.remedy}".strip()
+        return f"The embedder of your documents ({space.name}) could not be used, so they were searched by words: {why}"
+
+    def _stand_in(self, query: str) -> tuple[EmbeddingSpace, Vectors] | None:
+        """Embed the question with the stand-in embedder; None if that fails too."""
+        try:
+            known = self._opened.open(self._fallback_name())
+            return known.space, known.embed_query(query)
+        except ModelFault:
+            return None
+
+    def _fallback_name(self) -> str:
+        """Return the embedder from the settings, though its space is not active; never one that the user rejected."""
+        settings, choices = self._source.wanted(), self.choices()
+        return choices.chosen if settings.name in choices.refused else settings.name

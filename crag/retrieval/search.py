@@ -1,0 +1,121 @@
+"""Hybrid search: candidates from full text and vectors, ranked together and joined with the database."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from crag.cancellation import Cancellation
+from crag.errors import ModelFault
+from crag.protocols import Embedder
+from crag.retrieval.active_embedder import ActiveEmbedder
+from crag.retrieval.full_text import FullTextIndex
+from crag.retrieval.ranking import merge_duplicates, rank_candidates, read_vector_weight, write_vector_weight
+from crag.retrieval.weight_fit import fit_vector_weight, sample_query_vectors
+from crag.storage.passages import read_passage_ids
+from crag.storage.sources import SourceStore
+from crag.types import EmbeddingSpace, Passage, ProgressCallback, SearchHit, Vectors
+
+if TYPE_CHECKING:
+    from crag.retrieval.index_layers import IdSet
+    from crag.retrieval.vector_index import VectorIndex
+
+
+_MIN_DEPTH = 40
+_MAX_OPEN_INDEXES = 2  # the active one, and the one about to become active
+
+
+class HybridSearch:
+    """Hybrid search. The index of the active space is opened at the first search."""
+
+    def __init__(self, store: SourceStore, full_text: FullTextIndex, answering: ActiveEmbedder, folder: Path) -> None:
+        self._store = store
+        self._full_text = full_text
+        self._answering = answering
+        self._folder = folder
+        self._allowed = lru_cache(maxsize=16)(self._read_allowed)
+        self._lock = threading.Lock()
+        self._indexes: dict[str, VectorIndex] = {}
+
+    def open_index(self, space: EmbeddingSpace) -> VectorIndex:
+        """Return the vector index of a space; only the two most recently used stay in memory."""
+        from crag.retrieval.vector_index import VectorIndex
+
+        with self._lock:
+            index = self._indexes.pop(space.id, None) or VectorIndex(
+                self._store.database, space, self._folder, partial(self._sample, space)
+            )
+            self._indexes[space.id] = index
+            while len(self._indexes) > _MAX_OPEN_INDEXES:
+                del self._indexes[next(iter(self._indexes))]
+        return index
+
+    def search(self, query: str, k: int, collection: str, source_ids: Sequence[str]) -> list[Passage]:
+        """Return at most `k` passages, best first, scores in 0..1; by words alone if no embedder is available."""
+        return [hit.passage for hit in self.explain(query, k, collection, source_ids)]
+
+    def explain(self, query: str, k: int, collection: str, source_ids: Sequence[str]) -> list[SearchHit]:
+        """Search as `search` does; return each passage with how it was found."""
+        query = query.encode("utf-8", "replace").decode().replace("\x00", " ").strip()
+        if not query or k < 1:
+            return []
+        depth = max(_MIN_DEPTH, 4 * k)
+        embedded = self._answering.embed_query(query)
+        allowed = None
+        if collection or source_ids:
+            allowed = self._allowed(self._store.epoch(), collection, tuple(source_ids))
+        with ThreadPoolExecutor(1) as executor:  # in a large library each takes about ten milliseconds
+            by_words = executor.submit(self._full_text.search, query, depth, allowed)
+            by_meaning = self.open_index(embedded[0]).search(embedded[1], depth, allowed) if embedded else []
+        candidates = list(dict.fromkeys([*by_words.result(), *by_meaning]))
+        return merge_duplicates(rank_candidates(self._store.database, self._full_text, query, embedded, candidates), k)
+
+    def warm(self, space: EmbeddingSpace) -> None:
+        """Load the vectors of a space into memory, so that the first search does not wait."""
+        self.open_index(space).ids()
+
+    def weigh(self, embedder: Embedder, report: ProgressCallback, stop: Cancellation) -> None:
+        """Fit the vector weight of the embedder's space, unless it is known or the library is too small.
+
+        Raises `ModelFault`, `Stopped`.
+        """
+        database, space = self._store.database, embedder.space
+        if read_vector_weight(database, space).origin != "default":
+            return
+        share = fit_vector_weight(database, self._full_text, self.open_index(space), embedder, report, stop)
+        if share is not None:
+            write_vector_weight(database, space, share)
+
+    def save(self) -> None:
+        """Save each open index that changed since it was last saved."""
+        with self._lock:
+            opened = list(self._indexes.values())
+        for index in opened:
+            index.save()
+
+    def close(self) -> None:
+        """Save each open index and stop background builds."""
+        with self._lock:
+            opened = list(self._indexes.values())
+        for index in opened:
+            index.close()
+
+    def _sample(self, space: EmbeddingSpace, number: int) -> Vectors:
+        """Embed likely questions. Raises `ModelFault` while another space is active."""
+
+        def embed(question: str) -> Vectors:
+            embedded = self._answering.embed_query(question)
+            if embedded is None or embedded[0].id != space.id:
+                raise ModelFault("unreachable", f"Nothing embeds questions by {space.label} now.")
+            return embedded[1]
+
+        return sample_query_vectors(self._store.database, embed, number)
+
+    def _read_allowed(self, _epoch: int, collection: str, source_ids: tuple[str, ...]) -> IdSet:
+        from crag.retrieval.index_layers import IdSet
+
+        return IdSet(read_passage_ids(self._store.database, collection, source_ids))

@@ -1,0 +1,248 @@
+"""HTML export of conversations and runs as one self-contained page: no scripts, requests or fonts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup
+
+from crag.inspection import run_labels
+from crag.inspection.run_labels import STRENGTH_BADGES, Badge, describe_change
+from crag.inspection.steps import StepDescription, describe_step
+from crag.models.model_choice import model_label
+from crag.protocols import ModelCall
+from crag.runs.trace import Trace
+from crag.sharing.conversation_document import SharedConversation, SharedRun
+from crag.sharing.markdown import UNFINISHED_NOTES
+from crag.text.formatting import format_count, format_date_time
+from crag.text.html import load_page_template
+from crag.text.sanitization import (
+    SUPPORT_MARKS,
+    is_web_address,
+    mark_unsupported_sentences,
+    strip_invisible,
+    to_one_line,
+)
+from crag.types import Citation, Support
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+
+_CITATION_MARKER = re.compile(r"(\[\d{1,3}\])")
+_BADGE_HTML = ' <span class="badge {}"><svg class="icon" aria-hidden="true"><use href="#{}"/></svg>{}</span>'
+
+
+def render_answer(text: str, links: Mapping[int, tuple[str, str]], sentences: Sequence[Support] = ()) -> Markup:
+    """Render the answer. `links` maps the number of a source to its anchor and hover text.
+
+    `sentences` that have no support, or weak support, are marked.
+    """
+    reader = _markdown_parser()
+    tokens = reader.parse(mark_unsupported_sentences(text, sentences))
+    for token in tokens:
+        token.info = ""  # drop the language of code blocks; the page does not use it
+        if token.children:
+            token.children = [part for child in token.children for part in _link_citations(child, links)]
+    html = reader.renderer.render(tokens, reader.options, {})
+    for strength, mark in SUPPORT_MARKS.items():
+        sign = STRENGTH_BADGES[strength]
+        html = html.replace(mark, _BADGE_HTML.format(sign.colour, sign.icon, sign.word))
+    return Markup(html)  # noqa: S704 — all markup comes from the escaping renderer or this module
+
+
+@cache
+def _markdown_parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    reader = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    return reader.disable(["image", "link", "autolink", "html_inline", "html_block", "reference"])
+
+
+def _link_citations(token: Token, links: Mapping[int, tuple[str, str]]) -> list[Token]:
+    """Split a text token at citations of known sources."""
+    if token.type != "text":
+        return [token]
+    return [_citation_token(part, links) for part in _CITATION_MARKER.split(token.content) if part]
+
+
+def _citation_token(part: str, links: Mapping[int, tuple[str, str]]) -> Token:
+    from markdown_it.token import Token
+
+    found = links.get(int(part[1:-1])) if _CITATION_MARKER.fullmatch(part) else None
+    if found is None:
+        return Token("text", "", 0, content=part)
+    link = Markup('<a class="cite" href="#{}" title="{}">{}</a>').format(*found, part)
+    return Token("html_inline", "", 0, content=str(link))
+
+
+LinkPolicy = Callable[[str], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class HighlightedQuote:
+    """Text in three parts; the middle one is emphasized and may be empty."""
+
+    before: str
+    strong: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class SourceView:
+    """One source under an answer. `address` is empty for a file; `link` is empty if a link is not allowed."""
+
+    n: int
+    anchor: str
+    title: str
+    place: str
+    web: bool
+    address: str
+    link: str
+    fetched: str
+    quoted: HighlightedQuote
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerView:
+    """One answer with everything the page shows about it."""
+
+    number: int
+    question: str
+    badge: Badge
+    facts: str
+    made: str
+    version: str
+    text: Markup
+    ending: str
+    sent: str
+    notes: Sequence[str]
+    sources: Sequence[SourceView]
+    thought: str
+    steps: Sequence[StepDescription]
+    feedback: str
+    calls: Sequence[ModelCall]
+
+
+def build_answer_view(
+    number: int, run: SharedRun, versions: Sequence[SharedRun], may_link: LinkPolicy, calls: Iterable[ModelCall] = ()
+) -> AnswerView:
+    """Build the view of a run's answer, which is number `number` on its page."""
+    trace = Trace().apply_all(run.events)
+    sources = [_source_view(number, cited, trace, run, may_link) for cited in trace.citations]
+    links = {one.n: (one.anchor, one.place) for one in sources}
+    sentences = () if trace.outcome == "not_answered" else trace.sentences
+    return AnswerView(
+        number=number,
+        question=strip_invisible(run.question),
+        badge=run_labels.answer_badge(trace),
+        facts=" · ".join(run_labels.answer_facts(trace)),
+        made=" · ".join(fact for fact in (_model_text(trace), format_date_time(run.started_at)) if fact),
+        version=_version_text(run, versions),
+        text=render_answer(trace.text, links, sentences),
+        ending=_ending_text(trace),
+        sent=f"Sent to {to_one_line(trace.web_provider)}: “{to_one_line(trace.query_sent)}”"
+        if trace.query_sent
+        else "",
+        notes=[to_one_line(note) for note in trace.notes],
+        sources=sources,
+        thought=strip_invisible(trace.thought).strip(),
+        steps=[describe_step(step, trace) for step in trace.steps],
+        feedback=_feedback_text(run),
+        calls=list(calls),
+    )
+
+
+def _model_text(trace: Trace) -> str:
+    return to_one_line(model_label(trace.model)) if trace.model else ""
+
+
+def _version_text(run: SharedRun, versions: Sequence[SharedRun]) -> str:
+    if len(versions) < 2:
+        return ""
+    change = f" · {to_one_line(describe_change(run.change))}" if run.change else ""
+    return f"Version {versions.index(run) + 1} of {len(versions)}{change}"
+
+
+def _feedback_text(run: SharedRun) -> str:
+    if run.feedback is None:
+        return ""
+    word = "Found helpful" if run.feedback.helpful else "Found not helpful"
+    return f"{word}: {to_one_line(run.feedback.reason)}" if run.feedback.reason else word
+
+
+def _ending_text(trace: Trace) -> str:
+    if trace.state == "failed":
+        return to_one_line(f"{trace.error} {trace.remedy}") or "The answer failed."
+    return UNFINISHED_NOTES.get(trace.state, "")
+
+
+def _source_view(number: int, cited: Citation, trace: Trace, run: SharedRun, may_link: LinkPolicy) -> SourceView:
+    passage = trace.passages.get(cited.passage_id)
+    address = strip_invisible(cited.location) if is_web_address(cited.location) else ""
+    return SourceView(
+        n=cited.n,
+        anchor=f"a{number}-source-{cited.n}",
+        title=to_one_line(cited.title),
+        place=_source_place(cited.title, cited.page),
+        web=cited.origin == "web",
+        address=address,
+        link=address if address == cited.location and may_link(address) else "",
+        fetched=format_date_time(run.started_at) if cited.origin == "web" else "",
+        quoted=_highlight_quote(passage.text if passage else cited.quote, cited.quote),
+    )
+
+
+def _source_place(title: str, page: int | None) -> str:
+    return to_one_line(title) if page is None else f"{to_one_line(title)} · p. {page}"
+
+
+def _highlight_quote(text: str, quote: str) -> HighlightedQuote:
+    """Split the passage around the quote, ignoring whitespace; return the quote alone if the passage lacks it."""
+    text, quote = to_one_line(text), to_one_line(quote)
+    if not quote or quote not in text:
+        return HighlightedQuote("", quote, "") if quote else HighlightedQuote(text, "", "")
+    before, strong, after = text.partition(quote)
+    return HighlightedQuote(before, strong, after)
+
+
+@dataclass(frozen=True, slots=True)
+class _PageView:
+    """Title, facts and answers of a page."""
+
+    title: str
+    facts: str
+    answers: Sequence[AnswerView]
+
+
+def render_conversation_page(shared: SharedConversation, may_link: LinkPolicy) -> str:
+    """Render the displayed branch."""
+    runs = {run.id: run for run in shared.runs}
+    shown = [runs[message.run] for message in shared.shown() if message.run in runs]
+    answers = [
+        build_answer_view(number, run, shared.versions(run), may_link) for number, run in enumerate(shown, start=1)
+    ]
+    facts = f"{format_count(len(answers), 'question')} · {format_date_time(shared.created_at)}"
+    return _template().render(page=_PageView(strip_invisible(shared.title), facts, answers))
+
+
+def render_run_page(
+    run: SharedRun, versions: Sequence[SharedRun], calls: Sequence[ModelCall], may_link: LinkPolicy
+) -> str:
+    """Render one answer with the prompts that were sent for it."""
+    view = build_answer_view(1, run, versions, may_link, calls)
+    return _template().render(
+        page=_PageView(strip_invisible(run.question)[:200], format_date_time(run.started_at), [view])
+    )
+
+
+@cache
+def _template() -> Template:
+    return load_page_template("page.html.jinja", Path(__file__).parent)

@@ -1,0 +1,84 @@
+"""Export of conversations and runs as Markdown, JSON and HTML, and import of conversations from JSON."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from crag.conversations.conversations import Conversations
+from crag.errors import BadRequest
+from crag.storage.engine import Database
+from crag.text.formatting import format_size
+from crag.types import Conversation
+
+if TYPE_CHECKING:
+    from crag.protocols import ModelCall
+
+
+_MAX_IMPORT_BYTES = 100_000_000
+_CONTROL_CHARACTERS = re.compile(
+    r"[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+)  # they control terminals and hide text
+
+
+class ConversationExchange:
+    """Exports and imports of one home. Callers must check who owns a conversation.
+
+    The modules it needs are imported on first use because they load slowly.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        conversations: Conversations,
+        calls: Callable[[str], list[ModelCall]],
+        may_link: Callable[[str], bool],
+    ) -> None:
+        """`calls` returns the prompts of a run as sent; `may_link` decides which untrusted addresses become links."""
+        self._database = database
+        self._conversations = conversations
+        self._calls = calls
+        self._may_link = may_link
+
+    def markdown(self, conversation_id: str) -> str:
+        """Export the displayed branch as Markdown that is harmless in any viewer. Raises `NotFound`."""
+        from crag.sharing.conversation_document import read_conversation
+        from crag.sharing.markdown import write_markdown
+
+        return write_markdown(read_conversation(self._database, conversation_id))
+
+    def json(self, conversation_id: str) -> bytes:
+        """Export the conversation with all branches, versions and events, for import. Raises `NotFound`."""
+        from crag.sharing.conversation_document import read_conversation
+
+        written = read_conversation(self._database, conversation_id).model_dump_json(indent=1)
+        return _CONTROL_CHARACTERS.sub(lambda found: f"\\u{ord(found.group()):04x}", written).encode()
+
+    def html(self, conversation_id: str) -> str:
+        """Export the displayed branch as one self-contained page. Raises `NotFound`."""
+        from crag.sharing.conversation_document import read_conversation
+        from crag.sharing.html_page import render_conversation_page
+
+        return render_conversation_page(read_conversation(self._database, conversation_id), self._may_link)
+
+    def export_run_html(self, run_id: str) -> str:
+        """Export one run as a self-contained page, with its prompts as sent. Raises `NotFound`."""
+        from crag.sharing.conversation_document import read_run
+        from crag.sharing.html_page import render_run_page
+
+        run, versions = read_run(self._database, run_id)
+        return render_run_page(run, versions, self._calls(run_id), self._may_link)
+
+    def import_json(self, data: bytes, person: str = "") -> Conversation:
+        """Store an exported JSON conversation as a new one of this user, under new ids.
+
+        Raises `BadRequest` with a description of the problem; nothing is stored in that case.
+        """
+        from crag.sharing.conversation_import import read_shared_conversation, store_conversation
+
+        if len(data) > _MAX_IMPORT_BYTES:
+            raise BadRequest(
+                f"This file is larger than {format_size(_MAX_IMPORT_BYTES)} and was not read.", "Choose another one."
+            )
+        return self._conversations.get(store_conversation(self._database, read_shared_conversation(data), person))

@@ -1,0 +1,1 @@
+"""The home on disk: database, files, rows of sources and spaces, outbound ledger."""

@@ -1,0 +1,138 @@
+"""Collections of the library: create, rename, delete, and move documents between them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection, func, select, update
+
+from crag.errors import BadRequest, NotFound
+from crag.storage.engine import Database
+from crag.storage.sources import advance_epoch, delete_source, ensure_collection
+from crag.storage.tables import collections, jobs, passages, sources
+from crag.types import DEFAULT_COLLECTION, Collection, MoveResult
+
+_MAX_COLLECTION_NAME_LENGTH = 80
+
+
+class Collections:
+    """The collections of one home. The default collection always exists and keeps its name."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        if not self._exists(DEFAULT_COLLECTION):
+            self.create(DEFAULT_COLLECTION)
+
+    def all(self) -> list[Collection]:
+        """Return every collection with its counts, the default one first, then by name."""
+        query = (
+            select(collections.c.name, func.count(sources.c.id.distinct()), func.count(passages.c.id))
+            .select_from(collections.outerjoin(sources).outerjoin(passages))
+            .group_by(collections.c.name)
+            .order_by(collections.c.name != DEFAULT_COLLECTION, func.lower(collections.c.name))
+        )
+        with self._database.read() as connection:
+            return [Collection(*row) for row in connection.execute(query)]
+
+    def create(self, name: str) -> str:
+        """Create the collection if necessary and return its normalized name.
+
+        Raises `BadRequest` for an invalid name.
+        """
+        name = normalize_collection_name(name)
+        with self._database.write() as connection:
+            ensure_collection(connection, name)
+        return name
+
+    def rename(self, name: str, new_name: str) -> str:
+        """Rename a collection and return the normalized name. It must have no jobs, because they would not follow.
+
+        Raises `BadRequest` if the name is invalid or taken, or while a job adds to the collection, and `NotFound`.
+        """
+        new_name = normalize_collection_name(new_name)
+        if name == DEFAULT_COLLECTION:
+            raise BadRequest(f"“{DEFAULT_COLLECTION}” keeps its name.", "Move its documents to another collection.")
+        with self._database.write() as connection:
+            _check_collection_exists(connection, name)
+            _check_no_jobs(connection, name)
+            if new_name != name and _collection_exists(connection, new_name):
+                raise BadRequest(f"There is a collection “{new_name}” already.", "Move the documents there instead.")
+            connection.execute(update(collections).where(collections.c.name == name).values(name=new_name))
+            advance_epoch(connection)  # caches remember the limits of a search by name
+        return new_name
+
+    def move(self, source_ids: Sequence[str], name: str) -> list[MoveResult]:
+        """Move documents into a collection in one commit, and return the result for each existing document.
+
+        The collection is created if necessary. A document whose bytes already exist there is deleted (*merged*). One
+        whose location has another version there stays where it is (*kept*). Raises `BadRequest` for an invalid name.
+        """
+        name = normalize_collection_name(name)
+        with self._database.write() as connection:
+            ensure_collection(connection, name)
+            known = set(connection.scalars(select(sources.c.id).where(sources.c.id.in_(source_ids))))
+            moved = [_move_source(connection, id_, name) for id_ in dict.fromkeys(source_ids) if id_ in known]
+            advance_epoch(connection)
+        return moved
+
+    def delete(self, name: str) -> list[str]:
+        """Delete a collection with its documents in one commit. Return the SHA-256 of each. Raises as `rename` does."""
+        if name == DEFAULT_COLLECTION:
+            raise BadRequest(f"“{DEFAULT_COLLECTION}” cannot be deleted.", "Remove its documents instead.")
+        with self._database.write() as connection:
+            _check_collection_exists(connection, name)
+            _check_no_jobs(connection, name)
+            rows = connection.execute(select(sources.c.id, sources.c.sha256).where(sources.c.collection == name)).all()
+            for source_id, _ in rows:
+                delete_source(connection, source_id)
+            connection.execute(collections.delete().where(collections.c.name == name))
+        return [sha256 for _, sha256 in rows]
+
+    def _exists(self, name: str) -> bool:
+        with self._database.read() as connection:
+            return _collection_exists(connection, name)
+
+
+def normalize_collection_name(name: str) -> str:
+    """Normalize a collection name. Raises `BadRequest` if it is empty or too long."""
+    name = " ".join(name.encode("utf-8", "replace").decode().replace("\x00", "").split())
+    if not name or len(name) > _MAX_COLLECTION_NAME_LENGTH:
+        raise BadRequest(
+            f"A collection needs a name of 1 to {_MAX_COLLECTION_NAME_LENGTH} characters.", "Give it a short name."
+        )
+    return name
+
+
+def _move_source(connection: Connection, source_id: str, name: str) -> MoveResult:
+    source = connection.execute(select(sources).where(sources.c.id == source_id)).one()
+    if source.collection == name:
+        return MoveResult(source_id, source.title, "moved")
+    there = select(sources.c.id).where(sources.c.collection == name)
+    if connection.scalar(there.where(sources.c.sha256 == source.sha256)):
+        delete_source(connection, source_id)
+        return MoveResult(source_id, source.title, "merged")
+    if _is_path_or_url(source.location) and connection.scalar(there.where(sources.c.location == source.location)):
+        return MoveResult(source_id, source.title, "kept")
+    connection.execute(update(sources).where(sources.c.id == source_id).values(collection=name))
+    return MoveResult(source_id, source.title, "moved")
+
+
+def _is_path_or_url(location: str) -> bool:
+    """Return whether it is a path or a URL. Upload names are not unique."""
+    return "/" in location or "\\" in location
+
+
+def _check_collection_exists(connection: Connection, name: str) -> None:
+    if not _collection_exists(connection, name):
+        raise NotFound(f"There is no collection “{name}”.")
+
+
+def _check_no_jobs(connection: Connection, name: str) -> None:
+    """Raise `BadRequest` while a job adds to the collection: it would recreate it under its old name."""
+    unfinished = jobs.c.state.in_(("waiting", "working"))
+    if connection.scalar(select(func.count()).where(jobs.c.collection == name, unfinished)):
+        raise BadRequest(f"Documents are being added to “{name}”.", "Wait until they are, or cancel that first.")
+
+
+def _collection_exists(connection: Connection, name: str) -> bool:
+    return connection.scalar(select(func.count()).where(collections.c.name == name)) == 1

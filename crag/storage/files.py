@@ -1,0 +1,150 @@
+"""Files on disk: atomic writes, staging folders, and originals stored by SHA-256."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+from crag.errors import BadRequest, HomeFault
+from crag.storage.ownership import current_process_name, is_process_alive
+
+
+def original_relative_path(sha256: str) -> str:
+    """Return the relative path of an original, in the home and in a backup."""
+    return f"originals/{sha256[:2]}/{sha256}"
+
+
+_UNFINISHED_SUFFIX = ".unfinished"
+_ABANDONED_SECONDS = 3600.0
+
+
+def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Write a file atomically: `write` fills a temporary file next to `path`, which then replaces it.
+
+    Raises `OSError`.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f"{path.name}.{secrets.token_hex(8)}{_UNFINISHED_SUFFIX}")
+    try:
+        with unfinished.open("xb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+    sync_folder(path.parent)
+
+
+def remove_unfinished_files(folder: Path, now: float | None = None) -> None:
+    """Remove temporary files of dead writers. Recent files are kept, because their writer may be alive."""
+    latest = (time.time() if now is None else now) - _ABANDONED_SECONDS
+    for path in folder.rglob(f"*{_UNFINISHED_SUFFIX}"):
+        with suppress(OSError):  # another process may clean at the same time
+            if path.stat().st_mtime < latest:
+                path.unlink()
+
+
+def sync_folder(folder: Path) -> None:
+    """Make a new name in the folder durable. Windows cannot open folders and does not need it."""
+    if os.name == "nt":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+_STAGING_SUFFIX = ".unfinished"
+
+
+@contextmanager
+def staging_folder(destination: Path) -> Iterator[Path]:
+    """Provide a temporary folder next to `destination` and remove it at the end. Raises `HomeFault`.
+
+    It also removes folders left by killed processes. The result appears at `destination` by one rename, or not at all.
+    """
+    prefix = f".{destination.name}."
+    for left in destination.parent.glob(f"{_escape_glob(prefix)}*{_STAGING_SUFFIX}"):
+        if not is_process_alive(left.name.removeprefix(prefix)):
+            shutil.rmtree(left, ignore_errors=True)
+    folder = destination.with_name(f"{prefix}{current_process_name()}-{secrets.token_hex(4)}{_STAGING_SUFFIX}")
+    try:
+        folder.mkdir(parents=True)
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+    except OSError as error:
+        raise HomeFault(
+            f"“{destination.name}” could not be written: the disk is full, or the folder cannot be written to.",
+            "Choose another place.",
+        ) from error
+
+
+def check_absent(destination: Path) -> None:
+    """Raise `BadRequest` if `destination` exists: nothing is ever overwritten."""
+    if destination.exists() or destination.is_symlink():
+        raise BadRequest(f"“{destination.name}” exists already; nothing was written.", "Choose another name.")
+
+
+def move_into_place(made: Path, destination: Path) -> None:
+    """Move a finished file or folder to its destination durably. Raises `BadRequest`, `OSError`."""
+    check_absent(destination)
+    made.rename(destination)
+    with suppress(OSError):  # some file systems refuse this; the rename has succeeded
+        sync_folder(destination.parent)
+
+
+def _escape_glob(prefix: str) -> str:
+    """Return a glob pattern that matches only the prefix itself."""
+    return "".join(f"[{sign}]" if sign in "[*?" else sign for sign in prefix)
+
+
+_SHA256 = re.compile("[0-9a-f]{64}")
+
+
+class Originals:
+    """The files as added, stored under their SHA-256. A user-supplied name never becomes a path."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def path(self, sha256: str) -> Path | None:
+        """Return the path of the original, or None."""
+        path = self._place(sha256)
+        return path if path.is_file() else None
+
+    def keep(self, sha256: str, data: bytes) -> None:
+        """Store the bytes durably, unless they are already stored. Raises `HomeFault` if the disk refuses."""
+        if self.path(sha256):
+            return
+        try:
+            write_atomically(self._place(sha256), lambda file: file.write(data))
+        except OSError as error:
+            raise HomeFault("The file could not be saved: the disk is full or cannot be written to.") from error
+
+    def keep_only(self, used: Iterable[str]) -> None:
+        """Remove all other originals. Call it within a write transaction, so that nothing can be added meanwhile."""
+        wanted = set(used)
+        for path in self._folder.glob("*/*"):
+            if _SHA256.fullmatch(path.name) and path.name not in wanted and not path.is_dir():
+                path.unlink(missing_ok=True)
+        remove_unfinished_files(self._folder)
+
+    def remove(self, sha256: str) -> None:
+        """Remove one original. Call it within the write transaction that found it unused."""
+        self._place(sha256).unlink(missing_ok=True)
+
+    def _place(self, sha256: str) -> Path:
+        if not _SHA256.fullmatch(sha256):
+            raise ValueError("not a SHA-256 in hexadecimal digits")
+        return self._folder / sha256[:2] / sha256

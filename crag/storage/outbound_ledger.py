@@ -1,0 +1,81 @@
+"""Log of everything that leaves the machine, written before it is sent."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from sqlalchemy import ColumnElement, delete, func, insert, select, true
+
+from crag.errors import HomeFault
+from crag.storage.engine import Database
+from crag.storage.tables import departures
+from crag.types import OutboundKind, OutboundRecord
+
+SERVER_KEY = "server"  # owner of what commands send, or what is sent for several users; no browser has this key
+_DEFAULT_LIMIT = 100
+_current_person: ContextVar[str] = ContextVar("person", default="")
+
+
+@contextmanager
+def on_behalf_of(person: str) -> Iterator[None]:
+    """Attribute everything sent during the block to this user (empty: to nobody)."""
+    token = _current_person.set(person)
+    try:
+        yield
+    finally:
+        _current_person.reset(token)
+
+
+class OutboundLog:
+    """The outbound log of one home. Safe to share between threads; several processes may write to it."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def record(self, host: str, kind: OutboundKind, what: str) -> None:
+        """Record durably what is about to be sent to `host`. Send only after this returns. Raises `HomeFault`.
+
+        `what` is shown to users: the query, the address, the question; never a key or a password.
+        """
+        readable = what.encode("utf-8", "replace").decode().replace("\x00", "")
+        row = {"at": time.time(), "host": host, "kind": kind, "what": readable, "person": _current_person.get()}
+        try:
+            with self._database.write() as connection:
+                connection.execute(insert(departures).values(row))
+        except HomeFault as fault:
+            unsent = f"Nothing was sent, for it could not be written down first. {fault.message}"
+            raise HomeFault(unsent, fault.remedy) from fault
+
+    def entries(
+        self, last: int = _DEFAULT_LIMIT, kind: OutboundKind | None = None, person: str | None = None
+    ) -> list[OutboundRecord]:
+        """Return the last records visible to a user, of one kind or of all, newest first."""
+        columns = (departures.c.at, departures.c.host, departures.c.kind, departures.c.what)
+        query = select(*columns).where(_record_visible_to(person)).order_by(departures.c.number.desc()).limit(last)
+        if kind:
+            query = query.where(departures.c.kind == kind)
+        with self._database.read() as connection:
+            return [OutboundRecord(*row) for row in connection.execute(query)]
+
+    def count_since(self, moment: float = 0.0, kind: OutboundKind | None = None, person: str | None = None) -> int:
+        """Return the number of records visible to a user since `moment`, in seconds since the epoch."""
+        query = (
+            select(func.count()).select_from(departures).where(departures.c.at >= moment, _record_visible_to(person))
+        )
+        if kind:
+            query = query.where(departures.c.kind == kind)
+        with self._database.read() as connection:
+            return connection.scalar(query) or 0
+
+    def clear(self, person: str | None = None) -> int:
+        """Delete the records visible to a user and return their number. Raises `HomeFault`."""
+        with self._database.write() as connection:
+            return connection.execute(delete(departures).where(_record_visible_to(person))).rowcount
+
+
+def _record_visible_to(person: str | None) -> ColumnElement[bool]:
+    """Match what was sent for this user or for nobody in particular. None, the owner of the home, sees everything."""
+    return true() if person is None else departures.c.person.in_((person, ""))

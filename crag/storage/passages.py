@@ -1,0 +1,160 @@
+"""Passages joined with their source and neighbours. The join never returns a removed passage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import ColumnElement, Connection, Row, func, or_, select
+
+from crag.storage.engine import Database
+from crag.storage.tables import passages, sources, vectors
+from crag.types import EmbeddingSpace, Passage, Vectors
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Ids = NDArray[np.int64]
+
+
+_VECTORS_AT_ONCE = 2_000
+
+
+def read_passages(database: Database, ids: Sequence[int]) -> dict[int, Passage]:
+    """Return the passages that still exist, by id, each with its wider context. Pass at most a few hundred ids."""
+    query = select(passages, sources.c.title, sources.c.location.label("source_location")).select_from(
+        passages.join(sources)
+    )
+    with database.snapshot() as connection:
+        rows = connection.execute(query.where(passages.c.id.in_(ids))).all()
+        texts = _read_context_texts(connection, rows)
+    return {row.id: _passage_from_row(row, texts) for row in rows}
+
+
+def scope_conditions(collection: str, source_ids: Sequence[str]) -> list[ColumnElement[bool]]:
+    """Return the conditions on `sources` for a search limited to a collection or to some sources.
+
+    Empty means no limit.
+    """
+    conditions: list[ColumnElement[bool]] = []
+    if collection:
+        conditions.append(sources.c.collection == collection)
+    if source_ids:
+        conditions.append(sources.c.id.in_(source_ids))
+    return conditions
+
+
+def read_passage_ids(database: Database, collection: str, source_ids: Sequence[str]) -> Ids:
+    """Return the ids of all passages within these limits.
+
+    The ids of one source are consecutive, because they are written in one transaction. It is enough to read the first
+    and the last.
+    """
+    import numpy as np
+
+    ends = select(func.min(passages.c.id), func.max(passages.c.id)).select_from(passages.join(sources))
+    query = ends.where(*scope_conditions(collection, source_ids)).group_by(passages.c.source_id)
+    with database.read() as connection:
+        ranges = [np.arange(first, last + 1) for first, last in connection.execute(query)]
+    return np.concatenate(ranges) if ranges else _as_ids(())
+
+
+def count_passages(database: Database, collection: str, source_ids: Sequence[str]) -> int:
+    """Return the number of passages within these limits."""
+    limits = scope_conditions(collection, source_ids)
+    query = select(func.count()).select_from(passages.join(sources) if limits else passages)
+    with database.read() as connection:
+        return connection.scalar(query.where(*limits)) or 0
+
+
+def read_vector_ids(connection: Connection, space_id: str, first: int, last: int) -> Ids:
+    """Return the ids from `first` to `last` of all passages with a vector of this space."""
+    of_space = (vectors.c.space_id == space_id) & vectors.c.passage_id.between(first, last)
+    return _as_ids(connection.scalars(select(vectors.c.passage_id).where(of_space)))
+
+
+def stream_vectors(connection: Connection, space_id: str, dimension: int, ids: Ids) -> Iterator[tuple[Ids, Vectors]]:
+    """Yield the vectors of these passages in batches, to bound memory."""
+    import numpy as np
+
+    for start in range(0, len(ids), _VECTORS_AT_ONCE):
+        part = ids[start : start + _VECTORS_AT_ONCE].tolist()
+        query = select(vectors.c.passage_id, vectors.c.vector).where(
+            vectors.c.space_id == space_id, vectors.c.passage_id.in_(part)
+        )
+        rows = connection.execute(query).all()
+        matrix = np.frombuffer(b"".join(row.vector for row in rows), dtype="<f4").reshape(len(rows), dimension)
+        yield _as_ids(row.passage_id for row in rows), matrix.astype(np.float32)
+
+
+def read_cosines(database: Database, space: EmbeddingSpace, vector: Vectors, ids: Sequence[int]) -> dict[int, float]:
+    """Return the cosine of each passage and a unit vector, by id.
+
+    Passages without a vector of the space are omitted.
+    """
+    cosines: dict[int, float] = {}
+    with database.read() as connection:
+        for some, matrix in stream_vectors(connection, space.id, space.dimension, _as_ids(ids)):
+            cosines |= zip(some.tolist(), (matrix @ vector).tolist(), strict=True)
+    return cosines
+
+
+def read_unembedded(database: Database, space_id: str, limit: int, after: int) -> list[tuple[int, str, str]]:
+    """Return (id, heading, text) of passages above id `after` without a vector of this space, ordered by id."""
+    query = select(passages.c.id, passages.c.heading, passages.c.text).where(
+        passages.c.id > after, lacks_vector(space_id)
+    )
+    with database.read() as connection:
+        return [
+            (row.id, row.heading, row.text) for row in connection.execute(query.order_by(passages.c.id).limit(limit))
+        ]
+
+
+def count_unembedded(database: Database, space_id: str) -> int:
+    """Return the number of passages without a vector of this space."""
+    with database.read() as connection:
+        return connection.scalar(select(func.count()).select_from(passages).where(lacks_vector(space_id))) or 0
+
+
+def lacks_vector(space_id: str) -> ColumnElement[bool]:
+    """Return the condition on `passages` for those without a vector of this space."""
+    return (
+        ~select(vectors.c.passage_id)
+        .where(vectors.c.passage_id == passages.c.id, vectors.c.space_id == space_id)
+        .exists()
+    )
+
+
+def _as_ids(values: Any) -> Ids:
+    import numpy as np
+
+    return np.fromiter(values, dtype=np.int64)
+
+
+def _read_context_texts(connection: Connection, rows: Sequence[Row[Any]]) -> dict[tuple[str, int], str]:
+    """Return the texts of all contexts, by source and ordinal."""
+    wanted = [
+        (passages.c.source_id == row.source_id) & passages.c.ordinal.between(row.context_start, row.context_end)
+        for row in rows
+        if row.context_start < row.context_end
+    ]
+    if not wanted:
+        return {}
+    query = select(passages.c.source_id, passages.c.ordinal, passages.c.text).where(or_(*wanted))
+    return {(source_id, ordinal): body for source_id, ordinal, body in connection.execute(query)}
+
+
+def _passage_from_row(row: Row[Any], texts: dict[tuple[str, int], str]) -> Passage:
+    places = range(row.context_start, row.context_end + 1)
+    context = [texts[row.source_id, place] for place in places if (row.source_id, place) in texts]
+    return Passage(
+        id=row.id,
+        source_id=row.source_id,
+        title=row.title,
+        location=row.source_location,
+        text=row.text,
+        context="\n\n".join(context) or row.text,
+        page=row.page,
+        heading=row.heading,
+    )

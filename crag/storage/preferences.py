@@ -1,0 +1,251 @@
+"""Saved options and presets, and the effective value of an option: conversation, environment, saved, default."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sqlalchemy import Connection, delete, select
+from sqlalchemy.dialects.sqlite import insert
+
+from crag.errors import BadRequest, NotFound
+from crag.options import (
+    OPTIONS,
+    PRESETS,
+    OptionChanges,
+    RunOptions,
+    apply_changes,
+    dump_changes,
+    get_option,
+    list_option_names,
+    load_changes,
+)
+from crag.settings import Settings
+from crag.storage.engine import Database
+from crag.storage.tables import preferences, presets
+
+ValueOrigin = Literal["default", "saved", "environment", "conversation"]
+
+_ALLOWED_MODELS = "allowed_models"
+_TRACES_ALLOWED = "traces_allowed"
+_AUTO_REGRESSION = "pinned_questions_run_by_themselves"  # keys of users
+_MAX_PRESET_NAME_LENGTH = 60
+# Options set by a published variant: the steps of a run. Models and their parameters stay unchanged.
+_VARIANT_OPTIONS = (
+    "k",
+    "policy",
+    "web",
+    "refine",
+    "rewrite",
+    "web_results",
+    "join_web",
+    "parent_context",
+    "fetch_pages",
+)
+_EVALUATION_ONLY_OPTION = "passage_size"  # only evaluations split documents differently
+# Not part of a preset: which documents are searched.
+_NOT_IN_PRESETS = ("collection", "source_ids", "thresholds", "preset", _EVALUATION_ONLY_OPTION)
+
+
+@dataclass(frozen=True, slots=True)
+class EffectiveValue:
+    """The effective value of an option, and its origin."""
+
+    value: Any
+    origin: ValueOrigin
+
+
+class Preferences:
+    """The preferences of one home. Safe to share between threads; changes by other processes are visible at once."""
+
+    def __init__(self, database: Database, settings: Settings, on_change: Callable[[], None] = lambda: None) -> None:
+        """Read the environment. `on_change` is called after every value saved or reset in this process."""
+        self._on_change = on_change
+        self._database = database
+        self._settings = settings
+        self._allowed_here: frozenset[str] = frozenset()
+        named = {"model": settings.chat_model, "grader_model": settings.grader_model}
+        self._environment = {name: value for name, value in named.items() if value not in ("", "auto")}
+        self._defaults = RunOptions(web="ask" if settings.tavily_api_key else "off")
+
+    def options(self, changes: OptionChanges | None = None) -> RunOptions:
+        """Return the effective options in a conversation with these changes.
+
+        Changes that are no longer valid are ignored.
+        """
+        return apply_changes(self._defaults, {**self.saved(), **self._environment, **_valid_changes(changes or {})})
+
+    def effective(self, name: str, changes: OptionChanges | None = None) -> EffectiveValue:
+        """Return the effective value of one option in a conversation with these changes."""
+        layers: tuple[tuple[ValueOrigin, OptionChanges], ...] = (
+            ("conversation", _valid_changes(changes or {})),
+            ("environment", self._environment),
+            ("saved", self.saved()),
+        )
+        found = (EffectiveValue(layer[name], origin) for origin, layer in layers if name in layer)
+        return next(found, EffectiveValue(get_option(self._defaults, name), "default"))
+
+    def default(self, name: str) -> Any:
+        """Return the default of an option."""
+        return get_option(self._defaults, name)
+
+    def saved(self) -> dict[str, Any]:
+        """Return the saved values by name, without those that are no longer valid."""
+        with self._database.read() as connection:
+            rows = connection.execute(select(preferences.c.name, preferences.c.value)).all()
+        return {name: value for name, text in rows if name in OPTIONS and _is_valid(name, value := _parse_value(text))}
+
+    def save(self, name: str, value: Any) -> None:
+        """Save a value for every conversation that does not set its own. Raises `BadRequest`, `NotFound`."""
+        setting = OPTIONS.get(name)
+        if setting is None:
+            raise NotFound(f"There is no setting called “{name}”.", "Choose one of those on the settings page.")
+        setting.check(value)
+        if value == self.default(name):
+            self.reset(name)
+        else:
+            self._keep(name, value)
+            self._on_change()
+
+    def reset(self, name: str) -> None:
+        """Delete the saved value, if any, so that the default applies."""
+        with self._database.write() as connection:
+            connection.execute(delete(preferences).where(preferences.c.name == name))
+        self._on_change()
+
+    def presets(self) -> dict[str, OptionChanges]:
+        """Return the changes of each preset by name: published variants first, then the saved ones."""
+        known = {name: {key: get_option(options, key) for key in _VARIANT_OPTIONS} for name, options in PRESETS.items()}
+        with self._database.read() as connection:
+            rows = connection.execute(select(presets.c.name, presets.c.changes).order_by(presets.c.made_at)).all()
+        return {**known, **{name: _valid_changes(load_changes(text)) for name, text in rows if name not in known}}
+
+    def save_preset(self, name: str, options: RunOptions) -> None:
+        """Save the options as a preset, and replace an earlier one of that name. Raises `BadRequest`."""
+        row = {
+            "name": normalize_preset_name(name),
+            "changes": dump_changes(preset_changes(options)),
+            "made_at": time.time(),
+        }
+        with self._database.write() as connection:
+            statement = insert(presets).values(row)
+            connection.execute(statement.on_conflict_do_update(index_elements=["name"], set_=row))
+
+    def delete_preset(self, name: str) -> None:
+        """Delete a saved preset. Raises `NotFound`."""
+        with self._database.write() as connection:
+            gone = connection.execute(delete(presets).where(presets.c.name == name)).rowcount
+        if not gone:
+            raise NotFound(f"There is no saved preset called “{name}”.", "Choose one of the list.")
+
+    def may_send_to(self, model: str) -> bool:
+        """Return whether questions and passages may be sent to this remote model.
+
+        They may if the user allowed it or named the model in the environment.
+        """
+        named = model in (self._settings.chat_model, self._settings.grader_model)
+        return named or model in self._allowed_here or model in self.allowed_models()
+
+    def allowed_models(self) -> list[str]:
+        """Return the remote models that the user allowed, oldest first."""
+        with self._database.read() as connection:
+            return _read_names(connection, _ALLOWED_MODELS)
+
+    def allow_model(self, model: str) -> None:
+        """Allow questions and passages to be sent to this model."""
+        self._change_names(_ALLOWED_MODELS, lambda names: list(dict.fromkeys([*names, model])))
+
+    def allow_model_for_process(self, model: str) -> None:
+        """Allow this model for the lifetime of the process: it was named on the command line."""
+        self._allowed_here |= {model}
+
+    def forbid_model(self, model: str) -> None:
+        """Withdraw the permission. What was sent stays sent."""
+        self._allowed_here -= {model}
+        self._change_names(_ALLOWED_MODELS, lambda names: [name for name in names if name != model])
+
+    def may_trace(self) -> bool:
+        """Return whether traces may be sent to LangSmith: the user allowed it, on a page or by `CRAG_LANGSMITH`."""
+        with self._database.read() as connection:
+            kept = connection.execute(select(preferences.c.value).where(preferences.c.name == _TRACES_ALLOWED)).scalar()
+        return self._settings.langsmith.always or _parse_value(kept or "") is True
+
+    def allow_traces(self, allowed: bool) -> None:
+        """Allow or forbid traces to LangSmith. What was sent stays sent."""
+        self._keep(_TRACES_ALLOWED, allowed)
+
+    def auto_regression_users(self) -> list[str]:
+        """Return the users whose pinned questions are asked automatically after a change.
+
+        An empty key stands for questions pinned without one.
+        """
+        with self._database.read() as connection:
+            return _read_names(connection, _AUTO_REGRESSION)
+
+    def set_auto_regression(self, person: str, on: bool) -> None:
+        """Turn automatic runs of this user's pinned questions after a change on or off."""
+        self._change_names(
+            _AUTO_REGRESSION, lambda names: [*(name for name in names if name != person), *([person] if on else [])]
+        )
+
+    def _change_names(self, kept: str, change: Callable[[list[str]], list[str]]) -> None:
+        """Update a list of names in one transaction, so that concurrent changes by two processes are not lost."""
+        with self._database.write() as connection:
+            _write_value(connection, kept, change(_read_names(connection, kept)))
+
+    def _keep(self, name: str, value: Any) -> None:
+        with self._database.write() as connection:
+            _write_value(connection, name, value)
+
+
+def _write_value(connection: Connection, name: str, value: Any) -> None:
+    row = {"name": name, "value": json.dumps(value)}
+    connection.execute(insert(preferences).values(row).on_conflict_do_update(index_elements=["name"], set_=row))
+
+
+def _read_names(connection: Connection, kept: str) -> list[str]:
+    """Return a list of names that is stored as JSON."""
+    value = _parse_value(
+        connection.execute(select(preferences.c.value).where(preferences.c.name == kept)).scalar() or ""
+    )
+    return [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
+
+
+def normalize_preset_name(written: str) -> str:
+    """Normalize the name of a preset. Raises `BadRequest` if it is empty or names a published variant."""
+    name = " ".join(written.split())[:_MAX_PRESET_NAME_LENGTH]
+    if not name:
+        raise BadRequest("A preset needs a name.", "Write one and try again.")
+    if name in PRESETS:
+        raise BadRequest(f"“{name}” is the name of a known variant.", "Choose another name.")
+    return name
+
+
+def preset_changes(options: RunOptions) -> Mapping[str, Any]:
+    """Return all options that a preset fixes, so that it does not depend on what the home saves later."""
+    return {name: get_option(options, name) for name in list_option_names() if name not in _NOT_IN_PRESETS}
+
+
+def _valid_changes(changes: OptionChanges) -> dict[str, Any]:
+    """Return the changes whose values are valid."""
+    known = {name: value for name, value in changes.items() if name != _EVALUATION_ONLY_OPTION}
+    return {name: value for name, value in known.items() if name not in OPTIONS or _is_valid(name, value)}
+
+
+def _parse_value(text: str) -> Any:
+    """Parse a stored value. Returns None, which no option has, if it is invalid."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+def _is_valid(name: str, value: Any) -> bool:
+    try:
+        OPTIONS[name].check(value)
+    except BadRequest:
+        return False
+    return True

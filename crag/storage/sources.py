@@ -1,0 +1,352 @@
+"""Sources with their passages and vectors. Every change to the searchable content advances the epoch in its commit."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, select, text, update
+
+from crag.storage.engine import Database
+from crag.storage.spaces import activate_space, ensure_space, read_active_space
+from crag.storage.tables import collections, epochs, passages, sources, spaces, vectors
+from crag.types import AddStatus, Chunk, EmbeddingSpace, Source, Vectors
+
+# Passed directly to the driver: SQLAlchemy's insert takes several times as long for this many rows.
+_ADD_PASSAGE = (
+    "INSERT INTO passages (id, source_id, ordinal, page, heading, text, context_start, context_end)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_ADD_TERMS = "INSERT INTO passage_terms (rowid, terms) VALUES (?, ?)"
+_REMOVE_TERMS = "DELETE FROM passage_terms WHERE rowid IN (SELECT id FROM passages WHERE source_id = ?)"
+_ADD_VECTOR = "INSERT INTO vectors (passage_id, space_id, vector) VALUES (?, ?, ?)"
+_ROWS_AT_ONCE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class SourceIdentity:
+    """What identifies a source before it is read.
+
+    `located`: the location identifies the source, so that a new version replaces the old one. `source_id` is the id to
+    use; an empty one means a new id.
+    """
+
+    collection: str
+    location: str
+    located: bool
+    sha256: str
+    size: int
+    source_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceDescription:
+    """Metadata known after reading a source. `chunker` gives tokenizer, chunk size and overlap.
+
+    `found_by` is the question whose web search found the source. A new version of a source keeps the first value.
+    """
+
+    title: str
+    kind: str
+    pages: int | None
+    chunker: str
+    author: str = ""
+    published: str = ""
+    found_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreResult:
+    """Result of storing a source: status, id, and the SHA-256 of the replaced version."""
+
+    status: AddStatus
+    id: str
+    dropped: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class NewPassages:
+    """The passages of a new source, row by row: chunks, search terms, and vectors of `space`, verified by `canary`.
+
+    `activation` is the number of the `ActiveSpace` for which they were embedded.
+    """
+
+    chunks: Sequence[Chunk]
+    terms: Sequence[str]
+    vectors: Vectors
+    space: EmbeddingSpace
+    canary: Vectors
+    activation: int
+
+
+def read_epoch(connection: Connection) -> int:
+    """Return a number that grows with every change of the searchable content, as seen by this connection."""
+    return connection.scalar(select(func.max(epochs.c.number))) or 0
+
+
+def advance_epoch(connection: Connection, ids: Sequence[int] = ()) -> None:
+    """Start a new epoch, in which the vectors of these passages were added or removed.
+
+    The upper bits count up. The lower 32 bits are random, which distinguishes a database that was restored from a
+    backup.
+    """
+    number = ((read_epoch(connection) >> 32) + 1 << 32) | secrets.randbits(32)
+    values = {"number": number, "first_id": min(ids, default=0), "last_id": max(ids, default=0)}
+    connection.execute(insert(epochs), values)
+
+
+def read_changed_ranges(connection: Connection, since: int) -> list[tuple[int, int]] | None:
+    """Return the id ranges whose vectors changed since an epoch, in order, each once.
+
+    Returns None if the database never had that epoch.
+    """
+    if not connection.scalar(select(func.count()).where(epochs.c.number == since)):
+        return None
+    later = select(epochs.c.first_id, epochs.c.last_id).where(epochs.c.number > since, epochs.c.last_id > 0)
+    return [(row.first_id, row.last_id) for row in connection.execute(later.distinct().order_by(epochs.c.first_id))]
+
+
+def ensure_collection(connection: Connection, name: str) -> None:
+    """Create the collection if it does not exist."""
+    connection.execute(insert(collections).prefix_with("OR IGNORE"), {"name": name, "created_at": time.time()})
+
+
+def find_source_row(connection: Connection, conditions: Sequence[ColumnElement[bool]]) -> Row[Any] | None:
+    """Return the one source that meets the conditions, or None."""
+    return connection.execute(select(sources).where(*conditions)).first()
+
+
+def same_content_conditions(identity: SourceIdentity) -> tuple[ColumnElement[bool], ...]:
+    """Return the conditions for a source of the collection with the same bytes."""
+    return sources.c.collection == identity.collection, sources.c.sha256 == identity.sha256
+
+
+def same_location_conditions(identity: SourceIdentity) -> tuple[ColumnElement[bool], ...]:
+    """Return the conditions for the source of the collection at the same location."""
+    return sources.c.collection == identity.collection, sources.c.location == identity.location
+
+
+def write_source(
+    connection: Connection, identity: SourceIdentity, description: SourceDescription, old: str | None
+) -> str:
+    """Write the row of a source, replacing the old version if given, and return its id."""
+    source_id = old or identity.source_id or secrets.token_hex(6)
+    values = asdict(identity) | asdict(description) | {"added_at": time.time()}
+    del values["located"], values["source_id"]
+    if old:
+        del values["found_by"]
+        _delete_passages(connection, old)
+        connection.execute(update(sources).where(sources.c.id == old).values(values))
+    else:
+        connection.execute(insert(sources), {"id": source_id} | values)
+    return source_id
+
+
+def write_passages(
+    connection: Connection, source_id: str, content: NewPassages, check: Callable[[], None] = lambda: None
+) -> None:
+    """Add the passages of a source with their search terms and vectors, and start a new epoch.
+
+    `check` is called regularly and may raise to abort.
+    """
+    last = connection.scalar(text("SELECT seq FROM sqlite_sequence WHERE name = 'passages'")) or 0
+    ids = range(last + 1, last + 1 + len(content.chunks))
+    for start in range(0, len(ids), _ROWS_AT_ONCE):
+        check()
+        rows = slice(start, start + _ROWS_AT_ONCE)
+        chunks = zip(ids[rows], content.chunks[rows], strict=True)
+        connection.exec_driver_sql(_ADD_PASSAGE, [(id_, source_id, *_chunk_columns(chunk)) for id_, chunk in chunks])
+        connection.exec_driver_sql(_ADD_TERMS, list(zip(ids[rows], content.terms[rows], strict=True)))
+    write_vectors(connection, ids, content.vectors, content.space, content.canary, check)
+
+
+def _chunk_columns(chunk: Chunk) -> tuple[Any, ...]:
+    return chunk.ordinal, chunk.page, chunk.heading, chunk.text, chunk.context_start, chunk.context_end
+
+
+def write_vectors(
+    connection: Connection,
+    ids: Sequence[int],
+    rows: Vectors,
+    space: EmbeddingSpace,
+    canary: Vectors,
+    check: Callable[[], None] = lambda: None,
+) -> None:
+    """Add one vector of `space` for each passage id, and start a new epoch. `check` works as in `write_passages`.
+
+    Raises `ModelFault` if the canary differs from that of the space.
+    """
+    ensure_space(connection, space, canary)
+    for start in range(0, len(ids), _ROWS_AT_ONCE):
+        check()
+        part = zip(ids[start : start + _ROWS_AT_ONCE], rows[start : start + _ROWS_AT_ONCE], strict=True)
+        connection.exec_driver_sql(_ADD_VECTOR, [(id_, space.id, row.astype("<f4").tobytes()) for id_, row in part])
+    advance_epoch(connection, ids)
+
+
+def delete_source(connection: Connection, source_id: str) -> None:
+    """Remove a source and all its passages, and start a new epoch."""
+    _delete_passages(connection, source_id)
+    connection.execute(delete(sources).where(sources.c.id == source_id))
+
+
+def _delete_passages(connection: Connection, source_id: str) -> None:
+    """Delete the full-text rows first, because FTS has no foreign keys. Vectors are deleted with their passages."""
+    ids = list(connection.scalars(select(passages.c.id).where(passages.c.source_id == source_id)))
+    connection.exec_driver_sql(_REMOVE_TERMS, (source_id,))
+    connection.execute(delete(passages).where(passages.c.source_id == source_id))
+    advance_epoch(connection, ids)
+
+
+class SpaceSwitched(Exception):
+    """The active space changed after the passages were embedded. Used within the library only, never shown."""
+
+
+class SourceStore:
+    """Sources in the database, read and written in short transactions."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    def epoch(self) -> int:
+        """Return a number that changes with every change of the library, by any process."""
+        with self.database.read() as connection:
+            return read_epoch(connection)
+
+    def sources(self, *conditions: ColumnElement[bool]) -> list[Source]:
+        """Return the sources that meet all conditions, newest first."""
+        passage_count = (
+            select(func.count()).where(passages.c.source_id == sources.c.id).correlate(sources).scalar_subquery()
+        )
+        labels = (
+            select(func.group_concat(spaces.c.provider + ":" + spaces.c.model))
+            .select_from(passages.join(vectors).join(spaces))
+            .where(passages.c.source_id == sources.c.id, passages.c.ordinal == 0)
+            .correlate(sources)
+            .scalar_subquery()
+        )
+        query = select(sources, passage_count.label("passages"), labels.label("space")).where(*conditions)
+        with self.database.read() as connection:
+            return [
+                _source_from_row(row)
+                for row in connection.execute(query.order_by(sources.c.added_at.desc(), sources.c.id))
+            ]
+
+    def source(self, source_id: str) -> Source | None:
+        """Return the source with this id, or None."""
+        return next(iter(self.sources(sources.c.id == source_id)), None)
+
+    def find_unchanged(self, identity: SourceIdentity) -> Source | None:
+        """Return the source of this collection with the same bytes.
+
+        Returns None if there is none, or if the location still has a different version.
+        """
+        twin = next(iter(self.sources(*same_content_conditions(identity))), None)
+        if twin and identity.located:
+            old = next(iter(self.sources(*same_location_conditions(identity))), None)
+            return twin if old is None or old.id == twin.id else None
+        return twin
+
+    def put(
+        self,
+        identity: SourceIdentity,
+        description: SourceDescription,
+        content: NewPassages,
+        prepare: Callable[[], None],
+        check: Callable[[], None] = lambda: None,
+    ) -> StoreResult:
+        """Make a source visible in one commit. `prepare` runs within it, as the last step that may fail.
+
+        `check` is called regularly meanwhile and may raise to abort. Status *unchanged* comes with the id of the twin
+        that another worker stored meanwhile, *replaced* with the existing id of the location. Raises `SpaceSwitched` if
+        another space is active by now.
+        """
+        with self.database.write() as connection:
+            active = read_active_space(connection)
+            if active.number != content.activation:
+                raise SpaceSwitched
+            twin = find_source_row(connection, same_content_conditions(identity))
+            old = find_source_row(connection, same_location_conditions(identity)) if identity.located else None
+            if twin:
+                return _keep_twin(connection, twin, old)
+            ensure_collection(connection, identity.collection)
+            source_id = write_source(connection, identity, description, old.id if old else None)
+            write_passages(connection, source_id, content, check)
+            if active.space is None:
+                activate_space(connection, content.space)
+            prepare()
+        return StoreResult("replaced", source_id, old.sha256) if old else StoreResult("added", source_id, None)
+
+    def add_vectors(self, ids: Sequence[int], rows: Vectors, space: EmbeddingSpace, canary: Vectors) -> int:
+        """Give existing passages vectors of another space. Return how many of them still exist and had none."""
+        with self.database.write() as connection:
+            exist = set(connection.scalars(select(passages.c.id).where(passages.c.id.in_(ids))))
+            held = select(vectors.c.passage_id).where(vectors.c.space_id == space.id, vectors.c.passage_id.in_(ids))
+            have = set(connection.scalars(held))
+            wanted = [place for place, id_ in enumerate(ids) if id_ in exist - have]
+            if wanted:
+                write_vectors(connection, [ids[place] for place in wanted], rows[wanted], space, canary)
+        return len(wanted)
+
+    def remove(self, source_ids: Sequence[str]) -> list[Source]:
+        """Remove sources and return those that existed."""
+        gone = self.sources(sources.c.id.in_(source_ids))
+        with self.database.write() as connection:
+            for source in gone:
+                delete_source(connection, source.id)
+        return gone
+
+    def release(self, digests: Iterable[str], remove: Callable[[str], None]) -> None:
+        """Call `remove` for each SHA-256 that no source uses, while no source can be added."""
+        with self.database.write() as connection:
+            for digest in set(digests):
+                if not connection.scalar(select(func.count()).where(sources.c.sha256 == digest)):
+                    remove(digest)
+
+    def keep_used_originals(self, keep_only: Callable[[Sequence[str]], None]) -> None:
+        """Call `keep_only` with every SHA-256 in use, while no source can be added."""
+        with self.database.write() as connection:
+            keep_only(list(connection.scalars(select(sources.c.sha256))))
+
+    def counts(self) -> tuple[int, int]:
+        """Return the numbers of sources and passages."""
+        with self.database.read() as connection:
+            number_of_sources = connection.scalar(select(func.count()).select_from(sources)) or 0
+            number_of_passages = connection.scalar(select(func.count()).select_from(passages)) or 0
+        return number_of_sources, number_of_passages
+
+    def originals_size(self) -> int:
+        """Return the total size in bytes of all originals, each counted once."""
+        files = select(sources.c.sha256, sources.c.size).distinct().subquery()
+        with self.database.read() as connection:
+            return connection.scalar(select(func.sum(files.c.size))) or 0
+
+
+def _keep_twin(connection: Connection, twin: Row[Any], old: Row[Any] | None) -> StoreResult:
+    """Keep the twin with the same bytes, and delete the old version at the location."""
+    if old is None or old.id == twin.id:
+        return StoreResult("unchanged", twin.id, None)
+    delete_source(connection, old.id)
+    return StoreResult("unchanged", twin.id, old.sha256)
+
+
+def _source_from_row(row: Row[Any]) -> Source:
+    return Source(
+        id=row.id,
+        title=row.title,
+        kind=row.kind,
+        location=row.location,
+        collection=row.collection,
+        sha256=row.sha256,
+        size=row.size,
+        pages=row.pages,
+        passages=row.passages,
+        added_at=row.added_at,
+        space=row.space or "",
+        author=row.author,
+        published=row.published,
+        found_by=row.found_by,
+    )

@@ -1,0 +1,403 @@
+"""All tables. Times are seconds since the epoch, ids are text, vectors are little-endian float32."""
+
+from __future__ import annotations
+
+from sqlalchemy import Column, Float, ForeignKey, Index, Integer, LargeBinary, MetaData, Table, Text, UniqueConstraint
+
+metadata = MetaData()
+
+
+# The messages form a tree: `head_id` is the last message of the branch shown. Deletion becomes final after a delay.
+conversations = Table(
+    "conversations",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("title", Text, nullable=False),
+    Column("created_at", Float, nullable=False),
+    Column("updated_at", Float, nullable=False, index=True),
+    Column("options", Text, nullable=False),
+    Column("person", Text, nullable=False, server_default="", index=True),  # owner: the key of a browser
+    Column("pinned", Integer, nullable=False, server_default="0"),
+    Column("deleted_at", Float),
+    Column("head_id", Integer),
+)
+
+runs = Table(
+    "runs",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("conversation_id", Text, ForeignKey("conversations.id", ondelete="CASCADE"), index=True),
+    Column("question", Text, nullable=False),
+    Column("state", Text, nullable=False, index=True),
+    Column("owner", Text, nullable=False),
+    Column("started_at", Float, nullable=False, index=True),
+    Column("version_of", Text, ForeignKey("runs.id", ondelete="CASCADE"), index=True),  # first answer to the question
+    Column("change", Text, nullable=False, server_default=""),  # difference from the previous version
+    Column("draft", Text, nullable=False, server_default=""),  # edited text of the query that waits for consent
+    Column("gap_closed", Integer, nullable=False, server_default="0"),  # the user closed this coverage gap
+    Column("evaluation_id", Text, ForeignKey("evaluations.id", ondelete="CASCADE"), index=True),
+)
+
+messages = Table(
+    "messages",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("conversation_id", Text, ForeignKey("conversations.id", ondelete="CASCADE"), nullable=False),
+    Column("role", Text, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("created_at", Float, nullable=False),
+    Column("run_id", Text, ForeignKey("runs.id", ondelete="CASCADE")),
+    Column("parent_id", Integer, index=True),  # no foreign key: SQLite cascades through at most 1,000 levels
+    Index("messages_of_conversation", "conversation_id", "id"),
+)
+
+events = Table(
+    "events",
+    metadata,
+    Column("run_id", Text, ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("body", Text, nullable=False),
+)
+
+# Summary of a run for lists, built from its events when it ends, and rebuilt where it is missing.
+run_summaries = Table(
+    "run_summaries",
+    metadata,
+    Column("run_id", Text, ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
+    Column("action", Text, nullable=False),
+    Column("outcome", Text, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("grader", Text, nullable=False),
+    Column("policy", Text, nullable=False),
+    Column("collection", Text, nullable=False),
+    Column("query_sent", Text, nullable=False),
+    Column("seconds", Float, nullable=False),
+    Column("tokens", Integer, nullable=False),
+    Column("best", Float),  # highest score of a library passage
+    Column("relevant", Integer, nullable=False),
+    Column("ambiguous", Integer, nullable=False),
+    Column("irrelevant", Integer, nullable=False),
+    Column("unknown", Integer, nullable=False),
+)
+
+# Every prompt as sent, with the reply. `at` is in seconds since the start of the run; `body` is compressed JSON.
+model_calls = Table(
+    "model_calls",
+    metadata,
+    Column("run_id", Text, ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("node", Text, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("at", Float, nullable=False),
+    Column("seconds", Float, nullable=False),
+    Column("prompt_tokens", Integer),
+    Column("answer_tokens", Integer),
+    Column("fault", Text, nullable=False, server_default=""),
+    Column("body", LargeBinary, nullable=False),
+)
+
+feedback = Table(
+    "feedback",
+    metadata,
+    Column("run_id", Text, ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
+    Column("helpful", Integer, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("given_at", Float, nullable=False),
+)
+
+# Verdicts overridden by users, with everything that another grader needs to grade the same passages again.
+rulings = Table(
+    "rulings",
+    metadata,
+    Column("number", Integer, primary_key=True),
+    Column("run_id", Text, nullable=False),
+    Column("question", Text, nullable=False),
+    Column("passage_id", Integer, nullable=False),
+    Column("title", Text, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("collection", Text, nullable=False),
+    Column("grader", Text, nullable=False),
+    Column("score", Float),
+    Column("ruling", Text, nullable=False),
+    Column("given_at", Float, nullable=False),
+    UniqueConstraint("run_id", "passage_id"),
+    sqlite_autoincrement=True,
+)
+
+# Thresholds fitted for a grader on a collection ("": the whole library); `report` is JSON.
+calibrations = Table(
+    "calibrations",
+    metadata,
+    Column("collection", Text, primary_key=True),
+    Column("grader", Text, primary_key=True),
+    Column("lower", Float, nullable=False),
+    Column("upper", Float, nullable=False),
+    Column("made_at", Float, nullable=False),
+    Column("report", Text, nullable=False, server_default="{}"),
+)
+
+
+datasets = Table(
+    "datasets",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("person", Text, nullable=False, server_default=""),  # owner: the key of a browser; empty: everyone
+    Column("made_at", Float, nullable=False),
+)
+
+# `body` holds the reference answer as JSON. `run_id` is the answer from which the question was pinned, if any.
+examples = Table(
+    "examples",
+    metadata,
+    Column("number", Integer, primary_key=True),
+    Column("dataset_id", Text, ForeignKey("datasets.id", ondelete="CASCADE"), nullable=False),
+    Column("key", Text, nullable=False),
+    Column("body", Text, nullable=False),
+    Column("run_id", Text, nullable=False, server_default=""),
+    UniqueConstraint("dataset_id", "key"),
+)
+
+# `examples` is a copy of the dataset at the start, as compressed JSON. `seconds` is the time spent so far.
+evaluations = Table(
+    "evaluations",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("dataset", Text, nullable=False),
+    Column("dataset_id", Text, nullable=False),
+    Column("digest", Text, nullable=False),
+    Column("size", Integer, nullable=False),
+    Column("examples", LargeBinary, nullable=False),
+    Column("variants", Text, nullable=False),
+    Column("repetitions", Integer, nullable=False),
+    Column("judge", Text, nullable=False, server_default=""),
+    Column("parallel", Integer, nullable=False, server_default="0"),
+    Column("person", Text, nullable=False, server_default=""),
+    Column("state", Text, nullable=False),
+    Column("owner", Text, nullable=False, server_default=""),
+    Column("stopping", Integer, nullable=False, server_default="0"),  # stop requested, possibly by another process
+    Column("fault", Text, nullable=False, server_default=""),
+    Column("started_at", Float, nullable=False, index=True),
+    Column("ended_at", Float),
+    Column("seconds", Float, nullable=False, server_default="0"),
+)
+
+# One row per answer. `body` and `judged` are JSON; `label` is the user's judgement of the answer.
+evaluation_results = Table(
+    "evaluation_results",
+    metadata,
+    Column("evaluation_id", Text, ForeignKey("evaluations.id", ondelete="CASCADE"), primary_key=True),
+    Column("variant", Integer, primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("repetition", Integer, primary_key=True),
+    Column("run_id", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("error", Text, nullable=False, server_default=""),
+    Column("body", Text, nullable=False),
+    Column("judged", Text),
+    Column("label", Integer),
+)
+Index("labelled_results", evaluation_results.c.evaluation_id, sqlite_where=evaluation_results.c.label.is_not(None))
+
+
+# Everything that left the machine. A row is written before its content is sent.
+departures = Table(
+    "departures",
+    metadata,
+    Column("number", Integer, primary_key=True),
+    Column("at", Float, nullable=False, index=True),
+    Column("host", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("what", Text, nullable=False),
+    Column("person", Text, nullable=False, server_default=""),  # on whose behalf, if known
+    sqlite_autoincrement=True,
+)
+
+# Saved options of this home, as JSON by name. A preset is a named set of such values.
+preferences = Table(
+    "preferences",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("value", Text, nullable=False),
+)
+
+presets = Table(
+    "presets",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("changes", Text, nullable=False),
+    Column("made_at", Float, nullable=False),
+)
+
+# Model downloads by name. `owner` is the downloading process. Sizes are in bytes, `rate` is in bytes per second.
+downloads = Table(
+    "downloads",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("state", Text, nullable=False),
+    Column("stage", Text, nullable=False, server_default=""),
+    Column("done", Integer, nullable=False, server_default="0"),
+    Column("total", Integer, nullable=False, server_default="0"),
+    Column("rate", Float, nullable=False, server_default="0"),
+    Column("fault", Text, nullable=False, server_default=""),
+    Column("owner", Text, nullable=False, server_default=""),
+    Column("cancelled", Integer, nullable=False, server_default="0"),
+)
+
+
+spaces = Table(
+    "spaces",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("provider", Text, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("digest", Text, nullable=False),
+    Column("dimension", Integer, nullable=False),
+    Column("document_prefix", Text, nullable=False),
+    Column("query_prefix", Text, nullable=False),
+    Column("canary", LargeBinary),  # vector of a fixed sentence; detects a model changed under the same name
+    Column("vector_weight", Float),  # weight of the vector ranking against the word ranking, once fitted
+)
+
+# The last row names the active space; the row before it is the target of a rollback.
+active_spaces = Table(
+    "active_spaces",
+    metadata,
+    Column("number", Integer, primary_key=True),
+    Column("space_id", Text, ForeignKey("spaces.id"), nullable=False),
+    Column("activated_at", Float, nullable=False),
+    Column("owner", Text, nullable=False, server_default=""),  # the process that switched to it
+    sqlite_autoincrement=True,
+)
+
+# The user's choices: the one chosen embedder, and those refused until they are chosen again.
+embedder_choices = Table(
+    "embedder_choices",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("chosen", Integer, nullable=False),
+)
+
+collections = Table(
+    "collections",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("created_at", Float, nullable=False),
+)
+
+sources = Table(
+    "sources",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("title", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("location", Text, nullable=False),
+    Column("collection", Text, ForeignKey("collections.name", onupdate="CASCADE"), nullable=False, index=True),
+    Column("sha256", Text, nullable=False),
+    Column("size", Integer, nullable=False),
+    Column("pages", Integer),
+    Column("chunker", Text, nullable=False),
+    Column("added_at", Float, nullable=False),
+    Column("author", Text, nullable=False, server_default=""),
+    Column("published", Text, nullable=False, server_default=""),  # YYYY-MM-DD, or its known prefix
+    Column("found_by", Text, nullable=False, server_default=""),  # the question whose web search found it, if any
+    UniqueConstraint("collection", "sha256"),
+)
+
+passages = Table(
+    "passages",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("source_id", Text, ForeignKey("sources.id", ondelete="CASCADE"), nullable=False),
+    Column("ordinal", Integer, nullable=False),
+    Column("page", Integer),
+    Column("heading", Text, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("context_start", Integer, nullable=False),
+    Column("context_end", Integer, nullable=False),
+    UniqueConstraint("source_id", "ordinal"),
+    sqlite_autoincrement=True,  # ids are never reused, so that a stale cache cannot show another text
+)
+
+vectors = Table(
+    "vectors",
+    metadata,
+    Column("passage_id", Integer, ForeignKey("passages.id", ondelete="CASCADE"), primary_key=True),
+    Column("space_id", Text, ForeignKey("spaces.id"), primary_key=True),
+    Column("vector", LargeBinary, nullable=False),
+)
+
+# Terms are extracted and stemmed before insertion; the tokenizer only splits them at spaces.
+FULL_TEXT_INDEX = (
+    """CREATE VIRTUAL TABLE passage_terms USING fts5(terms, tokenize = "ascii tokenchars '.'")""",
+    "CREATE VIRTUAL TABLE passage_vocabulary USING fts5vocab(passage_terms, row)",
+    "CREATE VIRTUAL TABLE passage_occurrences USING fts5vocab(passage_terms, instance)",
+)
+
+# Jobs that are unfinished, or whose result was not seen yet. `spec` is what to add: an address, a path, or the name of
+# a spooled upload. `owner` is the process that works on it.
+jobs = Table(
+    "jobs",
+    metadata,
+    Column("number", Integer, primary_key=True),
+    Column("id", Text, nullable=False, unique=True),
+    Column("kind", Text, nullable=False),
+    Column("spec", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("collection", Text, nullable=False),
+    Column("options", Text, nullable=False, server_default="{}"),
+    Column("state", Text, nullable=False, index=True),
+    Column("stage", Text, nullable=False, server_default=""),
+    Column("done", Integer, nullable=False, server_default="0"),
+    Column("total", Integer, nullable=False, server_default="0"),
+    Column("result", Text),
+    Column("cancelled", Integer, nullable=False, server_default="0"),
+    Column("owner", Text, nullable=False, server_default=""),
+    Column("submitted_at", Float, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+# One row per change of the searchable content: vectors were added or removed for passages with ids from `first_id` to
+# `last_id`; both are 0 if no vectors changed. A copy of the vectors, such as the index, catches up from these rows.
+epochs = Table(
+    "epochs",
+    metadata,
+    Column("number", Integer, primary_key=True),
+    Column("first_id", Integer, nullable=False),
+    Column("last_id", Integer, nullable=False),
+)
+
+
+__all__ = [
+    "FULL_TEXT_INDEX",
+    "active_spaces",
+    "calibrations",
+    "collections",
+    "conversations",
+    "datasets",
+    "departures",
+    "downloads",
+    "embedder_choices",
+    "epochs",
+    "evaluation_results",
+    "evaluations",
+    "events",
+    "examples",
+    "feedback",
+    "jobs",
+    "messages",
+    "metadata",
+    "model_calls",
+    "passages",
+    "preferences",
+    "presets",
+    "rulings",
+    "run_summaries",
+    "runs",
+    "sources",
+    "spaces",
+    "vectors",
+]

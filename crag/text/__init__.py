@@ -1,0 +1,1 @@
+"""Text without models: language, sanitizing, formatting, lexical features."""

@@ -1,0 +1,88 @@
+"""Numbers, sizes, durations, dates and file names as people read them. Times are seconds since the epoch."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime
+
+from crag.text.sanitization import to_one_line
+
+_MAX_RETRY_SECONDS = 3600
+
+
+def format_count(number: int, singular: str, plural: str = "") -> str:
+    """Format a number with its noun: 1 passage, 1,284 passages."""
+    return f"{number:,} {singular if number == 1 else plural or f'{singular}s'}"
+
+
+def format_score(value: float) -> str:
+    """Format a score or threshold with two decimals, or with more if two would round it, as in 0.999."""
+    short = f"{value:.2f}"
+    return short if float(short) == value else f"{value:g}"
+
+
+def format_size(amount: int) -> str:
+    """Format a number of bytes: 12 kB, 0.4 MB, 412 MB, 4.9 GB."""
+    if amount < 100_000:
+        return f"{max(1, round(amount / 1000))} kB" if amount else "0 kB"
+    value, unit = (amount / 1e6, "MB") if amount < 999_500_000 else (amount / 1e9, "GB")
+    return f"{value:.1f} {unit}" if value < 10 else f"{value:,.0f} {unit}"
+
+
+def format_duration(seconds: float) -> str:
+    """Format a duration: 18 ms, 1.9 s, 1 min 22 s."""
+    if seconds < 0.1:
+        return f"{max(1, round(seconds * 1000))} ms"
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s"
+
+
+def format_retry_after(retry_after: str) -> str:
+    """Format the delay of a Retry-After header (RFC 9110, section 10.2.3): 30 seconds, 5 minutes."""
+    seconds = int(retry_after) if retry_after.isascii() and retry_after.isdecimal() else 0
+    if not 0 < seconds <= _MAX_RETRY_SECONDS:
+        return "a while"
+    return f"{seconds} seconds" if seconds < 120 else f"{-(-seconds // 60)} minutes"
+
+
+def to_local_time(moment: float) -> datetime:
+    """Convert to the local time of this machine."""
+    return datetime.fromtimestamp(moment, UTC).astimezone()
+
+
+def current_date() -> date:
+    """Return today's date in the local time zone."""
+    return datetime.now(UTC).astimezone().date()
+
+
+def format_date(moment: float) -> str:
+    """Format as 21 Nov 2026."""
+    return f"{to_local_time(moment).day} {to_local_time(moment):%b %Y}"
+
+
+def format_date_time(moment: float) -> str:
+    """Format as 21 Nov 2026, 14:03."""
+    return f"{format_date(moment)}, {to_local_time(moment):%H:%M}"
+
+
+def format_timestamp(moment: float) -> str:
+    """Format to the second, for lists and tables: 2026-11-21 14:03:09."""
+    return f"{to_local_time(moment):%Y-%m-%d %H:%M:%S}"
+
+
+_MAX_NAME_LENGTH = 60  # characters; at most 240 bytes, below the usual limit of 255
+_FORBIDDEN_IN_FILE_NAMES = re.compile(r"[^\w\s().,-]+")
+_WINDOWS_DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
+_DEFAULT_FILE_NAME = "conversation"
+
+
+def export_file_name(title: str, ending: str) -> str:
+    """Return a file name such as `When does TraceMonkey give up.html`, valid on every file system.
+
+    The result is never a path, a hidden file or a reserved device name of Windows.
+    """
+    words = " ".join(_FORBIDDEN_IN_FILE_NAMES.sub(" ", to_one_line(title)).split())
+    name = words[:_MAX_NAME_LENGTH].strip(" .,-") or _DEFAULT_FILE_NAME
+    return f"{f'{_DEFAULT_FILE_NAME} {name}' if _WINDOWS_DEVICE.fullmatch(name) else name}.{ending}"

@@ -1,0 +1,18 @@
+"""Template of the self-contained HTML pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+
+def load_page_template(name: str, *folders: Path) -> Template:
+    """Load a Jinja template with autoescaping. `frame.html.jinja` is found here, other templates in `folders`."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    loader = FileSystemLoader([Path(__file__).parent, *folders])
+    made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    return made.get_template(name)

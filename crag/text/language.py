@@ -1,0 +1,285 @@
+"""Language of a text: script, sentences, terms and key words. Pure functions without a model or data files."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from crag.types import Language, WrittenLanguage
+
+HAN_KANA_RANGES = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+HANGUL_RANGES = "\u1100-\u11ff\uac00-\ud7af"
+_CJK = re.compile(f"[{HAN_KANA_RANGES}{HANGUL_RANGES}]")
+_HANGUL_START = re.compile(f"[{HANGUL_RANGES}]")
+_TOKEN = re.compile(
+    rf"[{HAN_KANA_RANGES}]+|[{HANGUL_RANGES}]+|\d+(?:[.,]\d+)*|[^\W\d_{HAN_KANA_RANGES}{HANGUL_RANGES}]+"
+)
+_LIST_ITEM = re.compile(r"\s*(?:[-*+•·‣▪–]\s+|\(?\d{1,2}[.)]\s+|\(?[a-zA-Z][)]\s+|[①-⑳])")
+_TABLE_ROW = re.compile(r"\s*\|.*\||.*\S\s*\|\s+\S.*\|?\s*$")
+_MAX_ITEM_NUMBER_LENGTH = 4  # characters, as in `(12.`
+_HEADING = re.compile(r"\s*#{1,6}\s+\S")
+_MARKED_LINE = re.compile(rf"{_LIST_ITEM.pattern}|{_HEADING.pattern}|```|>\s|{_TABLE_ROW.pattern}")
+_SENTENCE_END = re.compile(r"[.!?:;|。！？：；…]['\"”’」』)\]）*_]*\s*$")
+_SENTENCE_BOUNDARY = re.compile(  # starts with a single character class because the engine can search for that quickly
+    r"[.!?…。！？](?:(?<=[.!?…])['\"”’)\]*_]*\s+(?=[^\sa-z])|(?<=[。！？])[。！？”’」』）]*\s*(?=\S))"
+)
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:mr|mrs|ms|dr|prof|st|sr|jr|vs|al|fig|figs|eq|eqs|sec|no|nos|vol|pp?|ed|eds|cf|ca|approx|inc|ltd|co|corp"
+    r"|gen|col|capt|sgt|rev|hon|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|e\.g|i\.e|u\.s|u\.k|ph\.d|a\.m|p\.m)"
+    r"|(?:^|[\s(.])[A-Z])\.$",
+    re.IGNORECASE,
+)
+_STOP_WORDS = frozenset(
+    """
+    a an and are as at be been being but by can could did do does doing done for from had has have having he her
+    hers him his how i if in into is it its itself me my no not of off on one or our out she should so some such
+    than that the their them then there these they this those to too up us use used uses using was we were what
+    when where which while who whom whose why will with would you your s t also about please tell explain describe
+    give name many much may might must shall any each other more most very just only own same both between during
+    before after because until again once here all over under re ve ll d m don doesn didn isn aren wasn weren mean
+    happen happens happened occur occurs occurred arise arises exist exists exactly kind sort like called known
+    aber als auch auf aus bei bis das dass dem denn der des dich diese diesem diesen dieser dieses durch ein
+    eine einem einen einer eines für gibt haben ich ihr ihre im ist kann können mein mich mir nach nicht noch nur
+    oder ohne sehr sein sich sie sind über um und uns unter viel viele vom von wann warum welche welchem welchen
+    welcher welches wem wen wenn wer werden wessen wie wieso wird wo wurde wurden zu zum zur zwischen
+    """.split()  # noqa: SIM905 — a list literal would be unreadable
+)
+_KOREAN_QUESTION = re.compile(
+    "^(?:무엇|무슨|누구|누가|언제|어디|어느|어떤|어떻게|얼마|얼마나|몇|왜|뭐|뭔|있는|있던|있다|있었|하는|되는|대한|위한|통해"
+    "|것|것은|그|이|저|수|때|중|및|또는|그리고|알려|설명|말해|하나|하였|했던|했는|된|한|할)"
+    "(?:인가요?|인지|일까요?|입니까|이었나요?|였나요?|이야|야|니|은|는|이|가|을|를|에|에서|의|로|으로|와|과|나|며|고|지)?"
+    "(?:줘|주세요|하나요?|했나요?|하는가|했는가|한가요?|인가요?|인가|되나요?|됐나요?|되었나요?|요)?$"
+)
+_KOREAN_ENDING = re.compile(
+    "(?:이라는|라는|이라고|라고|에서는|에게서|으로는|에서|에게|으로|까지|부터|처럼|보다|이나|하고|인가요|인가|이었나|였나|입니까|"
+    "했나요|했는가|하였는가|했나|하나요|하는가|한가|되었나|됐나|었나요|었는가|었나|았나|은|는|이|가|을|를|의|에|로|와|과|도|만)$"
+)
+# Excludes particles that are also endings of many nouns: 고양이, 제주도, 결과, 민주주의, 작가.
+_KOREAN_PARTICLE = re.compile(
+    "(?:이라는|라는|이라고|라고|에서는|에게서|으로는|에서|에게|으로|까지|부터|처럼|보다|인가요|인가|이었나|였나|입니까|했나요|했는가|하였는가|했나"
+    "|하나요|하는가|한가|되었나|됐나|었나요|었는가|었나|았나|은|는|을|를|에)$"
+)
+_CHINESE_QUESTION = re.compile(
+    "[什甚][麼么]|[誰谁]|哪(?:一?[個个種种]|一|些|[裡里]|位|[兒儿]|年)?|[何][時时處处人]|[為为]何|如何|怎[麼么]?[樣样]?|多少"
+    "|[幾几][個个]?|是否|[請请][問问]|[為为]什[麼么]|[的了嗎吗呢在是被與与和及於于為为個个有由也將将]"
+)
+
+
+def is_cjk(text: str) -> bool:
+    """Return whether most letters of `text` are Chinese, Japanese or Korean."""
+    letters = sum(character.isalpha() for character in text)
+    return 2 * len(_CJK.findall(text)) > letters
+
+
+def is_list_item(line: str) -> bool:
+    """Return whether the line is a list item or a table row."""
+    return bool(_LIST_ITEM.match(line)) or is_table_row(line)
+
+
+def is_table_row(line: str) -> bool:
+    """Return whether the line is a table row, with cells between bars."""
+    return "|" in line and bool(_TABLE_ROW.match(line))
+
+
+def is_heading(line: str) -> bool:
+    """Return whether the line is a heading: marked as in Markdown, or short and without end punctuation."""
+    if _HEADING.match(line):
+        return True
+    return len(line) <= 60 and not is_list_item(line) and not _SENTENCE_END.search(line) and not line[:1].islower()
+
+
+def split_sentences(text: str) -> list[str]:
+    """Return the sentences, headings, list items and table rows of `text` in order, stripped and non-empty.
+
+    Lines wrapped at the page width are joined first.
+    """
+    return [sentence for line in _join_wrapped_lines(text) for sentence in _split_line(line)]
+
+
+def join_sentences(parts: Sequence[str]) -> str:
+    """Join sentences into readable text.
+
+    List items and headings get lines of their own, prose is joined by spaces, Chinese without.
+    """
+    text = ""
+    for part in parts:
+        if not text:
+            text = part
+        elif _stands_alone(part) or _stands_alone(text[text.rfind("\n") + 1 :]):
+            text += "\n" + part
+        else:
+            text += ("" if re.search("[。！？”」』]$", text) else " ") + part
+    return text
+
+
+def _stands_alone(line: str) -> bool:
+    return bool(_MARKED_LINE.match(line)) or is_heading(line) or not _SENTENCE_END.search(line[-20:])
+
+
+def extract_terms(text: str) -> list[str]:
+    """Return the search terms of `text` in order: stemmed words, numbers, and character bigrams of Chinese and Korean.
+
+    Stop words and question words are left out.
+    """
+    return [term for token in _TOKEN.findall(text) for term in _token_terms(token)]
+
+
+def find_tokens(text: str) -> Iterator[tuple[int, str]]:
+    """Yield (start offset, token) for every word, number and run of Chinese or Korean characters, as written."""
+    return ((found.start(), found.group()) for found in _TOKEN.finditer(text))
+
+
+def extract_words(text: str) -> list[tuple[str, tuple[str, ...]]]:
+    """Return (word, its terms) for each content word of `text`, as written and in order."""
+    return [(token, found) for token in _TOKEN.findall(text) if (found := _token_terms(token))]
+
+
+def extract_key_words(text: str) -> list[tuple[str, tuple[str, ...]]]:
+    """Return (word, its terms) as `extract_words` does, with words in the form used in a search box.
+
+    Korean words lose their particles. Chinese is split at question words and particles.
+    """
+    bare = (word for token in _TOKEN.findall(text) for word in _strip_particles(token))
+    return [(word, found) for word in bare if (found := _token_terms(word))]
+
+
+def _strip_particles(token: str) -> list[str]:
+    if _HANGUL_START.match(token):
+        shorter = _KOREAN_PARTICLE.sub("", token)
+        return [shorter if len(shorter) >= 2 and not _KOREAN_QUESTION.match(token) else token]
+    if _CJK.match(token):
+        return [run for run in _CHINESE_QUESTION.split(token) if run]
+    return [token]
+
+
+def _join_wrapped_lines(text: str) -> list[str]:
+    lines: list[str] = []
+    for raw in text.splitlines():
+        line = raw.strip()
+        if not line:
+            lines.append("")
+        elif lines and lines[-1] and _continues_line(lines[-1], line):
+            lines[-1] += " " + line
+        else:
+            lines.append(line)
+    return [line for line in lines if line]
+
+
+def _continues_line(before: str, line: str) -> bool:
+    """Return whether `line` continues `before`, which was wrapped at the page width."""
+    if _MARKED_LINE.match(line) or _HEADING.match(before) or is_table_row(before) or _SENTENCE_END.search(before):
+        return False
+    return line[0].islower() or (len(before) > 60 and not before.isupper()) or (len(before) > 25 and is_cjk(before))
+
+
+def _split_line(line: str) -> list[str]:
+    if is_table_row(line):
+        return [line]
+    parts: list[str] = []
+    start = 0
+    for border in _SENTENCE_BOUNDARY.finditer(line):
+        sign, end = border.start() + 1, border.end()
+        if line[sign - 1] == "." and _is_abbreviation(line[max(start, sign - 8) : sign].split()[-1]):
+            continue
+        if sign - start <= _MAX_ITEM_NUMBER_LENGTH and _LIST_ITEM.fullmatch(line, start, end):
+            continue
+        parts.append(line[start:end].strip())
+        start = end
+    parts.append(line[start:].strip())
+    return [part for part in parts if part]
+
+
+@lru_cache(maxsize=10_000)
+def _is_abbreviation(word: str) -> bool:
+    return bool(_ABBREVIATION.search(word))
+
+
+def _stem_word(word: str) -> str:
+    """Return a light English stem without plural, -ing, -ed or -ly, at least three letters long."""
+    if len(word) < 4 or not word.isalpha():
+        return word.replace(",", "")
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith(("sses", "shes", "ches", "xes", "zes", "ases")):
+        return word[:-2]
+    if word.endswith("s") and not word.endswith(("ss", "us", "is", "ias")):
+        word = word[:-1]
+    for ending in ("ing", "ed", "ly"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3 and re.search("[aeiouy]", word[: -len(ending)]):
+            return _tidy_stem(word[: -len(ending)])
+    return word[:-1] if word.endswith("e") and len(word) > 4 else word
+
+
+def _tidy_stem(stem: str) -> str:
+    if len(stem) > 3 and stem[-1] == stem[-2] and stem[-1] not in "lsz":
+        return stem[:-1]
+    return stem[:-1] if stem.endswith("e") and len(stem) > 4 else stem
+
+
+@lru_cache(maxsize=50_000)
+def _token_terms(token: str) -> tuple[str, ...]:
+    if _HANGUL_START.match(token):
+        if _KOREAN_QUESTION.match(token):
+            return ()
+        shorter = _KOREAN_ENDING.sub("", token)
+        return _character_pairs(shorter if len(shorter) >= 2 else token)
+    if _CJK.match(token):
+        return tuple(pair for run in _CHINESE_QUESTION.split(token) for pair in _character_pairs(run))
+    word = token.lower()
+    if word in _STOP_WORDS:
+        return ()
+    return (_stem_word(word),) if token.isascii() else (word,)
+
+
+def _character_pairs(run: str) -> tuple[str, ...]:
+    if len(run) < 2:
+        return (run,) if run else ()
+    return tuple(run[index : index + 2] for index in range(len(run) - 1))
+
+
+_MIN_SCRIPT_SHARE = 0.2
+_TRADITIONAL_CHINESE = frozenset(
+    "這個們為誰國時間麼嗎過對發產動會來說東車馬長門問見貝書雲電話業學實現於後種號點幾開關圖館設計師灣臺裡裏"
+)
+_HANGUL = re.compile(f"[{HANGUL_RANGES}]")
+_HAN_KANA = re.compile(f"[{HAN_KANA_RANGES}]")
+
+
+def detect_language(text: str) -> Language:
+    """Return Korean or Chinese if at least a fifth of the letters belong to its script, else English."""
+    letters = sum(character.isalpha() for character in text)
+    if not letters:
+        return "en"
+    if len(_HANGUL.findall(text)) >= _MIN_SCRIPT_SHARE * letters:
+        return "ko"
+    return "zh" if len(_HAN_KANA.findall(text)) >= _MIN_SCRIPT_SHARE * letters else "en"
+
+
+def detect_written_language(text: str) -> WrittenLanguage:
+    """Detect the language as `detect_language` does, with traditional Chinese separate. Used for fixed messages."""
+    language = detect_language(text)
+    return "zh-Hant" if language == "zh" and not _TRADITIONAL_CHINESE.isdisjoint(text) else language
+
+
+def is_in_language_of(text: str, question: str) -> bool:
+    """Return whether `text` is in the language of the question, judged by script.
+
+    Names from the question may stand alone: *GPT-4o, MMLU* is a valid answer in both Korean and English.
+    """
+    scripts = _count_scripts(text)
+    if not scripts:
+        return True
+    if max(scripts, key=lambda script: scripts[script]) not in _count_scripts(question):
+        return False
+    asked = {token.lower() for _, token in find_tokens(question)}
+    return detect_language(text) == detect_language(question) or all(
+        token.lower() in asked for _, token in find_tokens(text)
+    )
+
+
+def _count_scripts(text: str) -> Counter[str]:
+    """Count letters by script: the first word of their Unicode names, such as LATIN, HANGUL or CJK."""
+    return Counter(unicodedata.name(letter, "?").split()[0] for letter in text if letter.isalpha())

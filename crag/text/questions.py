@@ -1,0 +1,249 @@
+"""Question analysis: term weights, names, the expected answer type, and candidate answers in a text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from crag.text.language import extract_terms, extract_words, is_cjk, is_table_row, split_sentences
+
+
+class TermStatistics(Protocol):
+    """Document frequencies of terms in the library."""
+
+    def idf(self, terms: Sequence[str]) -> dict[str, float]:
+        """Return the inverse document frequency, above 0, of each term as produced by `extract_terms`.
+
+        A term that occurs in no passage gets the maximum, so that a question about an absent topic scores low.
+        """
+        ...
+
+
+AnswerType = Literal["person", "time", "number", "place", "list", "explanation", "other"]
+
+_LONG_QUESTION_LENGTH = 1000  # characters
+_EDGE_SENTENCES = 3  # sentences at the beginning and at the end of a long text that may contain the question
+_QUESTION_MARKS = ("?", "？", "؟")
+_CLOSING_SIGNS = " \t\"'”’»」』)]"
+_REDUCED_WEIGHT = 0.5
+_UNSEEN_TERM = "qzxqzx"
+_PLURALS = (
+    "types|kinds|ways|steps|examples|reasons|factors|methods|advantages|disadvantages|components|parts|stages|categories"
+    "|forms|features|properties|requirements|benefits|options|two|three|four|five|six|seven|eight|nine|ten|several"
+)
+_CATEGORY_TERMS = frozenset(extract_terms(_PLURALS))
+_QUESTION_PATTERNS: dict[AnswerType, str] = {
+    "list": rf"\b(?:what|which|list|name|give)\b.{{0,24}}\b(?:{_PLURALS})\b|\b(?:what|which) are\b"
+    r"|종류|유형|단계|가지|哪些|哪幾|哪几",
+    "time": r"\bwhen\b(?! (?:is|are|does|do|can|may|must|should) (?:an?|one|you|we|i)\b)"  # a condition, not a date
+    r"|\b(?:what|which) (?:year|date|day|month|century|time|decade)\b|언제|몇 ?년|년도"
+    r"|[何幾几]時|[何几]时|哪一?年|時候|时候|[幾几]年|世紀|世纪",
+    "number": r"\bhow (?:many|much|old|long|far|tall|large|big|high|often|cold|hot)\b"
+    r"|\bwhat (?:percent\w*|number|amount|population)\b|몇|얼마|多少|[幾几]",
+    "person": r"\bwho(?:m|se)?\b|누구|누가|誰|谁|何人|哪位",
+    "place": r"\bwhere\b|\b(?:what|which) (?:city|country|state|place|region|location)\b|어디|哪[裡里]|何[處处]",
+    "explanation": r"\bwhy\b|\bhow (?:does|do|did|is|are|was|were|can|to)\b|\b(?:explain|describe)\b"
+    r"|왜|어떻게|[為为]什|[為为]何|如何|怎",
+}
+_NOUN_PATTERNS: dict[
+    AnswerType, str
+] = {  # nouns that imply the answer type without a question word: "Super Bowl 2021 location"
+    "time": r"\bdate\b|[時时][间間]|日期",
+    "place": r"\blocation\b|在哪|地[点點]|哪[個个]?(?:城市|[国國]家|地方)|[举舉][办辦][地国國]",
+    "number": r"\b(?:revenue|price|cost|population|percentage|rate|score)\b|增[长長速]|[销銷]量|票房|[营營]收|GDP"
+    r"|(?:[数數]|率|量)\s*[?？]?$",
+    "person": r"\b(?:winner|director|actor|actress|author|president)\b|冠[军軍]|[导導]演|主演|[编編][剧劇]|主角|得主"
+    r"|旗手|首相|[总總][统統]",
+}
+_ANSWER_TYPE_PATTERNS = [
+    (kind, re.compile(words, re.IGNORECASE)) for kind, words in (*_QUESTION_PATTERNS.items(), *_NOUN_PATTERNS.items())
+]
+_NAME = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-Z][\w’'-]*[a-zA-Z]\b", re.MULTILINE)
+_CAPITALS = re.compile(r"\b(?:[A-Z]{2,}\w*|\d[\d.,]*)\b")
+_LATIN_WORD = re.compile(r"[A-Za-z]+")
+
+
+@dataclass(frozen=True, slots=True)
+class AnalyzedQuestion:
+    """A question as the scorer sees it. `order` holds its terms in order; `foreign` is true for Chinese and Korean.
+
+    `statistics` are those of the searched library, `unseen` is the weight of a term that does not occur in it.
+    """
+
+    text: str
+    words: tuple[tuple[str, tuple[str, ...]], ...]
+    order: tuple[str, ...]
+    weights: dict[str, float]
+    names: frozenset[str]
+    kind: AnswerType
+    foreign: bool
+    statistics: TermStatistics
+    unseen_weight: float
+
+    @property
+    def rarest(self) -> str:
+        """The term with the greatest weight, or an empty string if there are no terms."""
+        return max(self.weights, key=lambda term: self.weights[term], default="")
+
+    def covered(self, held: Iterable[str]) -> float:
+        """Return the share of the question's weight, in 0..1, that is covered by the terms `held`."""
+        found = self.weights.keys() & held
+        return sum(self.weights[term] for term in found) / (sum(self.weights.values()) or 1.0)
+
+
+def is_long_question(question: str) -> bool:
+    """Return whether the question is a pasted text that contains a question."""
+    return len(question) > _LONG_QUESTION_LENGTH
+
+
+def extract_asking_sentences(question: str) -> str:
+    """Return the asking sentences at the beginning or the end of a long question; return a short one unchanged.
+
+    Relevant passages are similar to the actual question, not to the text pasted with it.
+    """
+    if not is_long_question(question):
+        return question
+    held = split_sentences(question)
+    ends = list(dict.fromkeys([*held[:_EDGE_SENTENCES], *held[-_EDGE_SENTENCES:]]))
+    asking = [sentence for sentence in ends if sentence.rstrip(_CLOSING_SIGNS).endswith(_QUESTION_MARKS)]
+    found = " ".join(asking or [held[0], held[-1]])
+    return (
+        found
+        if not is_long_question(found)
+        else f"{found[: _LONG_QUESTION_LENGTH // 2]} {found[-_LONG_QUESTION_LENGTH // 2 :]}"
+    )
+
+
+def analyze_question(text: str, statistics: TermStatistics) -> AnalyzedQuestion:
+    """Analyze a question and weight its terms by their rarity in the library."""
+    key_words = tuple(extract_words(text))
+    order = tuple(term for _, parts in key_words for term in parts)
+    names = find_name_terms(text)
+    unseen = statistics.idf([_UNSEEN_TERM])[_UNSEEN_TERM]
+    weights = _weigh_terms(order, names, statistics, unseen)
+    return AnalyzedQuestion(
+        text, key_words, order, weights, names, _detect_answer_type(text), _is_cjk_question(text), statistics, unseen
+    )
+
+
+def _weigh_terms(
+    order: tuple[str, ...], names: frozenset[str], statistics: TermStatistics, unseen: float
+) -> dict[str, float]:
+    """Return the inverse document frequency of each term, reduced for terms that an answer need not repeat.
+
+    These are ordinary words that do not occur in the library, which may phrase them differently, and category words as
+    in "what types of".
+    """
+    weights = statistics.idf(order)
+    light = {term for term, weight in weights.items() if weight >= unseen and term not in names} | _CATEGORY_TERMS
+    return {term: weight * _REDUCED_WEIGHT if term in light else weight for term, weight in weights.items()}
+
+
+def _detect_answer_type(question: str) -> AnswerType:
+    return next((kind for kind, pattern in _ANSWER_TYPE_PATTERNS if pattern.search(question)), "other")
+
+
+def _is_cjk_question(question: str) -> bool:
+    """Return whether the question is Chinese or Korean. A Latin word counts as one letter, because it may be a name."""
+    return is_cjk(_LATIN_WORD.sub("x", question))
+
+
+def find_name_terms(text: str) -> frozenset[str]:
+    """Return the terms of names: capitalised words within a sentence, acronyms, and numbers."""
+    return frozenset(extract_terms(" ".join(_NAME.findall(text) + _CAPITALS.findall(text))))
+
+
+_MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
+_MONTH = rf"(?:{_MONTHS}|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)"
+_RESULT_DATE = re.compile(
+    rf"^{_MONTH}\.? \d{{1,2}}, \d{{4}} \.\.\. ", re.IGNORECASE
+)  # publication date at the start of a web search result
+_DATE = re.compile(
+    rf"\b{_MONTH}\.? \d{{1,2}}(?:st|nd|rd|th)?(?:, \d{{4}})?\b|\b\d{{1,2}} {_MONTH}\b(?: \d{{4}})?|\b{_MONTH}\b"
+    r"|\b(?:1\d{3}|20\d\d)s?\b|centur(?:y|ies)"
+    r"|\d{1,2} ?[月월] ?\d{1,2} ?[日号號일]|\d+ ?[年月日号號년월일]|世[紀纪]|세기",
+    re.IGNORECASE,
+)
+_MONTH_NAME = re.compile(_MONTH, re.IGNORECASE)
+_NUMBER = re.compile(
+    r"[$€£¥]?\d+(?:[.,]\d+)*(?: ?(?:%|percent|million|billion|thousand))?"
+    r"|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|half|third|hundred|thousand|million|billion)\b"
+    r"|[一二三四五六七八九十百千萬万兩两]+[个個次人种種年天位名]",
+    re.IGNORECASE,
+)
+_CAPITALISED = re.compile(r"\b[A-Z][\w’'-]*")
+_CERTAIN_NAME = re.compile(  # two capitalised words in a row, or one that does not start a sentence
+    r"\b[A-Z][\w’'-]+(?: [A-Z][\w’'-]+)+|(?<![.!?:]\s)(?<!^)\b[A-Z][\w’'-]*", re.MULTILINE
+)
+_QUOTED = re.compile(r"[《「『“]([^《》「」『』“”]{1,30})[》」』”]")
+_LIST_MARKER = re.compile(r"\(?\b\d\)|[①-⑳]|^\s*[-*•]\s", re.MULTILINE)
+_SERIES = re.compile(r",[^,.]+(?:,[^,.]+)*,? (?:and|or) |、")
+
+
+def can_recognize_candidates(question: AnalyzedQuestion) -> bool:
+    """Return whether answer candidates can be recognized by their form.
+
+    Names cannot where there are no capital letters.
+    """
+    return question.kind in ("time", "number") or (question.kind in ("person", "place") and not question.foreign)
+
+
+def find_candidates(question: AnalyzedQuestion, text: str) -> frozenset[str]:
+    """Return the values of the expected answer type in `text` that are not in the question, in a normalized form."""
+    said = _RESULT_DATE.sub("", text)
+    if question.kind == "time":
+        return _find_dates(question, said)
+    if question.kind == "number":
+        return _find_numbers(question, said)
+    if question.foreign:
+        return frozenset(title for title in _QUOTED.findall(said) if title not in question.text)
+    return _capitalised_terms(_CAPITALISED.findall(said)) - question.weights.keys()
+
+
+def matches_answer_type(question: AnalyzedQuestion, text: str) -> bool:
+    """Return whether `text` certainly contains the expected answer type; True if that cannot be recognized."""
+    if question.kind in ("person", "place") and not question.foreign:
+        return bool(_capitalised_terms(_CERTAIN_NAME.findall(_RESULT_DATE.sub("", text))) - question.weights.keys())
+    return not can_recognize_candidates(question) or bool(find_candidates(question, text))
+
+
+def answer_type_score(question: AnalyzedQuestion, text: str) -> float:
+    """Return 1 if the text contains the expected answer type, -1 if it does not, 0 if that cannot be recognized."""
+    if can_recognize_candidates(question):
+        return 1.0 if matches_answer_type(question, text) else -1.0
+    return 1.0 if question.kind == "list" and _contains_list(text) else 0.0
+
+
+def _find_dates(question: AnalyzedQuestion, text: str) -> frozenset[str]:
+    """Find dates. Day and month also count without the year, which other texts may omit: `nov 12 2020` and `nov 12`."""
+    asked, found = question.text.lower(), set[str]()
+    for match in _DATE.finditer(text):
+        date = match.group().lower()
+        if date in asked:
+            continue
+        month, numbers = _MONTH_NAME.search(date), re.findall(r"\d+", date)
+        if month is None:
+            found.add(re.sub(r"\s", "", date))
+            continue
+        found.add(" ".join((month.group()[:3], *numbers)))
+        if numbers:
+            found.add(f"{month.group()[:3]} {numbers[0]}")
+    return frozenset(found)
+
+
+def _find_numbers(question: AnalyzedQuestion, text: str) -> frozenset[str]:
+    asked = question.text.lower()
+    numbers = (re.sub(r"[^\w%.]", "", number.lower()) for number in _NUMBER.findall(_DATE.sub(" ", text)))
+    return frozenset(number for number in numbers if number.rstrip("%") not in asked)
+
+
+def _capitalised_terms(capitalised: list[str]) -> frozenset[str]:
+    return frozenset(extract_terms(" ".join(word for word in capitalised if not _MONTH_NAME.fullmatch(word))))
+
+
+def _contains_list(text: str) -> bool:
+    """Return whether the text contains a list: numbered items, table rows, or a series with commas."""
+    rows = sum(is_table_row(line) for line in text.splitlines())
+    return len(_LIST_MARKER.findall(text)) > 1 or rows > 1 or bool(_SERIES.search(text))

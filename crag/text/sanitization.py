@@ -1,0 +1,136 @@
+"""Untrusted text made safe for storage, the terminal and Markdown.
+
+Escaping alone is not enough for Markdown: URLs become links and `:name:` becomes an icon even when escaped. Such
+sequences are therefore broken with a word joiner (U+2060), which has no width.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+from crag.errors import BadRequest
+from crag.types import Support, SupportStrength
+
+WORD_JOINER = "\u2060"
+SUPPORT_MARKS: dict[SupportStrength, str] = {
+    "unsupported": "\ue000",
+    "weak": "\ue001",
+}  # placeholders, absent from visible text
+_MAX_COMBINING_MARKS = 4
+_WEB_ADDRESS = re.compile(r"https?://", re.IGNORECASE)
+_ALLOWED_JOINERS = {"\u200c", "\u200d"}  # needed to write Persian, Hindi and joined emoji
+_PLAIN_ASCII = re.compile(r"[\n\t\x20-\x7e]*")
+_END_OF_ROW = re.compile(r"\s*\|?$")
+_MARKDOWN_BREAKS: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"\](?=\\*[(\[:])"), rf"]{WORD_JOINER}"),  # links, images, references and their definitions
+    (re.compile(r"<(?=[A-Za-z/!?])"), f"<{WORD_JOINER}"),  # HTML and <addresses>
+    (re.compile(r":(?=\\*[^\s\d\\|-])"), f":{WORD_JOINER}"),  # http:, :red[…], :material/…:, :smile:; not |:-:|
+    (re.compile(r"(?i:www)(?=\\*\.)"), rf"\g<0>{WORD_JOINER}"),
+    (re.compile(r"@"), f"@{WORD_JOINER}"),
+    (re.compile(r"&(?=[#A-Za-z])"), f"&{WORD_JOINER}"),  # entities, which could encode any of these
+    (re.compile(r"\[\^"), f"[{WORD_JOINER}^"),
+    (re.compile(r"!(?=\\*\[)"), f"!{WORD_JOINER}"),
+)
+
+
+def strip_invisible(text: str) -> str:
+    """Remove control, direction and invisible characters, private-use characters, and stacks of combining marks."""
+    if _PLAIN_ASCII.fullmatch(text):
+        return text
+    kept: list[str] = []
+    marks = 0
+    for character in text:
+        category = unicodedata.category(character)
+        marks = marks + 1 if category in {"Mn", "Me"} else 0
+        if marks > _MAX_COMBINING_MARKS or category in {"Co", "Cs", "Cn"}:
+            continue
+        if category in {"Cc", "Cf"} and character not in "\n\t" and character not in _ALLOWED_JOINERS:
+            continue
+        kept.append(character)
+    return "".join(kept)
+
+
+def to_one_line(text: str) -> str:
+    """Return the visible text on one line."""
+    return " ".join(strip_invisible(text).split())
+
+
+def is_web_address(location: str) -> bool:
+    """Return whether `location` is an HTTP URL. The fetcher decides whether it may be fetched."""
+    return bool(_WEB_ADDRESS.match(location))
+
+
+def neutralize_markdown(text: str) -> str:
+    """Break links, images, references, HTML and directives in Markdown, and keep its other formatting."""
+    for pattern, replacement in _MARKDOWN_BREAKS:
+        text = pattern.sub(replacement, text)
+    return text
+
+
+def mark_unsupported_sentences(text: str, sentences: Iterable[Support]) -> str:
+    """Return the visible text with a mark of `SUPPORT_MARKS` after each unsupported or weakly supported sentence."""
+    marked = strip_invisible(text)
+    for one in sentences:
+        if one.strength in SUPPORT_MARKS:
+            marked = _insert_mark_after(marked, strip_invisible(one.sentence), SUPPORT_MARKS[one.strength])
+    return marked
+
+
+def _insert_mark_after(text: str, sentence: str, mark: str) -> str:
+    """Insert a mark after a sentence, ignoring differences in white space.
+
+    In a table the mark goes before the end of the row.
+    """
+    spaced = r"\s*".join(map(re.escape, sentence.split()))
+    found = re.search(spaced, text) if spaced else None
+    if found is None:
+        return text
+    in_row = _END_OF_ROW.sub(lambda end: f"{mark}{end.group()}", found.group(), count=1)
+    return text[: found.start()] + in_row + text[found.end() :]
+
+
+# C0 and C1 controls except tab and line feed, surrogates, non-characters, tag characters.
+_FORBIDDEN_CHARACTERS = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufeff\ufffe\uffff\U000e0000-\U000e007f]"
+)
+_INVISIBLE_CHARACTERS = re.compile("[\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069]")
+_MAX_DISPLAY_NAME_LENGTH = 200
+
+
+def clean_text(text: str) -> str:
+    """Return `text` in NFC with plain line feeds, without control characters, surrogates, NUL and non-characters."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", "\n").replace("\x85", "\n")
+    return unicodedata.normalize("NFC", _FORBIDDEN_CHARACTERS.sub("", text))
+
+
+def clean_display_name(name: str) -> str:
+    """Return a display form of a user-supplied name: its last path component, at most 200 characters.
+
+    Never use it as a path.
+    """
+    last = re.split(r"[/\\]", name.replace("\0", ""))[-1]
+    shown = " ".join(_INVISIBLE_CHARACTERS.sub("", clean_text(last)).split())
+    return shown[:_MAX_DISPLAY_NAME_LENGTH].strip() or "untitled"
+
+
+MAX_QUESTION_LENGTH = 200_000  # characters
+
+
+def normalize_user_text(text: str) -> str:
+    """Strip surrounding white space and remove characters that the database cannot store."""
+    return text.encode("utf-8", "ignore").decode().replace("\x00", "").strip()
+
+
+def normalize_question(text: str) -> str:
+    """Normalize a question. Raises `BadRequest` if it is empty or too long."""
+    question = normalize_user_text(text)
+    if not question:
+        raise BadRequest("The question is empty.", "Write one, then send it.")
+    if len(question) > MAX_QUESTION_LENGTH:
+        raise BadRequest(
+            f"The question has {len(question):,} characters; at most {MAX_QUESTION_LENGTH:,} can be asked.",
+            "Shorten it, or add the long part as a document and ask about it.",
+        )
+    return question

@@ -1,0 +1,232 @@
+"""Measured score distributions, thresholds to move, their effect, and the thresholds in use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from crag.errors import CragError
+from crag.evaluation.threshold_proposal import (
+    THRESHOLD_GRID,
+    ActionShares,
+    Calibration,
+    ProbeScore,
+    ReplayResult,
+    SavedThresholds,
+    ShareEstimate,
+    ThresholdFigures,
+    measure_thresholds,
+    score_histograms,
+)
+from crag.options import RunOptions
+from crag.text import sanitization
+from crag.text.formatting import format_count, format_date, format_score
+from crag.types import Thresholds
+from pages.parts import labels, markdown, score_chart
+from pages.parts.services import application
+from pages.parts.session import current_owner
+
+_SCORE_KINDS = ("answered", "not answered")
+
+
+def draw_score_distributions(scored: Sequence[ProbeScore], thresholds: Thresholds) -> None:
+    """Draw the chart with both thresholds as rules."""
+    alt = (
+        "Bars of how often each score was given to answered and to unanswered questions;"
+        f" rules at {format_score(thresholds.lower)} and {format_score(thresholds.upper)}"
+    )
+    score = "best score of a question's passages"
+    score_chart.draw_score_chart(
+        _SCORE_KINDS, score_histograms(scored, score_chart.BINS), thresholds, score=score, alt=alt
+    )
+
+
+def draw_calibration(measured: Calibration) -> None:
+    """Draw the measurement; a fragment, so that moving a threshold redraws nothing else."""
+    st.header("Scores", anchor=False)
+    st.caption(_calibration_facts(measured))
+    chart = st.container()
+    thresholds = _choose_thresholds(measured)
+    with chart:
+        draw_score_distributions(measured.scored, thresholds)
+    figures = measure_thresholds(measured.scored, thresholds)
+    _draw_precision(figures, thresholds)
+    st.markdown(_action_table(figures))
+    _draw_use_button(measured, thresholds)
+    _draw_past_questions(
+        application().calibration.replay_past_runs(measured.collection, measured.grader, thresholds, current_owner())
+    )
+
+
+def _calibration_facts(measured: Calibration) -> str:
+    answered = sum(one.answerable for one in measured.scored)
+    ruled = sum(one.kind == "ruling" for one in measured.scored)
+    where = markdown.escape_line(measured.collection, 80) if measured.collection else "all documents"
+    by_you = f", {format_count(ruled, 'passage')} ruled on by you among them" if ruled else ""
+    return (
+        f"{labels.grader_label(measured.grader)} on {where}: {answered:,} answered,"
+        f" {len(measured.scored) - answered:,} not answered{by_you}."
+    )
+
+
+def _choose_thresholds(measured: Calibration) -> Thresholds:
+    """Draw the slider and return its thresholds, initially the proposed ones."""
+    start = measured.proposal.thresholds or measured.own
+    for remark in measured.proposal.remarks:
+        st.markdown(f":orange[:material/info:] {markdown.escape_line(remark, 400)}")
+    lower, upper = st.select_slider(
+        "Irrelevant below, relevant from",
+        THRESHOLD_GRID,
+        value=(_nearest_on_grid(start.lower), _nearest_on_grid(start.upper)),
+        format_func=format_score,
+        key=f"thresholds-{measured.made_at}",
+    )
+    own = f"The grader's own: {_threshold_pair(measured.own)}."
+    proposed = f"Proposed: {_threshold_pair(start)}. " if measured.proposal.thresholds else ""
+    st.caption(f"{proposed}{own} Between the two a passage is *ambiguous*.")
+    return Thresholds(lower, upper)
+
+
+def _threshold_pair(thresholds: Thresholds) -> str:
+    return f"{format_score(thresholds.lower)} and {format_score(thresholds.upper)}"
+
+
+def _nearest_on_grid(value: float) -> float:
+    return min(THRESHOLD_GRID, key=lambda step: abs(step - value))
+
+
+def _draw_precision(figures: ThresholdFigures, thresholds: Thresholds) -> None:
+    correct, refused = _share_text(figures.correct), _share_text(figures.incorrect)
+    upper, lower = format_score(thresholds.upper), format_score(thresholds.lower)
+    st.markdown(
+        f":green[:material/check_circle:] From **{upper}** on, {correct} of the questions are answered.  \n"
+        f":red[:material/cancel:] Below **{lower}**, {refused} of them are not."
+    )
+
+
+def _share_text(share: ShareEstimate) -> str:
+    if share.value is None:
+        return f"nothing (n = {share.n})"
+    return f"**{share.value:.0%}** {labels.grey_text(f'{share.low:.0%} to {share.high:.0%}, n = {share.n:,}')}"
+
+
+def _action_table(figures: ThresholdFigures) -> str:
+    """Return the share of each action for both kinds of question as a Markdown table."""
+    return "\n".join(
+        [
+            "| Question | correct | ambiguous | refused |",
+            "|---|--:|--:|--:|",
+            _action_row("Answered", figures.answerable),
+            _action_row("Not answered", figures.unanswerable),
+        ]
+    )
+
+
+def _action_row(name: str, outcomes: ActionShares) -> str:
+    shares = " | ".join(f"{outcomes.shares[action]:.1%}" for action in ("correct", "ambiguous", "incorrect"))
+    return f"| {name} {labels.grey_text(f'{outcomes.n:,}')} | {shares} |"
+
+
+def _draw_use_button(measured: Calibration, thresholds: Thresholds) -> None:
+    st.caption("Precision counts both kinds as equally frequent; the ranges hold 95% of bootstrap samples.")
+    kept = application().calibration.load(measured.collection, measured.grader)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if kept == thresholds:
+            st.markdown(":green[:material/check_circle:] In use", width="content")
+        elif st.button("Use these thresholds", icon=":material/check:", key="use-thresholds"):
+            _save_thresholds(measured, thresholds)
+
+
+def _save_thresholds(measured: Calibration, thresholds: Thresholds) -> None:
+    try:
+        application().calibration.save(measured, thresholds)
+    except CragError as error:
+        st.markdown(f":red[{markdown.escape_line(str(error))}]")
+    else:
+        st.rerun()
+
+
+def _draw_past_questions(past: Sequence[ReplayResult]) -> None:
+    st.header("Past questions", anchor=False)
+    if not past:
+        st.caption("No question was judged here by this grader yet. Ask some, then see how they would have gone.")
+        return
+    changed = sum(one.changes for one in past)
+    would = f"{format_count(changed, 'question')} would" if changed else "None would"
+    st.caption(f"{would} go another way, of the last {len(past):,} that this grader judged here.")
+    rows = sorted(past, key=lambda one: not one.changes)
+    st.dataframe(
+        _past_question_columns(rows),
+        hide_index=True,
+        alt="Past questions, their action then and now",
+        key="past-questions",
+        column_config={
+            "Question": st.column_config.TextColumn(width=300),
+            "Score": st.column_config.NumberColumn(format="%.2f"),
+        },
+    )
+
+
+def _past_question_columns(past: Sequence[ReplayResult]) -> dict[str, list[Any]]:
+    return {
+        "Question": [sanitization.strip_invisible(one.question) for one in past],
+        "Score": [one.best for one in past],
+        "Then": [one.then or "" for one in past],
+        "Now": [one.now or "" for one in past],
+        "": ["changes" if one.changes else "" for one in past],
+    }
+
+
+def draw_saved_thresholds() -> None:
+    """Draw one row per saved thresholds, those of a changed grader apart; nothing if none are saved."""
+    kept = application().calibration.all()
+    outdated = [one for one in kept if _is_outdated(one)]
+    _draw_saved_list(
+        "In use", [one for one in kept if one not in outdated], "Back to the grader's own", ":material/undo:"
+    )
+    _draw_saved_list("No longer in use", outdated, "Forget", ":material/delete:")
+    if outdated:
+        st.caption("The grader has changed since, and judges by its own thresholds. Measure again to adjust them.")
+
+
+def _is_outdated(one: SavedThresholds) -> bool:
+    """Return whether it was measured on scores the built-in grader no longer gives: other coefficients or vectors."""
+    if "builtin:" not in one.grader:
+        return False
+    try:
+        now = application().grading_setup(RunOptions(grader="builtin", collection=one.collection)).grader
+    except CragError:
+        return False
+    return now not in one.grader
+
+
+def _draw_saved_list(title: str, kept: Sequence[SavedThresholds], back: str, icon: str) -> None:
+    if not kept:
+        return
+    st.header(title, anchor=False)
+    with st.container(border=True, gap="xsmall"):
+        for one in kept:
+            _draw_saved_row(one, back, icon)
+
+
+def _draw_saved_row(one: SavedThresholds, back: str, icon: str) -> None:
+    where = markdown.escape_line(one.collection, 80) if one.collection else "All documents"
+    facts = (
+        f"{format_score(one.thresholds.lower)} and {format_score(one.thresholds.upper)} · {format_date(one.made_at)}"
+    )
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.markdown(f"{where} · {labels.grader_label(one.grader)} {labels.grey_text(facts)}", width="content")
+        st.button(
+            back,
+            icon=icon,
+            type="tertiary",
+            key=f"forget-{one.collection}-{one.grader}",
+            on_click=_forget_thresholds,
+            args=(one,),
+        )
+
+
+def _forget_thresholds(one: SavedThresholds) -> None:
+    application().calibration.forget(one.collection, one.grader)

@@ -1,0 +1,295 @@
+"""Actions on an answer: feedback, copy, regenerate, compare, pin, menu."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from crag.evaluation.datasets import RunPins, standalone_question, suggested_reference
+from crag.inspection import run_labels
+from crag.options import PRESETS, RunOptions, apply_changes
+from crag.runs.trace import Trace
+from crag.text import sanitization
+from crag.types import Citation, Feedback
+from pages.chat import question_editor, state
+from pages.chat.questions import regenerate_answer
+from pages.parts import dialogs, external_hosts, labels, markdown, pins
+from pages.parts.components import draw_copy_button
+from pages.parts.services import answering_model, application, available_models
+from pages.parts.session import current_owner
+
+COPY_DIALOG = "copy"
+_COPY_HEIGHT = 360
+
+
+def answer_with_sources(trace: Trace) -> str:
+    """Return question, answer and numbered sources as Markdown; web sources include the address."""
+    asked = "\n".join(f"> {line}".rstrip() for line in trace.question.strip().split("\n"))
+    sources = "\n".join(f"[{cited.n}] {_source_line(cited)}  " for cited in trace.citations)
+    return "\n\n".join(part for part in (asked, trace.text.strip(), sources) if part)
+
+
+def draw_copy_dialog(run_id: str) -> None:
+    """Draw the dialog with the text and a copy button."""
+    st.dialog("Copy with sources", width="large", on_dismiss=dialogs.close_dialog)(_draw_copy_content)(run_id)
+
+
+def _draw_copy_content(run_id: str) -> None:
+    text = answer_with_sources(application().runs.trace(run_id))
+    st.code(sanitization.strip_invisible(text), language=None, wrap_lines=True, height=_COPY_HEIGHT)
+    draw_copy_button(text, key="copy-with-sources")
+
+
+def _source_line(cited: Citation) -> str:
+    where = markdown.format_place(cited.title, cited.page)
+    return f"{where}, {cited.location}" if cited.origin == "web" else where
+
+
+PIN_DIALOG = "pin an answer"
+PIN_CHOICE = ":material/quiz: Pin as a test question"
+_CHANGE_PIN_CHOICE = ":material/quiz: Change the test question"
+_REFERENCE_LENGTH = 20_000  # characters
+
+
+def _pin_choice(run_id: str) -> str:
+    """Return the entry of the menu below an answer."""
+    return _CHANGE_PIN_CHOICE if pins.is_answer_pinned(run_id) else PIN_CHOICE
+
+
+def _draw_pinned(run_id: str, given: Feedback | None) -> None:
+    """Draw that an answer is pinned, or the button that pins one with thumbs up."""
+    pinned = pins.is_answer_pinned(run_id)
+    if not pinned and (given is None or not given.helpful):
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        if pinned:
+            st.caption(":material/quiz: Pinned as a test question", width="content")
+        word, icon = ("Change", ":material/edit:") if pinned else ("Pin as a test question", ":material/quiz:")
+        st.button(
+            word,
+            icon=icon,
+            type="tertiary",
+            key=f"pin-{run_id}",
+            on_click=dialogs.open_dialog,
+            args=(PIN_DIALOG, run_id),
+        )
+
+
+def draw_pin_dialog(run_id: str) -> None:
+    """Draw the dialog in which the reference answer is edited before it is pinned."""
+    title = "Test question" if pins.is_answer_pinned(run_id) else "Pin as a test question"
+    st.dialog(title, on_dismiss=dialogs.close_dialog)(_draw_pin_content)(run_id)
+
+
+def _draw_pin_content(run_id: str) -> None:
+    trace, pinned = application().runs.trace(run_id), pins.run_pins(run_id)
+    st.markdown(f"**{markdown.escape_line(standalone_question(trace), 400)}**")
+    with st.form("pin", border=False):
+        right = st.text_area(
+            "Right answer",
+            value=(pinned.reference if pinned.answer else suggested_reference(trace))[:_REFERENCE_LENGTH],
+            height=150,
+            max_chars=_REFERENCE_LENGTH,
+            placeholder="The documents do not say" if trace.outcome == "not_answered" else "",
+        )
+        st.caption(_pin_hint(pinned, refused=trace.outcome == "not_answered"))
+        with st.container(horizontal=True):
+            keep = st.form_submit_button("Keep" if pinned.answer else "Pin", icon=":material/check:", type="primary")
+            forget = pinned.answer and st.form_submit_button("Unpin", icon=":material/close:")
+    if keep or forget:
+        with dialogs.catch_refusals():
+            _save_pin(run_id, right or "", forget=forget)
+        dialogs.close_and_rerun()
+
+
+def _pin_hint(pinned: RunPins, *, refused: bool) -> str:
+    if refused:
+        return "Leave it empty where it is right not to answer."
+    shorten = "Shorten it to what makes an answer right: other words around it do not matter."
+    if pinned.known and not pinned.answer:
+        return f"{shorten} It takes the place of what is pinned for this question already."
+    return shorten
+
+
+def _save_pin(run_id: str, right: str, *, forget: bool) -> None:
+    datasets = application().datasets
+    if forget:
+        datasets.unpin_answer(run_id, current_owner())
+    else:
+        datasets.pin_answer(run_id, current_owner(), right)
+        st.toast("Pinned. Evaluate asks it again under “Pinned questions”.", icon=":material/quiz:")
+
+
+_INSPECT_PAGE = "pages/inspect/page.py"
+_EDIT_CHOICE = ":material/edit: Edit question"
+_COPY_CHOICE = ":material/content_copy: Copy with sources"
+_TRACE_CHOICE = ":material/route: Trace"
+_INSPECT_CHOICE = ":material/account_tree: Open in Inspect"
+_SHARE_CHOICE = ":material/share: Share this answer"
+SHARE_DIALOG = "share an answer"  # the dialog
+_ALL_ACTIONS_CHOICE = ":material/unfold_more: Everything else about this answer"
+
+
+def draw_more_menu(run_id: str, trace: Trace, question_id: int, *, folded: bool = False) -> None:
+    """Draw the menu; `folded` adds entries for an answer whose other actions are hidden."""
+    key = f"more-{run_id}"
+    choices = [
+        _EDIT_CHOICE,
+        *([_TRACE_CHOICE, _ALL_ACTIONS_CHOICE] if folded else []),
+        *([_COPY_CHOICE] if trace.text else []),
+        _SHARE_CHOICE,
+        _pin_choice(run_id),
+        _INSPECT_CHOICE,
+    ]
+    chosen = st.menu_button(
+        "More",
+        choices,
+        icon=":material/more_horiz:",
+        type="tertiary",
+        key=key,
+        on_click=_choose_action,
+        args=(key, run_id, question_id),
+    )
+    if chosen == _INSPECT_CHOICE:
+        st.switch_page(_INSPECT_PAGE, query_params={"run": run_id})
+
+
+def _choose_action(key: str, run_id: str, question_id: int) -> None:
+    match st.session_state[key]:
+        case chosen if chosen == _EDIT_CHOICE:
+            question_editor.start_editing(question_id)
+        case chosen if chosen == _TRACE_CHOICE:
+            state.open_trace(run_id)
+        case chosen if chosen == _ALL_ACTIONS_CHOICE:
+            st.session_state.acted_on = run_id
+        case chosen if chosen == _COPY_CHOICE:
+            dialogs.open_dialog(COPY_DIALOG, run_id)
+        case chosen if chosen == _SHARE_CHOICE:
+            dialogs.open_dialog(SHARE_DIALOG, run_id)
+        case chosen if chosen in (PIN_CHOICE, _CHANGE_PIN_CHOICE):
+            dialogs.open_dialog(PIN_DIALOG, run_id)
+
+
+REASON_DIALOG = "why"  # the dialog
+_REASON_LENGTH = 500
+
+
+def _draw_thumbs(run_id: str, given: Feedback | None) -> None:
+    """Draw both thumbs; pressing the chosen one again withdraws the feedback."""
+    default = None if given is None else int(given.helpful)
+    st.feedback("thumbs", key=f"thumbs-{run_id}", default=default, on_change=_save_thumb, args=(run_id,))
+
+
+def _draw_reason(run_id: str, given: Feedback | None) -> None:
+    """Draw the user's reason for a thumbs down."""
+    if given is None or given.helpful:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        text = f"You said: “{markdown.escape_line(given.reason, 160)}”" if given.reason else "You found it not helpful."
+        st.caption(text, width="content")
+        st.button(
+            "Change" if given.reason else "Say why",
+            icon=":material/edit:",
+            type="tertiary",
+            key=f"why-{run_id}",
+            on_click=_open_reason_dialog,
+            args=(run_id,),
+        )
+
+
+def draw_reason_dialog(run_id: str) -> None:
+    """Draw the dialog that asks what was wrong with the answer."""
+    st.dialog("What was wrong?", on_dismiss=dialogs.close_dialog)(_draw_reason_form)(run_id)
+
+
+def _draw_reason_form(run_id: str) -> None:
+    given = application().conversations.feedback(run_id)
+    with st.form("why", border=False):
+        reason = st.text_area(
+            "What was wrong?",
+            value=given.reason if given else "",
+            height=90,
+            max_chars=_REASON_LENGTH,
+            placeholder="For example: it leaves out the second cause",
+            label_visibility="collapsed",
+        )
+        submitted = st.form_submit_button("Keep", icon=":material/check:")
+    if submitted:
+        with dialogs.catch_refusals():
+            application().conversations.give_feedback(run_id, helpful=False, reason=reason or "")
+        dialogs.close_and_rerun()
+
+
+def _save_thumb(run_id: str) -> None:
+    value = st.session_state[f"thumbs-{run_id}"]
+    if value is None:
+        application().conversations.withdraw_feedback(run_id)
+        return
+    with dialogs.catch_refusals():
+        application().conversations.give_feedback(run_id, bool(value))
+        if value == 0:
+            _open_reason_dialog(run_id)
+
+
+def _open_reason_dialog(run_id: str) -> None:
+    dialogs.open_dialog(REASON_DIALOG, run_id)
+
+
+_SAME_SETTINGS = "Same settings"
+_COMPARE_CHOICE = f"Compare with other settings {labels.grey_text('both answers side by side')}"
+
+
+def draw_actions(run_id: str, trace: Trace, question_id: int) -> None:
+    """Draw a row of buttons and, below it, the user's feedback."""
+    key = f"again-{run_id}"
+    given = application().conversations.feedback(run_id)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        _draw_thumbs(run_id, given)
+        if trace.text:
+            draw_copy_button(trace.text, key=f"copy-{run_id}")
+        st.menu_button(
+            "Again",
+            [*regenerate_choices(trace.options), _COMPARE_CHOICE],
+            icon=":material/refresh:",
+            type="tertiary",
+            key=key,
+            on_click=_regenerate_chosen,
+            args=(key, run_id, trace.options),
+        )
+        draw_more_menu(run_id, trace, question_id)
+    _draw_reason(run_id, given)
+    _draw_pinned(run_id, given)
+
+
+def are_actions_open(run_id: str) -> bool:
+    """Return whether the actions of this earlier answer were opened; they are hidden otherwise, for speed."""
+    return bool(st.session_state.get("acted_on") == run_id)
+
+
+def regenerate_choices(options: RunOptions) -> dict[str, RunOptions]:
+    """Return the choices of `Again` by menu label: same settings, other models, policies, saved presets."""
+    choices = {_SAME_SETTINGS: options}
+    used = answering_model(options)
+    for model in available_models():
+        if model.name != used:
+            choices[f"With {external_hosts.model_with_host(model.name)}"] = replace(
+                options, model=model.name, preset=""
+            )
+    for policy, (name, meaning) in run_labels.POLICY_LABELS.items():
+        if policy != options.policy:
+            choices[f"Policy {name} {labels.grey_text(meaning)}"] = replace(options, policy=policy, preset="")
+    for preset, changes in application().preferences.presets().items():
+        if preset not in (*PRESETS, options.preset):  # the many known variants are offered by the comparison
+            choices[f"Preset {markdown.escape_line(preset, 60)}"] = apply_changes(
+                options, {**changes, "preset": preset}
+            )
+    return choices
+
+
+def _regenerate_chosen(key: str, run_id: str, options: RunOptions) -> None:
+    chosen = st.session_state[key]
+    if chosen == _COMPARE_CHOICE:
+        st.session_state.comparing = (run_id, options)
+    else:
+        regenerate_answer(run_id, regenerate_choices(options)[chosen])

@@ -1,0 +1,199 @@
+"""Running answer, drawn in time slices so that the page stays responsive, and what the run waits for.
+
+A fragment draws the run, follows it for one slice while only rows and text are appended, and returns. When a step
+begins or ends the fragment reruns, since labels and icons change only then.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from crag.cancellation import Wait
+from crag.models.model_choice import model_label
+from crag.models.ollama_api import find_by_name
+from crag.runs.run import Run
+from crag.runs.trace import Trace
+from pages.chat import answer, state, versions
+from pages.parts import markdown
+from pages.parts.services import application, server_monitor
+from pages.parts.trace import TraceDrawing, current_activity, shimmer_text
+
+_QUIET_SECONDS = 2.0  # most replies begin sooner
+_LOADING_SECONDS, _QUEUED_SECONDS = 1.0, 0.5
+_QUEUE_PLACES = ("next", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+
+
+def _is_loaded(model: str) -> bool | None:
+    """Return whether a model is in memory, as last seen; None if unknown."""
+    provider, _, name = model.partition(":")
+    if provider != "ollama":
+        return None
+    seen = server_monitor().seen(patience=0)
+    if not seen.known or seen.fault:
+        return None
+    found = find_by_name(name, seen.models)
+    return found is not None and found.loaded
+
+
+def _current_wait_text(run_id: str) -> str:
+    """Return what the run waits for; empty if for nothing, or not long enough to mention."""
+    wait = application().runs.waiting_for(run_id)
+    if wait is None:
+        return ""
+    return describe_wait(wait, _is_loaded(wait.model), time.monotonic() - wait.since)
+
+
+def describe_wait(wait: Wait, loaded: bool | None, seconds: float) -> str:
+    """Describe a wait of `seconds`; safe Markdown. `loaded` is None if it is unknown whether the model is in memory."""
+    name, so_far = markdown.escape_line(model_label(wait.model), 60), f"{int(seconds)} s so far"
+    if wait.kind == "queued":
+        return f"The model is busy: you are {_queue_place(wait.place)} in line" if seconds >= _QUEUED_SECONDS else ""
+    if wait.kind == "retrying":
+        return f"{name} was busy, attempt {wait.attempt} follows"
+    if seconds < (_LOADING_SECONDS if loaded is False else _QUIET_SECONDS):
+        return ""
+    if loaded is None:
+        return f"{name} has not begun to answer, {so_far}"
+    return f"{name} is {'reading the prompt' if loaded else 'loading'}, {so_far}"
+
+
+def _queue_place(number: int) -> str:
+    return _QUEUE_PLACES[number - 1] if 0 < number <= len(_QUEUE_PLACES) else f"number {number}"
+
+
+_SLICE_SECONDS = 0.4  # after half a second Streamlit shows its own running indicator in the header
+_FIRST_SLICE_SECONDS = 0.25
+_PAUSE_SECONDS = 0.2  # clicks elsewhere on the page are handled between slices
+_PAUSE_WITH_DRAWER_SECONDS = 0.4
+_FRAME_SECONDS = 1 / 15
+
+
+@dataclass(slots=True)
+class FollowedRun:
+    """Trace of a run as seen by this session; a run resumed after consent starts a new one."""
+
+    run_id: str
+    number: int = 0
+    trace: Trace = field(default_factory=Trace)
+
+    def take(self, run: Run, seconds: float) -> bool:
+        """Apply new events, waiting `seconds` at most for the first; return whether there were any."""
+        before = self.number
+        for number, event in run.follow(after=self.number, seconds=seconds):
+            self.number = number
+            self.trace.apply(event)
+        return self.number > before
+
+    @property
+    def outline(self) -> tuple[object, ...]:
+        """Steps and their states: what cannot be updated in place."""
+        return tuple((step.node, step.state) for step in self.trace.steps)
+
+
+@dataclass(slots=True)
+class _StatusLine:
+    """Line already on the page; rewritten only when its text changes."""
+
+    place: DeltaGenerator
+    shown: str
+
+    def show(self, text: str) -> None:
+        if text != self.shown:
+            self.shown = text
+            self.place.markdown(text)
+
+
+def draw_live_run(run: Run, trace_place: DeltaGenerator | None) -> None:
+    """Draw the running answer in its message and, if a place is given, its trace in the sidebar."""
+    drawer = state.is_drawer_open()
+    slices = _LiveDrawing(run, trace_place, 0.0 if drawer else _SLICE_SECONDS)
+    st.fragment(slices.draw, run_every=_PAUSE_WITH_DRAWER_SECONDS if drawer else _SLICE_SECONDS + _PAUSE_SECONDS)()
+
+
+@dataclass(slots=True)
+class _LiveDrawing:
+    """Repeated drawing of a run; the first slice belongs to a run of the whole page, which must end soon."""
+
+    run: Run
+    trace_place: DeltaGenerator | None
+    seconds: float
+    first: bool = True
+
+    def draw(self) -> None:
+        first, self.first = self.first, False
+        if self.seconds and state.is_drawer_open():  # a passage was clicked, and only the whole page can open a drawer
+            st.rerun()
+        followed = _followed_run(self.run)
+        unseen = followed.number == 0
+        followed.take(self.run, seconds=0)
+        _rerun_when_ended(followed)
+        until = time.monotonic() + min(self.seconds, _first_slice_length(followed, unseen) if first else _SLICE_SECONDS)
+        waiting = _current_wait_text(self.run.id)
+        drawing = TraceDrawing(followed.trace, self.run.id, state.passage_opener(self.run.id), waiting=waiting)
+        if self.trace_place is not None:
+            with self.trace_place:
+                drawing.draw()
+        line = _status_text(followed.trace, waiting)
+        status = _StatusLine(st.markdown(line), line)
+        if followed.trace.parent:
+            versions.draw_earlier_version(self.run.id)
+        text = st.markdown(_answer_text(followed), anchors=False) if followed.trace.text else st.skeleton(height=64)
+        changed = self._follow(followed, drawing, status, text, until)
+        if changed and not first:
+            st.rerun(scope="fragment")
+
+    def _follow(
+        self, followed: FollowedRun, drawing: TraceDrawing, status: _StatusLine, text: DeltaGenerator, until: float
+    ) -> bool:
+        """Append and rewrite until the deadline; return True as soon as a step begins or ends."""
+        outline = followed.outline
+        while (began := time.monotonic()) < until:
+            happened = followed.take(self.run, seconds=_FRAME_SECONDS)
+            status.show(_status_text(followed.trace, _current_wait_text(self.run.id)))
+            if not happened:
+                continue
+            _rerun_when_ended(followed)
+            if followed.outline != outline:
+                return True
+            drawing.append_verdicts()
+            if followed.trace.text:
+                text.markdown(_answer_text(followed), anchors=False)
+            time.sleep(max(0.0, _FRAME_SECONDS - (time.monotonic() - began)))
+        return False
+
+
+def _first_slice_length(followed: FollowedRun, unseen: bool) -> float:
+    """Return the length of the first slice in seconds.
+
+    It is zero when the run replaces a consent card or an older version: those disappear only when the script ends.
+    """
+    replaces = followed.trace.parent or followed.trace.steps
+    return 0.0 if unseen and replaces else _FIRST_SLICE_SECONDS
+
+
+def _followed_run(run: Run) -> FollowedRun:
+    followed = st.session_state.get("followed")
+    if followed is None or followed.run_id != run.id:
+        followed = st.session_state.followed = FollowedRun(run.id)
+    return followed
+
+
+def _rerun_when_ended(followed: FollowedRun) -> None:
+    if followed.trace.state != "running":
+        st.session_state.pop("followed", None)
+        st.rerun()
+
+
+def _status_text(trace: Trace, waiting: str) -> str:
+    waits = f"· {waiting}" if waiting else ""
+    if answer.is_thinking(trace):
+        return shimmer_text("Thinking", waits or answer.last_thought(trace))
+    return current_activity(trace, waits)
+
+
+def _answer_text(followed: FollowedRun) -> str:
+    return markdown.sanitize_answer(followed.trace.text)

@@ -1,0 +1,165 @@
+"""Question box, its chips, and the Stop button."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from typing import Literal
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from crag.errors import CragError
+from crag.inspection import run_labels
+from crag.models.model_choice import model_label
+from crag.options import RunOptions, WebMode
+from crag.runs.run import Run
+from crag.text.formatting import format_count
+from crag.text.sanitization import MAX_QUESTION_LENGTH
+from pages.chat import state
+from pages.chat.questions import QUESTION_BOX_KEY, stop_run, submit_question
+from pages.parts import dialogs, external_hosts, labels, markdown
+from pages.parts.document_intake import UPLOAD_TYPES
+from pages.parts.services import application, available_models, model_choice
+from pages.parts.session import is_phone
+
+_ALL_DOCUMENTS = "All documents"
+_WEB_CHIPS: dict[WebMode, tuple[str, str]] = {
+    "off": ("off", ":material/public_off:"),
+    "ask": ("ask", ":material/public:"),
+    "auto": ("on", ":material/public:"),
+}
+
+
+def _draw_chips(options: RunOptions) -> None:
+    """Draw all chips in a row."""
+    _draw_model_chip(options)
+    _draw_collection_chip(options)
+    _draw_web_chip(options)
+    _draw_options_chip(options)
+
+
+def _draw_model_chip(options: RunOptions) -> None:
+    automatic = model_choice()
+    known = {model.name: model for model in available_models()}
+    chosen = automatic.name if options.model == "auto" else options.model
+    leaves = bool(external_hosts.model_host(chosen))
+    allowed = application().preferences.allowed_models()  # hosted models are in no list of installed ones
+    st.menu_button(
+        markdown.escape_line(model_label(chosen), 40),
+        list(dict.fromkeys(["auto", *known, *allowed, options.model])),
+        format_func=lambda name: _describe_model(name, automatic.label),
+        icon=external_hosts.EXTERNAL_ICON if leaves else ":material/memory:",
+        type="tertiary",
+        wrap=False,
+        key="chip_model",
+        on_click=lambda: state.change_options(model=st.session_state.chip_model, preset=""),
+    )
+
+
+def _describe_model(name: str, automatic: str) -> str:
+    if name == "auto":
+        return f"Automatic {labels.grey_text(f'now {markdown.escape_line(automatic, 60)}')}"
+    return external_hosts.model_with_host(name)
+
+
+def _draw_collection_chip(options: RunOptions) -> None:
+    names = {collection.name: collection for collection in application().library.collections()}
+
+    def described(name: str) -> str:
+        if not name:
+            return _ALL_DOCUMENTS
+        return f"{markdown.escape_line(name, 60)} {labels.grey_text(f'{names[name].sources:,}')}"
+
+    st.menu_button(
+        _only_sources_label(options.source_ids) or _collection_label(options.collection, names) or _ALL_DOCUMENTS,
+        ["", *names],
+        format_func=described,
+        icon=":material/folder_open:",
+        type="tertiary",
+        wrap=False,
+        key="chip_collection",
+        on_click=lambda: state.change_options(collection=st.session_state.chip_collection, source_ids=()),
+    )
+
+
+def _collection_label(collection: str, names: Container[str]) -> str:
+    """Return the name of the collection; a deleted one is marked, since questions would find nothing."""
+    gone = collection and collection not in names
+    return f"{markdown.escape_line(collection, 40)} (deleted)" if gone else markdown.escape_line(collection, 40)
+
+
+def _only_sources_label(source_ids: tuple[str, ...]) -> str:
+    """Return the label for a limit to certain documents; a single one by its title."""
+    if len(source_ids) != 1:
+        return f"Only {format_count(len(source_ids), 'document')}" if source_ids else ""
+    try:
+        return f"Only {markdown.escape_line(application().library.source(source_ids[0]).title, 24)}"
+    except CragError:  # removed since
+        return "Only 1 document"
+
+
+def _draw_web_chip(options: RunOptions) -> None:
+    word, icon = _WEB_CHIPS[options.web if state.has_web_search() else "off"]
+    st.menu_button(
+        f"Web: {word}",
+        list(labels.WEB_MODES),
+        format_func=lambda mode: f"{labels.WEB_MODES[mode][0]} {labels.grey_text(labels.WEB_MODES[mode][1])}",
+        icon=icon,
+        type="tertiary",
+        wrap=False,
+        key="chip_web",
+        on_click=_choose_web_mode,
+    )
+
+
+def _choose_web_mode() -> None:
+    chosen: WebMode = st.session_state.chip_web
+    if chosen != "off" and not state.has_web_search():
+        dialogs.keep_refusal("Web search is not set up: put TAVILY_API_KEY into .env and start again.")
+        return
+    state.change_options(web=chosen)
+
+
+def _draw_options_chip(options: RunOptions) -> None:
+    own = 0 if options.preset else len(state.changed_options())
+    basis = markdown.escape_line(options.preset, 30) or run_labels.POLICY_LABELS[options.policy][0]
+    facts = [basis, f"k {options.k}", *([format_count(own, "change")] if own else [])]
+    st.button(
+        " · ".join(facts),
+        icon=":material/tune:",
+        type="tertiary",
+        wrap=False,
+        key="chip_options",
+        on_click=lambda: st.session_state.update(options_open=True),
+    )
+
+
+def draw_question_box(active: Run | None, *, waits: bool) -> DeltaGenerator:
+    """Draw the bottom bar and return the row of chips, where invisible elements take no space.
+
+    On a phone the chips wrap, since a clipped row would hide the last ones, and Stop has no Esc shortcut. `waits`
+    means that the active run waits for consent: further questions are asked after it.
+    """
+    options = state.current_options()
+    with st.bottom:
+        external_hosts.draw_external_hosts(options)
+        with st.container(horizontal=True, vertical_alignment="center", wrap=False):
+            gap: Literal["xsmall", "small"] = "xsmall" if is_phone() else "small"
+            row = st.container(horizontal=True, wrap=is_phone(), vertical_alignment="center", gap=gap)
+            with row:
+                _draw_chips(options)
+            if active is not None:
+                icon = ":material/stop_circle:"
+                shortcut = None if is_phone() else "Esc"
+                st.button("Stop", icon=icon, shortcut=shortcut, key="stop", on_click=stop_run, args=(active.id,))
+        st.chat_input(
+            "Decide about the web search first" if waits else "Ask your documents",
+            key=QUESTION_BOX_KEY,
+            accept_file="multiple",
+            file_type=UPLOAD_TYPES,
+            max_upload_size=application().settings.max_upload_mb,
+            submit_mode="submit",
+            max_chars=MAX_QUESTION_LENGTH,
+            on_submit=submit_question,
+        )
+    return row

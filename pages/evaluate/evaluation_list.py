@@ -1,0 +1,266 @@
+"""List and table of all evaluations, with open, compare and delete."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from crag.errors import CragError
+from crag.evaluation import metrics
+from crag.evaluation.metrics import format_figure_briefly
+from crag.evaluation.types import Dataset, Evaluation
+from crag.models.model_choice import model_label
+from crag.text import sanitization
+from crag.text.formatting import format_count, format_date_time, to_local_time
+from pages.evaluate import results, selection
+from pages.evaluate.dataset import DATASET_DIALOG, UPLOAD_DIALOG
+from pages.evaluate.selection import DELETE_EVALUATIONS_DIALOG
+from pages.parts import dialogs, labels, layout, markdown
+from pages.parts.labels import badge_icon
+from pages.parts.services import application
+from pages.parts.session import current_owner, is_phone
+
+_SHORT_LIST_LENGTH, _MAX_IN_SIDEBAR = 12, 200
+_SHOW_ALL_KEY = "evaluations_all"
+_DATASET_ICONS = {"builtin": "auto_stories", "pinned": "keep", "uploaded": "table_rows"}
+
+
+def draw_sidebar(evaluation_id: str, *, is_overview: bool) -> None:
+    """Draw both lists; `evaluation_id` is the selected evaluation, empty for none."""
+    with st.container(gap="xsmall"):
+        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
+            st.markdown("**Evaluations**", width="content")
+            if not is_overview:
+                st.button(
+                    "New", icon=":material/add:", type="tertiary", key="evaluate-new", on_click=selection.show_overview
+                )
+        _draw_evaluation_buttons(evaluation_id)
+    draw_datasets()
+
+
+def draw_datasets() -> None:
+    """Draw the datasets and the Upload button."""
+    with st.container(gap="xsmall"):
+        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
+            st.markdown("**Datasets**", width="content")
+            st.button(
+                "Upload",
+                icon=":material/upload:",
+                type="tertiary",
+                key="evaluate-upload",
+                on_click=dialogs.open_dialog,
+                args=(UPLOAD_DIALOG,),
+            )
+        for dataset in results.load_datasets():
+            _draw_dataset_button(dataset)
+
+
+def _draw_evaluation_buttons(evaluation_id: str) -> None:
+    limit = _MAX_IN_SIDEBAR if st.session_state.get(_SHOW_ALL_KEY) else _SHORT_LIST_LENGTH
+    found = application().evaluations.list(current_owner(), limit + 1)
+    if not found:
+        st.caption("None yet. Choose a dataset and run it.")
+    with st.container(gap="xsmall"):
+        for one in found[:limit]:
+            _draw_evaluation_button(one, is_chosen=one.id == evaluation_id)
+    if limit == _SHORT_LIST_LENGTH < len(found):
+        st.button("Show more", icon=":material/expand_more:", type="tertiary", on_click=_show_all)
+
+
+def _show_all() -> None:
+    st.session_state[_SHOW_ALL_KEY] = True
+
+
+def _draw_evaluation_button(one: Evaluation, *, is_chosen: bool) -> None:
+    title = markdown.escape_line(one.name, 80)
+    with st.container(gap=None):
+        st.button(
+            f"{badge_icon(metrics.STATE_BADGES[one.state])} {f'**{title}**' if is_chosen else title}",
+            key=f"evaluation-{one.id}",
+            type="tertiary",
+            wrap=False,
+            on_click=selection.open_evaluation,
+            args=(one.id,),
+        )
+        done = f"{one.done:,} of {format_count(one.total, 'answer')}" if one.done < one.total else ""
+        facts = [
+            metrics.STATE_BADGES[one.state].word,
+            done or format_count(one.total, "answer"),
+            format_date_time(one.started_at),
+        ]
+        st.caption(" · ".join(facts), wrap=False)
+
+
+def _draw_dataset_button(dataset: Dataset) -> None:
+    count = format_count(len(dataset.examples), "question")
+    st.button(
+        f"{markdown.escape_line(dataset.name, 60)} {labels.grey_text(count)}",
+        icon=f":material/{_DATASET_ICONS[dataset.kind]}:",
+        key=f"dataset-{dataset.id}",
+        type="tertiary",
+        wrap=False,
+        on_click=dialogs.open_dialog,
+        args=(DATASET_DIALOG, dataset.id),
+    )
+
+
+_MAX_IN_TABLE = 100
+_SUMMARY_BUDGET_SECONDS, _REFRESH_SECONDS = 0.2, 1.0
+_MAX_NAMED = 8
+_VISIBLE_ROWS = 12
+
+
+def draw_evaluation_table() -> None:
+    """Draw the table, newest first, with actions for selected rows; missing figures are filled in by later reruns."""
+    found = application().evaluations.list(current_owner(), _MAX_IN_TABLE)
+    if not found:
+        return
+    st.header("Evaluations so far", anchor=False)
+    _load_summaries(found)
+    # Streamlit keeps a selection by row number, so a changed list needs a new key or other rows would be selected.
+    state: Any = st.dataframe(
+        _table_columns(found),
+        key=f"evaluations-{hash(tuple(one.id for one in found))}",
+        hide_index=True,
+        on_select="rerun",
+        selection_mode="multi-row",
+        height=layout.table_height(len(found), _VISIBLE_ROWS),
+        alt=f"Table of {format_count(len(found), 'evaluation')}",
+        column_config=_column_config(),
+    )
+    selected = [found[row] for row in state.selection.rows if row < len(found)]
+    if selected:
+        _draw_selection_actions(selected)
+    else:
+        st.caption("Choose one to open it, two or more to compare them.")
+    if not all(map(_has_figures, found)):
+        st.fragment(_load_missing_summaries, run_every=_REFRESH_SECONDS)(found)
+
+
+def _has_figures(one: Evaluation) -> bool:
+    """Return whether no figures are missing; a running evaluation shows none in this table."""
+    return not one.done or one.state in results.ACTIVE_STATES or results.has_cached_summary(one, 0)
+
+
+def _load_summaries(found: Sequence[Evaluation]) -> None:
+    """Summarize evaluations until the time budget is used up; 1,000 answers take about half a second."""
+    end = time.monotonic() + _SUMMARY_BUDGET_SECONDS
+    for one in found:
+        if not _has_figures(one) and time.monotonic() < end:
+            results.load_summary(one, 0)
+
+
+def _load_missing_summaries(found: Sequence[Evaluation]) -> None:
+    """Load missing figures in a later fragment run, and redraw the page if any were added."""
+    before = sum(map(_has_figures, found))
+    _load_summaries(found)
+    if sum(map(_has_figures, found)) > before:
+        st.rerun()
+
+
+def _draw_selection_actions(selected: Sequence[Evaluation]) -> None:
+    with st.container(horizontal=True):
+        if len(selected) == 1:
+            st.button(
+                "Open",
+                icon=":material/analytics:",
+                key="open-evaluation",
+                on_click=selection.open_evaluation,
+                args=(selected[0].id,),
+            )
+        else:
+            st.button(
+                f"Compare these {len(selected)}",
+                icon=":material/compare_arrows:",
+                on_click=selection.select_variants,
+                args=([f"{one.id}.0" for one in sorted(selected, key=lambda one: one.started_at)],),
+            )
+        st.button(
+            f"Delete {format_count(len(selected), 'evaluation')}",
+            icon=":material/delete:",
+            type="tertiary",
+            on_click=dialogs.open_dialog,
+            args=(DELETE_EVALUATIONS_DIALOG, [one.id for one in selected]),
+        )
+
+
+def _table_columns(found: Sequence[Evaluation]) -> dict[str, list[Any]]:
+    name = {
+        "Evaluation": [sanitization.strip_invisible(one.name) for one in found],
+        "Right": [_right_answers(one) for one in found],
+    }
+    if is_phone():
+        return name | {"Right": [_right_answers(one) or metrics.STATE_BADGES[one.state].word for one in found]}
+    return {
+        **name,
+        "Dataset": [sanitization.strip_invisible(one.dataset) for one in found],
+        "Model": [sanitization.strip_invisible(_model_name(one)) for one in found],
+        "State": [[metrics.STATE_BADGES[one.state].word] for one in found],
+        "When": [to_local_time(one.started_at) for one in found],
+    }
+
+
+def _column_config() -> dict[str, Any]:
+    states = metrics.STATE_BADGES.values()
+    config = st.column_config
+    return {
+        "Evaluation": config.TextColumn(width=135 if is_phone() else 200),
+        "Right": config.TextColumn("Right answers", width=185, help="With the interval that 95% of samples lie in."),
+        "Dataset": config.TextColumn(width=150),
+        "Model": config.TextColumn(width=110),
+        "State": config.MultiselectColumn(
+            options=[one.word for one in states], color=[one.colour for one in states], width=90
+        ),
+        "When": config.DatetimeColumn(format="D MMM YYYY, HH:mm", width=130),
+    }
+
+
+def _right_answers(one: Evaluation) -> str:
+    """Return the share of right answers of the first variant, with its interval and n."""
+    if not one.done or one.state in results.ACTIVE_STATES:
+        return ""
+    if not results.has_cached_summary(one, 0):
+        return "…"
+    figure = results.load_summary(one, 0).figures.get("answer_right")
+    if figure is None:
+        return "not measured"
+    return format_figure_briefly(figure)
+
+
+def _model_name(one: Evaluation) -> str:
+    first = one.variants[0]
+    return model_label(first.environment.model or first.options.model)
+
+
+def draw_delete_evaluations_dialog(ids: Sequence[str]) -> None:
+    """Ask for confirmation and name the evaluations to delete."""
+    title = f"Delete {format_count(len(ids), 'evaluation')}?"
+    st.dialog(title, icon=":material/delete:", on_dismiss=dialogs.close_dialog)(_draw_delete_confirmation)(ids)
+
+
+def _draw_delete_confirmation(ids: Sequence[str]) -> None:
+    for one in [one for one in application().evaluations.list(current_owner(), _MAX_IN_TABLE) if one.id in ids][
+        :_MAX_NAMED
+    ]:
+        st.markdown(f"**{markdown.escape_line(one.name, 100)}** {labels.grey_text(format_count(one.done, 'answer'))}")
+    if len(ids) > _MAX_NAMED:
+        st.caption(f"and {len(ids) - _MAX_NAMED:,} more")
+    st.caption("They go with their answers and the runs behind them, for good. The datasets stay.")
+    with st.container(horizontal=True):
+        if st.button("Delete", icon=":material/delete:", key="delete-evaluations"):
+            _delete_evaluations(ids)
+            selection.show_overview()
+            st.rerun()
+        if st.button("Keep", type="tertiary"):
+            dialogs.close_and_rerun()
+
+
+def _delete_evaluations(ids: Sequence[str]) -> None:
+    for evaluation_id in ids:
+        try:
+            application().evaluations.delete(evaluation_id)
+        except CragError as error:
+            dialogs.keep_refusal(error)

@@ -1,0 +1,338 @@
+"""Grid of settings: axes, ranked variants, best variant and heat maps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from crag.errors import BadRequest, CragError
+from crag.evaluation import chart_data, grid
+from crag.evaluation.grid import (
+    PASSAGE_SIZE_SETTING,
+    SUGGESTED_AXES,
+    BestVariant,
+    GridAxes,
+    find_axis_setting,
+    find_differing_options,
+    make_variants,
+)
+from crag.evaluation.metrics import METRICS, format_figure, format_figure_briefly, format_interval, format_metric_value
+from crag.evaluation.types import Cutoffs, Evaluation, EvaluationResult, Figure, Variant
+from crag.options import OPTIONS, RunOptions
+from crag.text import sanitization
+from crag.text.formatting import format_count
+from pages.evaluate import charts, results, selection
+from pages.parts import dialogs, layout, markdown, option_controls
+from pages.parts.services import application, available_models
+from pages.parts.session import is_phone
+
+
+@st.cache_resource(show_spinner=False, max_entries=32, hash_funcs={Evaluation: results.results_cache_key})
+def load_ranking(
+    evaluation: Evaluation, _results: Sequence[EvaluationResult], cutoffs: Cutoffs
+) -> Sequence[grid.RankedVariant]:
+    """Return the variants, best first."""
+    return grid.rank_variants(evaluation, _results, cutoffs)
+
+
+@st.cache_resource(show_spinner=False, max_entries=32, hash_funcs={Evaluation: results.results_cache_key})
+def load_best_variant(
+    evaluation: Evaluation, _results: Sequence[EvaluationResult], cutoffs: Cutoffs
+) -> grid.BestVariant | None:
+    """Return the best variant and its rivals; None if no answer can be scored as right or wrong."""
+    return grid.find_best_variant(evaluation, _results, cutoffs)
+
+
+_PRESET_NAME_KEY = "best_preset"
+_MAX_NAMED_RIVALS = 3
+
+
+def draw_best_variant(evaluation: Evaluation, results: Sequence[EvaluationResult], cutoffs: Cutoffs) -> None:
+    """Draw the best variant, its certainty and the form that saves it as a preset."""
+    best = load_best_variant(evaluation, results, cutoffs)
+    if best is None:
+        return
+    st.markdown(
+        f":material/trophy: Best: **{markdown.escape_line(best.variant.name, 120)}**. "
+        f"{_describe_certainty(best, evaluation)}"
+    )
+    with (
+        st.form(f"save-best-{evaluation.id}", border=False),
+        st.container(horizontal=True, vertical_alignment="bottom"),
+    ):
+        st.text_input("Save the best as a preset, under this name", max_chars=60, key=_PRESET_NAME_KEY, width=320)
+        st.form_submit_button("Save", icon=":material/bookmark_add:", on_click=_save_as_preset, args=(best.variant,))
+    st.caption(_describe_unsaved(best.variant))
+
+
+def _describe_certainty(best: BestVariant, evaluation: Evaluation) -> str:
+    """Say whether the best variant is clearly better, and name its rivals if not."""
+    others = len(evaluation.variants) - 1
+    if best.clear:
+        return f"It is clearly better than {format_count(others, 'other')}."
+    if len(best.rivals) == others:
+        return f"Not clearly better than {'the other' if others == 1 else f'any of the {others} others'}."
+    named = [f"*{markdown.escape_line(rival.name, 80)}*" for rival in best.rivals[:_MAX_NAMED_RIVALS]]
+    more = len(best.rivals) - len(named)
+    told = ", ".join(named) + (f" and {more} more" if more else "")
+    return f"Not clearly better than {len(best.rivals)} of {others} others: {told}."
+
+
+def _describe_unsaved(variant: Variant) -> str:
+    """Say what a preset does not save, with the passage size that was tried."""
+    size = variant.options.passage_size
+    tried = f" They were cut into {format_count(size, 'token')} here: **that is not saved**." if size else ""
+    return (
+        "A preset holds how questions are answered: not which documents are asked, not thresholds, and not the size of"
+        f" the passages that documents are cut into.{tried}"
+    )
+
+
+def _save_as_preset(variant: Variant) -> None:
+    name = st.session_state[_PRESET_NAME_KEY] or ""
+    try:
+        application().preferences.save_preset(name, variant.options)
+    except CragError as error:
+        dialogs.keep_refusal(error)
+    else:
+        st.toast(
+            f"Saved: “{markdown.escape_line(name, 60)}”. Use it in Settings or in a chat.", icon=":material/bookmark:"
+        )
+
+
+_COLUMN_SETTINGS = ("k", PASSAGE_SIZE_SETTING.name)  # numbers read best from left to right
+_MIN_DEPTH = 0.1
+_MAX_COLUMNS = 3
+
+HeatMapFigures = Mapping[int, Mapping[str, Figure]]
+
+
+def draw_grid_heat_maps(evaluation: Evaluation, figures: HeatMapFigures, usual: str) -> None:
+    """Draw the choice of a metric, `usual` by default, and its heat maps; runs as a fragment."""
+    differing = find_differing_options(evaluation.variants)
+    if not differing:
+        return
+    across, down, beside = _choose_map_axes(differing)
+    st.header("One metric over the settings", anchor=False)
+    shared = [name for name in METRICS if all(name in own for own in figures.values())]
+    metric = st.selectbox(
+        "Metric",
+        shared,
+        index=shared.index(usual),
+        format_func=lambda name: METRICS[name].title,
+        key=f"grid-metric-{evaluation.id}",
+        width=280,
+    )
+    parts = _group_by_map(evaluation.variants, figures, beside)
+    st.caption(
+        f"n = {_count_questions(figures, metric)} questions in each cell. The best has an edge; deeper is better."
+    )
+    depths = _cell_depths(figures, metric)
+    columns = st.columns(min(len(parts), _MAX_COLUMNS), gap="medium")
+    for place, (title, numbers) in enumerate(parts.items()):
+        with columns[place % _MAX_COLUMNS]:
+            cells = [
+                _make_cell(evaluation.variants[number], figures[number][metric], depths[number], across, down)
+                for number in numbers
+            ]
+            _draw_map(title, cells, metric, _setting_title(across), _setting_title(down) if down else "")
+
+
+def _choose_map_axes(differing: Mapping[str, Sequence[object]]) -> tuple[str, str, list[str]]:
+    """Return the settings for columns, for rows (empty if none) and for separate maps."""
+    names = sorted(differing, key=lambda name: (name not in _COLUMN_SETTINGS, -len(differing[name])))
+    across, *others = names
+    return across, others[0] if others else "", others[1:]
+
+
+def _group_by_map(variants: Sequence[Variant], figures: HeatMapFigures, beside: Sequence[str]) -> dict[str, list[int]]:
+    """Return the variant numbers of each map, by the title that its variants share."""
+    parts: dict[str, list[int]] = {}
+    for number in sorted(figures):
+        title = " · ".join(
+            f"{_setting_title(name)} {_setting_value(variants[number], name).lower()}" for name in beside
+        )
+        parts.setdefault(title, []).append(number)
+    return parts
+
+
+def _count_questions(figures: HeatMapFigures, metric: str) -> str:
+    """Return the number of questions behind the figures, as a range if it differs."""
+    numbers = sorted({own[metric].n for own in figures.values()})
+    return f"{numbers[0]:,}" if len(numbers) == 1 else f"{numbers[0]:,} to {numbers[-1]:,}"
+
+
+def _cell_depths(figures: HeatMapFigures, metric: str) -> dict[int, float]:
+    """Return colour depths by variant number; the best is 1, in the metric's direction."""
+    values = {number: own[metric].value for number, own in figures.items()}
+    low, high = min(values.values()), max(values.values())
+    if low == high:
+        return dict.fromkeys(values, _MIN_DEPTH)
+    worst, span = (low, high - low) if METRICS[metric].better == "higher" else (high, low - high)
+    return {number: max(_MIN_DEPTH, (value - worst) / span) for number, value in values.items()}
+
+
+def _make_cell(variant: Variant, figure: Figure, depth: float, across: str, down: str) -> charts.HeatMapCell:
+    value = format_metric_value(figure.metric, figure.value)
+    row = _setting_value(variant, down) if down else METRICS[figure.metric].title
+    told = f"{variant.name}: {format_figure(figure)}"
+    return charts.HeatMapCell(row, _setting_value(variant, across), value, depth, told, marked=depth == 1)
+
+
+def _draw_map(title: str, cells: Sequence[charts.HeatMapCell], metric: str, across: str, down: str) -> None:
+    if title:
+        st.markdown(f"**{title}**")
+    told = "; ".join(cell.told for cell in cells)
+    charts.draw_heat_map(cells, down, across, f"{METRICS[metric].title} by settings: {told}")
+
+
+def _setting_title(name: str) -> str:
+    return (
+        PASSAGE_SIZE_SETTING.title
+        if name == PASSAGE_SIZE_SETTING.name
+        else OPTIONS[name].title
+        if name in OPTIONS
+        else name
+    )
+
+
+def _setting_value(variant: Variant, name: str) -> str:
+    if name == PASSAGE_SIZE_SETTING.name and not variant.options.passage_size:
+        return "as it is"
+    return option_controls.format_value(name, variant.options)
+
+
+_OFFERED_NUMBERS = {"k": (1, 2, 3, 4, 6, 8, 10, 15, 20), "passage_size": (100, 150, 250, 400, 600, 1000)}
+_SWITCH_LABELS = {True: "On", False: "Off"}
+_AXIS_HELP = {"passage_size": "The documents are cut anew, into a library of their own. That takes a while."}
+_VISIBLE_ROWS = 14
+_MIN_TO_COMPARE = 2
+
+FiguresByVariant = Mapping[int, Mapping[str, Figure]]
+
+
+def draw_axes(base: RunOptions, questions: int) -> list[Variant]:
+    """Draw the form of values to try; return a variant per combination, or none if nothing is chosen."""
+    st.caption("Choose the values to try. Where none is chosen, what is set above holds.")
+    chosen = {name: _draw_axis(name) for name in SUGGESTED_AXES if _is_axis_offered(name)}
+    try:
+        axes = GridAxes({name: tuple(values) for name, values in chosen.items() if values})
+    except BadRequest as refused:
+        st.markdown(f":red[:material/error:] {markdown.escape_line(f'{refused.message} {refused.remedy}')}")
+        return []
+    if not axes.values:
+        return []
+    answers = format_count(axes.combinations * questions, "answer")
+    st.markdown(
+        f"**{format_count(axes.combinations, 'combination')}** × {format_count(questions, 'question')} = {answers}"
+    )
+    return make_variants(base, axes)
+
+
+def _is_axis_offered(name: str) -> bool:
+    """Return whether the setting is offered; a model is offered only if there is one besides the built-in engine."""
+    return find_axis_setting(name).kind != "model" or any(not model.builtin for model in available_models())
+
+
+def _draw_axis(name: str) -> Sequence[Any]:
+    """Draw one setting and return the chosen values."""
+    axis, shown = find_axis_setting(name), _value_labels(name)
+    title = f"{axis.title} model" if axis.kind == "model" else f"{axis.title}, {axis.unit}" if axis.unit else axis.title
+    return st.pills(
+        title,
+        list(shown),
+        selection_mode="multi",
+        format_func=shown.__getitem__,
+        key=f"grid-{name}",
+        help=_AXIS_HELP.get(name),
+    )
+
+
+def _value_labels(name: str) -> Mapping[Any, str]:
+    """Return the offered values of a setting with their labels."""
+    match find_axis_setting(name).kind:
+        case "number":
+            return {value: f"{value:,}" for value in _OFFERED_NUMBERS[name]}
+        case "switch":
+            return _SWITCH_LABELS
+        case "model":
+            offered = [model.name for model in available_models() if name == "model" or not model.builtin]
+            return {model: markdown.escape_line(option_controls.format_model(name, model), 60) for model in offered}
+    return {value: word for value, (word, _) in option_controls.CHOICE_LABELS[name].items()}
+
+
+def draw_variant_table(evaluation: Evaluation, results: Sequence[EvaluationResult], cutoffs: Cutoffs) -> None:
+    """Draw all variants, best first, the form that saves the best one, and the heat maps."""
+    figures = {
+        one.number: one.summary.figures for one in load_ranking(evaluation, results, cutoffs) if one.summary.figures
+    }
+    metric = chart_data.choose_accuracy_metric([*figures.values()])
+    if not metric:
+        st.caption("Nothing was measured by which the settings could be told apart.")
+        return
+    st.header(f"Settings by {METRICS[metric].title.lower()}", anchor=False)
+    st.caption("The best first, of equals the quickest. Each with the interval that 95% of bootstrap samples lie in.")
+    selected = _draw_variant_rows(evaluation, figures, metric)
+    if len(selected) < _MIN_TO_COMPARE:
+        st.caption("Choose two or more to compare them.")
+    else:
+        st.button(
+            f"Compare these {len(selected)}",
+            icon=":material/compare_arrows:",
+            key="compare-variants",
+            on_click=selection.select_variants,
+            args=([f"{evaluation.id}.{number}" for number in selected],),
+        )
+    draw_best_variant(evaluation, results, cutoffs)
+    st.fragment(draw_grid_heat_maps)(evaluation, figures, metric)
+
+
+def _draw_variant_rows(evaluation: Evaluation, figures: FiguresByVariant, metric: str) -> list[int]:
+    """Draw the table and return the numbers of the selected variants."""
+    numbers = list(figures)
+    state: Any = st.dataframe(
+        _table_columns(evaluation, figures, metric),
+        key=f"grid-{evaluation.id}",
+        hide_index=True,
+        on_select="rerun",
+        selection_mode="multi-row",
+        height=layout.table_height(len(numbers), _VISIBLE_ROWS),
+        alt=f"Table of {format_count(len(numbers), 'setting')} by {METRICS[metric].title.lower()}",
+        column_config={
+            "Place": st.column_config.NumberColumn(width=50),
+            "Settings": st.column_config.TextColumn(width=135 if is_phone() else 300),
+            METRICS[metric].title: (
+                st.column_config.TextColumn(width=185)
+                if is_phone()
+                else st.column_config.NumberColumn(format="%.1f%%", width=100)
+            ),
+            "n": st.column_config.NumberColumn(width=50),
+            "Seconds": st.column_config.NumberColumn(format="%.2f", width=75),
+            "Tokens": st.column_config.NumberColumn(format="%d", width=75),
+        },
+    )
+    return [numbers[row] for row in state.selection.rows if row < len(numbers)]
+
+
+def _table_columns(evaluation: Evaluation, figures: FiguresByVariant, metric: str) -> dict[str, list[Any]]:
+    """Return the columns of the table: two on a phone, and tokens only if any were counted."""
+    own = [figures[number][metric] for number in figures]
+    names = [sanitization.strip_invisible(evaluation.variants[number].name) for number in figures]
+    if is_phone():
+        return {"Settings": names, METRICS[metric].title: [format_figure_briefly(figure) for figure in own]}
+    columns: dict[str, list[Any]] = {
+        "Place": list(range(1, len(own) + 1)),
+        "Settings": names,
+        METRICS[metric].title: [100 * figure.value for figure in own],
+        "95%": [format_interval(figure) for figure in own],
+        "n": [figure.n for figure in own],
+        "Seconds": _metric_values(figures, "seconds"),
+        "Tokens": _metric_values(figures, "tokens"),
+    }
+    return {name: values for name, values in columns.items() if name != "Tokens" or any(values)}
+
+
+def _metric_values(figures: FiguresByVariant, metric: str) -> list[float | None]:
+    return [own[metric].value if metric in own else None for own in figures.values()]

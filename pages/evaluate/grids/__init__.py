@@ -1,1 +1,0 @@
-"""Grid evaluations: axes, ranked variants and heat maps."""

@@ -1,0 +1,330 @@
+"""One evaluation with its answers and their agreement with human labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from crag.errors import NotFound
+from crag.evaluation import metrics
+from crag.evaluation.agreement import Agreement, measure_agreement
+from crag.evaluation.dataset_format import SEED_DATASET
+from crag.evaluation.metrics import METRICS, AnswerVerdict, answer_verdict, format_metric_value
+from crag.evaluation.types import Cutoffs, Evaluation, EvaluationResult
+from crag.inspection import run_labels
+from crag.models.model_choice import model_label
+from crag.text import sanitization
+from crag.text.formatting import format_count, format_duration
+from pages.evaluate import grid, result_figures, result_head, results, selection
+from pages.evaluate.grid import load_ranking
+from pages.evaluate.results import ACTIVE_STATES, load_cutoffs, load_results
+from pages.parts import dialogs, labels, layout, markdown
+from pages.parts.layout import draw_folded, draw_search_field
+from pages.parts.services import application
+from pages.parts.session import current_owner, is_phone
+
+_LABEL_CHOICES = {True: ":material/check: Right", False: ":material/close: Wrong"}
+_COST_METRICS = ("seconds", "tokens")
+
+
+def draw_answer(evaluation: Evaluation, result: EvaluationResult, verdict: AnswerVerdict) -> None:
+    """Draw question, answer, expected answer, judgement and scores, with the label control and the link to the run."""
+    name = f"{evaluation.id}-{result.variant}-{result.number}-{result.repetition}"
+    st.markdown(f"**{markdown.escape_line(result.example.question, 400)}**")
+    st.markdown(" ".join(_answer_badges(result, verdict)))
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        _draw_label_control(evaluation, result, name)
+        st.button(
+            "Lay open",
+            icon=":material/account_tree:",
+            key=f"lay-open-{name}",
+            on_click=selection.open_run_in_inspect,
+            args=(result.run_id,),
+        )
+    if result.error:
+        st.markdown(f":red[:material/error:] {markdown.escape_line(result.error, 600)}")
+    if result.scored.answer:
+        with st.container(border=True):
+            st.markdown(markdown.sanitize_answer(result.scored.answer), anchors=False)
+    _draw_expected_answer(result)
+    _draw_judgement(result)
+    if facts := _describe_scores(result):
+        st.caption(" · ".join(facts))
+
+
+def _answer_badges(result: EvaluationResult, verdict: AnswerVerdict) -> list[str]:
+    told = [labels.badge_markdown(metrics.VERDICT_BADGES[verdict])]
+    if result.scored.action:
+        told.append(f"{labels.grey_text('decided')} {labels.action_badge(result.scored.action)}")
+    if result.scored.outcome and verdict != "refused":
+        told.append(labels.badge_markdown(run_labels.OUTCOME_BADGES[result.scored.outcome]))
+    return told
+
+
+def _draw_expected_answer(result: EvaluationResult) -> None:
+    """Draw what the dataset says about the right answer."""
+    example = result.example
+    if example.answerable is False:
+        st.markdown(":small[:gray[Right would be]] to say that the documents do not answer this")
+    _draw_alternatives("Reference", example.references)
+    _draw_alternatives("Must mention", example.must_mention)
+    _draw_alternatives("Must not mention", example.must_not_mention)
+    _draw_alternatives("Right passages hold", example.phrases)
+    _draw_alternatives("Right passages are of", example.sources)
+    if example.action:
+        st.markdown(f":small[:gray[Right action]] {example.action}")
+    if result.scored.steps:
+        st.markdown(f":small[:gray[Steps]] {_format_steps(result.scored.steps)}")
+    if example.steps and result.scored.scores.get("steps_match") == 0.0:
+        st.markdown(f":small[:gray[Right steps]] {' :small[:gray[or]] '.join(map(_format_steps, example.steps))}")
+
+
+def _format_steps(steps: Sequence[str]) -> str:
+    return f":small[{markdown.escape_line(' → '.join(steps), 400)}]"
+
+
+def _draw_alternatives(name: str, texts: Sequence[str]) -> None:
+    if texts:
+        told = " :small[:gray[or]] ".join(markdown.escape_line(text, 600) for text in texts)
+        st.markdown(f":small[:gray[{name}]] {told}")
+
+
+def _draw_judgement(result: EvaluationResult) -> None:
+    judged = result.judged
+    if judged is None:
+        return
+    said = "could not be read" if judged.score is None else f"{judged.score:.2f}"
+    model = markdown.escape_line(model_label(judged.model), 60)
+    st.markdown(f":small[:gray[Judge, {model}]] **{said}** {markdown.escape_line(judged.reason, 600)}")
+
+
+def _describe_scores(result: EvaluationResult) -> list[str]:
+    """Return the scores of this answer, except costs, and its duration."""
+    scores = {
+        name: value for name, value in result.scored.scores.items() if name in METRICS and name not in _COST_METRICS
+    }
+    told = [f"{METRICS[name].title} {format_metric_value(name, value)}" for name, value in scores.items()]
+    return [*told, format_duration(result.scored.seconds)] if result.state == "done" else told
+
+
+def _draw_label_control(evaluation: Evaluation, result: EvaluationResult, name: str) -> None:
+    """Draw the control that labels the answer as right or wrong; a second click removes the label."""
+    key = f"word-{name}"
+    st.session_state[key] = result.label
+
+    def take() -> None:
+        with dialogs.catch_refusals():
+            application().evaluations.label(evaluation.id, result, st.session_state[key])
+        results.invalidate_results()
+
+    st.segmented_control(
+        "Your word on it",
+        list(_LABEL_CHOICES),
+        format_func=_LABEL_CHOICES.__getitem__,
+        key=key,
+        label_visibility="collapsed",
+        on_change=take,
+    )
+
+
+_KAPPA_HELP = "Cohen's kappa leaves out what agrees by chance: 1 is full agreement, 0 none beyond chance."
+_FITTED_CUTOFFS_NOTE = (
+    "From which score on an answer counts as right was moved, since that agrees better with your words; on the very"
+    " words that it was fitted to, agreement looks a little better than it is."
+)
+
+
+def draw_agreement(evaluation: Evaluation, variant: int) -> None:
+    """Draw a row for each scorer, or nothing without labels."""
+    cutoffs = results.load_cutoffs()
+    found = measure_agreement(results.load_results(evaluation, variant), cutoffs)
+    if found:
+        rows = {
+            "Against your words": [markdown.escape_line(one.title, 60) for one in found],
+            "Agrees": [f"{one.agree:.0%}" for one in found],
+            "Kappa": [_format_kappa(one) for one in found],
+            "n": [f"{one.n:,}" for one in found],
+        }
+        st.table(rows, border="horizontal", hide_index=True, alt="How far scorers agree with your words")
+        st.caption(_KAPPA_HELP if cutoffs == Cutoffs() else f"{_KAPPA_HELP} {_FITTED_CUTOFFS_NOTE}")
+
+
+def _format_kappa(one: Agreement) -> str:
+    if one.kappa is None or one.low is None or one.high is None:
+        return "not known yet"
+    return f"**{one.kappa:.2f}** {labels.grey_text(f'{one.low:.2f} to {one.high:.2f}')}"
+
+
+_ALL_KINDS = "all"
+_VISIBLE_ROWS = 14
+_SELECTION_HINT = (
+    "Choose a row to read the answer beside its reference, and to say whether it is right; on a keyboard with"
+    " Shift and Space."
+)
+_LABEL_WORDS = {True: "right", False: "wrong", None: ""}
+
+AnswerRow = tuple[EvaluationResult, AnswerVerdict]
+
+
+def draw_answer_list(evaluation: Evaluation, variant: int) -> None:
+    """Draw table and selected answer; runs as a fragment, so that selecting a row redraws nothing else."""
+    st.header("Each answer", anchor=False)
+    cutoffs = load_cutoffs()
+    rows = [(result, answer_verdict(result, cutoffs)) for result in load_results(evaluation, variant)]
+    left, right = st.columns([5, 3], gap="medium")
+    with left:
+        shown = _filter_rows(rows)
+        if not shown:
+            st.caption("No answer is like this.")
+            return
+        chosen = _draw_answer_table(evaluation, shown)
+        draw_agreement(evaluation, variant)
+    with right:
+        if chosen is None:
+            st.caption(_SELECTION_HINT)
+        else:
+            draw_answer(evaluation, *chosen)
+
+
+def _filter_rows(rows: Sequence[AnswerRow]) -> list[AnswerRow]:
+    """Draw the filters; return the rows of the chosen verdict whose question contains every search word."""
+    counts = {kind: sum(one == kind for _, one in rows) for kind in metrics.VERDICT_BADGES}
+    kinds = [_ALL_KINDS, *(kind for kind, count in counts.items() if count)]
+    with st.container(gap="small"):
+        kind = st.segmented_control(
+            "Which answers",
+            kinds,
+            default=_ALL_KINDS,
+            required=True,
+            format_func=lambda one: f"All {len(rows):,}" if one == _ALL_KINDS else _kind_label(one, counts[one]),
+            key=f"answers-of-{'-'.join(kinds)}",
+            label_visibility="collapsed",
+        )
+        wanted = draw_search_field("Find a question", "evaluate-search").casefold().split()
+    return [
+        (result, verdict)
+        for result, verdict in rows
+        if kind in (_ALL_KINDS, verdict) and all(word in result.example.question.casefold() for word in wanted)
+    ]
+
+
+def _kind_label(kind: AnswerVerdict, count: int) -> str:
+    badge = metrics.VERDICT_BADGES[kind]
+    return f":{badge.colour}[:material/{badge.icon}:] {badge.word} {count:,}"
+
+
+def _draw_answer_table(evaluation: Evaluation, rows: Sequence[AnswerRow]) -> AnswerRow | None:
+    """Draw the table and return the selected row."""
+    # Streamlit keeps a selection by row number, so a changed list needs a new key or another row would be selected.
+    names = tuple((result.variant, result.number, result.repetition) for result, _ in rows)
+    state: Any = st.dataframe(
+        _table_columns(evaluation, rows),
+        key=f"answers-{evaluation.id}-{hash(names)}",
+        hide_index=True,
+        placeholder="",
+        on_select="rerun",
+        selection_mode="single-row",
+        height=layout.table_height(len(rows), _VISIBLE_ROWS),
+        alt=f"Table of {format_count(len(rows), 'answer')}",
+        column_config=_column_config(),
+    )
+    chosen = [rows[row] for row in state.selection.rows if row < len(rows)]
+    return chosen[0] if chosen else None
+
+
+def _table_columns(evaluation: Evaluation, rows: Sequence[AnswerRow]) -> dict[str, list[Any]]:
+    """Return the columns of the table: two on a phone, and no column without any value."""
+    results = [result for result, _ in rows]
+    columns: dict[str, list[Any]] = {
+        "Answer": [[metrics.VERDICT_BADGES[verdict].word] for _, verdict in rows],
+        "Question": [sanitization.strip_invisible(result.example.question) for result in results],
+    }
+    if is_phone():
+        return columns
+    more: dict[str, list[Any]] = {
+        "Time": [result.scored.seconds if result.state == "done" else None for result in results],
+        "Decided": [result.scored.action for result in results],
+        "Recall": [result.scored.scores.get("recall") for result in results],
+        "You": [_LABEL_WORDS[result.label] or None for result in results],
+    }
+    if evaluation.repetitions > 1:
+        columns["No."] = [result.repetition for result in results]
+    return columns | {name: values for name, values in more.items() if any(value is not None for value in values)}
+
+
+def _column_config() -> dict[str, Any]:
+    badges = metrics.VERDICT_BADGES.values()
+    config = st.column_config
+    return {
+        "Answer": config.MultiselectColumn(
+            options=[one.word for one in badges], color=[one.colour for one in badges], width=75
+        ),
+        "Question": config.TextColumn(width=160),
+        "No.": config.NumberColumn(width=35, help="Which repetition"),
+        "Decided": config.TextColumn(width=72, help="What grading made of retrieval: correct, ambiguous or incorrect"),
+        "Recall": config.NumberColumn(format="percent", width=55),
+        "Time": config.NumberColumn("Seconds", format="%.2f", width=60),
+        "You": config.TextColumn(width=50, help="Your word on it"),
+    }
+
+
+def draw_evaluation(evaluation_id: str) -> None:
+    """Draw an evaluation; one that was deleted or belongs to another user is reported as missing."""
+    try:
+        evaluation = application().evaluations.get(evaluation_id, current_owner())
+    except NotFound:
+        st.title("This evaluation is no longer there", anchor=False)
+        st.caption("It was deleted, or it belongs to another browser. Choose another.")
+        st.button("All evaluations", icon=":material/arrow_back:", on_click=selection.show_overview)
+        return
+    result_head.draw_evaluation_head(evaluation)
+    moving = evaluation.state in ACTIVE_STATES
+    if len(evaluation.variants) > 1 and not moving:
+        grid.draw_variant_table(evaluation, load_results(evaluation), load_cutoffs())
+    variant = _choose_variant(evaluation, best_first=not moving)
+    if moving:
+        result_head.draw_progress(evaluation, variant)
+        if evaluation.done:
+            draw_folded(
+                "Answers so far",
+                f"answers-of-{evaluation.id}",
+                lambda: draw_answer_list(evaluation, variant),
+                type="compact",
+            )
+        return
+    result_figures.draw_figures(evaluation, variant)
+    if evaluation.done:
+        _draw_answers(evaluation, variant)
+
+
+def _choose_variant(evaluation: Evaluation, *, best_first: bool) -> int:
+    """Return the number of the variant to show."""
+    numbers = list(range(len(evaluation.variants)))
+    if len(numbers) == 1:
+        return 0
+    if best_first:
+        ranking = load_ranking(evaluation, load_results(evaluation), load_cutoffs())
+        numbers = [one.number for one in ranking]
+    return st.selectbox(
+        "Settings looked at",
+        numbers,
+        format_func=lambda number: sanitization.strip_invisible(evaluation.variants[number].name),
+        key=f"variant-of-{evaluation.id}",
+        width=420,
+    )
+
+
+def _draw_answers(evaluation: Evaluation, variant: int) -> None:
+    """Draw the seed table, the answers and the plots."""
+    if evaluation.dataset_id == SEED_DATASET.id:
+        result_figures.draw_seed_table(evaluation, variant)
+    st.fragment(draw_answer_list)(evaluation, variant)
+    results, cutoffs = load_results(evaluation), load_cutoffs()
+    draw_folded(
+        "Plots",
+        f"plots-of-{evaluation.id}",
+        lambda: result_figures.draw_plots(evaluation, variant, results, cutoffs),
+        type="compact",
+    )

@@ -1,1 +1,0 @@
-"""One evaluation: head, figures and answers."""

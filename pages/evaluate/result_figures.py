@@ -1,0 +1,295 @@
+"""Figures and plots of an evaluation."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import streamlit as st
+
+from crag.errors import NotFound
+from crag.evaluation import chart_data
+from crag.evaluation.chart_data import ScoreSpread, compute_threshold_costs
+from crag.evaluation.metrics import METRICS, format_interval, format_metric_value, is_answer_right
+from crag.evaluation.statistics import histogram
+from crag.evaluation.summary import VariantSummary
+from crag.evaluation.types import Cutoffs, Evaluation, EvaluationResult, Figure
+from crag.inspection import run_labels
+from crag.text.formatting import format_count, format_duration
+from crag.types import Thresholds
+from pages.evaluate import charts, grid, results
+from pages.evaluate.results import load_cutoffs, load_results
+from pages.parts import labels, markdown, score_chart
+from pages.parts.services import application
+
+_MAIN_METRICS = ("answer_right", "steps_match", "refusal_right", "seconds")
+_METRIC_GROUPS: Mapping[str, tuple[str, ...]] = {
+    "Answers": ("answer_right", "judged", "contained", "token_f1", "mentions", "avoids"),
+    "Route and refusals": ("steps_match", "action_match", "refusal_right", "answered", "refused"),
+    "Retrieval": ("recall", "reciprocal_rank"),
+    "Grader": ("grader_precision", "grader_recall", "grader_auc"),
+    "Citations": ("supported", "cited"),
+    "Cost": ("seconds", "tokens"),
+}
+_HEADING_ROWS = 3  # height of a heading in table rows
+_FIGURES_NOTE = (
+    "95% interval: where the figure would mostly lie with other questions of this kind (95% of bootstrap samples). "
+    "n: how many questions it rests on."
+)
+
+
+def draw_figures(evaluation: Evaluation, variant: int) -> None:
+    """Draw the main figures as cards, then all figures by group."""
+    summary = results.load_summary(evaluation, variant)
+    if not summary.figures:
+        st.caption("No figures: not one question was answered.")
+        return
+    draw_main_figures(evaluation, variant)
+    groups = {title: _select_figures(names, summary) for title, names in _METRIC_GROUPS.items()}
+    _draw_figure_groups({title: found for title, found in groups.items() if found})
+    _draw_node_costs(summary)
+    failed = f" {format_count(summary.failed, 'answer')} failed and count as wrong." if summary.failed else ""
+    st.caption(f"{_FIGURES_NOTE}{failed}")
+
+
+def draw_main_figures(evaluation: Evaluation, variant: int) -> None:
+    """Draw the main figures as cards; also used while the evaluation runs."""
+    figures = results.load_summary(evaluation, variant).figures
+    with st.container(horizontal=True):
+        for figure in (figures[name] for name in _MAIN_METRICS if name in figures):
+            metric = METRICS[figure.metric]
+            st.metric(
+                metric.title,
+                format_metric_value(figure.metric, figure.value),
+                delta=f"{format_interval(figure)} · n = {figure.n:,}",
+                delta_color="off",
+                delta_arrow="off",
+                help=metric.meaning,
+                border=True,
+            )
+
+
+def _select_figures(names: Sequence[str], summary: VariantSummary) -> list[Figure]:
+    return [summary.figures[name] for name in names if name in summary.figures]
+
+
+def _draw_figure_groups(groups: Mapping[str, Sequence[Figure]]) -> None:
+    """Draw the groups in two columns of similar height."""
+    heights = [0, 0]
+    columns = st.columns(len(heights), gap="medium")
+    for title, figures in groups.items():
+        place = heights.index(min(heights))
+        heights[place] += len(figures) + _HEADING_ROWS
+        with columns[place]:
+            st.header(title, anchor=False, help=_metrics_help(figures))
+            st.table(_figure_table(figures), border="horizontal", hide_index=True, alt=f"Figures: {title}")
+
+
+def _metrics_help(figures: Sequence[Figure]) -> str:
+    return "\n\n".join(f"**{METRICS[one.metric].title}** {METRICS[one.metric].meaning}" for one in figures)
+
+
+def _figure_table(figures: Sequence[Figure]) -> dict[str, list[str]]:
+    return {
+        "Figure": [METRICS[one.metric].title for one in figures],
+        "Value": [f"**{format_metric_value(one.metric, one.value)}**" for one in figures],
+        "95% interval": [labels.non_breaking(format_interval(one)) for one in figures],
+        "n": [f"{one.n:,}" for one in figures],
+    }
+
+
+def _draw_node_costs(summary: VariantSummary) -> None:
+    """Draw average time and tokens of each step."""
+    if not summary.nodes:
+        return
+    with st.expander("Time and tokens of each step", type="compact"):
+        st.table(
+            {
+                "Step": [run_labels.NODE_TITLES.get(node, node) for node in summary.nodes],  # type: ignore[call-overload]
+                "Time": [format_duration(cost.seconds) for cost in summary.nodes.values()],
+                "Tokens read": [f"{cost.prompt_tokens:,.0f}" for cost in summary.nodes.values()],
+                "Tokens written": [f"{cost.answer_tokens:,.0f}" for cost in summary.nodes.values()],
+            },
+            border="horizontal",
+            hide_index=True,
+            width="content",
+            alt="What each step takes on average",
+        )
+        st.caption("On average over all answers, also over those that a step had no part in.")
+
+
+_NO_ACTION = "no decision"
+
+
+class Plot(NamedTuple):
+    """A chart with its title and a caption that states its sample sizes."""
+
+    title: str
+    facts: str
+    draw: Callable[[], None]
+
+
+def draw_plots(evaluation: Evaluation, variant: int, results: Sequence[EvaluationResult], cutoffs: Cutoffs) -> None:
+    """Draw the plots of one variant; `results` must hold all variants, for the plot that compares them."""
+    own = [one for one in results if one.variant == variant and one.state == "done"]
+    thresholds = _load_thresholds(own)
+    found = [
+        _make_question_plot(own, thresholds),
+        _make_passage_plot(own, thresholds),
+        _make_route_plot(own),
+        _make_threshold_plot(own, evaluation, variant, cutoffs, thresholds),
+        make_trade_off_plot(evaluation, results, cutoffs),
+    ]
+    if not any(found):
+        st.caption("There is nothing to draw: no passage was graded, or nothing is known of what would be right.")
+    columns = st.columns(2, gap="medium")
+    for number, plot in enumerate(plot for plot in found if plot):
+        with columns[number % 2]:
+            draw_plot(plot)
+
+
+def draw_plot(plot: Plot) -> None:
+    """Draw title, caption and chart."""
+    st.header(plot.title, anchor=False)
+    st.caption(plot.facts)
+    plot.draw()
+
+
+def make_trade_off_plot(evaluation: Evaluation, results: Sequence[EvaluationResult], cutoffs: Cutoffs) -> Plot | None:
+    """Return accuracy against time; None with fewer than two comparable variants."""
+    figures = {
+        one.number: one.summary.figures
+        for one in grid.load_ranking(evaluation, results, cutoffs)
+        if one.summary.figures
+    }
+    metric = chart_data.choose_accuracy_metric([*figures.values()])
+    points = chart_data.trade_off_points(figures, metric) if metric else []
+    if len(points) < 2:
+        return None
+    places = {number: str(place) for place, number in enumerate(figures, start=1)}
+    named = [number for number in places if number in charts.labelled_variants(points)]
+    listed = (f"**{places[number]}** {markdown.escape_line(evaluation.variants[number].name, 80)}" for number in named)
+    facts = (
+        f"n = {points[0].figure.n:,} questions each, with 95% intervals. The dashed line joins those that no other"
+        f" beats{' (the rest have no number)' if len(named) < len(points) else ''}. {' · '.join(listed)}"
+    )
+    title = f"{METRICS[metric].title} against time"
+    return Plot(title, facts, lambda: charts.draw_trade_off(points, places, metric))
+
+
+def _make_question_plot(results: Sequence[EvaluationResult], thresholds: Thresholds | None) -> Plot | None:
+    """Return best scores split by answerability or, if that has one side only, by retrieval; else None."""
+    spread = chart_data.spread_by_answerable(results)
+    if spread.has_both_kinds:
+        return _make_score_plot("Best scores of questions that can be answered, and that cannot", spread, thresholds)
+    spread = chart_data.spread_by_retrieval(results)
+    if spread.has_both_kinds:
+        return _make_score_plot("Best scores where the right passage was found, and where not", spread, thresholds)
+    return None
+
+
+def _make_passage_plot(results: Sequence[EvaluationResult], thresholds: Thresholds | None) -> Plot | None:
+    spread = chart_data.spread_by_passage(results)
+    if not spread.has_both_kinds:
+        return None
+    return _make_score_plot("Scores of right and of wrong passages", spread, thresholds, of="score of a passage")
+
+
+def _make_score_plot(
+    title: str, spread: ScoreSpread, thresholds: Thresholds | None, of: str = "best score of a question's passages"
+) -> Plot:
+    high, low = len(spread.high), len(spread.low)
+    facts = f"n = {high + low:,}. Up: {spread.names[0]}, {high:,}. Down: {spread.names[1]}, {low:,}."
+    counts = [histogram(scores, score_chart.BINS) for scores in (spread.high, spread.low)]
+    alt = f"{title}. {facts}"
+    return Plot(title, facts, lambda: score_chart.draw_score_chart(spread.names, counts, thresholds, score=of, alt=alt))
+
+
+def _make_route_plot(results: Sequence[EvaluationResult]) -> Plot | None:
+    """Return the matrix of expected and actual actions; None if nothing is expected."""
+    counts = chart_data.count_routes(results)
+    if not counts:
+        return None
+    totals = {one.expected: sum(own.count for own in counts if own.expected == one.expected) for one in counts}
+    cells = [
+        charts.HeatMapCell(
+            f"{one.expected} ({totals[one.expected]:,})",
+            one.actual or _NO_ACTION,
+            f"{one.count:,}",
+            one.count / totals[one.expected] if totals[one.expected] else 0.0,
+            f"{one.expected}, decided {one.actual or _NO_ACTION}: {one.count:,} of {totals[one.expected]:,}",
+            marked=one.agrees,
+        )
+        for one in counts
+    ]
+    alt = f"Expected against decided: {'; '.join(cell.told for cell in cells if cell.text != '0')}"
+    title = "Where questions should go, and where they went"
+    facts = f"n = {sum(totals.values()):,} answers. What should be has an edge; deeper cells hold more of their row."
+    return Plot(title, facts, lambda: charts.draw_heat_map(cells, "expected", "decided", alt))
+
+
+def _make_threshold_plot(
+    results: Sequence[EvaluationResult],
+    evaluation: Evaluation,
+    variant: int,
+    cutoffs: Cutoffs,
+    thresholds: Thresholds | None,
+) -> Plot | None:
+    costs = compute_threshold_costs(results, evaluation.variants[variant].options.policy, cutoffs)
+    if not costs.deciding:
+        return None
+    answered, refused = len(costs.better_answered), len(costs.better_refused)
+    facts = (
+        f"n = {answered:,} questions better answered and {refused:,} better refused (they cannot be answered, or were"
+        " answered and not right). *Refused* and *answered wrongly* hang on the lower threshold, *web wanted* on the"
+        f" upper one.{_describe_present_costs(charts.costs_at_thresholds(costs, thresholds)) if thresholds else ''}"
+    )
+    return Plot("What the thresholds cost", facts, lambda: charts.draw_cost_curves(costs, thresholds))
+
+
+def _describe_present_costs(costs: Sequence[tuple[str, float, float]]) -> str:
+    told = ", ".join(f"{name} {share:.0%}" for name, _, share in costs)
+    return f" At present: {told}."
+
+
+def _load_thresholds(results: Sequence[EvaluationResult]) -> Thresholds | None:
+    """Return the thresholds of the first run; None if it was deleted or graded nothing."""
+    for result in results[:1]:
+        try:
+            return application().runs.trace(result.run_id).thresholds
+        except NotFound:
+            return None
+    return None
+
+
+def draw_seed_table(evaluation: Evaluation, variant: int) -> None:
+    """Draw a row for each question and one for the total."""
+    st.header("Question by question, as the notebook counts", anchor=False)
+    of_question: dict[str, list[EvaluationResult]] = defaultdict(list)
+    results = load_results(evaluation, variant)
+    for result in results:
+        of_question[result.example.question].append(result)
+    cutoffs = load_cutoffs()
+
+    rows = [*of_question.values(), list(results)]
+    st.table(
+        {
+            "Question": [*(markdown.escape_line(question, 160) for question in of_question), "**All**"],
+            "Right answers": [_count_right(is_answer_right(one, cutoffs) for one in given) for given in rows],
+            "Right steps": [_count_right(_has_right_steps(one) for one in given) for given in rows],
+        },
+        border="horizontal",
+        hide_index=True,
+        alt="Right answers and right steps of each question",
+    )
+
+
+def _has_right_steps(result: EvaluationResult) -> bool | None:
+    matched = result.scored.scores.get("steps_match")
+    return None if matched is None else matched == 1.0
+
+
+def _count_right(said: Iterable[bool | None]) -> str:
+    known = [one for one in said if one is not None]
+    return f"{sum(known)} of {len(known)}" if known else "not known"

@@ -1,0 +1,332 @@
+"""Head of an evaluation: state, facts, actions, progress and export."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import streamlit as st
+
+from crag.errors import CragError
+from crag.evaluation import metrics
+from crag.evaluation.exports import export_csv, export_json
+from crag.evaluation.grid import find_differing_options
+from crag.evaluation.html_report import export_html
+from crag.evaluation.types import Cutoffs, Evaluation, EvaluationResult, Variant
+from crag.models.model_choice import model_label
+from crag.options import OPTIONS, RunOptions, diff_options
+from crag.text.formatting import export_file_name, format_count, format_date_time, format_duration
+from crag.types import Progress
+from pages.evaluate import result_figures, results, selection, start, start_options
+from pages.parts import dialogs, external_hosts, labels, markdown, option_controls
+from pages.parts.layout import draw_folded
+from pages.parts.services import application
+from pages.parts.session import current_owner
+
+_REFRESH_SECONDS = 1.0
+
+
+def draw_progress(evaluation: Evaluation, variant: int) -> None:
+    """Draw a fragment that reruns every second; start, first answer and end redraw the whole page."""
+    st.fragment(_draw_progress_bar, run_every=_REFRESH_SECONDS)(evaluation.id, variant, _page_state(evaluation))
+
+
+def _page_state(evaluation: Evaluation) -> tuple[str, bool]:
+    """Return what the rest of the page depends on: the state, and whether there is any answer."""
+    return evaluation.state, evaluation.done > 0
+
+
+def _draw_progress_bar(evaluation_id: str, variant: int, drawn: tuple[str, bool]) -> None:
+    evaluation = application().evaluations.get(evaluation_id, current_owner())
+    if _page_state(evaluation) != drawn:
+        st.rerun()
+    with st.container(horizontal=True, vertical_alignment="center", wrap=False):
+        made_ready = application().evaluations.preparation_progress(evaluation_id)
+        how_far = made_ready or Progress("", evaluation.done + evaluation.judgements, _count_steps(evaluation))
+        share = min(1.0, how_far.done / how_far.total) if how_far.total else 0.0
+        st.progress(share, text=labels.grey_text(_describe_progress(evaluation, made_ready)))
+        st.button(
+            "Stop",
+            icon=":material/stop:",
+            key=f"stop-{evaluation_id}",
+            on_click=application().evaluations.stop,
+            args=(evaluation_id,),
+        )
+    result_figures.draw_main_figures(evaluation, variant)
+
+
+def _count_steps(evaluation: Evaluation) -> int:
+    """Return the number of steps: one for each answer, and one for each judgement."""
+    return evaluation.total * (2 if evaluation.judge else 1)
+
+
+def _describe_progress(evaluation: Evaluation, made_ready: Progress | None) -> str:
+    """Return activity, progress and time left as safe Markdown."""
+    if made_ready:
+        return f"{markdown.escape_line(made_ready.stage)} · {made_ready.done:,} of {made_ready.total:,}"
+    if evaluation.state == "queued":
+        return "Waits until the one before it is done"
+    told = [f"{evaluation.done:,} of {format_count(evaluation.total, 'answer')}"]
+    if evaluation.judge:
+        told.append(f"{evaluation.judgements:,} judged")
+    if evaluation.failed:
+        told.append(f"{evaluation.failed:,} failed")
+    if evaluation.seconds_left is not None:
+        told.append(f"{format_duration(evaluation.seconds_left)} left")
+    return " · ".join(told)
+
+
+EXPORT_DIALOG = "export an evaluation"
+
+Exporter = Callable[[Evaluation, Sequence[EvaluationResult], Cutoffs], str]
+
+
+def draw_export_dialog(evaluation_id: str) -> None:
+    """Draw the export dialog; each file is made when it is downloaded."""
+    st.dialog("Export this evaluation", icon=":material/download:", on_dismiss=dialogs.close_dialog)(
+        _draw_export_choices
+    )(evaluation_id)
+
+
+def _draw_export_choices(evaluation_id: str) -> None:
+    evaluation = application().evaluations.get(evaluation_id, current_owner())
+    _draw_download("Web page", "figures and every answer", evaluation, "html", export_html)
+    _draw_download("CSV", "a row for each answer", evaluation, "csv", export_csv)
+    _draw_download("JSON", "summary and rows", evaluation, "json", export_json)
+    st.caption("Questions, answers and references go along; folders and keys do not.")
+    if application().uploads.available:
+        _draw_langsmith_upload(evaluation)
+
+
+def _draw_download(name: str, meaning: str, evaluation: Evaluation, ending: str, make: Exporter) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.download_button(
+            name,
+            lambda: make(evaluation, results.load_results(evaluation), results.load_cutoffs()),
+            file_name=export_file_name(evaluation.name, ending),
+            mime="application/octet-stream",
+            icon=":material/download:",
+            key=f"export-{ending}-{evaluation.id}",
+            on_click="ignore",
+        )
+        st.caption(meaning, width="content")
+
+
+def _draw_langsmith_upload(evaluation: Evaluation) -> None:
+    """Draw what an upload to LangSmith would send, and the upload button."""
+    uploads = application().uploads
+    st.markdown(
+        f":orange[{external_hosts.EXTERNAL_ICON}] {markdown.escape_line(uploads.describe_upload(evaluation), 600)}"
+    )
+    if not st.button("Upload to LangSmith", icon=external_hosts.EXTERNAL_ICON):
+        return
+    bar = st.progress(0.0)
+
+    def report(progress: Progress) -> None:
+        bar.progress(min(1.0, progress.done / progress.total) if progress.total else 0.0, progress.stage)
+
+    try:
+        address = uploads.upload(evaluation, results.load_results(evaluation), report)
+    except CragError as error:
+        st.error(markdown.escape_line(str(error)), icon=":material/error:")
+        return
+    bar.empty()
+    st.markdown(":green[:material/check_circle:] It is there:")
+    st.code(address, language=None, wrap_lines=True)
+
+
+RENAME_DIALOG = "rename an evaluation"
+_MAX_OTHER_EVALUATIONS = 20
+_RENAME_CHOICE, _JUDGE_CHOICE, _DELETE_CHOICE = (
+    ":material/edit: Rename",
+    ":material/gavel: Have it judged",
+    ":material/delete: Delete",
+)
+
+
+def draw_evaluation_head(evaluation: Evaluation) -> None:
+    """Draw the title with its buttons, then the facts."""
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.title(markdown.escape_line(evaluation.name, 120), anchor=False, width="content")
+        with st.container(horizontal=True, width="content"):
+            _draw_buttons(evaluation)
+    variant = evaluation.variants[0]
+    asked, answered_by = (
+        labels.grey_text(" · ".join(_describe_questions(evaluation))),
+        labels.grey_text(" · ".join(_describe_answering(evaluation))),
+    )
+    st.markdown(f"{labels.badge_markdown(metrics.STATE_BADGES[evaluation.state])} {asked}  \n{answered_by}")
+    _draw_environment(evaluation.id, variant)
+    _draw_unfinished_state(evaluation)
+
+
+def _draw_environment(evaluation_id: str, variant: Variant) -> None:
+    """Draw settings and environment once expanded, because the first table of a page loads slowly."""
+
+    def draw_table() -> None:
+        st.table(
+            _environment_facts(variant), border="horizontal", width="content", alt="What the answers were made with"
+        )
+
+    draw_folded("Settings and environment", f"made-with-{evaluation_id}", draw_table, type="compact")
+
+
+def _describe_questions(evaluation: Evaluation) -> list[str]:
+    """Return dataset, sizes, start and duration as short texts."""
+    told = [markdown.escape_line(evaluation.dataset, 60), format_count(evaluation.size, "question")]
+    if len(evaluation.variants) > 1:
+        told.append(format_count(len(evaluation.variants), "setting"))
+    if evaluation.repetitions > 1:
+        told.append(format_count(evaluation.repetitions, "repetition"))
+    told.append(format_date_time(evaluation.started_at))
+    if evaluation.state not in results.ACTIVE_STATES:
+        told.append(format_duration(evaluation.seconds))
+    return told
+
+
+def _describe_answering(evaluation: Evaluation) -> list[str]:
+    """Return model and settings that all variants share and, once started, library and version."""
+    options, made = evaluation.variants[0].options, evaluation.variants[0].environment
+    differing = find_differing_options(evaluation.variants)
+    model = (
+        markdown.escape_line(model_label(made.model), 60)
+        if made.version
+        else option_controls.format_value("model", options)
+    )
+    told = [] if "model" in differing else [model]
+    told += start_options.describe_options(options, differing)
+    if not made.version:
+        return told
+    where = markdown.escape_line(options.collection, 40) or "all documents"
+    held = f"{format_count(made.documents, 'document')}, {format_count(made.passages, 'passage')}"
+    return [*told, f"{where}: {held}", f"version {markdown.escape_line(made.version, 20)}"]
+
+
+def _environment_facts(variant: Variant) -> dict[str, str]:
+    """Return everything the answers depend on, by title; digests distinguish models of the same name."""
+    made, options = variant.environment, variant.options
+    facts = {
+        "Model": model_label(made.model or options.model),
+        "Digests of the models": made.fingerprint,
+        "Grader": made.grader,
+        "Thresholds": made.thresholds,
+        "Embedder": made.embedder,
+        "Space of the vectors": made.space,
+        "Library": made.library,
+        "Version": made.version,
+    }
+    told = {name: markdown.escape_line(value, 120) for name, value in facts.items() if value}
+    changed = diff_options(RunOptions(), options)
+    named = {name: OPTIONS[name].title for name in changed if name in OPTIONS and name != "model"}
+    return told | {title: option_controls.format_value(name, options) for name, title in named.items()}
+
+
+def _draw_buttons(evaluation: Evaluation) -> None:
+    if evaluation.state not in results.ACTIVE_STATES:
+        st.button(
+            "Run again",
+            icon=":material/replay:",
+            key="evaluate-again",
+            on_click=start.prefill_from_evaluation,
+            args=(evaluation,),
+        )
+    latest = application().evaluations.list(current_owner(), _MAX_OTHER_EVALUATIONS + 1)
+    others = [one for one in latest if one.done and one.id != evaluation.id]
+    if others and evaluation.done:
+        _draw_menu(
+            "Compare with",
+            "compare_arrows",
+            {one.id: _evaluation_label(one) for one in others},
+            evaluation,
+            _compare_with,
+        )
+    st.button(
+        "Export",
+        icon=":material/download:",
+        key="evaluate-export",
+        disabled=not evaluation.done,
+        on_click=dialogs.open_dialog,
+        args=(EXPORT_DIALOG, evaluation.id),
+    )
+    _draw_menu(
+        "More",
+        "more_horiz",
+        {one: one for one in (_RENAME_CHOICE, _JUDGE_CHOICE, _DELETE_CHOICE)},
+        evaluation,
+        _handle_menu_choice,
+    )
+
+
+def _draw_menu(
+    label: str, icon: str, choices: dict[str, str], evaluation: Evaluation, on_choice: Callable[[Evaluation, str], None]
+) -> None:
+    key = f"evaluate-menu-{icon}"
+    st.menu_button(
+        label,
+        list(choices),
+        format_func=choices.__getitem__,
+        icon=f":material/{icon}:",
+        key=key,
+        on_click=lambda: on_choice(evaluation, st.session_state[key]),
+    )
+
+
+def _evaluation_label(one: Evaluation) -> str:
+    return f"{markdown.escape_line(one.name, 60)} {labels.grey_text(format_date_time(one.started_at))}"
+
+
+def _compare_with(evaluation: Evaluation, other: str) -> None:
+    """Compare two evaluations, with the earlier one as the baseline."""
+    both = sorted((evaluation, application().evaluations.get(other, current_owner())), key=lambda one: one.started_at)
+    selection.select_variants([f"{one.id}.0" for one in both])
+
+
+def _handle_menu_choice(evaluation: Evaluation, choice: str) -> None:
+    if choice == _DELETE_CHOICE:
+        dialogs.open_dialog(selection.DELETE_EVALUATIONS_DIALOG, [evaluation.id])
+    else:
+        dialogs.open_dialog({_RENAME_CHOICE: RENAME_DIALOG, _JUDGE_CHOICE: start.JUDGE_DIALOG}[choice], evaluation.id)
+
+
+def draw_rename_dialog(evaluation_id: str) -> None:
+    """Draw the dialog that renames an evaluation."""
+    st.dialog("Rename this evaluation", icon=":material/edit:", on_dismiss=dialogs.close_dialog)(_draw_rename_form)(
+        evaluation_id
+    )
+
+
+def _draw_rename_form(evaluation_id: str) -> None:
+    name = application().evaluations.get(evaluation_id, current_owner()).name
+    with st.form("rename-evaluation", border=False):
+        typed = st.text_input("Name", name, max_chars=120)
+        if st.form_submit_button("Rename", icon=":material/check:"):
+            with dialogs.catch_refusals():
+                application().evaluations.rename(evaluation_id, typed or "")
+            dialogs.close_and_rerun()
+
+
+def _draw_unfinished_state(evaluation: Evaluation) -> None:
+    """Say why an ended evaluation is incomplete, and offer to resume it."""
+    if evaluation.state in ("done", *results.ACTIVE_STATES):
+        return
+    left = format_count(evaluation.total - evaluation.done, "answer")
+    said: dict[str, str] = {
+        "stopped": f"Stopped by you: {left} to go.",
+        "interrupted": f"The application was closed while it ran: {left} to go.",
+        "failed": f"{markdown.sanitize_answer(evaluation.fault)} {left} to go.",
+    }
+    kept = " What is there is kept." if evaluation.done else ""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f":orange[:material/info:] {said[evaluation.state]}{kept}", width="content")
+        st.button(
+            "Resume",
+            icon=":material/play_arrow:",
+            key="evaluate-resume",
+            on_click=_resume_evaluation,
+            args=(evaluation.id,),
+        )
+
+
+def _resume_evaluation(evaluation_id: str) -> None:
+    with dialogs.catch_refusals():
+        application().evaluations.resume(evaluation_id)
+    selection.open_evaluation(evaluation_id)

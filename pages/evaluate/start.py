@@ -1,0 +1,274 @@
+"""Start card of an evaluation: questions, judge, repetitions, expected cost and outbound data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from crag.errors import CragError
+from crag.evaluation import dataset_records
+from crag.evaluation.dataset_format import SEED_DATASET
+from crag.evaluation.evaluations import MAX_REPETITIONS
+from crag.evaluation.types import Dataset, Evaluation, EvaluationKind, EvaluationPlan
+from crag.options import RunOptions
+from crag.text import sanitization
+from crag.text.formatting import format_count, format_duration
+from pages.evaluate import results, selection, start_options
+from pages.parts import dialogs, document_intake, external_hosts, labels, markdown
+from pages.parts.services import answering_model, application, available_models
+from pages.parts.session import current_owner
+
+JUDGE_DIALOG = "have an evaluation judged"
+JUDGE_DATA_NOTICE = "To be judged, questions, references and answers go"
+JUDGE_HELP = "A model that is shown the reference and says how right the answer is, and why."
+
+
+def available_judges() -> dict[str, str]:
+    """Return labels of the models that can judge now, by model name."""
+    return {
+        model.name: f"{model.label} (runs elsewhere)" if model.cloud else model.label
+        for model in available_models()
+        if not model.builtin
+    }
+
+
+def draw_judge_dialog(evaluation_id: str) -> None:
+    """Draw the dialog that has existing answers judged."""
+    st.dialog("Have it judged", icon=":material/gavel:", on_dismiss=dialogs.close_dialog)(_draw_judge_form)(
+        evaluation_id
+    )
+
+
+def _draw_judge_form(evaluation_id: str) -> None:
+    found = available_judges()
+    if not found:
+        st.caption("Judging needs a language model: start Ollama, or name one under Settings, Models.")
+        return
+    model = st.selectbox("Judge", list(found), format_func=lambda name: found.get(name, name), help=JUDGE_HELP)
+    if host := external_hosts.model_host(model):
+        st.markdown(
+            f":orange[{external_hosts.EXTERNAL_ICON}] {JUDGE_DATA_NOTICE} to **{markdown.escape_line(host, 60)}**."
+        )
+    if st.button("Allow and judge" if host else "Judge", icon=":material/gavel:", key="judge-evaluation"):
+        if host:
+            application().preferences.allow_model(model)
+        with dialogs.catch_refusals():
+            application().evaluations.get(evaluation_id, current_owner())
+            application().evaluations.judge(evaluation_id, model)
+        dialogs.close_and_rerun()
+
+
+_MAX_PAST_EVALUATIONS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class OutboundNotice:
+    """Data sent to another machine: a description, the host, and the model that must first be allowed, if any."""
+
+    what: str
+    host: str
+    forbidden: str = ""
+
+
+def draw_plan_summary(plan: EvaluationPlan) -> list[str]:
+    """Draw cost and outbound data; return the models that must be allowed before the evaluation can start."""
+    departures = list(dict.fromkeys(_outbound_notices(plan)))
+    st.markdown(f"{_describe_size(plan)}{labels.grey_text(_estimate_duration(plan))}")
+    if not departures:
+        st.caption(":material/lock: Nothing leaves this machine.")
+    for one in departures:
+        st.markdown(f":orange[{external_hosts.EXTERNAL_ICON}] {one.what} to **{markdown.escape_line(one.host, 60)}**.")
+    return [one.forbidden for one in departures if one.forbidden]
+
+
+def _describe_size(plan: EvaluationPlan) -> str:
+    """Return the number of answers, such as 5 questions × 3 repetitions: 15 answers."""
+    questions, variants = len(plan.dataset.examples), len(plan.variants)
+    parts = [format_count(questions, "question")]
+    parts += [format_count(variants, "setting")] if variants > 1 else []
+    parts += [format_count(plan.repetitions, "repetition")] if plan.repetitions > 1 else []
+    total = questions * variants * plan.repetitions
+    return f"{' × '.join(parts)}: **{format_count(total, 'answer')}**" if len(parts) > 1 else f"**{parts[0]}**"
+
+
+def _estimate_duration(plan: EvaluationPlan) -> str:
+    """Estimate the duration from the seconds per answer of the last evaluation with the same model; empty if none."""
+    model = answering_model(plan.variants[0].options)
+    for past in application().evaluations.list(current_owner(), _MAX_PAST_EVALUATIONS):
+        if past.state == "done" and past.done and answering_model(past.variants[0].options) == model:
+            total = len(plan.dataset.examples) * len(plan.variants) * plan.repetitions
+            return (
+                f" about {format_duration(past.seconds / past.done * total)}, as fast as the last one with this model"
+            )
+    return ""
+
+
+def _outbound_notices(plan: EvaluationPlan) -> Iterable[OutboundNotice]:
+    options = [variant.options for variant in plan.variants]
+    if any(one.web == "auto" for one in options):
+        yield OutboundNotice("Questions that the documents do not answer are rewritten, and go", "Tavily")
+    if host := application().environments.embedding_host():
+        yield OutboundNotice("To find passages, questions go", host)
+    if application().traces.on:
+        yield OutboundNotice("The trace of each answer goes", application().uploads.host)
+    yield from _model_notices(options)
+    if host := external_hosts.model_host(plan.judge):
+        yield _make_model_notice(JUDGE_DATA_NOTICE, plan.judge, host)
+
+
+def _model_notices(options: Sequence[RunOptions]) -> Iterable[OutboundNotice]:
+    """Yield a notice for each remote model that answers, grades or rewrites."""
+    for one in options:
+        try:
+            cast = application().engines.cast(answering_model(one), one)
+        except CragError:  # no answer is possible with these options; each question will report it
+            continue
+        for role in (cast.answering, cast.grading, cast.rewriting):
+            if host := external_hosts.model_host(role.model):
+                yield _make_model_notice("Questions and the passages that are found go", role.model, host)
+
+
+def _make_model_notice(what: str, model: str, host: str) -> OutboundNotice:
+    allowed = application().engines.may_send(model, host)
+    return OutboundNotice(what, host, "" if allowed else model)
+
+
+_DATASET_KEY, _PORTION_KEY, _COUNT_KEY = "evaluate-dataset", "evaluate-which", "evaluate-count"
+_REPETITIONS_KEY, _JUDGE_KEY = "evaluate-repetitions", "evaluate-judge"
+_ALL, _FIRST, _RANDOM = "All", "First", "Random"
+_NO_JUDGE = "None: texts are compared"
+_DOCUMENTS_PAGE = "pages/documents/page.py"
+
+
+def select_dataset(dataset_id: str) -> None:
+    """Return to the overview with this dataset selected."""
+    selection.show_overview()
+    st.session_state[_DATASET_KEY] = dataset_id
+
+
+def prefill_from_evaluation(evaluation: Evaluation) -> None:
+    """Fill in the start card as it was for an earlier evaluation."""
+    select_dataset(evaluation.dataset_id)
+    st.session_state[_REPETITIONS_KEY] = evaluation.repetitions
+    if evaluation.judge in available_judges():
+        st.session_state[_JUDGE_KEY] = evaluation.judge
+    start_options.set_options(evaluation.variants[0].options)
+
+
+def draw_start_card() -> None:
+    """Draw the card with all choices and the Run button."""
+    with st.container(border=True):
+        st.header("New evaluation", anchor=False)
+        dataset = _choose_questions(_choose_dataset())
+        _draw_empty_library_hint(dataset)
+        start_options.draw_options()
+        repetitions, judge = _choose_repetitions_and_judge()
+        variants = start_options.draw_variants(start_options.current_options(), len(dataset.examples))
+        kind: EvaluationKind = "grid" if len(variants) > 1 else "plain"
+        plan = EvaluationPlan(
+            dataset, variants, repetitions, judge, kind=kind, person=current_owner() or dataset.person
+        )
+        forbidden = draw_plan_summary(plan)
+        st.button(
+            "Allow and run" if forbidden else "Run",
+            icon=external_hosts.EXTERNAL_ICON if forbidden else ":material/play_arrow:",
+            key="evaluate-run",
+            disabled=not dataset.examples,
+            on_click=_start_evaluation,
+            args=(plan, forbidden),
+        )
+
+
+def _choose_dataset() -> Dataset:
+    there = {dataset.id: dataset for dataset in results.load_datasets() if dataset.examples}
+    if st.session_state.get(_DATASET_KEY) not in there:
+        own = (dataset.id for dataset in there.values() if dataset.kind != "builtin")
+        st.session_state[_DATASET_KEY] = next(own, SEED_DATASET.id)
+    found = st.selectbox(
+        "Questions",
+        list(there),
+        format_func=lambda one: f"{sanitization.strip_invisible(there[one].name)} ({len(there[one].examples):,})",
+        key=_DATASET_KEY,
+        persist_state="session",
+    )
+    return there[found]
+
+
+def _choose_questions(dataset: Dataset) -> Dataset:
+    """Return the dataset or a sample; the sample is the same each time, so that evaluations can be compared."""
+    size = len(dataset.examples)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        which = st.segmented_control(
+            "How many", [_ALL, _FIRST, _RANDOM], default=_ALL, required=True, key=_PORTION_KEY, persist_state="session"
+        )
+        if which == _ALL:
+            return dataset
+        number = int(
+            st.number_input(
+                "Number", 1, size, min(20, size), key=f"{_COUNT_KEY}-{dataset.id}", width=120, persist_state="session"
+            )
+        )
+    return (
+        dataset_records.take_first_questions(dataset, number)
+        if which == _FIRST
+        else dataset_records.sample_questions(dataset, number)
+    )
+
+
+def _choose_repetitions_and_judge() -> tuple[int, str]:
+    """Return the number of repetitions and the name of the judge model; empty for no judge."""
+    judges = {"": _NO_JUDGE, **available_judges()}
+    left, right = st.columns(2)
+    with left:
+        judge: str = st.selectbox(
+            "Judge",
+            list(judges),
+            format_func=lambda name: judges.get(name, name),
+            key=_JUDGE_KEY,
+            persist_state="session",
+            help=JUDGE_HELP,
+        )
+    with right:
+        st.session_state.setdefault(_REPETITIONS_KEY, 1)
+        repetitions = st.number_input(
+            "Repetitions",
+            1,
+            MAX_REPETITIONS,
+            key=_REPETITIONS_KEY,
+            help="A model that answers otherwise each time is measured better by several answers.",
+            persist_state="session",
+        )
+    return int(repetitions), judge
+
+
+def _draw_empty_library_hint(dataset: Dataset) -> None:
+    """Say that the library is empty and offer Documents, or, for the built-in dataset, the posts it asks about."""
+    if application().library.counts()[0]:
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if dataset.id == SEED_DATASET.id:
+            st.markdown(
+                ":orange[:material/info:] Your library is empty. These questions are about three posts of "
+                "lilianweng\\.github\\.io, which are fetched from there.",
+                width="content",
+            )
+            st.button("Add the three posts", icon=":material/auto_stories:", on_click=_add_example_posts)
+        else:
+            st.markdown(":orange[:material/info:] Your library is empty: nothing will be found.", width="content")
+            if st.button("Documents", icon=":material/folder_open:"):
+                st.switch_page(_DOCUMENTS_PAGE)
+    document_intake.draw_jobs()
+
+
+def _add_example_posts() -> None:
+    document_intake.add_addresses("\n".join(application().example_urls))
+
+
+def _start_evaluation(plan: EvaluationPlan, forbidden: list[str]) -> None:
+    """Start the evaluation and select it; a refusal is shown on the next rerun."""
+    for model in forbidden:
+        application().preferences.allow_model(model)
+    with dialogs.catch_refusals():
+        selection.open_evaluation(application().evaluations.begin(plan).id)

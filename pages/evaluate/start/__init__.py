@@ -1,1 +1,0 @@
-"""Start card of an evaluation: questions, options and cost."""

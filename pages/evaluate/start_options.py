@@ -1,0 +1,149 @@
+"""Options of a new evaluation: the saved options of the home with changes for this evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from crag.evaluation.types import Variant
+from crag.options import OPTIONS, RunOptions, apply_changes, diff_options
+from crag.text import sanitization
+from crag.text.formatting import format_count
+from pages.chat.options import THRESHOLDS, OptionControls, draw_preset_menu
+from pages.chat.state import has_web_search
+from pages.evaluate import grid
+from pages.parts import dialogs, markdown, option_controls
+from pages.parts.layout import draw_folded
+from pages.parts.services import application
+
+OPTIONS_DIALOG = "settings of an evaluation"
+_CHANGES_KEY = "evaluate_changes"
+_ALL_DOCUMENTS = "All documents"
+_DRAWER_WIDTH = 480
+_SHOWN_OPTIONS = {"model", "collection", "web", "preset", "policy", "k", "refine", "grader"}
+_OFFERED_OPTIONS = (
+    *("policy", "k", "refine", "grader", THRESHOLDS, "grader_model", "rewriter_model", "thinking", "rewrite"),
+    *("web_results", "fetch_pages", "parent_context", "answering.temperature", "answering.window"),
+    *("answering.answer_limit", "grading.window"),
+)
+
+
+def current_options() -> RunOptions:
+    """Return the effective options; web search that asks first is off, since nobody can answer during an evaluation."""
+    held = apply_changes(application().preferences.options(), st.session_state.get(_CHANGES_KEY, {}))
+    return held if held.web == "auto" and has_web_search() else replace(held, web="off")
+
+
+def set_options(held: RunOptions) -> None:
+    """Set the options to those of an earlier evaluation."""
+    st.session_state[_CHANGES_KEY] = diff_options(application().preferences.options(), held)
+
+
+def draw_options() -> None:
+    """Draw the model, the documents, the web switch and the button for all other settings."""
+    held = current_options()
+    left, right = st.columns(2)
+    with left:
+        option_controls.draw_control(OPTIONS["model"], held.model, "evaluate-model", _store_model)
+    with right:
+        _draw_collection_choice(held)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.button(
+            "Settings",
+            icon=":material/tune:",
+            on_click=dialogs.open_dialog,
+            args=(OPTIONS_DIALOG,),
+            key="evaluate-settings",
+        )
+        st.caption(f"{summarize_options(held)}{_describe_other_changes()}", width="content")
+    if has_web_search():
+        st.toggle(
+            "Search the web where the documents do not answer",
+            held.web == "auto",
+            key="evaluate-web",
+            on_change=lambda: _change_options(web="auto" if st.session_state["evaluate-web"] else "off"),
+        )
+
+
+def draw_variants(base: RunOptions, questions: int) -> Sequence[Variant]:
+    """Draw the grid and return one variant per combination; without a choice, one variant with the base options."""
+    axes = partial(grid.draw_axes, base, questions)
+    return draw_folded("Try several settings", "evaluate-grid", axes, type="compact") or [Variant("", base)]
+
+
+def summarize_options(held: RunOptions) -> str:
+    """Return a short summary of the options as safe Markdown."""
+    return " · ".join(describe_options(held))
+
+
+def describe_options(held: RunOptions, without: Collection[str] = ()) -> list[str]:
+    """Describe the main options in a few words each, except those in `without`."""
+    told = {
+        "preset": "" if without else markdown.escape_line(held.preset, 40),  # a preset names all options at once
+        "policy": f"policy {option_controls.format_value('policy', held)}",
+        "k": f"k {held.k}",
+        "refine": "refined" if held.refine else "not refined",
+        "grader": f"grader {option_controls.format_value('grader', held).lower()}",
+    }
+    return [said for name, said in told.items() if said and name not in without]
+
+
+def _describe_other_changes() -> str:
+    """Say how many other options differ from those of the home."""
+    others = set(st.session_state.get(_CHANGES_KEY, {})) - _SHOWN_OPTIONS
+    return f" · {format_count(len(others), 'other setting')} changed" if others else ""
+
+
+def draw_options_dialog(_: Any = None) -> None:
+    """Draw the settings drawer."""
+    dialog = st.dialog(
+        "Settings of this evaluation",
+        icon=":material/tune:",
+        position="right",
+        width=_DRAWER_WIDTH,
+        on_dismiss=dialogs.close_dialog,
+    )
+    dialog(_draw_drawer)()
+
+
+def _draw_drawer() -> None:
+    held = current_options()
+    with st.container(horizontal=True):
+        draw_preset_menu(held.preset, _apply_preset, "evaluate-preset")
+        if st.session_state.get(_CHANGES_KEY):
+            st.button("Back to the home's values", icon=":material/undo:", type="tertiary", on_click=_reset_options)
+    st.caption("They count for the evaluation that you begin. What is saved for your home stays as it is.")
+    OptionControls(held, _change_options, "evaluate").draw_only(_OFFERED_OPTIONS)
+
+
+def _draw_collection_choice(held: RunOptions) -> None:
+    names = [collection.name for collection in application().library.collections() if collection.passages]
+    key = "evaluate-collection"
+    st.session_state[key] = held.collection if held.collection in names else ""
+    st.selectbox(
+        "Documents",
+        ["", *names],
+        format_func=lambda name: sanitization.strip_invisible(name) or _ALL_DOCUMENTS,
+        key=key,
+        on_change=lambda: _change_options(collection=st.session_state[key]),
+    )
+
+
+def _store_model() -> None:
+    _change_options(model=option_controls.read_control(OPTIONS["model"], "evaluate-model"))
+
+
+def _change_options(**changes: Any) -> None:
+    st.session_state[_CHANGES_KEY] = {**st.session_state.get(_CHANGES_KEY, {}), **changes}
+
+
+def _apply_preset(name: str) -> None:
+    _change_options(**application().preferences.presets()[name], preset=name)
+
+
+def _reset_options() -> None:
+    st.session_state.pop(_CHANGES_KEY, None)

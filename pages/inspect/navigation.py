@@ -1,0 +1,96 @@
+"""Selected run of the Inspect page, and navigation from a run to other pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from crag.errors import CragError
+from crag.runs.run import Run
+from crag.types import Ruling
+from pages.chat import state
+from pages.parts import dialogs, source_drawer
+from pages.parts.services import application
+from pages.parts.session import current_owner
+
+_RUN_KEY = "inspected_run"
+_RUN_PARAMETER = "run"
+
+
+def selected_run_id() -> str:
+    """Return the run in the address, else the last one opened; empty for the overview."""
+    found: str = st.query_params.get(_RUN_PARAMETER, "") or st.session_state.get(_RUN_KEY, "")
+    if found:
+        select_run(found)
+    return found
+
+
+def select_run(found: str) -> None:
+    """Select a run for the next rerun."""
+    st.session_state[_RUN_KEY] = st.query_params[_RUN_PARAMETER] = found
+
+
+def open_run(found: str) -> None:
+    """Select a run for the next rerun and close any open dialog."""
+    dialogs.close_dialog()
+    select_run(found)
+
+
+def show_overview() -> None:
+    """Clear the selection and return to the overview."""
+    dialogs.close_dialog()
+    st.session_state.pop(_RUN_KEY, None)
+    st.query_params.pop(_RUN_PARAMETER, None)
+
+
+PASSAGE_DIALOG, REVISE_DIALOG = "passage of a run", "go on from a node"
+COMPARE_DIALOG, SHARE_DIALOG = "compare with another run", "share a run"
+_CHAT_PAGE = "pages/chat/page.py"
+_EVALUATE_PAGE = "pages/evaluate/page.py"
+
+
+def start_version(begins: Callable[[], Run]) -> bool:
+    """Start a version and select it; return whether it started. A refusal is shown on the next rerun."""
+    try:
+        run = begins()
+    except CragError as error:
+        dialogs.keep_refusal(error)
+        return False
+    open_run(run.id)
+    return True
+
+
+def overrule_verdict(run_id: str, passage_id: int, ruling: Ruling) -> None:
+    """Start a version in which the user's ruling on a passage replaces the grader's verdict."""
+    start_version(lambda: application().runs.overrule(run_id, {passage_id: ruling}))
+
+
+def open_chat(run_id: str) -> None:
+    """Open the conversation of a run, with the trace shown."""
+    conversation = application().conversations.of_run(run_id, current_owner())
+    if conversation is None:
+        st.toast("This question was asked outside of any conversation.", icon=":material/info:")
+        return
+    state.open_conversation(conversation.id)
+    state.show_trace(run_id)
+    st.switch_page(_CHAT_PAGE, query_params={"c": conversation.id})
+
+
+def open_evaluation(evaluation_id: str) -> None:
+    """Open the evaluation that a run belongs to."""
+    st.switch_page(_EVALUATE_PAGE, query_params={"evaluation": evaluation_id})
+
+
+def open_passage(about: tuple[str, int]) -> None:
+    """Open the source drawer for a (run id, passage id) pair."""
+    run_id, passage_id = about
+    quote = application().runs.trace(run_id).quote(passage_id)
+    actions = source_drawer.DrawerActions(dialogs.close_dialog, _ask_only_source, overrule_verdict)
+    source_drawer.open_drawer(source_drawer.SourceView(run_id, passage_id, quote), actions)
+
+
+def _ask_only_source(source_id: str) -> None:
+    dialogs.close_dialog()
+    state.start_conversation_about([source_id])
+    st.switch_page(_CHAT_PAGE)

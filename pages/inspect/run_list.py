@@ -1,0 +1,231 @@
+"""Filters and list of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date, datetime, timedelta
+from itertools import groupby
+from typing import Any, cast
+
+import streamlit as st
+
+from crag.inspection import run_labels
+from crag.inspection.run_archive import RunFacets, RunFilter, RunRow
+from crag.text.formatting import current_date, format_count, format_date, format_duration, to_local_time
+from pages.inspect import navigation
+from pages.parts import labels, markdown
+from pages.parts.layout import draw_search_field
+from pages.parts.services import application
+from pages.parts.session import current_owner
+
+_FIRST_PAGE_SIZE, _PAGE_SIZE = 20, 50  # few at first, since each row costs the browser a few milliseconds
+_SHOWN_KEY = "inspect_shown"
+_REFRESH_SECONDS = 2.0
+_CHAT_PAGE = "pages/chat/page.py"
+
+
+def draw_run_list(wanted: RunFilter, run_id: str) -> None:
+    """Draw the list; refresh it every two seconds while a run is running or old runs are still being summarized."""
+    shown: tuple[RunFilter, int] = st.session_state.get(_SHOWN_KEY, (wanted, _FIRST_PAGE_SIZE))
+    limit = shown[1] if shown[0] == wanted else _FIRST_PAGE_SIZE
+    moving = _is_updating()
+    st.fragment(_draw_runs, run_every=_REFRESH_SECONDS if moving else None)(wanted, run_id, limit, moving=moving)
+
+
+def _is_updating() -> bool:
+    archive = application().archive
+    return bool(archive.progress or archive.count(RunFilter(states=("running",)), current_owner()))
+
+
+def _draw_runs(wanted: RunFilter, run_id: str, limit: int, *, moving: bool) -> None:
+    if moving and not _is_updating():
+        st.rerun()  # redraw the whole page once, then stop refreshing
+    archive = application().archive
+    found = archive.list(wanted, current_owner(), limit + 1)
+    if not found:
+        _draw_empty_list(wanted)
+        return
+    if progress := archive.progress:
+        st.progress(progress.done / progress.total, f"{progress.stage}: {progress.done:,} of {progress.total:,}")
+    for day, rows in groupby(found[:limit], key=lambda row: _day_label(row.started_at)):
+        st.caption(day)
+        _draw_run_rows(rows, run_id)
+    if len(found) > limit and st.button("Show more", icon=":material/expand_more:", type="tertiary"):
+        st.session_state[_SHOWN_KEY] = (wanted, limit + _PAGE_SIZE)
+        st.rerun()
+
+
+def _draw_run_rows(rows: Iterable[RunRow], run_id: str) -> None:
+    with st.container(gap="xxsmall"):
+        for row in rows:
+            draw_run_row(row, "run", is_chosen=row.run_id == run_id)
+
+
+def draw_run_row(row: RunRow, prefix: str, *, is_chosen: bool = False, fact: str = "") -> None:
+    """Draw a run: its question as a button, and below it `fact` (safe Markdown), by default its outcome."""
+    title = markdown.escape_line(row.question, 120)
+    with st.container(gap=None):
+        opened = st.button(
+            f"{labels.badge_icon(labels.run_badge(row))} {f'**{title}**' if is_chosen else title}",
+            key=f"{prefix}-{row.run_id}",
+            type="tertiary",
+            wrap=False,
+            on_click=navigation.open_run,
+            args=(row.run_id,),
+        )
+        st.caption(fact or " · ".join(_run_facts(row)), wrap=False)
+    if opened:
+        st.rerun()
+
+
+def _run_facts(row: RunRow) -> list[str]:
+    told = [*labels.run_outcome_words(row), f"{to_local_time(row.started_at):%H:%M}"]
+    if row.seconds is not None:
+        told.append(format_duration(row.seconds))
+    if row.change:
+        told.append(labels.version_change(row.change))
+    if row.helpful is False:
+        told.append(":material/thumb_down: not helpful")
+    return told
+
+
+def _draw_empty_list(wanted: RunFilter) -> None:
+    if wanted != RunFilter():
+        st.markdown("**Nothing matches**")
+        st.caption("No run is all of this. Clear the filters to see the others.")
+        return
+    st.markdown("**No runs yet**")
+    st.caption("Each question becomes a run, and is listed here with what was found, judged and decided.")
+    if st.button("Ask a question", icon=":material/forum:"):
+        st.switch_page(_CHAT_PAGE)
+
+
+def _day_label(moment: float) -> str:
+    named = {current_date(): "Today", current_date() - timedelta(days=1): "Yesterday"}
+    return named.get(to_local_time(moment).date()) or format_date(moment)
+
+
+_SEARCH_KEY, _ACTIONS_KEY, _MORE_FILTERS_KEY = "inspect_search", "inspect_actions", "inspect_fold"
+_OUTCOMES_KEY, _VERDICTS_KEY, _MODELS_KEY = "inspect_outcomes", "inspect_verdicts", "inspect_models"
+_THUMBS_KEY, _STATES_KEY, _WEB_KEY, _WHEN_KEY, _DAYS_KEY = (
+    f"inspect_{name}" for name in ("thumbs", "states", "web", "when", "days")
+)
+_MULTIPLE_CHOICE_KEYS = (_ACTIONS_KEY, _OUTCOMES_KEY, _VERDICTS_KEY, _MODELS_KEY, _THUMBS_KEY, _STATES_KEY)
+_MORE_FILTER_KEYS = (_OUTCOMES_KEY, _VERDICTS_KEY, _MODELS_KEY, _THUMBS_KEY, _STATES_KEY, _WEB_KEY, _WHEN_KEY)
+_ANY_TIME = "Any time"
+_BETWEEN_DAYS = "Between two days"
+_DAYS_BACK = {"Today": 0, "Last 7 days": 6, "Last 30 days": 29}
+_WEB_LABELS = {True: ":material/travel_explore: Searched", False: "Not searched"}
+
+
+def draw_filters(found: RunFacets, run_id: str) -> RunFilter:
+    """Draw the filters for the kinds of runs that exist, and return the chosen filter."""
+    if not found.states:
+        return RunFilter()
+    draw_search_field("Find a run", _SEARCH_KEY, keep=True)
+    actions = [action for action in run_labels.ACTION_BADGES if action]
+    _draw_pills(
+        "Action",
+        _ACTIONS_KEY,
+        actions,
+        lambda action: labels.badge_label(run_labels.ACTION_BADGES[action]),
+        label_visibility="collapsed",
+    )
+    wanted = _current_filter()
+    _draw_count(application().archive.count(wanted, current_owner()), run_id)
+    active = sum(bool(st.session_state.get(key)) for key in _MORE_FILTER_KEYS) - (
+        st.session_state.get(_WHEN_KEY) == _ANY_TIME
+    )
+    label = f"More filters · **{active} active**" if active else "More filters"
+    with st.expander(label, type="compact", key=_MORE_FILTERS_KEY):
+        _draw_more_filters(found)
+    return wanted
+
+
+def clear_filters() -> None:
+    """Clear all filters."""
+    for key in _MULTIPLE_CHOICE_KEYS:
+        st.session_state[key] = []
+    st.session_state[_SEARCH_KEY], st.session_state[_WEB_KEY], st.session_state[_WHEN_KEY] = "", None, _ANY_TIME
+
+
+def show_only_outcome(outcome: str) -> None:
+    """Filter by one outcome and clear every other filter."""
+    clear_filters()
+    st.session_state[_OUTCOMES_KEY] = [outcome]
+
+
+def _draw_count(number: int, run_id: str) -> None:
+    """Draw the number of matching runs and the buttons to the overview and to clear the filters."""
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
+        st.caption(format_count(number, "run") if number else "Nothing matches", width="content", wrap=False)
+        with st.container(horizontal=True, horizontal_alignment="right", gap="small", wrap=False):
+            if run_id:
+                st.button("Overview", icon=":material/monitoring:", type="tertiary", on_click=navigation.show_overview)
+            if _current_filter() != RunFilter():
+                st.button("Clear filters", icon=":material/filter_alt_off:", type="tertiary", on_click=clear_filters)
+
+
+def _draw_more_filters(found: RunFacets) -> None:
+    outcomes = [outcome for outcome in run_labels.OUTCOME_BADGES if outcome in found.outcomes]
+    _draw_pills(
+        "Outcome", _OUTCOMES_KEY, outcomes, lambda outcome: labels.badge_label(run_labels.OUTCOME_BADGES[outcome])
+    )
+    _draw_pills(
+        "Verdict of a passage",
+        _VERDICTS_KEY,
+        list(run_labels.VERDICT_BADGES),
+        lambda word: labels.badge_label(run_labels.VERDICT_BADGES[word]),
+    )
+    models = [model for model in found.models if model]
+    _draw_pills("Model", _MODELS_KEY, models, lambda model: markdown.escape_line(model, 40))
+    _draw_pills("Thumbs", _THUMBS_KEY, list(labels.FEEDBACK_LABELS), labels.FEEDBACK_LABELS.__getitem__)
+    states = [state for state in labels.RUN_STATE_BADGES if state in found.states]
+    _draw_pills("State", _STATES_KEY, states, lambda state: labels.badge_label(labels.RUN_STATE_BADGES[state]))
+    st.pills("Web", list(_WEB_LABELS), format_func=_WEB_LABELS.__getitem__, key=_WEB_KEY, persist_state="session")
+    st.selectbox("When", [_ANY_TIME, *_DAYS_BACK, _BETWEEN_DAYS], key=_WHEN_KEY, persist_state="session")
+    if st.session_state[_WHEN_KEY] == _BETWEEN_DAYS:
+        st.date_input(
+            "Days", (current_date(), current_date()), max_value="today", key=_DAYS_KEY, persist_state="session"
+        )
+
+
+def _draw_pills(name: str, key: str, choices: Sequence[Any], drawn: Callable[[Any], str], **given: Any) -> None:
+    """Draw a multiple choice, unless there is only one value and none is chosen."""
+    chosen = st.session_state.get(key) or []
+    shown = list(dict.fromkeys([*choices, *chosen]))  # a chosen value stays visible, even if no run has it now
+    if len(shown) > 1 or chosen:
+        st.pills(name, shown, selection_mode="multi", format_func=drawn, key=key, persist_state="session", **given)
+
+
+def _current_filter() -> RunFilter:
+    kept: Mapping[str, Any] = cast("Mapping[str, Any]", st.session_state)
+    since, until = _time_bounds(kept)
+    return RunFilter(
+        search=(kept.get(_SEARCH_KEY) or "").strip(),
+        actions=tuple(kept.get(_ACTIONS_KEY) or ()),
+        models=tuple(kept.get(_MODELS_KEY) or ()),
+        verdicts=tuple(kept.get(_VERDICTS_KEY) or ()),
+        outcomes=tuple(kept.get(_OUTCOMES_KEY) or ()),
+        states=tuple(kept.get(_STATES_KEY) or ()),
+        helpful=tuple(kept.get(_THUMBS_KEY) or ()),
+        since=since,
+        until=until,
+        web=kept.get(_WEB_KEY),
+    )
+
+
+def _time_bounds(kept: Mapping[str, Any]) -> tuple[float | None, float | None]:
+    """Return the start (inclusive) and end (exclusive) of the period; a span with one end is that day."""
+    when = kept.get(_WHEN_KEY, _ANY_TIME)
+    if when in _DAYS_BACK:
+        return _start_of_day(current_date() - timedelta(days=_DAYS_BACK[when])), None
+    days = kept.get(_DAYS_KEY) or (current_date(),)
+    return (
+        (_start_of_day(days[0]), _start_of_day(days[-1] + timedelta(days=1))) if when == _BETWEEN_DAYS else (None, None)
+    )
+
+
+def _start_of_day(day: date) -> float:
+    """Return the start of a day in the local time zone, in seconds since the epoch."""
+    return datetime(day.year, day.month, day.day).astimezone().timestamp()

@@ -1,0 +1,293 @@
+"""Upload of files and addresses, ingest jobs and their results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from crag.ingest.site import SiteLimits
+from crag.text.formatting import format_count
+from crag.types import DEFAULT_COLLECTION, AddResult, AddStatus, Progress
+from pages.parts import labels, markdown
+from pages.parts.services import application
+from pages.parts.session import has_other_users, is_phone
+
+if TYPE_CHECKING:
+    from crag.library.job_queue import Job, JobState
+
+
+UPLOAD_TYPES = ["pdf", "docx", "pptx", "xlsx", "odt", "epub", "eml", "html", "htm", "csv", "tsv", "json", "jsonl"]
+UPLOAD_TYPES += ["md", "markdown", "txt", "zip", "png", "jpg", "jpeg", "tif", "tiff"]
+# Plain words: screen readers read the label literally.
+_UPLOAD_KINDS = "PDF, Office, EPUB, e-mail, HTML, CSV, text, pictures, ZIP"
+
+
+def draw_uploader(label: str, collection: str = "") -> None:
+    """Draw the file uploader; dropped files are submitted to the library at once.
+
+    Any file type can be dropped: files rejected by the uploader itself would vanish silently with the next widget
+    key.
+    """
+    generation = st.session_state.setdefault("upload_generation", 0)
+    key = f"upload-{generation}"
+    st.file_uploader(
+        f"{label}: {_UPLOAD_KINDS}",
+        accept_multiple_files=True,
+        max_upload_size=application().settings.max_upload_mb,
+        key=key,
+        on_change=_submit_uploads,
+        args=(key, collection),
+    )
+    if has_other_users():
+        st.caption("Documents are shared: everybody on this server can read and ask what you add.")
+
+
+def _submit_uploads(key: str, collection: str) -> None:
+    """Submit the uploaded files, and change the uploader's key so that it does not list them again.
+
+    Streamlit repeats this callback when another click interrupts it, so each file id is recorded before it is
+    submitted.
+    """
+    files: list[Any] = st.session_state[key] or []
+    taken: set[str] = st.session_state.setdefault("uploads_taken", set())
+    for file in files:
+        if file.file_id not in taken:
+            taken.add(file.file_id)
+            application().jobs.submit_bytes(file.name, file.getvalue(), collection or DEFAULT_COLLECTION)
+    st.session_state.upload_generation += 1
+
+
+def add_addresses(text: str, collection: str = "", limits: SiteLimits | None = None) -> int:
+    """Submit the addresses, one per line, and return their number.
+
+    With `limits`, each address is crawled as a site.
+    """
+    addresses = [line.strip() for line in text.splitlines() if line.strip()]
+    for address in addresses:
+        if limits:
+            application().jobs.submit_site(address, limits, collection or DEFAULT_COLLECTION)
+        else:
+            application().jobs.submit_url(address, collection or DEFAULT_COLLECTION)
+    return len(addresses)
+
+
+_RESULTS_SHOWN = 100
+_REFUSALS_SHOWN = 8
+_RESULT_WORDS: dict[AddStatus, str] = {
+    "failed": "refused",
+    "added": "added",
+    "replaced": "replaced",
+    "unchanged": "unchanged",
+}
+
+
+def _count_results(results: Sequence[AddResult], status: AddStatus) -> str:
+    """Return the number of results with this status and its word; empty for none."""
+    number = sum(result.status == status for result in results)
+    return f"{number:,} {_RESULT_WORDS[status]}" if number else ""
+
+
+def summarize_results(results: Sequence[AddResult]) -> str:
+    """Return the counts by status, such as *1 refused, 3 added*."""
+    return ", ".join(fact for status in _RESULT_WORDS if (fact := _count_results(results, status)))
+
+
+def draw_refusals(results: Sequence[AddResult]) -> None:
+    """Draw why the first few files were refused, and how many more were."""
+    refused = [(result.title, result.error.message) for result in results if result.error is not None]
+    for title, message in refused[:_REFUSALS_SHOWN]:
+        st.caption(f":red[:material/error:] {markdown.escape_line(title, 80)}: {markdown.escape_line(message)}")
+    if len(refused) > _REFUSALS_SHOWN:
+        st.caption(f"and {len(refused) - _REFUSALS_SHOWN:,} more")
+
+
+def _draw_results(job: Job) -> None:
+    """Draw the results of a job."""
+    if len(job.results) == 1 and job.kind not in ("path", "site"):
+        st.markdown(f":small[{describe_result(job.results[0])}]")
+    else:
+        _draw_result_list(job)
+    if job.finished:
+        _draw_remove_older(job)
+
+
+def _draw_result_list(job: Job) -> None:
+    with st.expander(f":small[{summarize_results(job.results)}]", type="compact", key=f"results-{job.id}"):
+        chosen = sorted(job.results, key=lambda result: list(_RESULT_WORDS).index(result.status))[:_RESULTS_SHOWN]
+        lines = (f"{markdown.escape_line(result.title, 80)} {describe_result(result)}" for result in chosen)
+        st.markdown("\n".join(f"- :small[{line}]" for line in lines))
+        if len(job.results) > _RESULTS_SHOWN:
+            st.caption(f"and {len(job.results) - _RESULTS_SHOWN:,} more")
+
+
+def describe_result(result: AddResult) -> str:
+    """Return the result of one file in a few words; safe Markdown."""
+    if result.error is not None:
+        first, stop, rest = result.error.message.partition(". ")
+        return f":red[{markdown.escape_line(first + stop.strip())}] {markdown.escape_line(rest)}"
+    if result.status == "unchanged":
+        return f":gray[Unchanged: the same file was already here, as “{markdown.escape_line(result.title, 80)}”]"
+    pages = f"{format_count(result.pages, 'page')}, " if result.pages else ""
+    word = "Replaced" if result.status == "replaced" else "Added"
+    older = ". An older one of this name stays, too" if result.older else ""
+    note = f" :orange[{markdown.escape_line(result.note)}]" if result.note else ""
+    return f":gray[{word}: {pages}{format_count(result.passages, 'passage')}{older}]{note}"
+
+
+def _draw_remove_older(job: Job) -> None:
+    """Draw the button that removes older documents of the same name.
+
+    An upload with the same name and other content may be a new version or something else, so the user decides.
+    """
+    named = {older for result in job.results for older in result.older}
+    older = [source.id for source in application().library.sources() if source.id in named] if named else []
+    if older:
+        st.button(
+            f"Remove {format_count(len(older), 'older document')}",
+            icon=":material/delete:",
+            type="tertiary",
+            key=f"older-{job.id}",
+            on_click=_remove_documents,
+            args=(older,),
+        )
+
+
+def _remove_documents(source_ids: list[str]) -> None:
+    application().library.remove(source_ids)
+    st.rerun()
+
+
+_JOB_NAME_WIDTH = 260
+_JOBS_SHOWN = 30
+_JOBS_IN_VIEW = 8
+_JOB_LIST_HEIGHT = 340  # pixels: eight rows, and the top of the ninth
+_UNFINISHED_STATES = ("waiting", "working")
+# Running and failed jobs first: a long list is cut at its end.
+_JOB_ORDER: dict[JobState, int] = {"working": 0, "failed": 1, "waiting": 2, "cancelled": 3, "done": 3}
+
+
+def draw_jobs() -> None:
+    """Draw running and finished jobs, refreshed every second while one is active."""
+    jobs = application().jobs
+    with st.container():  # kept even when empty, so that the elements below do not move or flicker
+        if jobs.jobs():
+            st.fragment(_draw_job_block, run_every=1.0 if jobs.active else None)(jobs.active)
+
+
+def _draw_job_block(was_active: bool) -> None:
+    service = application().jobs
+    jobs = service.jobs()
+    if was_active and not service.active:
+        st.rerun()
+    with st.container(border=True, gap="xxsmall"):
+        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+            st.markdown(_jobs_headline(jobs), width="content")
+            if service.active:
+                st.button("Cancel all", type="tertiary", key="cancel-all", on_click=service.cancel_all)
+            else:
+                st.button("Dismiss all", type="tertiary", key="dismiss-all", on_click=_dismiss_finished_jobs)
+        with st.container(
+            gap="xxsmall", height=_JOB_LIST_HEIGHT if len(jobs) > _JOBS_IN_VIEW else "content", border=False
+        ):
+            for job in sorted(jobs, key=_job_rank)[:_JOBS_SHOWN]:
+                _draw_job(job)
+            if len(jobs) > _JOBS_SHOWN:
+                st.caption(f"and {len(jobs) - _JOBS_SHOWN:,} more")
+
+
+def _job_rank(job: Job) -> int:
+    """Return the sort rank of a job; a job with a refused file counts as failed."""
+    refused = any(result.status == "failed" for result in job.results)
+    return _JOB_ORDER["failed" if refused and job.finished else job.state]
+
+
+def _jobs_headline(jobs: list[Job]) -> str:
+    results = [result for job in jobs for result in job.results]
+    added = sum(result.status in ("added", "replaced") for result in results)
+    working = sum(job.state in _UNFINISHED_STATES for job in jobs)
+    if working:
+        title = f"Adding {format_count(len(jobs), 'document')}" if len(results) <= len(jobs) else "Adding documents"
+        facts = [f"{added} done" if added else "", f"{working} in progress"]
+    else:
+        title = f"Added {format_count(added, 'document')}" if added else "Nothing added"
+        facts = []
+    cancelled = sum(job.state == "cancelled" for job in jobs)
+    facts += [
+        _count_results(results, "unchanged"),
+        _count_results(results, "failed"),
+        f"{cancelled} cancelled" if cancelled else "",
+    ]
+    collections = {job.collection for job in jobs}
+    where = f"to {markdown.escape_line(collections.pop(), 60)}" if len(collections) == 1 and (added or working) else ""
+    counts = ", ".join(fact for fact in facts if fact)
+    return f"**{title}** {labels.grey_text(' · '.join(fact for fact in (where, counts) if fact))}"
+
+
+def _draw_job(job: Job) -> None:
+    waiting = job.state in _UNFINISHED_STATES
+    tall = len(job.results) > 1 or any(result.older for result in job.results)
+    with st.container(horizontal=True, vertical_alignment="top" if tall else "center", wrap=False):
+        if is_phone():  # too narrow for two columns
+            with st.container(gap=None):
+                _draw_job_name(job)
+                _draw_job_outcome(job)
+        else:
+            with st.container(width=_JOB_NAME_WIDTH):
+                _draw_job_name(job)
+            with st.container():
+                _draw_job_outcome(job)
+        word, act = ("Cancel", _cancel_job) if waiting else ("Dismiss", _dismiss_job)
+        st.button(word, type="tertiary", key=f"{word.lower()}-{job.id}", on_click=act, args=(job.id,))
+
+
+def _draw_job_name(job: Job) -> None:
+    st.markdown(f":small[{_job_icon(job)} {markdown.escape_line(job.name, 120)}]", wrap=False)
+
+
+def _job_icon(job: Job) -> str:
+    return {
+        "waiting": ":gray[:material/schedule:]",
+        "working": ":gray[:material/progress_activity:]",
+        "done": ":green[:material/check_circle:]",
+        "failed": ":red[:material/error:]",
+    }.get(job.state, ":gray[:material/block:]")
+
+
+def _draw_job_outcome(job: Job) -> None:
+    if job.state == "working":
+        st.progress(_progress_share(job.progress), text=labels.grey_text(_job_stage(job)))
+    elif job.state == "waiting":
+        st.caption("waiting to go on" if job.resumed else "waiting")
+    elif job.state == "cancelled":
+        st.caption(
+            "Cancelled. What is listed here was added before." if job.results else "Cancelled. Nothing was stored."
+        )
+    if job.results:
+        _draw_results(job)
+
+
+def _progress_share(progress: Progress) -> float:
+    return min(1.0, progress.done / progress.total) if progress.total else 0.0
+
+
+def _job_stage(job: Job) -> str:
+    stage = markdown.escape_line(job.progress.stage, 60)
+    if job.progress.total:
+        stage = f"{stage} {job.progress.done:,} of {job.progress.total:,}"
+    return f"{format_count(len(job.results), 'file')} done · {stage}" if job.results else stage
+
+
+def _cancel_job(job_id: str) -> None:
+    application().jobs.cancel(job_id)
+
+
+def _dismiss_job(job_id: str) -> None:
+    application().jobs.dismiss(job_id)
+    st.rerun()
+
+
+def _dismiss_finished_jobs() -> None:
+    application().jobs.dismiss_finished()
+    st.rerun()

@@ -1,0 +1,187 @@
+"""Badges, icons and words of the screen; colour is never the only signal."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from crag.events import NodeName
+from crag.inspection import run_labels
+from crag.inspection.run_archive import RunRow, Thumb
+from crag.inspection.run_labels import Badge, describe_change, describe_grader
+from crag.options import RewriteStyle, RunOptions, WebMode
+from crag.text.sanitization import WORD_JOINER
+from crag.types import Action, Outcome, RunState, SupportStrength, Verdict, Version
+from pages.parts import markdown
+
+STEP_ACTIVITIES: dict[NodeName, str] = {
+    "condense_question": "Reading the conversation",
+    "retrieve": "Searching your documents",
+    "grade_documents": "Grading passages",
+    "decide": "Deciding",
+    "transform_query": "Rewriting the question",
+    "web_search": "Searching the web",
+    "refine_knowledge": "Keeping the strips that matter",
+    "generate": "Writing the answer",
+    "check_answer": "Checking the answer",
+}
+STEP_MEANINGS: dict[NodeName, str] = {
+    "retrieve": "the nearest passages",
+    "grade_documents": "each gets a verdict",
+    "decide": "do they answer?",
+    "transform_query": "if they do not answer",
+    "web_search": "only when you allow it",
+    "refine_knowledge": "keep the strips that matter",
+    "generate": "with citations you can open",
+    "check_answer": "against its sources",
+}
+ROLE_TITLES = {"answering": "Answering", "grading": "Grading", "rewriting": "Rewriting"}
+REWRITE_STYLES: dict[RewriteStyle, tuple[str, str]] = {
+    "question": ("Question", "a better question"),
+    "keywords": ("Keywords", "three at most, as in the paper"),
+    "none": ("None", "the question as you wrote it"),
+}
+WEB_MODES: dict[WebMode, tuple[str, str]] = {
+    "off": ("Off", "only your documents are used"),
+    "ask": ("Ask first", "you see and edit each query"),
+    "auto": ("On", "when the documents do not answer, the rewritten question goes to Tavily"),
+}
+DOCUMENT_KINDS = {
+    "pdf": "PDF",
+    "docx": "Word",
+    "pptx": "PowerPoint",
+    "xlsx": "Excel",
+    "odt": "OpenDocument",
+    "epub": "E-book",
+    "eml": "E-mail",
+    "csv": "Table",
+    "json": "JSON",
+    "html": "HTML",
+    "web": "Web page",
+    "markdown": "Markdown",
+    "md": "Markdown",
+    "text": "Text",
+    "image": "Picture",
+    "txt": "Text",
+}
+
+
+def badge_markdown(sign: run_labels.Badge) -> str:
+    """Return a badge as Markdown."""
+    number = f" {sign.number}" if sign.number else ""
+    return f":{sign.colour}-badge[:material/{sign.icon}: {sign.word}{number}]"
+
+
+def verdict_badge(verdict: Verdict | None) -> str:
+    """Return the badge of a verdict with its score.
+
+    An overridden verdict shows the user's word, with the grader's score in grey after it.
+    """
+    sign = run_labels.verdict_badge(verdict)
+    if verdict is None or verdict.ruling is None:
+        return badge_markdown(sign)
+    return f"{badge_markdown(replace(sign, number=''))}{grey_text(f' {sign.number}' if sign.number else '')}"
+
+
+def strength_badge(strength: SupportStrength) -> str:
+    """Return the badge for how well a sentence of an answer is supported by its sources."""
+    return badge_markdown(run_labels.STRENGTH_BADGES[strength])
+
+
+def action_badge(action: Action | None) -> str:
+    """Return the badge of an action, for the trace."""
+    return badge_markdown(run_labels.ACTION_BADGES[action])
+
+
+def outcome_badge(outcome: Outcome) -> str:
+    """Return the badge for the origin of an answer."""
+    return badge_markdown(run_labels.OUTCOME_BADGES[outcome])
+
+
+def outcome_word(outcome: Outcome) -> str:
+    """Return the origin of an answer in words, without a badge."""
+    return run_labels.OUTCOME_BADGES[outcome].word
+
+
+def version_change(change: str) -> str:
+    """Return how a version differs, with policies and graders as named on screen; safe Markdown."""
+    return markdown.escape_line(describe_change(change), 80)
+
+
+def version_name(version: Version) -> str:
+    """Return a version as a menu entry: its number and how it differs."""
+    return f"Version {version.number} {grey_text(version_change(version.change))}"
+
+
+def version_caption(version: Version, total: int) -> str:
+    """Return "Version 2 of 3" and how the version differs."""
+    return f"Version {version.number} of {total} · {version_change(version.change)}"
+
+
+def grader_label(name: str) -> str:
+    """Return a grader's screen name with its model, such as *One-token score, llama3.1:8b*; safe Markdown."""
+    kind, model = describe_grader(name)
+    shown = markdown.escape_line(name, 60) if kind == name else kind
+    return f"{shown}, {markdown.escape_line(model, 60)}" if model else shown
+
+
+def threshold_origin(options: RunOptions, *, calibrated: bool) -> str:
+    """Return where the thresholds come from; safe Markdown."""
+    if options.thresholds is not None:
+        return "set by you"
+    if calibrated:
+        return f"calibrated for {markdown.escape_line(options.collection, 40) or 'all documents'}"
+    return "the grader's own thresholds"
+
+
+def grey_text(text: str) -> str:
+    """Return secondary text in small grey type; `text` must be safe Markdown."""
+    return f":small[:gray[{text}]]" if text else ""
+
+
+def small_text(text: str) -> str:
+    """Return secondary text in small type, for captions and folded rows that are pale already.
+
+    Grey on pale text would be unreadable.
+    """
+    return f":small[{text}]" if text else ""
+
+
+def non_breaking(text: str) -> str:
+    """Return text that never wraps at a space or dash, for table cells."""
+    return text.replace(" ", "\u00a0").replace("–", f"{WORD_JOINER}–{WORD_JOINER}")
+
+
+RUN_STATE_BADGES: dict[RunState, Badge] = {
+    "running": Badge("blue", "pending", "running"),
+    "waiting": Badge("orange", "pause_circle", "waiting for you"),
+    "done": Badge("green", "check", "done"),
+    "stopped": Badge("gray", "stop_circle", "stopped"),
+    "failed": Badge("red", "error", "failed"),
+    "interrupted": Badge("gray", "stop_circle", "interrupted"),
+}
+FEEDBACK_LABELS: dict[Thumb, str] = {
+    "up": ":material/thumb_up: up",
+    "down": ":material/thumb_down: down",
+    "none": "none",
+}
+
+
+def badge_label(badge: Badge) -> str:
+    """Return icon and word."""
+    return f"{badge_icon(badge)} {badge.word}"
+
+
+def badge_icon(badge: Badge) -> str:
+    """Return the icon alone, for places where the word is close by."""
+    return f":{badge.colour}[:material/{badge.icon}:]"
+
+
+def run_badge(row: RunRow) -> Badge:
+    """Return the badge for how a run ended: its action when it completed, else its state."""
+    return run_labels.ACTION_BADGES[row.action] if row.state == "done" else RUN_STATE_BADGES[row.state]
+
+
+def run_outcome_words(row: RunRow) -> list[str]:
+    """Return how a run ended and where its answer came from, in words."""
+    told = [run_badge(row).word] if row.state != "done" or row.action else []
+    return [*told, run_labels.OUTCOME_BADGES[row.outcome].word] if row.outcome else told

@@ -1,0 +1,72 @@
+"""Headings, folded sections, search field and table height."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import streamlit as st
+
+from pages.parts import labels
+
+_PLACEHOLDER_HEIGHT = 64  # pixels, until the content is drawn
+
+Drawn = TypeVar("Drawn")
+
+
+def draw_folded(label: str, key: str, draw: Callable[[], Drawn], **looks: Any) -> Drawn | None:
+    """Draw an expander and return what `draw` returns, or None while it is closed."""
+    opened = st.expander(label, key=key, on_change="rerun", **looks)
+    with opened:
+        if opened.open:
+            return draw()
+        st.skeleton(height=_PLACEHOLDER_HEIGHT)  # Streamlit cannot open an empty expander
+    return None
+
+
+_DOCUMENTS_PAGE = "pages/documents/page.py"
+
+
+def draw_heading(title: str, meaning: str) -> None:
+    """Draw the title, a link back to Documents, and what the page is for."""
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.title(title, anchor=False, width="content")
+        if st.button("Documents", icon=":material/folder_open:", type="tertiary"):
+            st.switch_page(_DOCUMENTS_PAGE)
+    st.caption(meaning)
+
+
+def draw_sidebar_legend(title: str, meanings: Mapping[str, str]) -> None:
+    """Draw in the sidebar how to read the page."""
+    with st.sidebar, st.container(gap="xsmall"):
+        st.markdown(f"**{title}**")
+        for name, meaning in meanings.items():
+            st.markdown(f":small[{name} {labels.grey_text(meaning)}]")
+
+
+def draw_search_field(label: str, key: str | None = None, width: int | None = None, *, keep: bool = False) -> str:
+    """Draw a search field and return its text without surrounding spaces.
+
+    `width` is in pixels; by default the field fills its container. With `keep`, which needs a `key`, the text
+    survives a visit to another page.
+    """
+    typed = st.text_input(
+        label,
+        type="search",
+        icon=":material/search:",
+        placeholder=label,
+        label_visibility="collapsed",
+        live=True,  # a debounce time given as text would import pandas
+        key=key,
+        width=width or "stretch",
+        persist_state="session" if keep else None,
+    )
+    return (typed or "").strip()
+
+
+_ROW_HEIGHT, _BORDER_HEIGHT = 35, 3  # pixels, as drawn by Streamlit
+
+
+def table_height(rows: int, most: int) -> int:
+    """Return the height in pixels of a table with a header and `rows` rows, `most` of them visible at once."""
+    return (min(rows, most) + 1) * _ROW_HEIGHT + _BORDER_HEIGHT

@@ -1,0 +1,227 @@
+"""Application and status of the model server, opened once per process and shared by all browser sessions."""
+
+from __future__ import annotations
+
+import importlib
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from crag.concurrency.caches import BackgroundCache
+from crag.errors import CragError, Stopped
+
+if TYPE_CHECKING:
+    from crag.app.application import Application
+    from crag.app.checklist_facts import Check
+    from crag.models.model_choice import ModelChoice
+    from crag.models.ollama_server import ModelReport
+    from crag.options import RunOptions
+
+
+_STATUS_FRESH_SECONDS = 2.0  # less than the shortest interval at which a page reruns
+_STATUS_WAIT_SECONDS = 0.25
+_PRELOADED_MODULES = (
+    "PIL.PngImagePlugin",
+    "numpy",
+    "pages.chat.messages",
+    "pages.chat.live_run",
+)  # page icon: the first two
+
+
+@st.cache_resource(show_spinner=False)
+def application() -> Application:
+    """Return the application of this process, opened on the first call, and resume unfinished jobs.
+
+    Raises `CragError` when the home directory cannot be used.
+    """
+    from crag.app.application import open_application
+
+    opened = open_application()
+    opened.jobs.resume()
+    return opened
+
+
+def preload_application() -> None:
+    """Open the application and import slow modules before a page needs them.
+
+    An unusable home directory is ignored here; the page reports it.
+    """
+    with suppress(CragError):
+        _setup_status()
+    for module in _PRELOADED_MODULES:
+        importlib.import_module(module)
+
+
+def close_application() -> None:
+    """Stop running work and close the application; the next page opens it again."""
+    with suppress(CragError):
+        application().close()
+    application.clear()
+
+
+@dataclass(frozen=True, slots=True)
+class SetupStatus:
+    """Snapshot of the set-up: the model chosen under `auto`, the available models, and the checklist."""
+
+    choice: ModelChoice
+    models: list[ModelChoice]
+    checks: list[Check]
+
+
+def model_choice() -> ModelChoice:
+    """Return the model that answers under `auto`; the built-in engine until the status is known."""
+    seen = _setup_status()
+    return seen.choice if seen else _builtin_choice()
+
+
+def answering_model(options: RunOptions) -> str:
+    """Return the name of the model that answers under these options."""
+    return model_choice().name if options.model == "auto" else options.model
+
+
+def available_models() -> list[ModelChoice]:
+    """Return all models that can be chosen now."""
+    seen = _setup_status()
+    return seen.models if seen else [_builtin_choice()]
+
+
+def setup_checks() -> list[Check]:
+    """Return the set-up checklist; every check is `unknown` until the status is known."""
+    from crag.app.checklist import placeholder_checks
+
+    seen = _setup_status()
+    return seen.checks if seen else placeholder_checks()
+
+
+def is_status_known() -> bool:
+    """Return whether the status has been read at least once."""
+    return _setup_status() is not None
+
+
+def refresh_status() -> None:
+    """Discard the cached status, so that it is read again before the next draw."""
+    _status_cache().forget()
+
+
+def _setup_status() -> SetupStatus | None:
+    """Return the cached status, a few seconds old at most; do not wait long for a slow model server."""
+    return _status_cache().now(_STATUS_WAIT_SECONDS)
+
+
+@st.cache_resource(show_spinner=False)
+def _status_cache() -> BackgroundCache[SetupStatus]:
+    return BackgroundCache(_read_status, _STATUS_FRESH_SECONDS)
+
+
+def _read_status() -> SetupStatus:
+    app = application()
+    return SetupStatus(app.model_choice(anew=True), app.models(), app.checks())
+
+
+def _builtin_choice() -> ModelChoice:
+    from crag.models.model_choice import BUILTIN_LABEL, ModelChoice
+
+    return ModelChoice("builtin", BUILTIN_LABEL)
+
+
+@st.cache_resource(show_spinner=False)
+def warm_up() -> threading.Thread:
+    """Prepare what the first question needs, once and in a background thread."""
+    thread = threading.Thread(target=application().warm_up, name="warm-up", daemon=True)
+    thread.start()
+    return thread
+
+
+_SERVER_FRESH_SECONDS = 2.0
+_SERVER_WAIT_SECONDS = 0.15  # long enough for a server on this machine; remote servers are not waited for
+
+
+@dataclass(frozen=True, slots=True)
+class ServerStatus:
+    """State of the server; `known` is False until it has answered or been found unreachable.
+
+    `fault` and `remedy` explain why no models are listed; `silent` means that nothing answers at that address.
+    """
+
+    known: bool = False
+    version: str = ""
+    models: tuple[ModelReport, ...] = ()
+    embedders: tuple[ModelChoice, ...] = ()
+    fault: str = ""
+    remedy: str = ""
+    silent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ModelTask:
+    """Running or failed operation on a model; `since` is in `time.monotonic` seconds, `fault` is set once it failed."""
+
+    word: str
+    since: float
+    fault: str = ""
+
+
+class ServerMonitor:
+    """Monitor of the server that also loads, unloads and deletes models in its own threads. Thread-safe."""
+
+    def __init__(self, app: Application) -> None:
+        self._app = app
+        self._latest = BackgroundCache(self._look, _SERVER_FRESH_SECONDS)
+        self._lock = threading.Lock()
+        self._work: dict[str, ModelTask] = {}
+
+    def seen(self, patience: float = _SERVER_WAIT_SECONDS) -> ServerStatus:
+        """Return the latest state; refresh a stale one, waiting `patience` seconds at most."""
+        return self._latest.now(patience) or ServerStatus()
+
+    def work(self, name: str) -> ModelTask | None:
+        """Return the running or failed operation on a model, if any."""
+        return self._work.get(name)
+
+    @property
+    def is_working(self) -> bool:
+        """Whether an operation is running."""
+        return any(not work.fault for work in self._work.copy().values())
+
+    def begin(self, name: str, word: str, act: Callable[[str], object]) -> None:
+        """Start an operation on a model in a new thread; do nothing while another one runs on it."""
+        with self._lock:
+            running = self._work.get(name)
+            if running is not None and not running.fault:
+                return
+            self._work[name] = ModelTask(word, time.monotonic())
+        threading.Thread(target=self._do, args=(name, act), name="ollama-work", daemon=True).start()
+
+    def recheck(self) -> None:
+        """Discard the cached state after a change."""
+        self._latest.forget()
+
+    def _do(self, name: str, act: Callable[[str], object]) -> None:
+        try:
+            act(name)
+        except CragError as error:
+            self._work[name] = ModelTask(self._work[name].word, 0.0, str(error))
+        except Stopped:  # the application is closing
+            self._work.pop(name)
+        else:
+            self.recheck()
+            self._work.pop(name)
+
+    def _look(self) -> ServerStatus:
+        found = ServerStatus(known=True, embedders=tuple(self._app.embedders.available()))
+        try:
+            models = tuple(self._app.ollama.models())
+        except CragError as error:
+            return replace(found, fault=error.message, remedy=error.remedy, silent=error.code == "unreachable")
+        return replace(found, version=self._app.ollama.version() or "", models=models)
+
+
+@st.cache_resource(show_spinner=False)
+def server_monitor() -> ServerMonitor:
+    """Return the monitor of this process."""
+    return ServerMonitor(application())

@@ -1,0 +1,316 @@
+"""Source drawer: one passage in its document, with its verdict and the actions on it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import streamlit as st
+
+from crag.errors import CragError
+from crag.runs.trace import Trace
+from crag.text.formatting import format_date
+from crag.types import Passage, Ruling, Source, Strip, Verdict
+from pages.parts import labels, markdown, pins
+from pages.parts.services import application
+from pages.parts.session import current_owner, is_phone
+from pages.parts.trace import highlight_quote, strip_markdown
+
+
+def _draw_web_page(run_id: str, passage: Passage) -> None:
+    """Draw the address as plain text, the fetch date, and a menu of collections."""
+    st.text(passage.location)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        if moment := web_fetch_time(run_id):
+            st.caption(f"Fetched {format_date(moment)}", width="content")
+        key = f"keep-{run_id}-{passage.id}"
+        st.menu_button(
+            "Add this page to…",
+            [collection.name for collection in application().library.collections()],
+            format_func=lambda name: markdown.escape_line(name, 60),
+            icon=":material/library_add:",
+            type="tertiary",
+            key=key,
+            on_click=_add_web_page,
+            args=(key, run_id, passage.location),
+        )
+
+
+def web_fetch_time(run_id: str) -> float | None:
+    """Return when the web was searched for a run, in epoch seconds; None if no query was sent.
+
+    For a version that reused earlier results, return the time of the original search.
+    """
+    runs = application().runs
+    trace = runs.trace(run_id)
+    try:
+        while not trace.query_sent and trace.parent:
+            trace = runs.trace(trace.parent)
+    except CragError:  # the parent version was deleted
+        return None
+    step = trace.step("web_search")
+    return trace.started_at + step.started + (step.seconds or 0.0) if step and trace.query_sent else None
+
+
+def _add_web_page(key: str, run_id: str, location: str) -> None:
+    collection = st.session_state[key]
+    try:
+        application().gaps.add_page(location, collection, found_by=run_id)
+    except CragError as error:
+        st.toast(markdown.escape_line(str(error)), icon=":material/error:", duration="long")
+        return
+    st.toast(
+        f"The page is added to {markdown.escape_line(collection, 60)}: see Documents.", icon=":material/library_add:"
+    )
+
+
+FOUND_BY_WEB_SEARCH = "found by a web search"
+
+
+def web_search_questions(sources: Sequence[Source]) -> set[str]:
+    """Return the questions whose web search found any of these sources, limited to the user's own."""
+    found_by = {source.found_by for source in sources if source.found_by}
+    return application().gaps.filter_visible_questions(found_by, current_owner()) if found_by else set()
+
+
+def _found_by_line(source: Source) -> str:
+    """Return that a web search found the source, with the question if it is the user's own; safe Markdown or empty."""
+    if not source.found_by:
+        return ""
+    question = f" for “{markdown.escape_line(source.found_by, 160)}”" if web_search_questions([source]) else ""
+    return f":material/travel_explore: {FOUND_BY_WEB_SEARCH.capitalize()}{question}"
+
+
+_CONTEXT_LENGTH = 6_000
+_SENTENCES_SHOWN, _SENTENCE_LENGTH = 3, 160
+_RULING_BUTTONS: dict[Ruling, tuple[str, str]] = {
+    "use": ("Use it", ":material/add:"),
+    "drop": ("Drop it", ":material/remove:"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SourceView:
+    """Passage of a run to show, with the sentence that supports the answer."""
+
+    run_id: str
+    passage_id: int
+    quote: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DrawerActions:
+    """Callbacks of the drawer.
+
+    `only` receives the source id when the next questions are limited to that source; `overrule` receives the run,
+    the passage and the user's ruling.
+    """
+
+    close: Callable[[], None]
+    only: Callable[[str], None]
+    overrule: Callable[[str, int, Ruling], None]
+
+
+def open_drawer(view: SourceView, actions: DrawerActions) -> None:
+    """Draw the drawer over the page."""
+    trace = application().runs.trace(view.run_id)
+    passage = trace.passages.get(view.passage_id)
+    if passage is None:
+        return
+    icon = ":material/public:" if passage.origin == "web" else ":material/description:"
+    title = markdown.escape_line(passage.title, 120) or "Untitled"
+    dialog = st.dialog(title, width=720, position="right", icon=icon, on_dismiss=actions.close)
+    dialog(_draw_run_passage)(view, trace, passage, actions)
+
+
+def open_passage(passage_id: int, on_close: Callable[[], None]) -> None:
+    """Draw the drawer for a passage of the library that belongs to no run."""
+    passage = application().library.passage(passage_id)
+    title = markdown.escape_line(passage.title, 120) if passage else "This document is no longer in the library"
+    dialog = st.dialog(title, width=720, position="right", icon=":material/description:", on_dismiss=on_close)
+    dialog(_draw_library_passage)(passage)
+
+
+def _draw_library_passage(passage: Passage | None) -> None:
+    if passage is not None:
+        _draw_original(SourceView("", passage.id), passage, ())
+
+
+def _draw_run_passage(view: SourceView, trace: Trace, passage: Passage, actions: DrawerActions) -> None:
+    verdict, cut = trace.verdicts.get(passage.id), trace.strips.get(passage.id, ())
+    st.markdown(f"{labels.verdict_badge(verdict)} :small[{_verdict_reason(verdict, trace)}]")
+    if passage.origin == "web":
+        _draw_web_page(view.run_id, passage)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        _draw_rulings(view, trace, actions)
+        if passage.origin == "library" and st.button(
+            "Only this document", icon=":material/filter_alt:", type="tertiary"
+        ):
+            actions.only(passage.source_id)
+            st.rerun()
+        pins.draw_pin_switch(view.run_id, passage)
+    _draw_supported_sentences(passage, trace)
+    if passage.origin == "web":
+        _draw_passage_text(view, passage, cut)
+    else:
+        _draw_original(view, passage, cut)
+
+
+def _draw_supported_sentences(passage: Passage, trace: Trace) -> None:
+    """Draw the sentences of the answer that this passage supports."""
+    numbers = {cited.n for cited in trace.citations if cited.passage_id == passage.id}
+    resting = [sentence for sentence in trace.sentences if numbers & set(sentence.citations)]
+    if not resting:
+        return
+    label = f"Sentences of the answer that rest on this {labels.grey_text(str(len(resting)))}"
+    with st.expander(label, type="compact", key=f"resting-{passage.id}"), st.container(gap="xxsmall"):
+        for sentence in resting[:_SENTENCES_SHOWN]:
+            badge = labels.strength_badge(sentence.strength)
+            st.markdown(f":small[{badge} {markdown.escape_sentence(sentence.sentence, _SENTENCE_LENGTH)}]")
+        if len(resting) > _SENTENCES_SHOWN:
+            st.caption(f"and {len(resting) - _SENTENCES_SHOWN} more")
+
+
+def _verdict_reason(verdict: Verdict | None, trace: Trace) -> str:
+    """Return the grader's reason; for an overridden verdict, prefixed with the grader's own word."""
+    if verdict is None:
+        return ""
+    reason = markdown.escape_line(verdict.reason)
+    if verdict.ruling is None or trace.thresholds is None:
+        return reason
+    return f"The grader says {trace.thresholds.word(verdict.score)}. {reason}"
+
+
+def _draw_rulings(view: SourceView, trace: Trace, actions: DrawerActions) -> None:
+    """Draw the buttons that override the grader; each creates another version of the answer."""
+    verdict = trace.verdicts.get(view.passage_id)
+    if verdict is None or trace.state in ("running", "waiting"):
+        return
+    for ruling, (word, icon) in _RULING_BUTTONS.items():
+        useless = verdict.word == ("relevant" if ruling == "use" else "irrelevant")
+        if not useless and st.button(
+            f"{word} and answer again",
+            icon=icon,
+            key=f"{ruling}-{view.passage_id}",
+            on_click=actions.overrule,
+            args=(view.run_id, view.passage_id, ruling),
+        ):
+            st.rerun()
+
+
+def _draw_original(view: SourceView, passage: Passage, cut: Sequence[Strip]) -> None:
+    """Draw which web search found the document, the page image where there is one, and the text."""
+    _draw_found_by(passage)
+    path = _pdf_file(passage)
+    if path is None or passage.page is None:
+        _draw_passage_text(view, passage, cut)
+        return
+    try:
+        pages = _page_count(str(path))
+    except CragError as error:
+        st.caption(markdown.escape_line(str(error)))
+        _draw_passage_text(view, passage, cut)
+        return
+    page_tab, text_tab = st.tabs(["Page", "Text"])
+    with page_tab:
+        _draw_page(view, passage, path, pages)
+    with text_tab:
+        _draw_passage_text(view, passage, cut)
+
+
+def _draw_found_by(passage: Passage) -> None:
+    try:
+        origin = _found_by_line(application().library.source(passage.source_id))
+    except CragError:  # removed since the answer was written
+        return
+    if origin:
+        st.caption(origin)
+
+
+def _pdf_file(passage: Passage) -> Path | None:
+    """Return the stored original if its pages can be rendered."""
+    library = application().library
+    try:
+        return library.original_path(passage.source_id) if library.source(passage.source_id).kind == "pdf" else None
+    except CragError:  # removed since the answer was written; the trace still has its text
+        return None
+
+
+def _draw_page(view: SourceView, passage: Passage, path: Path, pages: int) -> None:
+    """Draw the part of the page around the passage, or the whole page; other pages are always whole."""
+    key = f"page-{view.run_id}-{view.passage_id}"
+    own = passage.page or 1
+    number = min(max(1, st.session_state.get(key, own)), pages)
+    here = number == own
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        meaning = f" · {_highlight_meaning(view)}" if here else ""
+        st.markdown(f":small[Page {number} of {pages}{labels.grey_text(meaning)}]", width="content")
+        _draw_page_buttons(key, number, pages)
+    cut = here and not st.toggle("Whole page", key=f"{key}-whole", persist_state="session")
+    picture = _page_image(str(path), number, passage.text if here else "", view.quote if here else "", cut=cut)
+    with st.container(border=True):
+        width = "content" if cut and not is_phone() else "stretch"
+        st.image(picture, width=width, alt=f"Page {number} of {passage.title}")
+
+
+def _draw_page_buttons(key: str, number: int, pages: int) -> None:
+    with st.container(horizontal=True, width="content"):
+        for word, icon, side, to in (
+            ("Back", ":material/chevron_left:", "left", (number - 2) % pages + 1),
+            ("Next", ":material/chevron_right:", "right", number % pages + 1),
+        ):
+            st.button(
+                word,
+                icon=icon,
+                icon_position=side,
+                type="tertiary",
+                disabled=pages == 1,  # never otherwise: Esc does not reach the drawer from a disabled button with focus
+                key=f"{key}-{word}",
+                on_click=_turn_page,
+                args=(key, to),
+            )
+
+
+def _highlight_meaning(view: SourceView) -> str:
+    return "pale: the graded passage, strong: what the answer rests on" if view.run_id else "marked: the passage"
+
+
+def _turn_page(key: str, number: int) -> None:
+    st.session_state[key] = number
+
+
+@st.cache_data(max_entries=256, show_spinner=False)
+def _page_count(path: str) -> int:
+    from crag.library.page_images import count_pages
+
+    return count_pages(Path(path))
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _page_image(path: str, page: int, highlight: str, strong: str, *, cut: bool) -> bytes:
+    from crag.library.page_images import render_page
+
+    return render_page(Path(path), page, highlight, strong, around_passage=cut)
+
+
+def _draw_passage_text(view: SourceView, passage: Passage, cut: Sequence[Strip]) -> None:
+    before, found, after = passage.context.partition(passage.text)
+    if not found:
+        before, after = "", ""
+    if before.strip():
+        _draw_context(before[-_CONTEXT_LENGTH:])
+    if cut:
+        for strip in cut:
+            st.markdown(strip_markdown(strip, view.quote))
+    else:
+        st.markdown(highlight_quote(passage.text, view.quote))
+    if after.strip():
+        _draw_context(after[:_CONTEXT_LENGTH])
+
+
+def _draw_context(text: str) -> None:
+    """Draw the surrounding text paragraph by paragraph, since a colour directive ends with its paragraph."""
+    for paragraph in re.split(r"\n\s*\n", text.strip()):
+        st.markdown(f":gray[{markdown.escape_paragraphs(paragraph)}]")
