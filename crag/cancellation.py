@@ -11,18 +11,46 @@ from dataclasses import dataclass
 from functools import partial
 from queue import SimpleQueue
 from typing import Literal, TypeVar
-from weakref import WeakKeyDictionary
 
 from crag.errors import Stopped
+from crag.types import ModelCall
+
+WaitKind = Literal["queued", "answering", "retrying"]
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """One wait for `model`, such as `ollama:llama3.1:8b`, which started at `since` (`time.monotonic`).
+
+    *queued*: waiting in this application's queue for the model at position `place`, from 1, counted in runs.
+    *answering*: the request was sent and no reply has arrived yet. *retrying*: the model was busy or failed; `attempt`,
+    from 2, is the next one.
+    """
+
+    kind: WaitKind
+    model: str
+    since: float
+    place: int = 0
+    attempt: int = 0
+
+
+WaitReporter = Callable[[], Wait | None]
+CallListener = Callable[[ModelCall], None]
 
 
 class Cancellation:
-    """A cancellation flag shared between the caller and the workers. Thread-safe."""
+    """A cancellation flag shared between the caller and the workers, who also report what they do. Thread-safe.
+
+    `list_waits` says what the work waits for. The caller may set `on_model_call`: it gets every model call when it
+    ends, in the thread that made it, and must return at once.
+    """
 
     def __init__(self) -> None:
+        self.on_model_call: CallListener | None = None
         self._event = threading.Event()
         self._lock = threading.Lock()
         self._hooks: list[Callable[[], None]] = []
+        self._wait_reporters: list[WaitReporter] = []
 
     def request(self) -> None:
         """Set the flag, then run the hooks, which close streams and the like. Repeated calls have no effect."""
@@ -57,6 +85,29 @@ class Cancellation:
             with self._lock:
                 if hook in self._hooks:
                     self._hooks.remove(hook)
+
+    @contextmanager
+    def report_wait(self, reporter: WaitReporter) -> Iterator[None]:
+        """Report what the work waits for during the block; `reporter` is called whenever the state is requested."""
+        with self._lock:
+            self._wait_reporters.append(reporter)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._wait_reporters.remove(reporter)
+
+    def list_waits(self) -> list[Wait]:
+        """Return everything that the work waits for at present, longest wait first."""
+        with self._lock:
+            reporters = list(self._wait_reporters)
+        found = [wait for reporter in reporters if (wait := reporter()) is not None]
+        return sorted(found, key=lambda wait: wait.since)
+
+    def record_model_call(self, call: ModelCall) -> None:
+        """Pass a model call that ended to the listener. Most work has none."""
+        if self.on_model_call is not None:
+            self.on_model_call(call)
 
 
 @contextmanager
@@ -176,52 +227,3 @@ def _put_items(
         inbox.put(_EndOfWork())
     except Exception as error:  # noqa: BLE001 — raised again where the items are waited for
         inbox.put(_EndOfWork(error))
-
-
-WaitKind = Literal["queued", "answering", "retrying"]
-
-
-@dataclass(frozen=True, slots=True)
-class Wait:
-    """One wait for `model`, such as `ollama:llama3.1:8b`, which started at `since` (`time.monotonic`).
-
-    *queued*: waiting in this application's queue for the model at position `place`, from 1, counted in runs.
-    *answering*: the request was sent and no reply has arrived yet. *retrying*: the model was busy or failed; `attempt`,
-    from 2, is the next one.
-    """
-
-    kind: WaitKind
-    model: str
-    since: float
-    place: int = 0
-    attempt: int = 0
-
-
-WaitReporter = Callable[[], Wait | None]
-
-
-@contextmanager
-def report_wait(stop: Cancellation, reporter: WaitReporter) -> Iterator[None]:
-    """Report what the work of `stop` waits for during the block.
-
-    `reporter` is called whenever the state is requested.
-    """
-    with _reporters_lock:
-        _wait_reporters.setdefault(stop, []).append(reporter)
-    try:
-        yield
-    finally:
-        with _reporters_lock:
-            _wait_reporters[stop].remove(reporter)
-
-
-def list_waits(stop: Cancellation) -> list[Wait]:
-    """Return everything that the work of `stop` waits for at present, longest wait first."""
-    with _reporters_lock:
-        reporters = list(_wait_reporters.get(stop, ()))
-    found = [wait for reporter in reporters if (wait := reporter()) is not None]
-    return sorted(found, key=lambda wait: wait.since)
-
-
-_reporters_lock = threading.Lock()
-_wait_reporters: WeakKeyDictionary[Cancellation, list[WaitReporter]] = WeakKeyDictionary()

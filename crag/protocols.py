@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
-from weakref import WeakKeyDictionary
 
 from crag.cancellation import Cancellation
 from crag.options import RunOptions
@@ -290,48 +288,3 @@ class Engine:
     writer: Writer
     away: tuple[str, ...] = ()
     shorten: Callable[[str], ShortenedQuestion] = ShortenedQuestion
-
-
-@dataclass(frozen=True, slots=True)
-class ModelCall:
-    """One request to a chat model: `prompts` as sent, `reply` and `thought` as far as received.
-
-    `node` is the step of the run that made the request, and `at` the seconds since the start of the run. In the call
-    passed to a listener, `node` is empty and `at` is a `time.monotonic` value. Token counts are the server's; None if
-    it did not report them. `fault` is empty if the reply was read to its end. Every retry is a call of its own.
-    """
-
-    node: str
-    model: str
-    at: float
-    seconds: float
-    prompts: tuple[Prompt, ...]
-    reply: str = ""
-    thought: str = ""
-    prompt_tokens: int | None = None
-    answer_tokens: int | None = None
-    fault: str = ""
-
-
-CallListener = Callable[[ModelCall], None]
-
-
-def subscribe_to_calls(stop: Cancellation, listener: CallListener) -> None:
-    """Call `listener` with each later model call made under `stop`, in the thread that made the call.
-
-    `listener` must return at once. It must not hold a reference to `stop`, which would keep the entry alive forever.
-    """
-    with _listeners_lock:
-        _call_listeners[stop] = listener
-
-
-def record_call(stop: Cancellation, call: ModelCall) -> None:
-    """Notify the listener when a model call ends. Most work has no listener."""
-    with _listeners_lock:
-        listener = _call_listeners.get(stop)
-    if listener is not None:
-        listener(call)
-
-
-_listeners_lock = threading.Lock()
-_call_listeners: WeakKeyDictionary[Cancellation, CallListener] = WeakKeyDictionary()

@@ -416,3 +416,24 @@ def generate_user_key() -> str:
 def is_user_key(text: str) -> bool:
     """Return whether `text` has the form of a user key."""
     return _USER_KEY.fullmatch(text) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCall:
+    """One request to a chat model: `prompts` as sent, `reply` and `thought` as far as received.
+
+    `node` is the step of the run that made the request, and `at` the seconds since the start of the run. In the call
+    passed to a listener, `node` is empty and `at` is a `time.monotonic` value. Token counts are the server's; None if
+    it did not report them. `fault` is empty if the reply was read to its end. Every retry is a call of its own.
+    """
+
+    node: str
+    model: str
+    at: float
+    seconds: float
+    prompts: tuple[Prompt, ...]
+    reply: str = ""
+    thought: str = ""
+    prompt_tokens: int | None = None
+    answer_tokens: int | None = None
+    fault: str = ""

@@ -11,10 +11,9 @@ from crag.evaluation.types import Example, GradedPassage, NodeCost, ScoredAnswer
 from crag.graph.answer_support import check_sentences
 from crag.graph.citations import cited_numbers, strip_citations
 from crag.graph.statements import normalize_figures
-from crag.protocols import ModelCall
 from crag.runs.trace import Trace
 from crag.text.language import HAN_KANA_RANGES, HANGUL_RANGES
-from crag.types import Knowledge, Passage
+from crag.types import Knowledge, ModelCall, Passage
 
 _UNSPACED_SCRIPTS = (
     f"{HAN_KANA_RANGES}{HANGUL_RANGES}\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # and Thai, Lao, Burmese, Khmer

@@ -9,9 +9,9 @@ from typing import Literal, NamedTuple
 
 from crag.events import NodeName
 from crag.inspection.run_labels import NODE_TITLES, step_outcome, unfinished_label
-from crag.protocols import ModelCall
 from crag.runs.trace import Step, Trace
 from crag.text.formatting import format_duration
+from crag.types import ModelCall
 
 _DIAGRAM_LAYOUT = (
     '%%{init: {"flowchart": {"nodeSpacing": 24, "rankSpacing": 26, "wrappingWidth": 320},'

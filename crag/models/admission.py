@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from crag.cancellation import Cancellation, Wait, report_wait
+from crag.cancellation import Cancellation, Wait
 
 
 @dataclass(eq=False, slots=True)
@@ -55,7 +55,7 @@ class RequestQueue:
         since = time.monotonic()
         with (
             request.stop.on_cancel(request.turn_or_stop.set),
-            report_wait(request.stop, lambda: self._told(request, since)),
+            request.stop.report_wait(lambda: self._told(request, since)),
         ):
             request.turn_or_stop.wait()
         request.stop.check()

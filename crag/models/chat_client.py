@@ -8,14 +8,14 @@ from contextlib import AbstractContextManager, closing
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from crag.cancellation import Cancellation, Wait, WaitKind, report_wait, run_cancellable
+from crag.cancellation import Cancellation, Wait, WaitKind, run_cancellable
 from crag.errors import CragError, ModelFault, Stopped
 from crag.models.destinations import JsonSchema, ModelTraits
 from crag.models.faults import partial_answer_fault
 from crag.models.reply_reader import ReplyReader
 from crag.models.token_counts import count_tokens
-from crag.protocols import FirstToken, ModelCall, Reply, ReplyPiece, record_call
-from crag.types import Prompt, Usage
+from crag.protocols import FirstToken, Reply, ReplyPiece
+from crag.types import ModelCall, Prompt, Usage
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -47,7 +47,7 @@ def record_stream(
         fault = error.message
         raise
     finally:
-        record_call(stop, _build_model_call(read, model, prompts, began, fault))
+        stop.record_model_call(_build_model_call(read, model, prompts, began, fault))
 
 
 def _build_model_call(
@@ -138,7 +138,7 @@ class RequestSender:
         self, stop: Cancellation, kind: WaitKind, since: float, attempt: int = 0
     ) -> AbstractContextManager[None]:
         wait = Wait(kind, self._traits.name, since, attempt=attempt)
-        return report_wait(stop, lambda: wait)
+        return stop.report_wait(lambda: wait)
 
 
 def _attempts_exhausted(state: RetryCallState) -> bool:

@@ -14,12 +14,11 @@ from typing import Any
 from sqlalchemy import delete, func, select
 
 from crag.events import Event, NodeStarted
-from crag.protocols import ModelCall, subscribe_to_calls
 from crag.runs.event_log import GroupWriter
 from crag.runs.run import LiveRun
 from crag.storage.engine import Database
 from crag.storage.tables import model_calls, runs
-from crag.types import Prompt
+from crag.types import ModelCall, Prompt
 
 MAX_RUNS_WITH_CALLS = 1000
 _PRUNE_EVERY_RUNS = 100  # runs; the check takes some milliseconds
@@ -38,15 +37,14 @@ class CallLog:
         if next(self._followed_runs) % _PRUNE_EVERY_RUNS == 0:
             self.delete_old_calls()
         numbers = count(self._last_number(run.id) + 1)
-        # Do not capture the run itself: it holds the cancellation that this listener is registered with.
-        run_id, began, events = run.id, time.monotonic() - run.elapsed(), run.event_list
+        began = time.monotonic() - run.elapsed()
 
         def keep(call: ModelCall) -> None:
             at = call.at - began
-            placed = replace(call, at=at, node=_node_running_at(events, at))
-            self._writer.append(model_calls, run_id, partial(_encode_call, next(numbers), placed))
+            placed = replace(call, at=at, node=_node_running_at(run.event_list, at))
+            self._writer.append(model_calls, run.id, partial(_encode_call, next(numbers), placed))
 
-        subscribe_to_calls(run.stop, keep)
+        run.stop.on_model_call = keep
 
     def of(self, run_id: str) -> list[ModelCall]:
         """Return the calls of a run in sending order; none for the built-in engine or once they are deleted."""

@@ -11,13 +11,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 
-from crag.cancellation import Wait, list_waits
+from crag.cancellation import Wait
 from crag.errors import BadRequest
 from crag.events import ConsentGiven, NodeName, RunEnded
 from crag.graph.policy import SEARCH_DECLINED
 from crag.graph.state import GraphState
 from crag.options import RunOptions
-from crag.protocols import MAX_QUERY_LENGTH, ModelCall
+from crag.protocols import MAX_QUERY_LENGTH
 from crag.runs.call_log import CallLog
 from crag.runs.checkpoints import Checkpoints
 from crag.runs.event_log import EventLog
@@ -29,7 +29,7 @@ from crag.runs.versions import RulingRows, VersionPlan, VersionPlanner, VersionR
 from crag.runs.worker import RunResourceBuilder, RunTask, RunWorker
 from crag.storage.engine import Database
 from crag.text.sanitization import normalize_question, normalize_user_text
-from crag.types import Ruling, Turn, Version
+from crag.types import ModelCall, Ruling, Turn, Version
 
 _MAX_WORKERS = 64  # they mostly wait for models, each of which has a queue of its own
 _MAX_CACHED_TRACES = 200
@@ -171,7 +171,7 @@ class RunService:
     def waiting_for(self, run_id: str) -> Wait | None:
         """Return what a run of this process has waited for longest at this moment; None when it waits for nothing."""
         live = self._live.get(run_id)
-        return next(iter(list_waits(live.stop)), None) if live else None
+        return next(iter(live.stop.list_waits()), None) if live else None
 
     def stop(self, run_id: str) -> None:
         """Stop a run of this process and keep its text so far. Calling this twice, or too late, is harmless."""

@@ -15,7 +15,6 @@ from crag.inspection import run_labels
 from crag.inspection.run_labels import STRENGTH_BADGES, Badge, describe_change
 from crag.inspection.steps import StepDescription, describe_step
 from crag.models.model_choice import model_label
-from crag.protocols import ModelCall
 from crag.runs.trace import Trace
 from crag.sharing.conversation_document import SharedConversation, SharedRun
 from crag.sharing.markdown import UNFINISHED_NOTES
@@ -28,7 +27,7 @@ from crag.text.sanitization import (
     strip_invisible,
     to_one_line,
 )
-from crag.types import Citation, Support
+from crag.types import Citation, ModelCall, Support
 
 if TYPE_CHECKING:
     from jinja2 import Template

@@ -13,7 +13,7 @@ from crag.text.formatting import format_size
 from crag.types import Conversation
 
 if TYPE_CHECKING:
-    from crag.protocols import ModelCall
+    from crag.types import ModelCall
 
 
 _MAX_IMPORT_BYTES = 100_000_000

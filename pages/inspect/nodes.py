@@ -12,12 +12,11 @@ from crag.inspection import run_labels
 from crag.inspection.node_values import NodeValue, describe_node
 from crag.inspection.run_labels import step_outcome, unfinished_label
 from crag.models.model_choice import model_label
-from crag.protocols import ModelCall
 from crag.runs.revisions import resumable_nodes
 from crag.runs.trace import Step, Trace
 from crag.text import sanitization
 from crag.text.formatting import format_count, format_duration
-from crag.types import Passage, Strip, Support, Turn, Verdict
+from crag.types import ModelCall, Passage, Strip, Support, Turn, Verdict
 from pages.inspect import navigation
 from pages.parts import dialogs, labels, markdown
 from pages.parts.layout import draw_folded

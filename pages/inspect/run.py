@@ -11,9 +11,9 @@ import streamlit as st
 from crag.errors import NotFound
 from crag.inspection import run_labels
 from crag.inspection.run_archive import RunFilter, RunRow
-from crag.protocols import ModelCall
 from crag.runs.trace import Trace
 from crag.text.formatting import format_count, format_date_time, format_duration
+from crag.types import ModelCall
 from pages.chat.answer import draw_answer_text
 from pages.chat.versions import open_comparison
 from pages.inspect import navigation, nodes, revision, timeline, verdicts

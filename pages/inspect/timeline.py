@@ -12,9 +12,9 @@ import streamlit as st
 from crag.events import NodeName
 from crag.inspection import run_charts, run_labels
 from crag.inspection.run_charts import Span, SpanKind, nodes_kept, timeline_spans
-from crag.protocols import ModelCall
 from crag.runs.trace import Trace
 from crag.text.formatting import format_duration
+from crag.types import ModelCall
 
 _SPAN_KINDS: tuple[SpanKind, ...] = ("model", "web", "own")
 _THEME_COLOURS = ["blue", "green", "orange", "red", "violet", "gray"]  # chart colours of the theme, in its order

@@ -4,8 +4,7 @@ import pytest
 
 from crag.evaluation.scorers import score_run
 from crag.evaluation.types import Example, GradedPassage, NodeCost
-from crag.protocols import ModelCall
-from crag.types import Citation, Support, Usage
+from crag.types import Citation, ModelCall, Support, Usage
 from tests.doubles.engine import passage
 from tests.evaluate.answers import answered, found, refused, steps
 

@@ -3,7 +3,7 @@
 import pytest
 
 from crag.inspection.run_charts import nodes_kept, timeline_spans
-from crag.protocols import ModelCall
+from crag.types import ModelCall
 from tests.inspection import runs
 
 

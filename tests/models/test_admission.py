@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
-from crag.cancellation import Cancellation, Wait, list_waits
+from crag.cancellation import Cancellation, Wait
 from crag.errors import Stopped
 from crag.models.chat_models import open_chat_model
 from crag.options import ModelParameters
@@ -51,7 +51,7 @@ def ask(pool: ThreadPoolExecutor, model: ChatModel, stop: Cancellation, about: s
 
 
 def queued(stop: Cancellation) -> list[int]:
-    return [wait.place for wait in list_waits(stop) if wait.kind == "queued"]
+    return [wait.place for wait in stop.list_waits() if wait.kind == "queued"]
 
 
 def test_no_more_are_sent_than_the_server_works_on(
@@ -79,11 +79,11 @@ def test_places_are_counted_in_runs_and_move_up(
     asked = []
     for n, stop in enumerate(stops):
         asked.append(ask(pool, model, stop, f"run {n}"))
-        wait_until(lambda stop=stop, n=n: [w.kind for w in list_waits(stop)] == ["queued" if n else "answering"])  # type: ignore[misc]
+        wait_until(lambda stop=stop, n=n: [w.kind for w in stop.list_waits()] == ["queued" if n else "answering"])  # type: ignore[misc]
     extra = ask(pool, model, stops[1], "run 1")  # another of a run that waits already: nobody moves
-    wait_until(lambda: len(list_waits(stops[1])) == 2)
+    wait_until(lambda: len(stops[1].list_waits()) == 2)
     assert (queued(stops[0]), queued(stops[1]), queued(stops[2])) == ([], [1, 1], [2])
-    told = list_waits(stops[2])[0]
+    told = stops[2].list_waits()[0]
     assert (told.kind, told.model) == ("queued", NAME)
     turns["run 0"].set()
     wait_until(lambda: queued(stops[2]) == [1])
@@ -119,7 +119,7 @@ def test_a_stop_leaves_the_line_at_once(
     second.request()
     with pytest.raises(Stopped):
         leaving.result(5)
-    assert not list_waits(second)
+    assert not second.list_waits()
     assert queued(third) == [1]
     gate.set()
     assert (asked.result(10), last.result(10)) == ("Paris.", "Paris.")
@@ -141,7 +141,7 @@ def test_who_waits_only_for_itself_is_not_in_line(
     model, stop = opened(settings, 1), Cancellation()
     asked = [ask(pool, model, stop, f"{n}") for n in range(3)]
     wait_until(lambda: ollama.chats)
-    assert [wait.kind for wait in list_waits(stop)] == ["answering"]
+    assert [wait.kind for wait in stop.list_waits()] == ["answering"]
     gate.set()
     assert [reply.result(10) for reply in asked] == ["Paris."] * 3
 
@@ -150,12 +150,12 @@ def test_the_wait_for_the_first_piece_is_told_and_over_with_it(ollama: ScriptedO
     ollama.script = lambda asked: Say("Paris is", first_token_after=0.3, end="hang")
     stop, told = Cancellation(), list[list[Wait]]()
     stream = opened(settings, 0).stream([Prompt("user", "Capital?")], stop)
-    watcher = threading.Thread(target=lambda: (wait_until(lambda: list_waits(stop)), told.append(list_waits(stop))))
+    watcher = threading.Thread(target=lambda: (wait_until(lambda: stop.list_waits()), told.append(stop.list_waits())))
     watcher.start()
     assert next(stream).text == "Paris"
     watcher.join()
     assert [wait.kind for wait in told[0]] == ["answering"]
-    assert list_waits(stop) == []
+    assert stop.list_waits() == []
     stream.close()  # type: ignore[attr-defined]
 
 
@@ -167,6 +167,6 @@ def test_attempts_are_told(
     stop, attempts = Cancellation(), set[int]()
     reply = ask(pool, opened(settings, 0), stop, "Capital?")
     while not reply.done():
-        attempts |= {wait.attempt for wait in list_waits(stop) if wait.kind == "retrying"}
+        attempts |= {wait.attempt for wait in stop.list_waits() if wait.kind == "retrying"}
     assert attempts == {2, 3}
     assert reply.result() == "Capital?"

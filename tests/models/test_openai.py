@@ -10,9 +10,9 @@ import pytest
 from crag.cancellation import Cancellation
 from crag.errors import ModelFault, Stopped
 from crag.models.chat_models import open_chat_model
-from crag.protocols import ChatModel, ModelCall, subscribe_to_calls
+from crag.protocols import ChatModel
 from crag.settings import Settings
-from crag.types import Prompt
+from crag.types import ModelCall, Prompt
 from tests.doubles.ledger import ListLedger
 from tests.doubles.openai import Completion, OpenAIServer
 from tests.waiting import wait_until
@@ -56,7 +56,7 @@ def test_it_streams_with_its_key_and_its_count_and_is_written_down(
 
 def test_what_is_told_of_a_call_holds_the_prompts_and_no_key(server: OpenAIServer, model: ChatModel) -> None:
     stop, told = Cancellation(), list[ModelCall]()
-    subscribe_to_calls(stop, told.append)
+    stop.on_model_call = told.append
     server.usual = Completion("It is Paris.")
     model.complete(ASK, stop)
     (call,) = told

@@ -10,11 +10,10 @@ from sqlalchemy import func, select, update
 
 from crag.app.application import open_application
 from crag.options import RunOptions
-from crag.protocols import ModelCall
 from crag.runs import call_log
 from crag.settings import Settings
 from crag.storage.tables import model_calls, runs
-from crag.types import Prompt
+from crag.types import ModelCall, Prompt
 from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.ollama_values import Say
 from tests.runs.conftest import wait

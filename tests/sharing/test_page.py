@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from crag.events import AnswerWritten, RunEnded
-from crag.protocols import ModelCall
 from crag.sharing.conversation_document import read_conversation, read_run
 from crag.sharing.html_page import render_answer, render_run_page
 from crag.sharing.markdown import write_markdown
 from crag.text.sanitization import WORD_JOINER
-from crag.types import Prompt
+from crag.types import ModelCall, Prompt
 from tests.sharing.conftest import shown
 
 
