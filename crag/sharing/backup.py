@@ -27,7 +27,7 @@ from crag.cancellation import Cancellation
 from crag.errors import BadRequest, HomeFault
 from crag.storage.engine import CHECKPOINTS_NAME, DATABASE_NAME, Database
 from crag.storage.files import check_absent, move_into_place, original_relative_path, staging_folder
-from crag.storage.migrations import SCHEMA_VERSION as SCHEMA
+from crag.storage.migrations import OLDEST_SCHEMA_VERSION, SCHEMA_VERSION
 from crag.storage.sources import SourceStore
 from crag.storage.tables import evaluations, jobs, runs, sources
 from crag.types import Progress, ProgressCallback
@@ -61,7 +61,7 @@ class BackupManifest:
     sources: int
     members: dict[str, BackupMember]
     missing: list[str] = field(default_factory=list)
-    schema: int = SCHEMA
+    schema: int = SCHEMA_VERSION
     format: str = _BACKUP_FORMAT
     version: int = _BACKUP_VERSION
 
@@ -120,8 +120,13 @@ def _decode_manifest(written: bytes) -> BackupManifest:
         fields: Any = json.loads(written)
         if fields["format"] != _BACKUP_FORMAT:
             raise not_a_backup_error()
-        if fields["version"] > _BACKUP_VERSION or fields["schema"] > SCHEMA:
+        if fields["version"] > _BACKUP_VERSION or fields["schema"] > SCHEMA_VERSION:
             raise BadRequest("This backup was made by a newer version of the application.", "Update the application.")
+        if fields["schema"] < OLDEST_SCHEMA_VERSION:
+            raise BadRequest(
+                "This backup was made by an early version of the application that this one cannot read.",
+                "Restore it with that version.",
+            )
         members = {
             str(name): BackupMember(int(one["size"]), str(one["sha256"])) for name, one in fields["members"].items()
         }

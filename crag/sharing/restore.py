@@ -28,7 +28,6 @@ from crag.sharing.backup import (
 )
 from crag.storage.engine import CHECKPOINTS_NAME, DATABASE_NAME, Database
 from crag.storage.files import move_into_place, original_relative_path, staging_folder, sync_folder
-from crag.storage.migrations import SCHEMA_VERSION as SCHEMA
 from crag.storage.tables import FULL_TEXT_INDEX, metadata, sources
 from crag.types import Progress, ProgressCallback
 
@@ -141,11 +140,7 @@ def _check_database(home: Path, manifest: BackupManifest) -> None:
             connection.execute("PRAGMA trusted_schema = OFF")
             version = connection.execute("PRAGMA user_version").fetchone()[0]
             objects = connection.execute("SELECT type, name, upper(sql) FROM sqlite_master").fetchall()
-            if (
-                version != manifest.schema
-                or not 1 <= version <= SCHEMA
-                or not all(_is_known_object(*one) for one in objects)
-            ):
+            if version != manifest.schema or not all(_is_known_object(*one) for one in objects):
                 raise damaged_backup_error("its database is not of this application")
             if connection.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
                 raise damaged_backup_error("its database is not whole")

@@ -2,6 +2,7 @@
 
 import sqlite3
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from sqlalchemy.exc import IntegrityError, OperationalError
 
 from crag.errors import HomeFault
 from crag.storage.engine import Database
+from crag.storage.migrations import OLDEST_SCHEMA_VERSION, migrate
 from crag.storage.tables import collections, conversations
 
 
@@ -76,45 +78,44 @@ def test_writers_wait_for_each_other(database):
     assert len(names(database)) == 80
 
 
-def test_an_old_file_gets_the_schema_of_a_new_one_and_keeps_what_it_holds(tmp_path):
-    (tmp_path / "old").mkdir()
-    old = sqlite3.connect(tmp_path / "old" / "crag.sqlite")
-    old.executescript(Path(__file__).with_name("version_1.sql").read_text())
-    old.execute("INSERT INTO collections VALUES ('Papers', 1.0)")
-    old.execute("INSERT INTO sources VALUES ('one', 'A', 'text', 'a.txt', 'Papers', 'ab', 1, NULL, 'c', 2.0)")
-    old.commit()
-    old.close()
+def home_at(folder, version):
+    """Make a database at this schema version with one collection; return its path."""
+    folder.mkdir()
+    with closing(sqlite3.connect(folder / "crag.sqlite")) as old:
+        old.executescript(Path(__file__).with_name("schema_6.sql").read_text())
+        old.execute("INSERT INTO collections VALUES ('Papers', 1.0)")
+        old.execute(f"PRAGMA user_version = {version}")
+        old.commit()
+    return folder / "crag.sqlite"
+
+
+def test_a_home_of_the_oldest_version_gets_the_schema_of_a_new_one(tmp_path):
+    """Fails if a table was changed without a migration."""
+    old = home_at(tmp_path / "old", OLDEST_SCHEMA_VERSION)
     for folder in ("old", "new"):
         Database(tmp_path / folder).close()
-    old, new = (sqlite3.connect(tmp_path / folder / "crag.sqlite") for folder in ("old", "new"))
-    assert schema(old) == schema(new)
-    assert old.execute("SELECT title, author, published FROM sources").fetchall() == [("A", "", "")]
-    for connection in (old, new):
-        connection.close()
+    with closing(sqlite3.connect(old)) as old, closing(sqlite3.connect(tmp_path / "new" / "crag.sqlite")) as new:
+        assert schema(old) == schema(new)
+        assert old.execute("SELECT name FROM collections").fetchall() == [("Papers",)]
 
 
-def test_the_messages_of_an_old_file_follow_one_another(tmp_path):
-    old = sqlite3.connect(tmp_path / "crag.sqlite")
-    old.executescript(Path(__file__).with_name("version_1.sql").read_text())
-    for chat in ("a", "b"):
-        old.execute("INSERT INTO conversations VALUES (?, 't', 1.0, 1.0, '{}')", (chat,))
-    for chat, role in (("a", "user"), ("b", "user"), ("a", "assistant"), ("b", "assistant"), ("a", "user")):
-        old.execute(
-            "INSERT INTO messages (conversation_id, role, text, created_at) VALUES (?, ?, 'x', 1.0)", (chat, role)
-        )
-    old.commit()
-    old.close()
+def test_a_home_of_this_version_is_left_as_it_is(tmp_path):
     Database(tmp_path).close()
-    new = sqlite3.connect(tmp_path / "crag.sqlite")
-    assert new.execute("SELECT id, parent_id FROM messages").fetchall() == [
-        (1, None),
-        (2, None),
-        (3, 1),
-        (4, 2),
-        (5, 3),
-    ]
-    assert new.execute("SELECT id, head_id FROM conversations").fetchall() == [("a", 5), ("b", 4)]
-    new.close()
+    before = (tmp_path / "crag.sqlite").read_bytes()
+    Database(tmp_path).close()
+    assert (tmp_path / "crag.sqlite").read_bytes() == before
+
+
+def test_a_migration_is_applied_once(database):
+    steps = ["ALTER TABLE collections ADD COLUMN note TEXT DEFAULT 'none' NOT NULL"], ["DELETE FROM collections"]
+    with database.write() as connection:
+        add(connection, "Papers")
+        migrate(connection, steps[:1])
+        assert connection.execute(text("SELECT name, note FROM collections")).all() == [("Papers", "none")]
+        migrate(connection, steps)
+        assert connection.execute(text("SELECT name FROM collections")).all() == []
+        assert connection.scalar(text("PRAGMA user_version")) == OLDEST_SCHEMA_VERSION + 2
+        migrate(connection, steps)
 
 
 def schema(connection):
@@ -127,16 +128,12 @@ def schema(connection):
     }
 
 
-def test_a_newer_schema_is_refused_and_left_untouched(tmp_path):
-    Database(tmp_path).close()
-    path = tmp_path / "crag.sqlite"
-    connection = sqlite3.connect(path)
-    connection.execute("PRAGMA user_version = 999")
-    connection.commit()
-    connection.close()
+@pytest.mark.parametrize(("version", "words"), [(999, "newer version"), (5, "early version"), (1, "early version")])
+def test_another_schema_is_refused_and_left_untouched(tmp_path, version, words):
+    path = home_at(tmp_path / "home", version)
     before = path.read_bytes()
-    with pytest.raises(HomeFault, match="newer version"):
-        Database(tmp_path)
+    with pytest.raises(HomeFault, match=words):
+        Database(tmp_path / "home")
     assert path.read_bytes() == before
 
 

@@ -83,6 +83,7 @@ HOSTILE = {
     "negative": lambda members, manifest: manifest.update({"keep crag.sqlite": {"size": -5}}),
     "newer format": lambda members, manifest: manifest.update(version=99),
     "newer schema": lambda members, manifest: manifest.update(schema=99),
+    "early schema": lambda members, manifest: manifest.update(schema=5),
     "other format": lambda members, manifest: manifest.update(format="other"),
     "members are a list": lambda members, manifest: manifest.update(missing=3),
     "garbage database": lambda members, manifest: members.update({"crag.sqlite": b"garbage" * 1000}),
@@ -100,7 +101,7 @@ HOSTILE = {
 @pytest.mark.parametrize("name", list(HOSTILE))
 def test_a_backup_that_is_not_what_was_saved_is_refused_and_nothing_is_changed(saved, tmp_path, name):
     repacked(saved, HOSTILE[name])
-    with pytest.raises(CragError, match=r"[Nn]othing was changed|newer version"):
+    with pytest.raises(CragError, match=r"[Nn]othing was changed|newer version|early version"):
         restore(saved, tmp_path / "new")
     assert left(tmp_path) == ["home", "saved.backup"]
 
