@@ -15,6 +15,15 @@ PolicyName = Literal["paper", "any", "none", "off"]
 WebMode = Literal["off", "ask", "auto"]
 RewriteStyle = Literal["none", "question", "keywords"]
 GraderKind = Literal["auto", "builtin", "score", "explained", "listwise", "cascade"]
+# Label and explanation by kind; `crag.grading.registry` opens each but `auto`.
+GRADERS: dict[GraderKind, tuple[str, str]] = {
+    "auto": ("Automatic", "a cascade with a language model, else built-in"),
+    "builtin": ("Built-in", "no model is asked: milliseconds for all passages"),
+    "score": ("One-token score", "one short call for each passage, one token each"),
+    "explained": ("Explained", "one call for each passage, with the reason in words: the slowest"),
+    "listwise": ("All in one call", "one call for all passages together"),
+    "cascade": ("Cascade", "built-in first, a model only for what it leaves open"),
+}
 
 OptionChanges = Mapping[str, Any]  # option values by name, such as `k` or `answering.window`
 
@@ -293,7 +302,7 @@ _OPTION_RECORDS = (
     *_role_options("grading", "Grading"),
     *_role_options("rewriting", "Rewriting"),
     Option("policy", "Grading", "Policy", "From verdicts to what is done.", "choice", get_args(PolicyName)),
-    Option("grader", "Grading", "Grader", "How passages are judged.", "choice", get_args(GraderKind)),
+    Option("grader", "Grading", "Grader", "How passages are judged.", "choice", tuple(GRADERS)),
     Option("k", "Grading", "Passages to grade (k)", "How many are found and judged.", "number", lowest=1, highest=20),
     Option(
         "web",

@@ -8,9 +8,11 @@ from typing import Any, get_args
 
 import pytest
 
+from crag import options
 from crag.app.application import Application
 from crag.cancellation import Cancellation
 from crag.errors import BadRequest
+from crag.grading import registry
 from crag.grading.registry import choose_grader
 from crag.options import GraderKind, RunOptions
 from crag.settings import Settings
@@ -38,6 +40,10 @@ def test_the_first_model_that_can_grade_so_does(kind: GraderKind, models: list[s
     assert choose_grader(kind, *models) == chosen
 
 
+def test_each_grader_kind_has_a_label_and_a_factory() -> None:
+    assert set(get_args(GraderKind)) == set(options.GRADERS) == {"auto", *registry.GRADERS}
+
+
 def test_a_grader_that_needs_a_model_says_so() -> None:
     with pytest.raises(BadRequest, match="needs a language model"):
         choose_grader("score", "", "", "builtin")
@@ -61,8 +67,7 @@ def application(ollama: ScriptedOllama, tmp_path: Any) -> Iterator[Application]:
 def test_every_grader_works_beside_every_writer(
     application: Application, ollama: ScriptedOllama, answering: str, kind: GraderKind
 ) -> None:
-    options = RunOptions(grader=kind, grader_model=SMALL)
-    engine = application.engines.open(answering, options)
+    engine = application.engines.open(answering, RunOptions(grader=kind, grader_model=SMALL))
     held = [passage(1, "Clara Moor built the lighthouse. " * 9), passage(2, "Bread rises because of yeast. " * 9)]
     grades = dict(engine.grader.grade("Who built the lighthouse?", held, Cancellation()))
     assert (grades[0].score or 0) > (grades[1].score or 0)

@@ -7,12 +7,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from crag.grading.registry import BUILTIN, choose_grader
+from crag.grading.registry import BUILTIN, GRADERS, GraderResources, choose_grader
 from crag.library.library import Library
 from crag.models.faults import consent_needed_fault, ollama_host_label
 from crag.models.model_choice import model_label
 from crag.options import GraderKind, ModelParameters, RunOptions
-from crag.protocols import ChatModel, Embedder, Engine, Grader, Refiner
+from crag.protocols import ChatModel, Embedder, Engine, Grader
 from crag.settings import Settings
 from crag.storage.outbound_ledger import OutboundLog
 from crag.text.questions import TermStatistics
@@ -105,7 +105,8 @@ class Engines:
         """
         kind, model = choose_grader(kind, model)
         opened = None if kind == BUILTIN else self.chat_model(ModelRole(model))
-        return self._open_grader_and_refiner(kind, opened, statistics or self._library, lambda grader: grader)[0]
+        resources = GraderResources(self._embedder, statistics or self._library, opened, lambda grader: grader)
+        return GRADERS[kind](resources)[0]
 
     def may_send(self, name: str, host: str) -> bool:
         """Return whether questions and passages may be sent to this model, which runs at `host` (empty: this machine).
@@ -141,7 +142,8 @@ class Engines:
         roles = dict.fromkeys((cast.answering, cast.grading, cast.rewriting))
         models = {role: self.chat_model(role) for role in roles if role.model != BUILTIN}
         answering, grading, rewriting = (models.get(r) for r in (cast.answering, cast.grading, cast.rewriting))
-        grader, refiner = self._open_grader_and_refiner(cast.kind, grading, self._library, self._remembered)
+        resources = GraderResources(self._embedder, self._library, grading, self._cached)
+        grader, refiner = GRADERS[cast.kind](resources)
         return Engine(
             cast.answering.model,
             model_label(cast.answering.model),
@@ -153,45 +155,7 @@ class Engines:
             shorten=make_shortener(list(models.values())),
         )
 
-    def _open_grader_and_refiner(
-        self,
-        kind: GraderKind,
-        model: ChatModel | None,
-        statistics: TermStatistics,
-        remembered: Callable[[Grader], Grader],
-    ) -> tuple[Grader, Refiner]:
-        """Open the grader of a kind and the refiner that scores strips the same way (built-in in a cascade).
-
-        The built-in coefficients hold for the built-in vectors only, whatever embeds the library. Built-in verdicts are
-        not cached: they are cheap, and change with the words of the library.
-        """
-        from crag.grading.builtin import BuiltinGrader
-        from crag.grading.composites import CascadeGrader
-        from crag.grading.refiners import BuiltinRefiner
-
-        builtin, refiner = BuiltinGrader(self._embedder, statistics), BuiltinRefiner(self._embedder, statistics)
-        if model is None:
-            return builtin, refiner
-        if kind == "cascade":
-            return CascadeGrader(builtin, remembered(_open_model_grader("score", model)[0])), refiner
-        grader, asking = _open_model_grader(kind, model)
-        return remembered(grader), asking
-
-    def _remembered(self, grader: Grader) -> Grader:
+    def _cached(self, grader: Grader) -> Grader:
         from crag.grading.composites import CachedGrader
 
         return CachedGrader(grader, self._grades)
-
-
-def _open_model_grader(kind: GraderKind, model: ChatModel) -> tuple[Grader, Refiner]:
-    """Open a grader that asks the model about every passage, and the refiner that asks the same way."""
-    from crag.grading.explained import ExplainedGrader
-    from crag.grading.listwise import ListwiseGrader
-    from crag.grading.refiners import ExplainedRefiner, ListwiseRefiner, ScoreRefiner
-    from crag.grading.score import ScoreGrader
-
-    if kind == "listwise":
-        return ListwiseGrader(model), ListwiseRefiner(model)
-    if kind == "explained":
-        return ExplainedGrader(model), ExplainedRefiner(model)
-    return ScoreGrader(model), ScoreRefiner(model)

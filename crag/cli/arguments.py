@@ -10,7 +10,7 @@ from typing import Any, Protocol, get_args
 
 from crag.app.application import Application
 from crag.errors import BadRequest
-from crag.options import GraderKind, OptionChanges, PolicyName, RunOptions, WebMode, apply_changes
+from crag.options import GRADERS, OptionChanges, PolicyName, RunOptions, WebMode, apply_changes
 from crag.settings import Settings
 
 OK, FAILED, USAGE = 0, 1, 2
@@ -84,7 +84,7 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that `build_run_options` reads."""
     parser.add_argument("-k", type=parse_count, help="how many passages to retrieve (default: what is saved, else 4)")
     parser.add_argument("--model", type=parse_text, help="auto, builtin, ollama:NAME or PROVIDER:NAME")
-    parser.add_argument("--grader", choices=get_args(GraderKind), help="how passages are judged (default: auto)")
+    parser.add_argument("--grader", choices=GRADERS, help="how passages are judged (default: auto)")
     parser.add_argument("--grader-model", type=parse_text, help="what judges them (default: the model that answers)")
     parser.add_argument("--rewriter-model", type=parse_text, help="what writes questions anew (default: as above)")
     parser.add_argument("--policy", choices=get_args(PolicyName))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from crag.app.application import Application
 from crag.cancellation import Cancellation
@@ -23,7 +23,7 @@ from crag.cli.terminal import ask_consent, print_json, print_result, print_text
 from crag.errors import BadRequest
 from crag.events import TokensWritten
 from crag.graph.policy import NOBODY_TO_ASK
-from crag.options import GraderKind, RunOptions
+from crag.options import GRADERS, RunOptions
 from crag.runs.run import Run
 from crag.runs.trace import Trace
 from crag.text.jsonl import read_json_lines
@@ -39,7 +39,7 @@ def register_ask_commands(command: AddCommand) -> None:
     grading = command("grade", grade_pairs)
     grading.add_argument("file", type=Path, metavar="FILE.jsonl")
     grading.add_argument("--model", type=parse_text, default="auto", help="the model that grades")
-    grading.add_argument("--grader", choices=get_args(GraderKind), default="auto")
+    grading.add_argument("--grader", choices=GRADERS, default="auto")
 
 
 def ask_question(application: Application, options: argparse.Namespace) -> int:

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import get_args
 
 from crag.app.application import Application
 from crag.cancellation import Cancellation
@@ -29,7 +28,7 @@ from crag.evaluation.threshold_proposal import (
     score_histograms,
     score_separation,
 )
-from crag.options import GraderKind, RunOptions
+from crag.options import GRADERS, RunOptions
 from crag.text.formatting import format_count
 from crag.types import Thresholds
 
@@ -157,7 +156,7 @@ def register_calibrate_command(command: AddCommand) -> None:
     """Add the parser of this command."""
     parser = command("calibrate", calibrate_thresholds)
     parser.add_argument("--collection", type=parse_text, default="", help="default: the whole library")
-    parser.add_argument("--grader", choices=get_args(GraderKind), default="auto")
+    parser.add_argument("--grader", choices=GRADERS, default="auto")
     parser.add_argument(
         "--model", type=parse_text, default="auto", help="what answers, and grades where the grader asks one"
     )

@@ -12,9 +12,9 @@ from typing import Any
 from crag.evaluation.metrics import METRICS, is_answer_right
 from crag.evaluation.summary import summarise_results
 from crag.evaluation.types import Cutoffs, Environment, Evaluation, EvaluationResult, Example, Variant
-from crag.inspection.run_labels import GRADER_LABELS, POLICY_LABELS
+from crag.inspection.run_labels import POLICY_LABELS
 from crag.models.model_choice import model_label
-from crag.options import OPTIONS, RunOptions, diff_options, get_option, list_option_names
+from crag.options import GRADERS, OPTIONS, RunOptions, diff_options, get_option, list_option_names
 from crag.text.sanitization import strip_invisible, to_one_line
 from crag.types import Thresholds
 
@@ -169,7 +169,7 @@ _ENVIRONMENT_TITLES = {
     "thresholds": "Thresholds in force",
     "version": "Version of CRAG Chat",
 }
-_CHOICE_LABELS: Mapping[str, Mapping[Any, tuple[str, str]]] = {"policy": POLICY_LABELS, "grader": GRADER_LABELS}
+_CHOICE_LABELS: Mapping[str, Mapping[Any, tuple[str, str]]] = {"policy": POLICY_LABELS, "grader": GRADERS}
 _EMPTY_MEANS = {
     "grader_model": "automatic",
     "rewriter_model": "automatic",

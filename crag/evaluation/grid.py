@@ -13,8 +13,8 @@ from crag.evaluation.summary import VariantSummary, compare_results, summarise_r
 from crag.evaluation.types import Cutoffs, Evaluation, EvaluationResult, Variant
 from crag.inspection.run_labels import describe_change
 from crag.options import (
+    GRADERS,
     OPTIONS,
-    GraderKind,
     Option,
     PolicyName,
     RunOptions,
@@ -42,7 +42,7 @@ SUGGESTED_AXES: dict[str, tuple[Any, ...]] = {
     "policy": get_args(PolicyName),
     "k": (2, 4, 8),
     "passage_size": (150, 250, 500),
-    "grader": get_args(GraderKind),
+    "grader": tuple(GRADERS),
     "refine": (True, False),
     "parent_context": (True, False),
     "model": (),

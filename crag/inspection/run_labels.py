@@ -7,7 +7,7 @@ from typing import Literal
 
 from crag.events import NodeName
 from crag.models.model_choice import model_label
-from crag.options import GraderKind, PolicyName
+from crag.options import GRADERS, PolicyName
 from crag.runs.trace import Step, Trace
 from crag.text.formatting import format_count, format_duration, format_score
 from crag.types import Action, Outcome, Ruling, SupportStrength, Thresholds, Verdict, VerdictWord
@@ -112,18 +112,10 @@ POLICY_LABELS: dict[PolicyName, tuple[str, str]] = {
     "none": ("Lenient", "the web only when no passage is relevant"),
     "off": ("No grading", "every passage is used, never the web"),
 }
-GRADER_LABELS: dict[GraderKind, tuple[str, str]] = {
-    "auto": ("Automatic", "a cascade with a language model, else built-in"),
-    "builtin": ("Built-in", "no model is asked: milliseconds for all passages"),
-    "score": ("One-token score", "one short call for each passage, one token each"),
-    "explained": ("Explained", "one call for each passage, with the reason in words: the slowest"),
-    "listwise": ("All in one call", "one call for all passages together"),
-    "cascade": ("Cascade", "built-in first, a model only for what it leaves open"),
-}
 _CHANGE_LABELS = (
     {"same settings": "asked again", "model builtin": "model Built-in engine"}
     | {f"policy {name}": f"policy {shown}" for name, (shown, _) in POLICY_LABELS.items()}
-    | {f"grader {kind}": f"grader {shown}" for kind, (shown, _) in GRADER_LABELS.items()}
+    | {f"grader {kind}": f"grader {shown}" for kind, (shown, _) in GRADERS.items()}
 )
 
 
@@ -135,11 +127,11 @@ def describe_change(change: str) -> str:
 def describe_grader(name: str) -> tuple[str, str]:
     """Return the display name of a grader's kind, and its model; an unknown name is returned as the kind."""
     kind, _, rest = name.partition(":")
-    if kind not in GRADER_LABELS:
+    if kind not in GRADERS:
         return name, ""
     last = rest.rpartition("+")[2]  # in a cascade: the grader for passages that the built-in one leaves open
     model = last.partition("@")[0].rpartition("ollama:")[2]
-    return GRADER_LABELS[kind][0], "" if kind == "builtin" else model
+    return GRADERS[kind][0], "" if kind == "builtin" else model
 
 
 def _describe_model_change(change: str) -> str:

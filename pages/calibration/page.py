@@ -6,8 +6,7 @@ import streamlit as st
 
 from crag.evaluation.calibrator import MAX_PROBES, CalibrationPlan
 from crag.evaluation.threshold_proposal import MIN_QUESTIONS_OF_EACH
-from crag.inspection import run_labels
-from crag.options import GraderKind, RunOptions
+from crag.options import GRADERS, RunOptions
 from pages.calibration import thresholds
 from pages.parts import labels, layout, markdown
 from pages.parts.services import application
@@ -47,11 +46,11 @@ def _choose_plan() -> tuple[RunOptions, CalibrationPlan]:
     names = [collection.name for collection in application().library.collections() if collection.passages]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         collection = st.selectbox("Collection", [_ALL_DOCUMENTS, *names], key="calibration_collection", width=260)
-        kinds: list[GraderKind] = [*run_labels.GRADER_LABELS]
+        kinds = list(GRADERS)
         grader = st.selectbox(
             "Grader",
             kinds,
-            format_func=lambda kind: run_labels.GRADER_LABELS[kind][0],
+            format_func=lambda kind: GRADERS[kind][0],
             key="calibration_grader",
             width=180,
         )

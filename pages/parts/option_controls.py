@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from crag.inspection import run_labels
-from crag.options import OPTIONS, Option, RunOptions, get_option
+from crag.options import GRADERS, OPTIONS, Option, RunOptions, get_option
 from crag.storage.preferences import ValueOrigin
 from crag.text.formatting import format_count, format_score
 from crag.types import Thresholds
@@ -99,7 +99,7 @@ ORIGIN_BADGES: dict[ValueOrigin, str] = {
 }
 CHOICE_LABELS: dict[str, Mapping[Any, tuple[str, str]]] = {
     "policy": run_labels.POLICY_LABELS,
-    "grader": run_labels.GRADER_LABELS,
+    "grader": GRADERS,
     "web": labels.WEB_MODES,
     "rewrite": labels.REWRITE_STYLES,
 }
