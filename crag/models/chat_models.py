@@ -27,7 +27,7 @@ from crag.models.ollama_api import (
     list_installed_models,
     load_model_facts,
 )
-from crag.models.providers import export_keys
+from crag.models.providers import export_keys, find_provider
 from crag.options import ModelParameters
 from crag.protocols import ChatModel
 from crag.settings import Settings
@@ -43,10 +43,6 @@ _DEFAULT_CONCURRENCY = 4
 THINKING_TOKENS = 2048
 _DEFAULT_TUNING = ModelParameters()
 _LOGPROB_OPTIONS = {"logprobs": True, "top_logprobs": 20}  # the maximum of OpenAI and Ollama
-# Providers whose LangChain package supports these options; others would refuse them or raise.
-_LOGPROB_PROVIDERS = ("openai", "azure_openai", "deepseek")
-# Providers whose client retries internally, where it cannot be cancelled and reports nothing.
-_SELF_RETRYING_PROVIDERS = ("openai", "azure_openai", "deepseek", "xai", "together", "anthropic", "groq")
 
 
 def open_chat_model(
@@ -172,7 +168,7 @@ def _open_provider(chat: BaseChatModel, route: ModelRoute, tuning: ModelParamete
         translate=lambda error: translate_provider_error(error, provider),
         route=route,
         admission=request_queue(f"{provider}:{model}", provider),
-        one_token=_LOGPROB_OPTIONS | {"max_tokens": 1} if provider in _LOGPROB_PROVIDERS else {},
+        one_token=_LOGPROB_OPTIONS | {"max_tokens": 1} if find_provider(provider).has_logprobs else {},
         tells_thoughts=thinking,
     )
     return LangChainChatModel(chat, traits)
@@ -182,7 +178,7 @@ def _init_provider(provider: str, model: str, tuning: ModelParameters) -> BaseCh
     from langchain.chat_models import init_chat_model
 
     options: dict[str, Any] = {"temperature": tuning.temperature, "max_tokens": tuning.answer_limit}
-    if provider in _SELF_RETRYING_PROVIDERS:
+    if find_provider(provider).retries_itself:
         options["max_retries"] = 0
     try:
         chat: BaseChatModel = init_chat_model(model, model_provider=provider, **options)

@@ -17,7 +17,7 @@ from crag.models.faults import (
     translate_provider_error,
 )
 from crag.models.ollama_api import find_model, load_model_facts
-from crag.models.providers import export_keys
+from crag.models.providers import export_keys, find_provider
 from crag.protocols import Embedder
 from crag.settings import Settings
 from crag.storage.outbound_ledger import OutboundLog
@@ -33,8 +33,6 @@ EmbedTexts = Callable[[list[str]], Any]
 _MIN_NORM = 1e-6
 # Faults that say no more than that a text could not be embedded.
 _UNINFORMATIVE_CODES = ("refused", "server_error", "bad_reply", "incomplete", "model_failed")
-# OpenAI's class counts tokens before sending, and would download the tokenizer.
-_PROVIDER_OPTIONS: dict[str, dict[str, Any]] = {"openai": {"check_embedding_ctx_length": False}}
 # Task prefixes for documents and queries that a model was trained with; Ollama does not add them.
 _TASK_PREFIXES = {
     "nomic-embed-text": ("search_document: ", "search_query: "),
@@ -182,7 +180,7 @@ def _init_provider(provider: str, model: str) -> Embeddings:
     from langchain.embeddings import init_embeddings
 
     try:
-        return init_embeddings(model, provider=provider, **_PROVIDER_OPTIONS.get(provider, {}))
+        return init_embeddings(model, provider=provider, **find_provider(provider).embedding_options)
     except ImportError as error:
         raise missing_package_fault(provider) from error
     except Exception as error:

@@ -8,7 +8,7 @@ from http import HTTPStatus
 from urllib.parse import urlsplit
 
 from crag.errors import ModelFault
-from crag.models.providers import provider_key_variable, provider_package
+from crag.models.providers import find_provider
 from crag.settings import Settings
 
 _OUT_OF_MEMORY_WORDS = ("out of memory", "system memory", "enough memory", "insufficient memory", "allocate")
@@ -237,14 +237,14 @@ def missing_package_fault(provider: str) -> ModelFault:
     return ModelFault(
         "package_missing",
         f"The package for the provider {provider} is not installed.",
-        f"Install it with `pip install {provider_package(provider)}`, then try again.",
+        f"Install it with `pip install {find_provider(provider).package}`, then try again.",
     )
 
 
 def missing_key_fault(provider: str, words: str = "") -> ModelFault:
     """Build the fault for a missing or refused key; the variable comes from the library's message if it names one."""
     named = _KEY_VARIABLE.search(words)
-    variable = named.group() if named else provider_key_variable(provider)
+    variable = named.group() if named else find_provider(provider).key_variable
     return ModelFault(
         "key_missing", f"The provider {provider} needs a valid key.", f"Set {variable} to your key, then try again."
     )

@@ -1,49 +1,84 @@
-"""Hosted providers known to LangChain: packages, keys, and what is installed."""
+"""Hosted providers known to LangChain: packages, keys, abilities, and what is installed."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
+from typing import Any
 
 from crag.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """A hosted provider; `name` is the prefix in `openai:gpt-4o-mini`. The key itself is never stored here.
+    """A hosted provider; `name` is the prefix in `openai:gpt-4o-mini`. The keys themselves are never stored here.
 
-    `key_variable` is the variable that its package reads. `key_present` is also true if an alternative variable is set.
+    `key_variables` are those that its package reads; one of them is enough, and the first is the one recommended.
+    `has_logprobs`: its package supports `logprobs` and `top_logprobs`; others would refuse them or raise.
+    `retries_itself`: its client retries where it cannot be cancelled and reports nothing, unless told not to.
+    `installed` and `key_present` are what `list_providers` found on this machine.
     """
 
     name: str
     label: str
     package: str
-    installed: bool
-    key_variable: str
-    key_present: bool
+    key_variables: tuple[str, ...]
+    has_logprobs: bool = False
+    retries_itself: bool = False
+    embedding_options: Mapping[str, Any] = field(default_factory=dict)
+    installed: bool = False
+    key_present: bool = False
+
+    @property
+    def key_variable(self) -> str:
+        """Return the variable that the user is told to set."""
+        return self.key_variables[0]
 
 
-_AWS_VARIABLES = ("AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_BEARER_TOKEN_BEDROCK")
-# Name, label, package, key variables; from https://docs.langchain.com/oss/python/integrations/chat.
-_KNOWN_PROVIDERS = (
-    ("openai", "OpenAI", "langchain-openai", ("OPENAI_API_KEY",)),
-    ("anthropic", "Anthropic", "langchain-anthropic", ("ANTHROPIC_API_KEY",)),
-    ("google_genai", "Google Gemini", "langchain-google-genai", ("GOOGLE_API_KEY", "GEMINI_API_KEY")),
-    ("google_vertexai", "Google Vertex AI", "langchain-google-vertexai", ("GOOGLE_APPLICATION_CREDENTIALS",)),
-    ("mistralai", "Mistral AI", "langchain-mistralai", ("MISTRAL_API_KEY",)),
-    ("bedrock_converse", "Amazon Bedrock", "langchain-aws", _AWS_VARIABLES),
-    ("azure_openai", "Azure OpenAI", "langchain-openai", ("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN")),
-    ("groq", "Groq", "langchain-groq", ("GROQ_API_KEY",)),
-    ("cohere", "Cohere", "langchain-cohere", ("COHERE_API_KEY",)),
-    ("deepseek", "DeepSeek", "langchain-deepseek", ("DEEPSEEK_API_KEY",)),
-    ("xai", "xAI", "langchain-xai", ("XAI_API_KEY",)),
-    ("together", "Together AI", "langchain-together", ("TOGETHER_API_KEY",)),
-    ("fireworks", "Fireworks AI", "langchain-fireworks", ("FIREWORKS_API_KEY",)),
-    ("perplexity", "Perplexity", "langchain-perplexity", ("PPLX_API_KEY", "PERPLEXITY_API_KEY")),
-    ("openrouter", "OpenRouter", "langchain-openrouter", ("OPENROUTER_API_KEY",)),
-    ("nvidia", "NVIDIA", "langchain-nvidia-ai-endpoints", ("NVIDIA_API_KEY",)),
-    ("upstage", "Upstage", "langchain-upstage", ("UPSTAGE_API_KEY",)),
+# From https://docs.langchain.com/oss/python/integrations/chat.
+PROVIDERS = (
+    Provider(
+        "openai",
+        "OpenAI",
+        "langchain-openai",
+        ("OPENAI_API_KEY",),
+        has_logprobs=True,
+        retries_itself=True,
+        # Its class counts tokens before sending, and would download the tokenizer.
+        embedding_options={"check_embedding_ctx_length": False},
+    ),
+    Provider("anthropic", "Anthropic", "langchain-anthropic", ("ANTHROPIC_API_KEY",), retries_itself=True),
+    Provider("google_genai", "Google Gemini", "langchain-google-genai", ("GOOGLE_API_KEY", "GEMINI_API_KEY")),
+    Provider("google_vertexai", "Google Vertex AI", "langchain-google-vertexai", ("GOOGLE_APPLICATION_CREDENTIALS",)),
+    Provider("mistralai", "Mistral AI", "langchain-mistralai", ("MISTRAL_API_KEY",)),
+    Provider(
+        "bedrock_converse",
+        "Amazon Bedrock",
+        "langchain-aws",
+        ("AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_BEARER_TOKEN_BEDROCK"),
+    ),
+    Provider(
+        "azure_openai",
+        "Azure OpenAI",
+        "langchain-openai",
+        ("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN"),
+        has_logprobs=True,
+        retries_itself=True,
+    ),
+    Provider("groq", "Groq", "langchain-groq", ("GROQ_API_KEY",), retries_itself=True),
+    Provider("cohere", "Cohere", "langchain-cohere", ("COHERE_API_KEY",)),
+    Provider(
+        "deepseek", "DeepSeek", "langchain-deepseek", ("DEEPSEEK_API_KEY",), has_logprobs=True, retries_itself=True
+    ),
+    Provider("xai", "xAI", "langchain-xai", ("XAI_API_KEY",), retries_itself=True),
+    Provider("together", "Together AI", "langchain-together", ("TOGETHER_API_KEY",), retries_itself=True),
+    Provider("fireworks", "Fireworks AI", "langchain-fireworks", ("FIREWORKS_API_KEY",)),
+    Provider("perplexity", "Perplexity", "langchain-perplexity", ("PPLX_API_KEY", "PERPLEXITY_API_KEY")),
+    Provider("openrouter", "OpenRouter", "langchain-openrouter", ("OPENROUTER_API_KEY",)),
+    Provider("nvidia", "NVIDIA", "langchain-nvidia-ai-endpoints", ("NVIDIA_API_KEY",)),
+    Provider("upstage", "Upstage", "langchain-upstage", ("UPSTAGE_API_KEY",)),
 )
 _ALIASES = {"bedrock": "bedrock_converse"}
 # Other names that LangChain accepts; their packages and keys are left to LangChain.
@@ -54,33 +89,24 @@ _OTHER_PROVIDERS = (
 
 
 def list_providers(settings: Settings) -> list[Provider]:
-    """List the providers with a known package and key, without importing any package."""
+    """List the providers with what is present of package and key, without importing any package."""
     set_now = {name for name, value in {**settings.keys, **os.environ}.items() if value}
     return [
-        Provider(name, label, package, _is_installed(package), variables[0], not set_now.isdisjoint(variables))
-        for name, label, package, variables in _KNOWN_PROVIDERS
+        replace(known, installed=_is_installed(known.package), key_present=not set_now.isdisjoint(known.key_variables))
+        for known in PROVIDERS
     ]
 
 
 def is_provider(name: str) -> bool:
     """Return whether LangChain accepts this provider prefix; any other prefix is never contacted."""
-    return name in _ALIASES or name in _OTHER_PROVIDERS or any(name == known for known, *_ in _KNOWN_PROVIDERS)
+    return name in _ALIASES or name in _OTHER_PROVIDERS or any(name == known.name for known in PROVIDERS)
 
 
-def provider_package(provider: str) -> str:
-    """Return the package of a provider, by LangChain's naming scheme if it is not known."""
-    name = _ALIASES.get(provider, provider)
-    return next(
-        (package for known, _, package, _ in _KNOWN_PROVIDERS if known == name), f"langchain-{name.replace('_', '-')}"
-    )
-
-
-def provider_key_variable(provider: str) -> str:
-    """Return the key variable of a provider, by the usual naming scheme if it is not known."""
-    name = _ALIASES.get(provider, provider)
-    return next(
-        (variables[0] for known, _, _, variables in _KNOWN_PROVIDERS if known == name), f"{name.upper()}_API_KEY"
-    )
+def find_provider(prefix: str) -> Provider:
+    """Return the record of a provider; for an unknown one, package and key variable follow the usual naming scheme."""
+    name = _ALIASES.get(prefix, prefix)
+    unknown = Provider(name, name, f"langchain-{name.replace('_', '-')}", (f"{name.upper()}_API_KEY",))
+    return next((known for known in PROVIDERS if known.name == name), unknown)
 
 
 def export_keys(settings: Settings) -> None:

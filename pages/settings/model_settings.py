@@ -9,7 +9,7 @@ import streamlit as st
 
 from crag.models.model_choice import BUILTIN_LABEL, model_label
 from crag.models.ollama_api import find_by_name, is_cloud_name
-from crag.models.providers import Provider, list_providers
+from crag.models.providers import PROVIDERS, Provider, list_providers
 from crag.options import OPTIONS, Option
 from crag.storage.preferences import EffectiveValue
 from crag.text.formatting import format_size
@@ -312,9 +312,8 @@ def _largest_window(option: Option) -> int | None:
     return found.context_length if found else None
 
 
-PROVIDER_WORDS = (
-    "other hosted providers cloud API key package install pip OpenAI Anthropic Google Gemini Vertex Mistral Amazon "
-    "Bedrock Azure Groq Cohere DeepSeek xAI Together Fireworks Perplexity OpenRouter NVIDIA Upstage"
+PROVIDER_WORDS = " ".join(
+    ["other hosted providers cloud API key package install pip", *(provider.label for provider in PROVIDERS)]
 )
 
 
