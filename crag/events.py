@@ -27,6 +27,83 @@ NodeName = Literal[
 
 
 @dataclass(frozen=True, slots=True)
+class NodeSpec:
+    """What a node of the graph is called.
+
+    `activity` names it while it runs, `meaning` explains it in the legend of the trace (empty: not listed there),
+    `restart` completes “again from …” (empty: no run starts again from it), and `trajectory_step` is its name in
+    trajectories (empty: not listed there).
+    """
+
+    title: str
+    activity: str
+    meaning: str = ""
+    restart: str = ""
+    trajectory_step: str = ""
+    asks_model: bool = False
+
+
+NODES: dict[NodeName, NodeSpec] = {
+    "condense_question": NodeSpec(
+        title="Condense the question",
+        activity="Reading the conversation",
+        restart="the beginning",
+        trajectory_step="condense_question",
+        asks_model=True,
+    ),
+    "retrieve": NodeSpec(
+        title="Retrieve",
+        activity="Searching your documents",
+        meaning="the nearest passages",
+        restart="retrieving",
+        trajectory_step="retrieve_documents",
+    ),
+    "grade_documents": NodeSpec(
+        title="Grade passages",
+        activity="Grading passages",
+        meaning="each gets a verdict",
+        restart="grading",
+        trajectory_step="grade_document_retrieval",
+        asks_model=True,
+    ),
+    "decide": NodeSpec(title="Decide", activity="Deciding", meaning="do they answer?", restart="deciding"),
+    "transform_query": NodeSpec(
+        title="Rewrite the question",
+        activity="Rewriting the question",
+        meaning="if they do not answer",
+        restart="rewriting",
+        trajectory_step="transform_query",
+        asks_model=True,
+    ),
+    "web_search": NodeSpec(
+        title="Search the web",
+        activity="Searching the web",
+        meaning="only when you allow it",
+        restart="searching the web",
+        trajectory_step="web_search",
+        asks_model=True,
+    ),
+    "refine_knowledge": NodeSpec(
+        title="Refine knowledge",
+        activity="Keeping the strips that matter",
+        meaning="keep the strips that matter",
+        restart="refining",
+        asks_model=True,
+    ),
+    "generate": NodeSpec(
+        title="Write the answer",
+        activity="Writing the answer",
+        meaning="with citations you can open",
+        restart="writing",
+        trajectory_step="generate_answer",
+        asks_model=True,
+    ),
+    "check_answer": NodeSpec(title="Check the answer", activity="Checking the answer", meaning="against its sources"),
+}
+"""The nodes in the order in which the graph can reach them."""
+
+
+@dataclass(frozen=True, slots=True)
 class RunStarted:
     """The question and the options of the run. `started_at` is in seconds since the epoch."""
 

@@ -29,7 +29,8 @@ from crag.evaluation.metrics import (
 )
 from crag.evaluation.summary import VariantSummary, compare_results
 from crag.evaluation.types import Cutoffs, Evaluation, EvaluationResult, Example, Figure, MetricDifference, NodeCost
-from crag.inspection.run_labels import NODE_TITLES, OUTCOME_BADGES, Badge
+from crag.events import NODES
+from crag.inspection.run_labels import OUTCOME_BADGES, Badge
 from crag.text.formatting import format_count, format_date_time, format_duration, format_score
 from crag.text.html import load_page_template
 from crag.text.sanitization import strip_invisible, to_one_line
@@ -131,7 +132,7 @@ def view_node(name: str, cost: NodeCost, slowest: float) -> NodeView:
     """Convert a node cost; `slowest` is the time in seconds at which a node's bar is full."""
     read, written = (f"{tokens:,.0f}" if tokens else "" for tokens in (cost.prompt_tokens, cost.answer_tokens))
     share = round(100 * cost.seconds / slowest, 2) if slowest else 0.0
-    shown = next((title for node, title in NODE_TITLES.items() if node == name), to_one_line(name))
+    shown = next((spec.title for node, spec in NODES.items() if node == name), to_one_line(name))
     return NodeView(shown, format_duration(cost.seconds), share, read, written)
 
 

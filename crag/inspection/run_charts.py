@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from crag.events import NodeName
-from crag.inspection.run_labels import NODE_TITLES, step_outcome, unfinished_label
+from crag.events import NODES, NodeName
+from crag.inspection.run_labels import step_outcome, unfinished_label
 from crag.runs.trace import Step, Trace
 from crag.text.formatting import format_duration
 from crag.types import ModelCall
@@ -41,7 +41,7 @@ def path_diagram(trace: Trace) -> str:
     """
     edges = edges_taken(trace)
     ways = [*edges, *(edge for edge in _possible_edges(trace) if edge not in edges)]
-    drawn = [node for node in NODE_TITLES if trace.step(node) or any(node in edge[:2] for edge in ways)]
+    drawn = [node for node in NODES if trace.step(node) or any(node in edge[:2] for edge in ways)]
     lines = [_DIAGRAM_LAYOUT, "flowchart TD", *(_node_box(node, trace) for node in drawn)]
     lines += [_edge_arrow(edge, taken=edge in edges) for edge in sorted(ways, key=_edge_position)]
     return "\n".join([*lines, *_DIAGRAM_CLASSES, *_class_lines(drawn, trace)])
@@ -50,7 +50,7 @@ def path_diagram(trace: Trace) -> str:
 def describe_path(trace: Trace) -> str:
     """Describe the path in words, for readers who cannot see the diagram."""
     steps = [
-        f"{NODE_TITLES[step.node]}{f' ({told})' if (told := _step_label(step, trace)) else ''}" for step in trace.steps
+        f"{NODES[step.node].title}{f' ({told})' if (told := _step_label(step, trace)) else ''}" for step in trace.steps
     ]
     return f"The path taken: {', '.join(steps)}" if steps else "The run took no step"
 
@@ -79,14 +79,14 @@ def _possible_edges(trace: Trace) -> list[Edge]:
 
 def _edge_position(edge: Edge) -> tuple[int, int]:
     """Return the sort key of an edge, top to bottom: Mermaid lays out edges in the order of the lines."""
-    order = list(NODE_TITLES)
+    order = list(NODES)
     return order.index(edge.start), order.index(edge.end)
 
 
 def _node_box(node: NodeName, trace: Trace) -> str:
     step = trace.step(node)
     told = _step_label(step, trace) if step else ""
-    text = "<br/>".join(part for part in (NODE_TITLES[node], _escape_mermaid(told)) if part)
+    text = "<br/>".join(part for part in (NODES[node].title, _escape_mermaid(told)) if part)
     return f'{node}("{text}")' if node == "decide" else f'{node}["{text}"]'
 
 
@@ -121,7 +121,6 @@ def _escape_mermaid(text: str) -> str:
 
 
 SpanKind = Literal["model", "web", "own"]
-_LOCAL_NODES: frozenset[NodeName] = frozenset({"retrieve", "decide", "check_answer"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +160,7 @@ def nodes_kept(trace: Trace) -> list[NodeName]:
 
 def _node_span(step: Step, trace: Trace, calls: Sequence[ModelCall], now: float | None) -> Span:
     return Span(
-        step.node, NODE_TITLES[step.node], _span_kind(step.node, trace, calls), step.started, _step_end(step, now)
+        step.node, NODES[step.node].title, _span_kind(step.node, trace, calls), step.started, _step_end(step, now)
     )
 
 
@@ -169,7 +168,7 @@ def _span_kind(node: NodeName, trace: Trace, calls: Sequence[ModelCall]) -> Span
     """Return what a node mostly waited for; if the run's calls were not kept, inferred from its events."""
     if node == "web_search":
         return "web"
-    if calls and node not in _LOCAL_NODES:
+    if calls and NODES[node].asks_model:
         return "model"
     asked_writer = node == "generate" and trace.prompt is not None and trace.prompt.window > 0
     asked_grader = node == "grade_documents" and not trace.grader.startswith("builtin")

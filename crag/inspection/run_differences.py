@@ -6,8 +6,7 @@ import re
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from crag.events import NodeName
-from crag.inspection.run_labels import NODE_TITLES
+from crag.events import NODES, NodeName
 from crag.runs.trace import Trace
 
 _WORD_WITH_SPACE = re.compile(r"\s*\S+\s*")
@@ -46,4 +45,4 @@ def _strip_words(words: list[str]) -> list[str]:
 def nodes_only_in(one: Trace, other: Trace) -> list[NodeName]:
     """Return the nodes that the first run took and the second did not, in graph order."""
     taken, others = ({step.node for step in trace.steps} for trace in (one, other))
-    return [node for node in NODE_TITLES if node in taken - others]
+    return [node for node in NODES if node in taken - others]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from crag.events import NodeName
 from crag.models.model_choice import model_label
 from crag.options import GRADERS, PolicyName
 from crag.runs.trace import Step, Trace
@@ -140,17 +139,6 @@ def _describe_model_change(change: str) -> str:
     return f"{role}model {model_label(name)}" if found and ":" in name else change
 
 
-NODE_TITLES: dict[NodeName, str] = {
-    "condense_question": "Condense the question",
-    "retrieve": "Retrieve",
-    "grade_documents": "Grade passages",
-    "decide": "Decide",
-    "transform_query": "Rewrite the question",
-    "web_search": "Search the web",
-    "refine_knowledge": "Refine knowledge",
-    "generate": "Write the answer",
-    "check_answer": "Check the answer",
-}
 _UNFINISHED_LABELS = {
     "running": "running",
     "waiting": "waiting for you",

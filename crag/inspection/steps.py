@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from crag.events import NODES
 from crag.inspection import run_labels
-from crag.inspection.run_labels import NODE_TITLES, Badge, describe_grader, describe_thresholds, step_count_label
+from crag.inspection.run_labels import Badge, describe_grader, describe_thresholds, step_count_label
 from crag.runs.trace import Step, Trace
 from crag.text.formatting import format_count, format_duration
 from crag.text.sanitization import to_one_line
@@ -56,7 +57,7 @@ def describe_step(step: Step, trace: Trace) -> StepDescription:
         facts.append(format_duration(step.seconds))
     prompt = trace.prompt if step.node == "generate" else None
     return StepDescription(
-        name=NODE_TITLES[step.node],
+        name=NODES[step.node].title,
         facts=" · ".join(fact for fact in facts if fact),
         badge=run_labels.ACTION_BADGES[trace.action] if decided else None,
         lines=[line for line in _step_lines(step, trace) if line],

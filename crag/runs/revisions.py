@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, cast, get_args
+from typing import Any, cast
 
 from crag.errors import BadRequest
-from crag.events import ConsentAsked, ConsentGiven, Event, NodeName, NodeStarted, PassageGraded, RunEnded
+from crag.events import NODES, ConsentAsked, ConsentGiven, Event, NodeName, NodeStarted, PassageGraded, RunEnded
 from crag.graph.state import GraphState
 from crag.options import RunOptions, diff_options, get_option
 from crag.runs.trace import Trace
@@ -24,7 +24,7 @@ _NODE_OPTIONS: dict[NodeName, tuple[str, ...]] = {
     "refine_knowledge": ("refine",),
     "generate": ("model", "thinking", "parent_context", *(f"answering.{name}" for name in _TUNING_FIELDS)),
 }
-_NODE_ORDER: tuple[NodeName, ...] = get_args(NodeName)
+_NODE_ORDER = tuple(NODES)
 _QUERY_NODES: tuple[NodeName, ...] = ("transform_query", "web_search")
 
 
@@ -168,16 +168,6 @@ _OPTION_NAMES = {
     "source_ids": "documents",
     "passage_size": "passage size",
 }
-_RESTART_NAMES: dict[NodeName, str] = {
-    "condense_question": "the beginning",
-    "retrieve": "retrieving",
-    "grade_documents": "grading",
-    "decide": "deciding",
-    "transform_query": "rewriting",
-    "web_search": "searching the web",
-    "refine_knowledge": "refining",
-    "generate": "writing",
-}
 _UNSET_WORDS = {
     "grader_model": "automatic",
     "rewriter_model": "automatic",
@@ -195,7 +185,7 @@ def describe_revision(trace: Trace, node: NodeName, revision: Revision) -> str:
         parts.append(describe_option_changes(trace.options, revision.options))
     if revision.query:
         parts.append("you wrote the query")
-    return ", ".join(part for part in parts if part) or f"again from {_RESTART_NAMES[node]}"
+    return ", ".join(part for part in parts if part) or f"again from {NODES[node].restart}"
 
 
 def describe_rulings(trace: Trace, rulings: Mapping[int, Ruling]) -> str:

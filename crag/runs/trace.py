@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from crag.events import (
+    NODES,
     ActionDecided,
     AnswerChecked,
     AnswerWritten,
@@ -34,13 +35,6 @@ from crag.events import (
 )
 from crag.options import RunOptions
 from crag.types import Action, Citation, Origin, Outcome, Passage, RunState, Strip, Support, Thresholds, Usage, Verdict
-
-TRAJECTORY_NAMES: dict[NodeName, str] = {
-    "retrieve": "retrieve_documents",
-    "grade_documents": "grade_document_retrieval",
-    "generate": "generate_answer",
-}
-_UNLISTED_NODES: frozenset[NodeName] = frozenset({"decide", "refine_knowledge", "check_answer"})
 
 
 @dataclass(slots=True)
@@ -116,7 +110,7 @@ class Trace:
     @property
     def trajectory(self) -> list[str]:
         """The steps taken, under the names by which trajectories are compared; bookkeeping steps are not listed."""
-        return [TRAJECTORY_NAMES.get(step.node, step.node) for step in self.steps if step.node not in _UNLISTED_NODES]
+        return [name for step in self.steps if (name := NODES[step.node].trajectory_step)]
 
     def step(self, node: NodeName) -> Step | None:
         """Return the last execution of a node; None if it never ran."""

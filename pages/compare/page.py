@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from crag.errors import NotFound
-from crag.inspection import run_labels
+from crag.events import NODES
 from crag.inspection.run_differences import TextPiece, compare_texts, nodes_only_in
 from crag.runs.trace import Trace
 from crag.text.formatting import format_count, format_duration
@@ -60,9 +60,7 @@ def _path_lines(one: ComparedRun, other: ComparedRun) -> list[str]:
     lines = []
     for side, opposite in ((one, other), (other, one)):
         if nodes := nodes_only_in(side.trace, opposite.trace):
-            lines.append(
-                f"**Path**: only {side.name} took *{', '.join(run_labels.NODE_TITLES[node] for node in nodes)}*"
-            )
+            lines.append(f"**Path**: only {side.name} took *{', '.join(NODES[node].title for node in nodes)}*")
     return lines
 
 

@@ -9,8 +9,7 @@ from functools import partial
 import streamlit as st
 
 from crag.errors import NotFound
-from crag.events import NodeName
-from crag.inspection import run_labels
+from crag.events import NODES, NodeName
 from crag.options import OPTIONS, Option
 from crag.runs.trace import Trace
 from crag.text.formatting import format_count, format_date, format_duration, format_score
@@ -103,10 +102,8 @@ def draw_verdicts(names: RunNames, one: Trace, other: Trace) -> None:
 
 def draw_costs(names: RunNames, one: Trace, other: Trace) -> None:
     """Draw the seconds of each step and in total, tokens, and web searches."""
-    nodes = [node for node in run_labels.NODE_TITLES if one.step(node) or other.step(node)]
-    steps_taken = [
-        (run_labels.NODE_TITLES[node], _duration_cell(one, node), _duration_cell(other, node)) for node in nodes
-    ]
+    nodes = [node for node in NODES if one.step(node) or other.step(node)]
+    steps_taken = [(NODES[node].title, _duration_cell(one, node), _duration_cell(other, node)) for node in nodes]
     facts = [(name, value(one), value(other)) for name, value in _COST_VALUES.items()]
     _draw_table(("Step", *names), [*steps_taken, *facts])
     for name, trace in zip(names, (one, other), strict=True):

@@ -15,7 +15,7 @@ from crag.evaluation.metrics import METRICS, format_interval, format_metric_valu
 from crag.evaluation.statistics import histogram
 from crag.evaluation.summary import VariantSummary
 from crag.evaluation.types import Cutoffs, Evaluation, EvaluationResult, Figure
-from crag.inspection import run_labels
+from crag.events import NODES
 from crag.text.formatting import format_count, format_duration
 from crag.types import Thresholds
 from pages.evaluate import charts, grid, results
@@ -106,7 +106,7 @@ def _draw_node_costs(summary: VariantSummary) -> None:
     with st.expander("Time and tokens of each step", type="compact"):
         st.table(
             {
-                "Step": [run_labels.NODE_TITLES.get(node, node) for node in summary.nodes],  # type: ignore[call-overload]
+                "Step": [NODES[node].title if node in NODES else node for node in summary.nodes],  # type: ignore[call-overload]
                 "Time": [format_duration(cost.seconds) for cost in summary.nodes.values()],
                 "Tokens read": [f"{cost.prompt_tokens:,.0f}" for cost in summary.nodes.values()],
                 "Tokens written": [f"{cost.answer_tokens:,.0f}" for cost in summary.nodes.values()],

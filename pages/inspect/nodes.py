@@ -7,7 +7,7 @@ from functools import partial
 
 import streamlit as st
 
-from crag.events import PromptBuilt
+from crag.events import NODES, PromptBuilt
 from crag.inspection import run_labels
 from crag.inspection.node_values import NodeValue, describe_node
 from crag.inspection.run_labels import step_outcome, unfinished_label
@@ -134,9 +134,6 @@ def _call_facts(call: ModelCall) -> str:
     )
 
 
-_NODES_WITHOUT_MODEL = ("retrieve", "decide", "check_answer")
-
-
 def draw_nodes(run_id: str, trace: Trace, sent: Sequence[ModelCall]) -> None:
     """Draw the nodes that ran, in order; a collapsed one is drawn once expanded."""
     st.header("Nodes", anchor=False)
@@ -159,7 +156,7 @@ def _node_label(step: Step, trace: Trace) -> str:
         time = format_duration(step.seconds)
     told = " · ".join(part for part in (step_outcome(step, trace).replace("<", "\\<"), time) if part)
     own = "" if is_phone() else f" :small[:gray-badge[{step.node}]]"
-    return f"{run_labels.NODE_TITLES[step.node]}{own} {labels.grey_text(told)}"
+    return f"{NODES[step.node].title}{own} {labels.grey_text(told)}"
 
 
 def _draw_node(run_id: str, trace: Trace, step: Step, own: Sequence[ModelCall], any_calls: bool) -> None:
@@ -193,7 +190,7 @@ def _draw_values(held: Sequence[NodeValue], trace: Trace, none: str) -> None:
 
 def _explain_missing_prompts(step: Step, trace: Trace, any_calls: bool) -> str:
     """Say why no prompt is shown."""
-    if step.node in _NODES_WITHOUT_MODEL:
+    if not NODES[step.node].asks_model:
         return "This node asks no model."
     if step.kept:
         return "It ran for the version before: its prompts are there."

@@ -7,8 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from crag.events import NodeName
-from crag.inspection import run_labels
+from crag.events import NODES, NodeName
 from crag.options import RunOptions, apply_changes
 from crag.protocols import MAX_QUERY_LENGTH
 from crag.runs.revisions import Revision, options_used_from
@@ -33,7 +32,7 @@ _NO_CONSENT_NOTE = "A query leaves this machine without asking, for the web is o
 def draw_revision_drawer(about: tuple[str, NodeName]) -> None:
     """Draw the drawer for a (run id, node) pair."""
     run_id, node = about
-    title = f"Go on from: {run_labels.NODE_TITLES[node]}"
+    title = f"Go on from: {NODES[node].title}"
     dialog = st.dialog(
         title, icon=":material/alt_route:", position="right", width=_DRAWER_WIDTH, on_dismiss=_close_drawer
     )

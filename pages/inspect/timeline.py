@@ -9,8 +9,8 @@ from typing import Any
 
 import streamlit as st
 
-from crag.events import NodeName
-from crag.inspection import run_charts, run_labels
+from crag.events import NODES, NodeName
+from crag.inspection import run_charts
 from crag.inspection.run_charts import Span, SpanKind, nodes_kept, timeline_spans
 from crag.runs.trace import Trace
 from crag.text.formatting import format_duration
@@ -33,7 +33,7 @@ def draw_timeline(trace: Trace, calls: Sequence[ModelCall]) -> None:
         st.vega_lite_chart(_waterfall_spec(found), width="stretch", alt=_describe_spans(found))
     else:
         st.caption("Nothing has run yet.")
-    if names := [run_labels.NODE_TITLES[node] for node in nodes_kept(trace)]:
+    if names := [NODES[node].title for node in nodes_kept(trace)]:
         st.caption(f"Taken over from the version before, in no time: {', '.join(names)}.")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from crag.events import NodeName
 from crag.inspection import run_labels
 from crag.inspection.run_archive import RunRow, Thumb
 from crag.inspection.run_labels import Badge, describe_change, describe_grader
@@ -13,27 +12,6 @@ from crag.text.sanitization import WORD_JOINER
 from crag.types import Action, Outcome, RunState, SupportStrength, Verdict, Version
 from pages.parts import markdown
 
-STEP_ACTIVITIES: dict[NodeName, str] = {
-    "condense_question": "Reading the conversation",
-    "retrieve": "Searching your documents",
-    "grade_documents": "Grading passages",
-    "decide": "Deciding",
-    "transform_query": "Rewriting the question",
-    "web_search": "Searching the web",
-    "refine_knowledge": "Keeping the strips that matter",
-    "generate": "Writing the answer",
-    "check_answer": "Checking the answer",
-}
-STEP_MEANINGS: dict[NodeName, str] = {
-    "retrieve": "the nearest passages",
-    "grade_documents": "each gets a verdict",
-    "decide": "do they answer?",
-    "transform_query": "if they do not answer",
-    "web_search": "only when you allow it",
-    "refine_knowledge": "keep the strips that matter",
-    "generate": "with citations you can open",
-    "check_answer": "against its sources",
-}
 ROLE_TITLES = {"answering": "Answering", "grading": "Grading", "rewriting": "Rewriting"}
 REWRITE_STYLES: dict[RewriteStyle, tuple[str, str]] = {
     "question": ("Question", "a better question"),

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from crag.events import NodeName, PromptBuilt
-from crag.inspection import run_labels
+from crag.events import NODES, NodeName, PromptBuilt
 from crag.inspection.run_labels import describe_thresholds, step_count_label
 from crag.runs.trace import Step, Trace
 from crag.text.formatting import format_count, format_duration
@@ -22,18 +21,18 @@ _STRIP_LENGTH = 240
 def _step_label(step: Step, trace: Trace) -> str:
     """Return the title of a step, with its count and duration."""
     if step.node == "decide":
-        return f"{run_labels.NODE_TITLES['decide']} {labels.action_badge(trace.action) if trace.action_reason else ''}"
+        return f"{NODES['decide'].title} {labels.action_badge(trace.action) if trace.action_reason else ''}"
     if step.state == "waiting":
-        return f"{run_labels.NODE_TITLES[step.node]} {labels.grey_text('waiting for you')}"
+        return f"{NODES[step.node].title} {labels.grey_text('waiting for you')}"
     facts = [step_count_label(step, trace)]
     if step.seconds is not None and step.node != "check_answer":
         facts.append(format_duration(step.seconds))
-    return f"{run_labels.NODE_TITLES[step.node]} {labels.grey_text(' · '.join(fact for fact in facts if fact))}"
+    return f"{NODES[step.node].title} {labels.grey_text(' · '.join(fact for fact in facts if fact))}"
 
 
 def current_activity(trace: Trace, waits: str = "") -> str:
     """Return the current activity of a run, and its progress or what it `waits` for; safe Markdown."""
-    doing = labels.STEP_ACTIVITIES[trace.steps[-1].node] if trace.steps else "Getting ready"
+    doing = NODES[trace.steps[-1].node].activity if trace.steps else "Getting ready"
     return shimmer_text(doing, waits or _step_progress(trace))
 
 
@@ -337,7 +336,7 @@ class TraceDrawing:
         key = f"{self.prefix}-{self.run_id}-web-skipped"
         icon = ":material/remove_circle_outline:"
         with st.expander(
-            f"{run_labels.NODE_TITLES['web_search']} {labels.grey_text('not done')}",
+            f"{NODES['web_search'].title} {labels.grey_text('not done')}",
             True,
             type="step",
             key=key,
@@ -350,7 +349,6 @@ def draw_legend() -> None:
     """Draw the list of steps before the first run."""
     st.caption("How an answer is made. Each step shows up here, live.")
     with st.container(gap="xxsmall"):
-        for node, meaning in labels.STEP_MEANINGS.items():
-            st.expander(
-                f"{run_labels.NODE_TITLES[node]} {labels.grey_text(meaning)}", type="step", key=f"legend-{node}"
-            )
+        for node, spec in NODES.items():
+            if spec.meaning:
+                st.expander(f"{spec.title} {labels.grey_text(spec.meaning)}", type="step", key=f"legend-{node}")

@@ -1,8 +1,10 @@
 """What the events of a run add up to."""
 
+from typing import get_args
+
 import pytest
 
-from crag.events import AnswerWritten, RunEnded, ThoughtWritten, TokensWritten
+from crag.events import NODES, AnswerWritten, NodeName, RunEnded, ThoughtWritten, TokensWritten
 from crag.runs.trace import Trace
 from crag.types import Usage
 
@@ -37,3 +39,7 @@ def test_a_refusal_is_whole_and_nothing_cannot_be_gone_on_with():
     refused = AnswerWritten("Nothing answers.", (), "not_answered", Usage(finish_reason="length"))
     assert not Trace().apply_all([refused, RunEnded("done", 1.0)]).unfinished
     assert not Trace().apply_all([RunEnded("failed", 1.0)]).unfinished
+
+
+def test_every_node_is_in_the_table_of_nodes():
+    assert tuple(NODES) == get_args(NodeName)
