@@ -10,6 +10,7 @@ import streamlit as st
 
 from crag.errors import CragError
 from pages.parts import markdown
+from pages.parts.routes import Page
 from pages.parts.services import warm_up
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 
 ICON = Path(__file__).parent / "pages" / "parts" / "icon.png"
-WIDE = {"Documents", "Inspect", "Compare", "Evaluate"}
 
 _log = logging.getLogger(__name__)
 
@@ -30,11 +30,12 @@ def main() -> None:
         initial_sidebar_state=380,
         menu_items={"About": "**CRAG Chat** asks your documents, and grades every passage before it is used."},
     )
-    page = st.navigation(_pages(), position="top")
-    st.set_page_config(page_title=f"{page.title} · CRAG Chat", layout="wide" if page.title in WIDE else "centered")
+    pages = {_make_page(page): page for page in Page}
+    chosen = st.navigation([*pages], position="top")
+    st.set_page_config(page_title=f"{chosen.title} · CRAG Chat", layout=pages[chosen].layout)
     st.logo(":material/fact_check:", size="large")
     try:
-        page.run()
+        chosen.run()
     except CragError as error:
         _show(error.message, error.remedy)
     except Exception:  # noqa: BLE001 — last handler of a page: logged, and shown as a message
@@ -43,42 +44,15 @@ def main() -> None:
     warm_up()
 
 
-def _pages() -> list[StreamlitPage]:
-    return [
-        st.Page("pages/chat/page.py", title="Chat", icon=":material/forum:", default=True),
-        st.Page("pages/documents/page.py", title="Documents", icon=":material/folder_open:", url_path="documents"),
-        st.Page(
-            "pages/retrieval/page.py",
-            title="Try retrieval",
-            icon=":material/manage_search:",
-            url_path="retrieval",
-            visibility="hidden",  # reached from Documents
-        ),
-        st.Page(
-            "pages/gaps/page.py",
-            title="What your documents do not cover",
-            icon=":material/content_paste_search:",
-            url_path="gaps",
-            visibility="hidden",  # reached from Inspect and Documents
-        ),
-        st.Page(
-            "pages/compare/page.py",
-            title="Compare",
-            icon=":material/compare_arrows:",
-            url_path="compare",
-            visibility="hidden",  # reached from an answer
-        ),
-        st.Page(
-            "pages/calibration/page.py",
-            title="Calibrate",
-            icon=":material/straighten:",
-            url_path="calibration",
-            visibility="hidden",  # reached from Documents
-        ),
-        st.Page("pages/inspect/page.py", title="Inspect", icon=":material/account_tree:", url_path="inspect"),
-        st.Page("pages/evaluate/page.py", title="Evaluate", icon=":material/analytics:", url_path="evaluate"),
-        st.Page("pages/settings/page.py", title="Settings", icon=":material/tune:", url_path="settings"),
-    ]
+def _make_page(page: Page) -> StreamlitPage:
+    return st.Page(
+        page.path,
+        title=page.title,
+        icon=page.icon,
+        url_path=page.address,
+        default=page is Page.CHAT,
+        visibility=page.visibility,
+    )
 
 
 def _show(message: str, remedy: str) -> None:

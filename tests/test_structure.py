@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from pages.parts.routes import Page
+
 ROOT = Path(__file__).parent.parent
 
 VALUES = ("types", "errors", "options", "settings", "cancellation", "events", "protocols")
@@ -153,6 +155,10 @@ def test_only_pages_import_streamlit():
 
 def test_pages_draw_and_nothing_else():
     assert [module for module, file in PAGES.items() if any_package(file, BEHIND_THE_SCREEN)] == []
+
+
+def test_every_page_is_in_the_table_of_pages():
+    assert {page.path for page in Page} == {str(file.relative_to(ROOT)) for file in ROOT.glob("pages/*/page.py")}
 
 
 def any_package(file: Path, names: set[str]) -> bool:

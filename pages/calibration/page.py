@@ -9,6 +9,7 @@ from crag.evaluation.threshold_proposal import MIN_QUESTIONS_OF_EACH
 from crag.options import GRADERS, RunOptions
 from pages.calibration import thresholds
 from pages.parts import labels, layout, markdown
+from pages.parts.routes import Page
 from pages.parts.services import application
 
 _ALL_DOCUMENTS = "All documents"
@@ -29,7 +30,7 @@ _LEGEND = {
 def main() -> None:
     """Draw the page."""
     layout.draw_sidebar_legend("How it is measured", _LEGEND)
-    layout.draw_heading("Calibrate", _INTRODUCTION)
+    layout.draw_heading(Page.CALIBRATION.title, _INTRODUCTION)
     if not application().library.size():
         st.caption("The library is empty: add documents first, then measure here how well they are judged.")
         return

@@ -16,6 +16,7 @@ from crag.types import Citation, Message, Support
 from pages.chat import answer_actions, consent, failures, state, versions
 from pages.chat.questions import regenerate_answer, search_web_for
 from pages.parts import labels, markdown, setup_checklist
+from pages.parts.routes import Page
 
 _SENTENCE_LENGTH, _QUOTE_LENGTH = 400, 260
 
@@ -272,5 +273,5 @@ def _draw_alternatives(run_id: str, trace: Trace) -> None:
                 on_click=regenerate_answer,
                 args=(run_id, replace(trace.options, web="ask")),
             )
-        if st.button("Add documents", icon=":material/folder_open:", key=f"add-{run_id}"):
-            st.switch_page("pages/documents/page.py")
+        if st.button("Add documents", icon=Page.DOCUMENTS.icon, key=f"add-{run_id}"):
+            st.switch_page(Page.DOCUMENTS.path)

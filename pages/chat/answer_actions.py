@@ -16,6 +16,7 @@ from pages.chat import question_editor, state
 from pages.chat.questions import regenerate_answer
 from pages.parts import dialogs, external_hosts, labels, markdown, pins
 from pages.parts.components import draw_copy_button
+from pages.parts.routes import Page
 from pages.parts.services import answering_model, application, available_models
 from pages.parts.session import current_owner
 
@@ -121,11 +122,10 @@ def _save_pin(run_id: str, right: str, *, forget: bool) -> None:
         st.toast("Pinned. Evaluate asks it again under “Pinned questions”.", icon=":material/quiz:")
 
 
-_INSPECT_PAGE = "pages/inspect/page.py"
 _EDIT_CHOICE = ":material/edit: Edit question"
 _COPY_CHOICE = ":material/content_copy: Copy with sources"
 _TRACE_CHOICE = ":material/route: Trace"
-_INSPECT_CHOICE = ":material/account_tree: Open in Inspect"
+_INSPECT_CHOICE = f"{Page.INSPECT.icon} Open in {Page.INSPECT.title}"
 _SHARE_CHOICE = ":material/share: Share this answer"
 SHARE_DIALOG = "share an answer"  # the dialog
 _ALL_ACTIONS_CHOICE = ":material/unfold_more: Everything else about this answer"
@@ -152,7 +152,7 @@ def draw_more_menu(run_id: str, trace: Trace, question_id: int, *, folded: bool 
         args=(key, run_id, question_id),
     )
     if chosen == _INSPECT_CHOICE:
-        st.switch_page(_INSPECT_PAGE, query_params={"run": run_id})
+        st.switch_page(Page.INSPECT.path, query_params={"run": run_id})
 
 
 def _choose_action(key: str, run_id: str, question_id: int) -> None:

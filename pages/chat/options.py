@@ -15,6 +15,7 @@ from crag.types import Thresholds
 from pages.chat import state, versions
 from pages.chat.questions import regenerate_answer
 from pages.parts import labels, markdown, option_controls
+from pages.parts.routes import Page
 from pages.parts.services import application
 
 ChangeOptions = Callable[..., None]
@@ -201,7 +202,6 @@ def _save_preset(name: str) -> None:
 
 
 _DRAWER_WIDTH = 480
-_CALIBRATION_PAGE = "pages/calibration/page.py"
 
 
 def draw_options_drawer() -> None:
@@ -226,9 +226,9 @@ def _draw_options_content() -> None:
         state.current_options(), state.change_options, "option", state.option_origins(), state.reset_options
     ).draw()
     _draw_preset_form()
-    if st.button("Calibrate thresholds on your documents", icon=":material/straighten:", type="tertiary"):
+    if st.button("Calibrate thresholds on your documents", icon=Page.CALIBRATION.icon, type="tertiary"):
         _close_options_drawer()  # otherwise the drawer would be open again after coming back
-        st.switch_page(_CALIBRATION_PAGE)
+        st.switch_page(Page.CALIBRATION.path)
     st.caption("These belong to this conversation and count from the next question on.")
 
 

@@ -9,9 +9,9 @@ import streamlit as st
 from crag.types import Version
 from pages.chat.questions import show_version
 from pages.parts import labels, markdown
+from pages.parts.routes import Page
 from pages.parts.services import application
 
-_COMPARE_PAGE = "pages/compare/page.py"
 _MENU_FROM = 2
 
 
@@ -33,7 +33,7 @@ def draw_versions(run_id: str) -> None:
             )
         else:
             _draw_version_menu(run_id, others)
-        if st.button("Compare", icon=":material/compare_arrows:", type="tertiary", key=f"compare-{run_id}"):
+        if st.button(Page.COMPARE.title, icon=Page.COMPARE.icon, type="tertiary", key=f"compare-{run_id}"):
             open_comparison(*_compared_runs(shown, versions))
 
 
@@ -55,7 +55,7 @@ def draw_earlier_version(run_id: str) -> None:
 
 def open_comparison(one: str, other: str) -> None:
     """Go to the page that compares two runs."""
-    st.switch_page(_COMPARE_PAGE, query_params={"a": one, "b": other})
+    st.switch_page(Page.COMPARE.path, query_params={"a": one, "b": other})
 
 
 def _draw_version_menu(run_id: str, others: Sequence[Version]) -> None:

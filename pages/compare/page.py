@@ -16,6 +16,7 @@ from pages.chat.answer import answer_headline, draw_answer_text
 from pages.compare import tables
 from pages.compare.tables import ComparedRun, load_compared_runs
 from pages.parts import labels, layout, markdown
+from pages.parts.routes import Page
 from pages.parts.trace import current_activity
 
 
@@ -123,7 +124,6 @@ def _highlight_line(line: str) -> str:
     return f"{before}:yellow-background[{markdown.escape_verbatim(bare)}]{after}"
 
 
-_CHAT_PAGE = "pages/chat/page.py"
 _REFRESH_SECONDS = 1.0
 
 
@@ -133,7 +133,7 @@ def main() -> None:
     try:
         sides = load_compared_runs(run_ids)
     except NotFound:
-        _draw_head("Compare")
+        _draw_head(Page.COMPARE.title)
         _draw_missing_run()
         return
     _draw_head(_page_title(*sides))
@@ -149,8 +149,8 @@ def _page_title(one: ComparedRun, other: ComparedRun) -> str:
 def _draw_head(title: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.title(markdown.escape_line(title, 160), anchor=False, width="content")
-        if st.button("Back to the chat", icon=":material/forum:", type="tertiary"):
-            st.switch_page(_CHAT_PAGE)
+        if st.button("Back to the chat", icon=Page.CHAT.icon, type="tertiary"):
+            st.switch_page(Page.CHAT.path)
 
 
 def _draw_comparison(run_ids: tuple[str, str], unfinished: bool) -> None:

@@ -7,6 +7,7 @@ import streamlit as st
 from crag.ingest.site import SiteLimits
 from pages.documents import collections, table
 from pages.parts import dialogs, document_intake
+from pages.parts.routes import Page
 from pages.parts.services import application
 
 DIALOGS = {
@@ -38,15 +39,15 @@ def main() -> None:
 
 def _draw_head() -> None:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.title("Documents", anchor=False, width="content")
+        st.title(Page.DOCUMENTS.title, anchor=False, width="content")
         if application().library.counts()[0]:
             with st.container(horizontal=True, width="content"):
-                if st.button("What is missing", icon=":material/content_paste_search:"):
-                    st.switch_page("pages/gaps/page.py")
-                if st.button("Try retrieval", icon=":material/manage_search:"):
-                    st.switch_page("pages/retrieval/page.py")
-                if st.button("Calibrate", icon=":material/straighten:"):
-                    st.switch_page("pages/calibration/page.py")
+                if st.button("What is missing", icon=Page.GAPS.icon):
+                    st.switch_page(Page.GAPS.path)
+                if st.button(Page.RETRIEVAL.title, icon=Page.RETRIEVAL.icon):
+                    st.switch_page(Page.RETRIEVAL.path)
+                if st.button(Page.CALIBRATION.title, icon=Page.CALIBRATION.icon):
+                    st.switch_page(Page.CALIBRATION.path)
                 st.button(
                     "Refresh all", icon=":material/sync:", on_click=dialogs.open_dialog, args=(table.REFRESH_DIALOG,)
                 )

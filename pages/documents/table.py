@@ -14,6 +14,7 @@ from pages.chat.state import start_conversation_about
 from pages.parts import dialogs, labels, markdown, source_drawer
 from pages.parts.document_intake import draw_refusals, summarize_results
 from pages.parts.layout import draw_search_field
+from pages.parts.routes import Page
 from pages.parts.services import application
 from pages.parts.session import is_phone
 
@@ -145,7 +146,7 @@ def _draw_actions(ids: list[str]) -> None:
     with st.container(horizontal=True):
         if st.button(f"Ask only {named}", icon=":material/filter_alt:"):
             start_conversation_about(ids)
-            st.switch_page("pages/chat/page.py")
+            st.switch_page(Page.CHAT.path)
         st.button(
             f"Move {named}", icon=":material/drive_file_move:", on_click=dialogs.open_dialog, args=(MOVE_DIALOG, ids)
         )

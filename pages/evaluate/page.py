@@ -19,6 +19,7 @@ from pages.evaluate import (
     start_options,
 )
 from pages.parts import dialogs
+from pages.parts.routes import Page
 from pages.parts.session import is_phone
 
 _DIALOGS: dict[str, Callable[[Any], None]] = {
@@ -66,7 +67,7 @@ def _draw_comparison(compared: list[selection.ComparedVariant]) -> None:
 
 
 def _draw_overview() -> None:
-    st.title("Evaluate", anchor=False)
+    st.title(Page.EVALUATE.title, anchor=False)
     st.caption("Change a model, a threshold or the size of passages, and see with figures whether it still works.")
     left, right = st.columns([3, 2], gap="medium")
     with left:

@@ -15,6 +15,7 @@ from crag.text import sanitization
 from crag.text.formatting import format_date_time
 from pages.evaluate.results import ResultsCacheKey, load_cutoffs, load_results, results_cache_key
 from pages.parts import dialogs, markdown
+from pages.parts.routes import Page
 from pages.parts.services import application
 from pages.parts.session import current_owner
 
@@ -155,7 +156,6 @@ def _variant_title(evaluation: Evaluation, number: int) -> str:
 
 _EVALUATION_KEY = "evaluation_looked_at"
 _EVALUATION_PARAMETER = "evaluation"
-_INSPECT_PAGE = "pages/inspect/page.py"
 
 
 def selected_evaluation_id() -> str:
@@ -182,7 +182,7 @@ def show_overview() -> None:
 
 def open_run_in_inspect(run_id: str) -> None:
     """Open the run behind an answer in Inspect."""
-    st.switch_page(_INSPECT_PAGE, query_params={"run": run_id})
+    st.switch_page(Page.INSPECT.path, query_params={"run": run_id})
 
 
 def _remember_evaluation(found: str) -> None:

@@ -17,6 +17,7 @@ from crag.text import sanitization
 from crag.text.formatting import format_count, format_duration
 from pages.evaluate import results, selection, start_options
 from pages.parts import dialogs, document_intake, external_hosts, labels, markdown
+from pages.parts.routes import Page
 from pages.parts.services import answering_model, application, available_models
 from pages.parts.session import current_owner
 
@@ -139,7 +140,6 @@ _DATASET_KEY, _PORTION_KEY, _COUNT_KEY = "evaluate-dataset", "evaluate-which", "
 _REPETITIONS_KEY, _JUDGE_KEY = "evaluate-repetitions", "evaluate-judge"
 _ALL, _FIRST, _RANDOM = "All", "First", "Random"
 _NO_JUDGE = "None: texts are compared"
-_DOCUMENTS_PAGE = "pages/documents/page.py"
 
 
 def select_dataset(dataset_id: str) -> None:
@@ -257,8 +257,8 @@ def _draw_empty_library_hint(dataset: Dataset) -> None:
             st.button("Add the three posts", icon=":material/auto_stories:", on_click=_add_example_posts)
         else:
             st.markdown(":orange[:material/info:] Your library is empty: nothing will be found.", width="content")
-            if st.button("Documents", icon=":material/folder_open:"):
-                st.switch_page(_DOCUMENTS_PAGE)
+            if st.button(Page.DOCUMENTS.title, icon=Page.DOCUMENTS.icon):
+                st.switch_page(Page.DOCUMENTS.path)
     document_intake.draw_jobs()
 
 

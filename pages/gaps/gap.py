@@ -16,6 +16,7 @@ from crag.types import DEFAULT_COLLECTION
 from pages.chat import questions, state
 from pages.parts import dialogs, labels, markdown
 from pages.parts.document_intake import describe_result
+from pages.parts.routes import Page
 from pages.parts.services import application
 from pages.parts.session import current_owner, is_phone
 
@@ -131,8 +132,6 @@ def _reopen_gap(run_ids: Sequence[str]) -> None:
 
 
 _MAX_QUESTIONS, _MAX_PAGES = 4, 4
-_CHAT_PAGE = "pages/chat/page.py"
-_DOCUMENTS_PAGE = "pages/documents/page.py"
 _ASK_AGAIN_KEY = "gaps_ask_again"
 
 
@@ -151,7 +150,7 @@ def draw_gap(gap: CoverageGap, shelf: PageLookup) -> None:
         _draw_pages(gap, shelf)
         with st.container(horizontal=True, gap="small"):
             if st.button("Add documents", icon=":material/upload_file:", type="tertiary", key=f"add-{key}"):
-                st.switch_page(_DOCUMENTS_PAGE)
+                st.switch_page(Page.DOCUMENTS.path)
             st.button(
                 "Nothing is missing",
                 icon=":material/check:",
@@ -174,7 +173,7 @@ def ask_requested_question() -> None:
     else:
         questions.ask_question(application().runs.trace(run_id).question)
     opened = state.current_conversation()
-    st.switch_page(_CHAT_PAGE, query_params={"c": opened.id} if opened else {})
+    st.switch_page(Page.CHAT.path, query_params={"c": opened.id} if opened else {})
 
 
 def _draw_question(question: GapQuestion) -> None:

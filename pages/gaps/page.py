@@ -8,6 +8,7 @@ from crag.inspection.coverage_gaps import CoverageGap
 from crag.text.formatting import format_count
 from pages.gaps.gap import ask_requested_question, draw_collection_choice, draw_gap, draw_undo, load_page_lookup
 from pages.parts import dialogs, labels, layout
+from pages.parts.routes import Page
 from pages.parts.services import application
 from pages.parts.session import current_owner, has_other_users
 
@@ -28,7 +29,7 @@ _LEGEND = {
 def main() -> None:
     """Draw the page."""
     ask_requested_question()
-    layout.draw_heading("What your documents do not cover", _MEANING)
+    layout.draw_heading(Page.GAPS.title, _MEANING)
     layout.draw_sidebar_legend("What became of a question", _LEGEND)
     application().archive.begin()
     with st.spinner("Grouping questions"):
@@ -68,8 +69,8 @@ def _draw_empty() -> None:
             "When your documents do not answer a question, it is listed here with the web pages that did, if the web "
             "was searched."
         )
-        if st.button("Ask your documents", icon=":material/forum:"):
-            st.switch_page("pages/chat/page.py")
+        if st.button("Ask your documents", icon=Page.CHAT.icon):
+            st.switch_page(Page.CHAT.path)
 
 
 main()

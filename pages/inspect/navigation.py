@@ -11,6 +11,7 @@ from crag.runs.run import Run
 from crag.types import Ruling
 from pages.chat import state
 from pages.parts import dialogs, source_drawer
+from pages.parts.routes import Page
 from pages.parts.services import application
 from pages.parts.session import current_owner
 
@@ -46,8 +47,6 @@ def show_overview() -> None:
 
 PASSAGE_DIALOG, REVISE_DIALOG = "passage of a run", "go on from a node"
 COMPARE_DIALOG, SHARE_DIALOG = "compare with another run", "share a run"
-_CHAT_PAGE = "pages/chat/page.py"
-_EVALUATE_PAGE = "pages/evaluate/page.py"
 
 
 def start_version(begins: Callable[[], Run]) -> bool:
@@ -74,12 +73,12 @@ def open_chat(run_id: str) -> None:
         return
     state.open_conversation(conversation.id)
     state.show_trace(run_id)
-    st.switch_page(_CHAT_PAGE, query_params={"c": conversation.id})
+    st.switch_page(Page.CHAT.path, query_params={"c": conversation.id})
 
 
 def open_evaluation(evaluation_id: str) -> None:
     """Open the evaluation that a run belongs to."""
-    st.switch_page(_EVALUATE_PAGE, query_params={"evaluation": evaluation_id})
+    st.switch_page(Page.EVALUATE.path, query_params={"evaluation": evaluation_id})
 
 
 def open_passage(about: tuple[str, int]) -> None:
@@ -93,4 +92,4 @@ def open_passage(about: tuple[str, int]) -> None:
 def _ask_only_source(source_id: str) -> None:
     dialogs.close_dialog()
     state.start_conversation_about([source_id])
-    st.switch_page(_CHAT_PAGE)
+    st.switch_page(Page.CHAT.path)

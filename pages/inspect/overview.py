@@ -14,10 +14,10 @@ from crag.inspection.run_archive import DayCount, RunFacets, RunFilter, RunRow
 from crag.text.formatting import current_date, format_date, format_duration
 from pages.inspect import run_list
 from pages.parts import labels, markdown
+from pages.parts.routes import Page
 from pages.parts.services import application
 from pages.parts.session import current_owner
 
-_GAPS_PAGE = "pages/gaps/page.py"
 _DAYS = 30
 _MAX_LISTED = 5
 _UNDECIDED = "no decision"
@@ -28,7 +28,7 @@ _COLOUR_DOMAIN = ["", "correct", "ambiguous", "incorrect", " ", _UNDECIDED]
 
 def draw_overview(found: RunFacets) -> None:
     """Draw the overview; without any run, say what it will show."""
-    st.title("Inspect", anchor=False)
+    st.title(Page.INSPECT.title, anchor=False)
     if not found.states:
         st.caption(
             "Once you have asked something, you see here what was found, how each passage was judged, what was "
@@ -120,8 +120,8 @@ def _draw_outcome_counts(outcomes: Mapping[str, int]) -> None:
 
 def draw_gaps_button() -> None:
     """Draw the button to the coverage gaps."""
-    if st.button("What your documents do not cover", icon=":material/content_paste_search:"):
-        st.switch_page(_GAPS_PAGE)
+    if st.button(Page.GAPS.title, icon=Page.GAPS.icon):
+        st.switch_page(Page.GAPS.path)
 
 
 def _draw_slowest(rows: Sequence[RunRow]) -> None:

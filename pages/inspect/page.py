@@ -6,6 +6,7 @@ import streamlit as st
 
 from crag.inspection.run_archive import RunFacets
 from pages.inspect import navigation, overview, run, run_list
+from pages.parts.routes import Page
 from pages.parts.services import application
 from pages.parts.session import current_owner, is_phone
 
@@ -33,7 +34,7 @@ def _draw_on_phone(found: RunFacets, run_id: str) -> None:
             run.draw_run(run_id)
         return
     with runs.container():
-        st.title("Inspect", anchor=False)
+        st.title(Page.INSPECT.title, anchor=False)
         overview.draw_gaps_button()
         run_list.draw_run_list(run_list.draw_filters(found, run_id), run_id)
 

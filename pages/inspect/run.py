@@ -18,6 +18,7 @@ from pages.chat.answer import draw_answer_text
 from pages.chat.versions import open_comparison
 from pages.inspect import navigation, nodes, revision, timeline, verdicts
 from pages.parts import dialogs, labels, markdown, sharing
+from pages.parts.routes import Page
 from pages.parts.services import application
 from pages.parts.session import current_owner
 from pages.parts.trace import current_activity
@@ -39,9 +40,9 @@ def draw_run_head(run_id: str, trace: Trace, calls: Sequence[ModelCall]) -> None
 def _draw_head_buttons(run_id: str) -> None:
     evaluation_id = application().runs.evaluation(run_id)
     if evaluation_id:  # such a run has no conversation
-        if st.button("Evaluation", icon=":material/analytics:", type="tertiary", key=f"evaluation-of-{run_id}"):
+        if st.button("Evaluation", icon=Page.EVALUATE.icon, type="tertiary", key=f"evaluation-of-{run_id}"):
             navigation.open_evaluation(evaluation_id)
-    elif st.button("Open in chat", icon=":material/forum:", type="tertiary", key=f"chat-{run_id}"):
+    elif st.button("Open in chat", icon=Page.CHAT.icon, type="tertiary", key=f"chat-{run_id}"):
         navigation.open_chat(run_id)
     _draw_dialog_button("Compare", ":material/compare_arrows:", navigation.COMPARE_DIALOG, run_id)
     _draw_dialog_button("Share", ":material/share:", navigation.SHARE_DIALOG, run_id)
@@ -241,7 +242,7 @@ def _draw_state(run_id: str, trace: Trace) -> None:
         case "waiting":
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown("**It waits for you**: may its query go to the web?", width="content")
-                if st.button("Decide in the chat", icon=":material/forum:"):
+                if st.button("Decide in the chat", icon=Page.CHAT.icon):
                     navigation.open_chat(run_id)
         case "failed":
             st.markdown(

@@ -15,13 +15,13 @@ from crag.text.formatting import current_date, format_count, format_date, format
 from pages.inspect import navigation
 from pages.parts import labels, markdown
 from pages.parts.layout import draw_search_field
+from pages.parts.routes import Page
 from pages.parts.services import application
 from pages.parts.session import current_owner
 
 _FIRST_PAGE_SIZE, _PAGE_SIZE = 20, 50  # few at first, since each row costs the browser a few milliseconds
 _SHOWN_KEY = "inspect_shown"
 _REFRESH_SECONDS = 2.0
-_CHAT_PAGE = "pages/chat/page.py"
 
 
 def draw_run_list(wanted: RunFilter, run_id: str) -> None:
@@ -96,8 +96,8 @@ def _draw_empty_list(wanted: RunFilter) -> None:
         return
     st.markdown("**No runs yet**")
     st.caption("Each question becomes a run, and is listed here with what was found, judged and decided.")
-    if st.button("Ask a question", icon=":material/forum:"):
-        st.switch_page(_CHAT_PAGE)
+    if st.button("Ask a question", icon=Page.CHAT.icon):
+        st.switch_page(Page.CHAT.path)
 
 
 def _day_label(moment: float) -> str:

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from pages.parts import labels
+from pages.parts.routes import Page
 
 _PLACEHOLDER_HEIGHT = 64  # pixels, until the content is drawn
 
@@ -24,15 +25,12 @@ def draw_folded(label: str, key: str, draw: Callable[[], Drawn], **looks: Any) -
     return None
 
 
-_DOCUMENTS_PAGE = "pages/documents/page.py"
-
-
 def draw_heading(title: str, meaning: str) -> None:
     """Draw the title, a link back to Documents, and what the page is for."""
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.title(title, anchor=False, width="content")
-        if st.button("Documents", icon=":material/folder_open:", type="tertiary"):
-            st.switch_page(_DOCUMENTS_PAGE)
+        if st.button(Page.DOCUMENTS.title, icon=Page.DOCUMENTS.icon, type="tertiary"):
+            st.switch_page(Page.DOCUMENTS.path)
     st.caption(meaning)
 
 

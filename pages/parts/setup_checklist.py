@@ -10,10 +10,10 @@ import streamlit as st
 from crag.app.checklist import split_shown_checks
 from crag.app.checklist_facts import Check, CheckAction
 from pages.parts import dialogs, downloads, labels, markdown
+from pages.parts.routes import Page
 from pages.parts.services import application, is_status_known, model_choice, refresh_status, setup_checks
 from pages.parts.session import is_phone
 
-_ACTION_PAGES = {"settings": "pages/settings/page.py"}
 _HELP_DIALOG = "mending"
 _POLL_SECONDS = 2.0
 _SYSTEM_NAMES = {"darwin": "macOS", "win32": "Windows", "linux": "Linux"}
@@ -65,8 +65,8 @@ def _draw_action_button(check: Check, key: str) -> None:
     elif action.kind == "move":
         _draw_switch_button(action, key)
     elif action.kind == "open":
-        page = (_ACTION_PAGES[action.target],)
-        st.button(label, icon=":material/tune:", type="tertiary", key=key, on_click=st.switch_page, args=page)
+        page = Page[action.target.upper()]
+        st.button(label, icon=page.icon, type="tertiary", key=key, on_click=st.switch_page, args=(page.path,))
     else:
         _draw_help_button(check, action.label, key)
 

@@ -14,6 +14,7 @@ from crag.runs.trace import Step, Trace
 from crag.text.formatting import format_count, format_duration
 from crag.types import Passage, RunState, Strip
 from pages.parts import labels, markdown
+from pages.parts.routes import Page
 
 _STRIP_LENGTH = 240
 
@@ -203,7 +204,6 @@ STATE_ICONS: dict[RunState, str] = {
 }
 _EXPANDED_NODES: frozenset[NodeName] = frozenset({"grade_documents", "decide", "web_search"})
 _MANY_PASSAGES = 8
-_INSPECT_PAGE = "pages/inspect/page.py"
 
 
 @dataclass(slots=True)
@@ -250,12 +250,12 @@ class TraceDrawing:
             st.caption(_total_duration(self.trace) if self.trace.seconds is not None else "", width="content")
             key = f"{self.prefix}-{self.run_id}-inspect"
             st.button(
-                "Open in Inspect",
-                icon=":material/account_tree:",
+                f"Open in {Page.INSPECT.title}",
+                icon=Page.INSPECT.icon,
                 type="tertiary",
                 key=key,
                 on_click=st.switch_page,
-                args=(_INSPECT_PAGE,),
+                args=(Page.INSPECT.path,),
                 kwargs={"query_params": {"run": self.run_id}},
             )
 

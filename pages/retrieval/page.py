@@ -11,6 +11,7 @@ from crag.storage.outbound_ledger import on_behalf_of
 from crag.text.formatting import format_count, format_duration
 from crag.types import SearchHit
 from pages.parts import layout, markdown, source_drawer
+from pages.parts.routes import Page
 from pages.parts.services import application
 from pages.parts.session import current_owner
 
@@ -89,7 +90,7 @@ _LEGEND = {
 def main() -> None:
     """Draw the page."""
     layout.draw_sidebar_legend("How to read a hit", _LEGEND)
-    layout.draw_heading("Try retrieval", _MEANING)
+    layout.draw_heading(Page.RETRIEVAL.title, _MEANING)
     if not application().library.size():
         st.caption("The library is empty: add documents first, then see here what a question finds in them.")
         return

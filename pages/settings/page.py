@@ -9,6 +9,7 @@ import streamlit as st
 
 from pages.parts import dialogs, markdown, setup_checklist
 from pages.parts.layout import draw_search_field
+from pages.parts.routes import Page
 from pages.parts.session import is_phone
 from pages.settings import model_settings, ollama, presets, privacy
 from pages.settings.sections import Section, all_sections
@@ -83,7 +84,7 @@ _DIALOGS = {
 def main() -> None:
     """Draw the page."""
     drawn = model_settings.page_snapshot()
-    st.title("Settings", anchor=False)
+    st.title(Page.SETTINGS.title, anchor=False)
     st.caption("Saved at once, for all conversations. One can differ: what is chosen above its question box wins.")
     wanted, chosen = _draw_index()
     if wanted:
