@@ -15,6 +15,8 @@ import pytest
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
+pytest_plugins = ["tests.doubles.library_fixtures"]
+
 CONFIGURATION = (
     "CRAG_HOME",
     "CRAG_CHAT_MODEL",

@@ -19,11 +19,11 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from crag.app.application import open_application
 from crag.options import RunOptions
 from crag.settings import Settings
-from tests.calibration.facts import add_facts
 from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.tavily import TavilyServer
 from tests.e2e.browser import PHONE, ask, badge, launch, open_page, settled
 from tests.e2e.conftest import NOTES, QUESTION
+from tests.evaluation.towns import add_facts
 from tests.served import served
 
 SEVERE = ("serious", "critical")

@@ -9,8 +9,8 @@ from playwright.sync_api import Page, expect
 
 from crag.app.application import open_application
 from crag.settings import Settings
-from tests.calibration.facts import add_facts
 from tests.e2e.browser import open_page, settled
+from tests.evaluation.towns import add_facts
 from tests.forked import forked
 
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from crag.library.library import Library
+from tests.crashing import check_whole
 from tests.endurance.mixed_work import mark_of, text_of
-from tests.library.crashing import check_whole
 
 Held = tuple[str, str]  # SHA-256 and collection
 

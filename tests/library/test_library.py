@@ -11,7 +11,7 @@ from crag.cancellation import Cancellation
 from crag.errors import BadRequest, HomeFault, ModelFault, NotFound, Stopped
 from crag.storage import sources
 from crag.types import DEFAULT_COLLECTION
-from tests.library.crashing import check_whole
+from tests.crashing import check_whole
 
 NOTES = b"# Kettles\nA kettle boils water.\nIt whistles when the water boils.\n# Cats\nA cat sleeps all day.\n"
 

@@ -1,4 +1,4 @@
-"""A conversation with all that one can have: branches, versions, a ruling, a web search, a query that waits."""
+"""What is shared: a conversation with everything one can have, and two homes that exchange collections and backups."""
 
 from __future__ import annotations
 
@@ -10,9 +10,13 @@ from typing import Any
 import pytest
 
 from crag.options import RunOptions
+from crag.sharing.passage_exchange import PassageExchange
 from crag.sharing.service import ConversationExchange
 from tests.doubles.engine import passage
+from tests.doubles.library import open_library
 from tests.runs.conftest import RESULT, House, house, wait  # noqa: F401 — fixtures
+from tests.sharing.backups import NOTES, save
+from tests.sharing.contents import CATS, KETTLES
 
 HOME_FOLDER = "/home/someone/papers"
 
@@ -84,3 +88,37 @@ def shown(shared: Shared, index: int) -> str:
 def lasting(document: dict[str, Any]) -> dict[str, Any]:
     """What of an export does not tell when it was made."""
     return {name: value for name, value in document.items() if name not in ("exported_at", "updated_at")}
+
+
+@pytest.fixture
+def exchange_of():
+    return lambda library: PassageExchange(library._database, library, lambda text: len(text.split()))
+
+
+@pytest.fixture
+def exchange(library, exchange_of):
+    return exchange_of(library)
+
+
+@pytest.fixture
+def filled(library):
+    library.add_bytes("kettles.md", KETTLES)
+    library.add_bytes("cats.md", CATS, collection="Animals")
+    return library
+
+
+@pytest.fixture
+def other(tmp_path, reopen, embedder, reader):
+    """A second home."""
+    opened = open_library(tmp_path / "other", embedder=embedder, read=reader)
+    yield opened
+    opened._database.close()
+
+
+@pytest.fixture
+def saved(library, tmp_path):
+    """A backup of a home with two documents."""
+    library.add_bytes("notes.md", NOTES)
+    library.add_bytes("cats.md", b"A cat sleeps all day.\n", collection="Animals")
+    save(library, tmp_path / "saved.backup")
+    return tmp_path / "saved.backup"

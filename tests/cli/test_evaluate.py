@@ -1,0 +1,223 @@
+"""`evaluate`, `evaluations` and `datasets` on the command line, on a real home with the built-in engine."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+import signal
+import threading
+import time
+from contextlib import redirect_stderr, redirect_stdout
+
+import pytest
+
+from crag.app.application import open_application
+from crag.cli.evaluation_report import comparison_text, evaluation_text
+from crag.cli.main import main
+from crag.evaluation.dataset_format import SEED_DATASET
+from crag.evaluation.summary import compare_results
+from crag.evaluation.types import Cutoffs
+from crag.settings import Settings
+from tests.doubles.ollama import ScriptedOllama
+from tests.doubles.ollama_values import Say
+from tests.evaluation.sample import evaluation, results
+
+CORPUS = [
+    {"id": "t-1", "title": "Alder", "text": "The bridge of Alder was opened in 1931 by the mayor of the town."},
+    {"id": "t-2", "title": "Birch", "text": "Birch has a library of 40,000 books, which was founded by a baker."},
+]
+QUESTIONS = [
+    {"question": "When was the bridge of Alder opened?", "answers": ["1931"], "passage_id": "t-1"},
+    {"question": "Who founded the library of Birch?", "answers": ["a baker"], "passage_id": "t-2"},
+    {"question": "Who won the 2024 NBA finals?", "answerable": False},
+]
+
+
+def write_lines(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def evaluated(tmp_path_factory):
+    """A home with one evaluation of a grid, and what it printed."""
+    folder = tmp_path_factory.mktemp("evaluated")
+    questions = write_lines(folder / "towns.jsonl", QUESTIONS)
+    corpus = write_lines(folder / "corpus.jsonl", CORPUS)
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("OLLAMA_HOST", "http://127.0.0.1:9")
+        given = [questions, "--corpus", corpus, "--grid", "k=1,2", "--save-preset", "best of towns", "--web", "ask"]
+        given += ["--model", "builtin"]
+        place = ["--output", str(folder / "towns.html"), "--home", str(folder / "home")]
+        with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
+            assert main(["evaluate", *given, *place]) == 0
+    (folder / "told.txt").write_text(out.getvalue() + err.getvalue(), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def crag(evaluated, tmp_path, monkeypatch, capsys):
+    """Runs a command on a copy of that home: its exit code, its document or what it printed."""
+    shutil.copytree(evaluated, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OLLAMA_HOST", "http://127.0.0.1:9")
+
+    def run(*arguments, json_output=True):
+        code = main([*arguments, "--home", "home", *(["--json"] if json_output else [])])
+        printed = capsys.readouterr()
+        return code, json.loads(printed.out) if json_output else printed.out + printed.err
+
+    return run
+
+
+def test_a_grid_is_asked_kept_shown_compared_exported_and_deleted(crag, tmp_path):
+    (listed,) = crag("evaluations")[1]["evaluations"]
+    assert (listed["name"], listed["kind"], listed["state"], listed["done"]) == ("towns", "grid", "done", 6)
+    code, document = crag("evaluations", "show", listed["id"][:6])
+    assert code == 0
+    assert set(document) == {"evaluation", "summary", "rows"}
+    assert [one["variant"] for one in document["summary"]["variants"]] == ["k 1", "k 2"]
+    figures = document["summary"]["variants"][0]["figures"]
+    assert (figures["answer_right"]["value"], figures["answer_right"]["n"]) == (1.0, 2)
+    assert figures["recall"]["n"] == 2
+    assert document["evaluation"]["variants"][0]["options"]["collection"].endswith(" corpus")
+    assert document["evaluation"]["variants"][0]["environment"]["documents"] == 2
+    compared = crag("evaluations", "compare", listed["id"])[1]
+    assert (compared["before"]["variant"], compared["after"]["variant"], compared["examples"]) == ("k 1", "k 2", 3)
+    assert crag("evaluations", "export", listed["id"], "--output", "towns.csv")[0] == 0
+    written = (tmp_path / "towns.csv").read_text(encoding="utf-8")
+    assert len(list(csv.DictReader(io.StringIO(written)))) == 6
+    assert crag("evaluations", "delete", listed["id"])[0] == 0
+    assert crag("evaluations")[1] == {"evaluations": []}
+
+
+def test_the_best_of_a_grid_is_kept_as_a_preset_and_the_report_is_written(crag, tmp_path):
+    assert "k 1" in (tmp_path / "towns.html").read_text(encoding="utf-8")
+    code, document = crag("evaluate", "towns.jsonl", "--preset", "best of towns", "--limit", "1")
+    assert code == 0
+    assert document["evaluation"]["dataset"] == "towns (first 1 of 3)"
+    assert document["evaluation"]["variants"][0]["options"]["preset"] == "best of towns"
+    assert len(document["rows"]) == 1
+
+
+def test_people_read_what_was_asked_of_what_and_the_best_variant(evaluated):
+    told = (evaluated / "told.txt").read_text(encoding="utf-8")
+    for words in ("2 documents", "Right answers", "answered by  Built-in engine", "Retrieval recall", "Best: k "):
+        assert words in told
+    assert told.count("Nobody can be asked") == 1
+    assert "Kept as the preset “best of towns”" in told
+
+
+def test_the_built_in_questions_are_told_one_by_one(crag):
+    code, told = crag("evaluate", "seed", "--sample", "2", "--name", "Mine", json_output=False)
+    assert code == 0
+    assert told.startswith("Mine")
+    assert "Five questions on three posts (random 2, seed 0, of 5)" in told
+    assert "right steps" in told
+    assert sum(example.question in told for example in SEED_DATASET.examples) == 2
+
+
+def test_answers_that_are_there_are_judged_by_a_model_and_not_asked_again(crag, monkeypatch):
+    id_ = crag("evaluations")[1]["evaluations"][0]["id"]
+    asked = {row["run_id"] for row in crag("evaluations", "show", id_)[1]["rows"]}
+    with ScriptedOllama(script=lambda _: Say('{"reason": "It says little.", "points": 2}')) as ollama:
+        monkeypatch.setenv("OLLAMA_HOST", ollama.url)
+        code, document = crag("evaluations", "judge", id_, "--model", "ollama:llama3.1:8b")
+    assert (code, document["evaluation"]["state"]) == (0, "done")
+    assert {row["run_id"] for row in document["rows"]} == asked
+    assert [row["right"] for row in document["rows"]] == [False, False, None] * 2
+    assert document["rows"][0]["judged"]["reason"] == "It says little."
+    assert "It says little." in crag("evaluations", "export", id_, "--format", "html")[1]["content"]
+
+
+def test_a_dataset_is_added_named_listed_and_deleted(crag):
+    assert crag("datasets", "add", "towns.jsonl", "--name", "My towns")[1]["added"]["questions"] == 3
+    assert {one["name"] for one in crag("datasets")[1]["datasets"]} >= {"My towns", SEED_DATASET.name}
+    assert len(crag("evaluate", "My towns", "--limit", "1")[1]["rows"]) == 1
+    assert len(crag("datasets", "export", "My towns")[1]["content"].splitlines()) == 3
+    assert crag("datasets", "delete", "My towns")[0] == 0
+    assert crag("evaluate", "My towns")[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("evaluate", "none such"), 1),
+        (("evaluate", "pinned"), 1),
+        (("evaluate", "seed", "--collection", "None such"), 1),
+        (("evaluate", "seed", "--output", "towns.html"), 1),
+        (("evaluate", "seed", "--output", "towns.txt"), 1),
+        (("evaluate", "seed", "--grid", "k=1", "--save-preset", "paper"), 1),
+        (("evaluate", "seed", "--grid", "colour=red"), 1),
+        (("evaluate", "seed", "--langsmith"), 1),
+        (("evaluate", "seed", "--limit", "1", "--sample", "1"), 2),
+        (("evaluations", "show", "none"), 1),
+        (("evaluations", "compare", ""), 1),
+        (("datasets", "delete", "seed"), 1),
+    ],
+)
+def test_what_cannot_be_is_refused(evaluated, monkeypatch, capsys, arguments, code):
+    monkeypatch.chdir(evaluated)
+    refused = main([*arguments, "--home", "home", "--json"])
+    document = json.loads(capsys.readouterr().out)
+    assert refused == code
+    assert document["error"]["message"]
+
+
+def test_an_interrupt_stops_it_and_it_goes_on_where_it_was(crag, tmp_path):
+    """Resumed, only what was not answered when the interrupt came is asked."""
+    watching = open_application(Settings(home=tmp_path / "home"))
+
+    def interrupt() -> None:
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            if any(one.state == "running" and one.done for one in watching.evaluations.list()):
+                signal.raise_signal(signal.SIGINT)
+                return
+            time.sleep(0.002)
+
+    interrupting = threading.Thread(target=interrupt)
+    interrupting.start()
+    given = ("evaluate", "towns.jsonl", "--repetitions", "6", "--parallel", "1")
+    code, told = crag(*given, json_output=False)
+    interrupting.join()
+    stopped = watching.evaluations.list()[0]
+    first = {one.run_id for one in watching.evaluations.results(stopped.id)}
+    watching.close()
+    assert (code, stopped.state) == (1, "stopped")
+    assert 0 < stopped.done < 18
+    assert f"evaluations resume {stopped.id}" in told
+    code, document = crag("evaluations", "resume", stopped.id)
+    assert (code, document["evaluation"]["state"], len(document["rows"])) == (0, "done", 18)
+    assert first <= {row["run_id"] for row in document["rows"]}
+
+
+def test_one_variant_is_told_in_full():
+    told = evaluation_text(evaluation(1, size=30), results(1), Cutoffs())
+    for words in (
+        "95% interval",
+        "answered by  builtin (f1)",
+        "settings     policy Paper, k 1, refinement on, grader Automatic",
+        "Not right (1 question)",
+        "run-0-1-1  Who is the mayor?",
+    ):
+        assert words in told
+
+
+def test_a_grid_is_told_the_best_first_with_every_n():
+    told = evaluation_text(evaluation(), results(), Cutoffs())
+    ranking = told[told.index("variant") :]
+    assert ranking.index("k 2") < ranking.index("k 1")
+    assert "Best: k 2, but not clearly better than “k 1”." in told
+    assert "n=2)" in told
+
+
+def test_what_broke_is_told_with_the_run_before_and_after():
+    all_of_them = results()
+    before, after = ([one for one in all_of_them if one.variant == number] for number in (1, 0))
+    told = comparison_text("k 2", "k 1", compare_results(before, after, Cutoffs()))
+    assert "Broken (1):" in told
+    assert "run-1-1-1 → run-0-1-1" in told
+    assert "−50.0 points" in told

@@ -1,0 +1,155 @@
+"""The data behind the pictures, on results that one can count by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from crag.evaluation import chart_data
+from crag.evaluation.chart_data import compute_threshold_costs
+from crag.evaluation.grid import find_differing_options
+from crag.evaluation.statistics import histogram
+from crag.evaluation.types import (
+    Cutoffs,
+    Evaluation,
+    EvaluationResult,
+    Example,
+    Figure,
+    GradedPassage,
+    ScoredAnswer,
+    Variant,
+)
+from crag.options import RunOptions
+from tests.evaluation.sample import evaluation
+
+KNOWN = Example("known", "When?", ("1931",), answerable=True)
+UNKNOWN = Example("unknown", "Who owns the moon?", answerable=False)
+OPEN = Example("open", "And what of it?")
+
+
+def result(example: Example, number: int = 0, repetition: int = 1, **scored: object) -> EvaluationResult:
+    return EvaluationResult(0, number, repetition, example, f"run-{number}", "done", scored=ScoredAnswer(**scored))  # type: ignore[arg-type]
+
+
+def figure(metric: str, value: float) -> Figure:
+    return Figure(metric, value, 60, value, value)
+
+
+def test_best_scores_are_told_by_whether_there_is_an_answer_and_counted_once_a_question():
+    spread = chart_data.spread_by_answerable(
+        [
+            result(KNOWN, 0, 2, best=0.1),
+            result(KNOWN, 0, 1, best=0.9),
+            result(UNKNOWN, 1, best=0.2),
+            result(OPEN, 2, best=0.5),
+            result(KNOWN, 3, best=None),
+        ]
+    )
+    assert (spread.high, spread.low) == ((0.9,), (0.2,))
+    assert spread.has_both_kinds
+    assert not chart_data.spread_by_answerable([result(KNOWN, best=0.9)]).has_both_kinds
+
+
+def test_best_scores_are_told_by_whether_a_right_passage_was_found_where_that_is_measured():
+    found = result(KNOWN, 0, best=0.9, scores={"recall": 0.5})
+    lost = result(KNOWN, 1, best=0.3, scores={"recall": 0.0})
+    spread = chart_data.spread_by_retrieval([found, lost, result(KNOWN, 2, best=0.7)])
+    assert (spread.high, spread.low) == ((0.9,), (0.3,))
+
+
+def test_scores_of_passages_leave_out_what_could_not_be_judged():
+    grades = (GradedPassage(0.8, True, True), GradedPassage(0.1, False, False), GradedPassage(None, False, True))
+    spread = chart_data.spread_by_passage([result(KNOWN, grades=grades)])
+    assert (spread.high, spread.low) == ((0.8,), (0.1,))
+
+
+def test_a_histogram_holds_every_score_also_the_highest():
+    assert histogram([0.0, 0.24, 0.25, 0.99, 1.0], 4) == [2, 1, 0, 2]
+
+
+def test_thresholds_cost_what_they_refuse_answer_and_send():
+    wrong = result(KNOWN, 2, best=0.7, outcome="documents", text_score=0.0)
+    costs = compute_threshold_costs(
+        [
+            result(KNOWN, 0, best=0.9, outcome="documents", text_score=1.0),
+            result(KNOWN, 1, best=0.2, outcome="not_answered"),
+            wrong,
+            result(UNKNOWN, 3, best=0.4),
+            result(OPEN, 4, best=None),
+        ],
+        "paper",
+        Cutoffs(),
+    )
+    assert costs.better_answered == (0.9, 0.2)
+    assert costs.better_refused == (0.7, 0.4)
+    assert [costs.refused_wrongly(lower) for lower in (0.2, 0.3, 1.0)] == [0.0, 0.5, 1.0]
+    assert [costs.answered_wrongly(lower) for lower in (0.4, 0.5, 0.8)] == [1.0, 0.5, 0.0]
+    assert [costs.sent_to_web(upper) for upper in (0.2, 0.5, 0.71)] == [0.0, 0.5, 0.75]
+
+
+def test_under_the_policy_any_the_lowest_passage_decides_on_the_web():
+    graded = result(KNOWN, best=0.9, grades=(GradedPassage(0.9, True, True), GradedPassage(0.3, False, False)))
+    assert compute_threshold_costs([graded], "any", Cutoffs()).sent_to_web(0.5) == 1.0
+    assert compute_threshold_costs([graded], "paper", Cutoffs()).sent_to_web(0.5) == 0.0
+
+
+def test_of_what_there_is_none_thresholds_cost_nothing_known():
+    costs = compute_threshold_costs([result(KNOWN, best=0.9, outcome="documents", text_score=1.0)], "paper", Cutoffs())
+    assert costs.answered_wrongly(0.5) is None
+    assert compute_threshold_costs([], "off", Cutoffs()).sent_to_web(0.5) is None
+
+
+def test_a_variant_is_unbeaten_unless_another_is_no_worse_and_better_in_one():
+    figures = {
+        0: {"answer_right": figure("answer_right", 0.8), "seconds": figure("seconds", 2.0)},
+        1: {"answer_right": figure("answer_right", 0.8), "seconds": figure("seconds", 1.0)},
+        2: {"answer_right": figure("answer_right", 0.9), "seconds": figure("seconds", 5.0)},
+        3: {"answer_right": figure("answer_right", 0.9), "seconds": figure("seconds", 5.0)},
+        4: {"seconds": figure("seconds", 0.1)},
+    }
+    points = chart_data.trade_off_points(figures, "answer_right")
+    assert {point.variant for point in points if point.unbeaten} == {1, 2, 3}
+    assert {point.variant for point in points} == {0, 1, 2, 3}
+
+
+def test_variants_are_told_apart_by_what_is_known_of_all_of_them():
+    right, refusals = figure("answer_right", 0.8), figure("refusal_right", 0.9)
+    assert chart_data.choose_accuracy_metric([{"answer_right": right, "refusal_right": refusals}]) == "answer_right"
+    assert chart_data.choose_accuracy_metric(
+        [{"answer_right": right, "refusal_right": refusals}, {"refusal_right": refusals}]
+    ) == ("refusal_right")
+    assert chart_data.choose_accuracy_metric([{"seconds": figure("seconds", 1.0)}]) == ""
+    assert chart_data.choose_accuracy_metric([]) == ""
+
+
+def test_routes_are_held_against_expected_actions_with_what_never_happened():
+    expected = replace(KNOWN, action="correct")
+    counts = chart_data.count_routes(
+        [result(expected, action="correct"), result(expected, action="incorrect"), result(OPEN)]
+    )
+    assert [(one.actual, one.count, one.agrees) for one in counts] == [
+        ("correct", 1, True),
+        ("ambiguous", 0, False),
+        ("incorrect", 1, False),
+    ]
+
+
+def test_without_expected_actions_routes_are_held_against_whether_there_is_an_answer():
+    counts = chart_data.count_routes([result(KNOWN, action="ambiguous"), result(UNKNOWN)])
+    told = {(one.expected, one.actual): (one.count, one.agrees) for one in counts}
+    assert told["answerable", "ambiguous"] == (1, True)
+    assert told["not answerable", ""] == (1, False)
+    assert chart_data.count_routes([result(OPEN, action="correct")]) == []
+
+
+@pytest.mark.parametrize("variants", [1, 3])
+def test_only_settings_in_which_variants_differ_are_told(variants):
+    ran: Evaluation = evaluation(variants)
+    assert find_differing_options(ran.variants) == ({} if variants == 1 else {"k": [1, 2, 3]})
+
+
+def test_a_preset_is_but_a_name_for_settings():
+    base = RunOptions()
+    named = Variant("paper", replace(base, preset="paper")), Variant("cut otherwise", replace(base, passage_size=500))
+    assert find_differing_options(named) == {"passage_size": [0, 500]}

@@ -1,0 +1,205 @@
+"""Addresses through the real fetcher, parser and splitter: the final one names the source, what changed is replaced."""
+
+import io
+import ipaddress
+
+import pytest
+from reportlab.pdfgen.canvas import Canvas
+
+from crag.cancellation import Cancellation
+from crag.cli import reports
+from crag.errors import Stopped
+from crag.ingest.site import SiteLimits
+from crag.library.jobs import IngestJobs
+from crag.library.library import Library
+from crag.settings import Settings
+from crag.storage.engine import Database
+from tests.doubles.library import HashEmbedder, Shelf
+from tests.doubles.web import serving
+from tests.ingest.test_intake import packed
+from tests.waiting import wait_until
+
+PAGE = "<html><head><title>{0}</title></head><body><article><h1>{0}</h1><p>{1}</p></article></body></html>"
+CATS = PAGE.format("All about cats", "The cat sleeps on the warm roof for most of the day. " * 5).encode()
+DOGS = PAGE.format("All about dogs", "The dog barks at the mailman every single morning. " * 5).encode()
+
+
+@pytest.fixture
+def web():
+    with serving() as server:
+        yield server
+
+
+@pytest.fixture
+def library(tmp_path):
+    settings = Settings(home=tmp_path / "home", allow_private_urls=(ipaddress.ip_network("127.0.0.1/32"),))
+    database = Database(settings.home)
+    yield Library(database, Shelf(HashEmbedder()), lambda text: len(text.split()), settings, counter_name="words")
+    database.close()
+
+
+def add(library, url):
+    [result] = library.add(url)
+    return result
+
+
+def test_a_page_is_known_by_its_final_address(library, web):
+    final = web.page("/cats", CATS)
+    result = add(library, web.redirect("/old", final))
+    assert (result.status, result.title) == ("added", "All about cats")
+    (source,) = library.sources()
+    assert (source.location, source.kind) == (final, "html")
+    assert library.search("Where does the cat sleep?", k=1)[0].location == final
+    assert add(library, final).status == "unchanged"
+
+
+def test_a_page_that_changed_is_replaced_and_keeps_its_id(library, web):
+    url = web.page("/page", CATS)
+    first = add(library, url)
+    assert library.refresh()[0].status == "unchanged"
+    web.page("/page", DOGS)
+    (again,) = library.refresh([first.id])
+    assert (again.status, again.id, again.title) == ("replaced", first.id, "All about dogs")
+    assert {passage.title for passage in library.search("cat dog")} == {"All about dogs"}
+    web.page("/page", CATS)
+    assert add(library, url).status == "replaced"
+
+
+def test_a_page_that_moved_is_refreshed_under_its_old_address(library, web):
+    url = web.page("/page", CATS)
+    first = add(library, url)
+    web.redirect("/page", web.page("/moved", DOGS))
+    assert [(result.status, result.id) for result in library.refresh()] == [("replaced", first.id)]
+    assert [source.location for source in library.sources()] == [url]
+
+
+def test_a_page_that_is_gone_keeps_what_was_added(library, web):
+    add(library, web.page("/page", CATS))
+    web.page("/page", b"gone", status=404)
+    (result,) = library.refresh()
+    assert (result.status, result.error.code) == ("failed", "http_error")
+    assert library.search("cat", k=1)[0].title == "All about cats"
+
+
+def test_two_pages_with_one_text_are_kept_once(library, web):
+    first = add(library, web.page("/a", CATS))
+    second = add(library, web.page("/b", CATS))
+    assert (second.status, second.id) == ("unchanged", first.id)
+
+
+@pytest.mark.parametrize("address", ["data:text/plain,hello", "javascript:alert(1)", "jar:x!/y", "FILE:/etc/passwd"])
+def test_what_is_no_web_address_is_refused_as_one(library, address):
+    (result,) = library.add(address)
+    assert result.error.code == "blocked_url"
+
+
+def test_a_password_in_an_address_is_not_repeated(library):
+    (result,) = library.add("http://me:secret@example.com/")
+    assert result.error.code == "blocked_url"
+    assert "secret" not in str(result)
+    assert (result.source, result.title) == ("http://example.com/", "example.com")
+
+
+def pdf(text):
+    data = io.BytesIO()
+    canvas = Canvas(data)
+    canvas.setTitle("On kettles")
+    canvas.drawString(72, 720, text)
+    canvas.save()
+    return data.getvalue()
+
+
+@pytest.mark.parametrize(
+    "content_type", ["application/pdf", "text/html; charset=utf-8", "application/octet-stream", "text/plain", ""]
+)
+def test_a_pdf_behind_an_address_is_read_whatever_type_was_stated(library, web, content_type):
+    url = web.page("/paper", pdf("A kettle boils water in three minutes."), content_type=content_type)
+    result = add(library, web.redirect("/download", url))
+    assert (result.status, result.title, result.pages) == ("added", "On kettles", 1)
+    assert [(source.kind, source.location) for source in library.sources()] == [("pdf", url)]
+    assert library.search("kettle", k=1)[0].page == 1
+
+
+def test_a_page_is_read_rightly_though_its_server_states_a_wrong_charset(library, web):
+    text = "주전자는 물을 끓이는 데 쓰는 그릇이다. 물은 대류로 그 열을 위로 나른다. " * 3
+    url = web.page("/a", PAGE.format("주전자의 원리", text).encode("euc-kr"), content_type="text/html; charset=utf-8")
+    assert add(library, url).title == "주전자의 원리"
+
+
+def test_author_and_date_of_a_page_are_kept_and_follow_its_changes(library, web):
+    said = '<head><meta name="author" content="{}"><meta property="article:published_time" content="{}">'
+    first = CATS.decode().replace("<head>", said.format("Ada Lovelace", "2024-03-05T10:00:00Z"))
+    url = web.page("/a", first.encode())
+    add(library, url)
+    (source,) = library.sources()
+    assert (source.author, source.published) == ("Ada Lovelace", "2024-03-05")
+    listed = reports.source_json(source)
+    assert (listed["author"], listed["published"]) == ("Ada Lovelace", "2024-03-05")
+    web.page("/a", DOGS)
+    library.refresh()
+    (source,) = library.sources()
+    assert (source.author, source.published) == ("", "")
+
+
+def test_a_site_is_added_page_by_page_and_what_fails_is_told(library, web):
+    links = b'<a href="/cats">Cats</a> <a href="/gone">Gone</a> <a href="/dogs.pdf">Dogs</a>'
+    web.page("/", PAGE.format("Animals", "All about animals of every kind. " * 9).encode() + links)
+    web.page("/cats", CATS)
+    web.page("/dogs.pdf", pdf("The dog barks."))
+    steps = []
+    results = list(library.add_site(web.url("/"), SiteLimits(), progress=steps.append))
+    assert [(result.source, result.status) for result in results] == [
+        (web.url("/"), "added"),
+        (web.url("/cats"), "added"),
+        (web.url("/gone"), "failed"),
+        (web.url("/dogs.pdf"), "added"),
+    ]
+    assert "404" in results[2].error.message
+    assert [(step.done, step.total) for step in steps] == [(1, 1), (2, 4), (3, 4), (4, 4)]
+    assert {source.kind for source in library.sources()} == {"html", "pdf"}
+    again = library.add_site(web.url("/"), SiteLimits())
+    assert [result.status for result in again] == ["unchanged", "unchanged", "failed", "unchanged"]
+
+
+def test_a_site_is_one_job_with_a_result_for_each_page(library, web):
+    web.page("/", CATS + b'<a href="/dogs">Dogs</a><a href="/gone">Gone</a>')
+    web.page("/dogs", DOGS)
+    jobs = IngestJobs(library._database, library)
+    jobs.submit_site(web.url("/"), SiteLimits(pages=3))
+    wait_until(lambda: not jobs.active)
+    (job,) = jobs.jobs()
+    jobs.close()
+    assert (job.name, job.state) == (web.url("/"), "done")
+    assert [result.status for result in job.results] == ["added", "added", "failed"]
+
+
+def test_a_stop_between_two_pages_of_a_site_keeps_those_that_were_added(library, web):
+    web.page("/", CATS + b'<a href="/dogs">Dogs</a>')
+    web.page("/dogs", DOGS)
+    stop = Cancellation()
+    pages = library.add_site(web.url("/"), SiteLimits(), stop=stop)
+    assert next(pages).status == "added"
+    stop.request()
+    with pytest.raises(Stopped):
+        next(pages)
+    assert [source.location for source in library.sources()] == [web.url("/")]
+
+
+def test_a_sitemap_that_names_nothing_of_its_site_says_so(library, web):
+    elsewhere = b"<urlset><url><loc>http://other.test/</loc></url></urlset>"
+    (result,) = library.add_site(web.page("/sitemap.xml", elsewhere, content_type="text/xml"), SiteLimits())
+    assert (result.status, result.error.code) == ("failed", "empty")
+
+
+def test_an_archive_behind_an_address_is_unpacked_and_its_files_are_fetched_again(library, web):
+    def put(files):
+        return web.page("/papers.zip", packed(files), content_type="application/zip")
+
+    url = put({"a.txt": "A cat.", "b.txt": "A dog."})
+    results = [(result.source, result.status) for result in library.add(url)]
+    assert results == [(f"{url}!/a.txt", "added"), (f"{url}!/b.txt", "added")]
+    put({"a.txt": "A lion.", "c.txt": "A cow."})
+    again = {result.source: result.status for result in library.refresh()}
+    assert again == {f"{url}!/a.txt": "replaced", f"{url}!/b.txt": "failed"}
+    assert [result.status for result in library.add(url)] == ["unchanged", "added", "failed"]
+    assert [result.error.code for result in library.add(web.page("/none.zip", b"", status=404))] == ["http_error"]

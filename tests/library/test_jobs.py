@@ -1,0 +1,302 @@
+"""Adding in the background."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from crag.errors import BadRequest, HomeFault
+from crag.library import job_queue
+from crag.library import jobs as jobs_module
+from crag.library.job_queue import JobQueue, UploadSpool, new_job
+from crag.library.jobs import IngestJobs
+from crag.retrieval import embedding_batches
+from tests.crashing import NOTES
+from tests.waiting import wait_until
+
+
+@pytest.fixture
+def jobs(library):
+    jobs = open_jobs(library)
+    yield jobs
+    jobs.close()
+
+
+def open_jobs(library):
+    return IngestJobs(library._database, library)
+
+
+def states(jobs):
+    return [job.state for job in jobs.jobs()]
+
+
+def spooled(library):
+    return [path for path in (library.home / "incoming").rglob("*") if path.is_file()]
+
+
+def test_jobs_run_to_their_end_and_say_what_became_of_each(jobs, library):
+    jobs.submit_bytes("../notes.md", b"The cat sleeps.", "Papers")
+    jobs.submit_bytes("bad.txt", b"REFUSE")
+    jobs.submit_url("http://127.0.0.1:9/page")
+    wait_until(lambda: not jobs.active)
+    done, bad, blocked = jobs.jobs()
+    assert (done.name, done.collection, done.state, done.result.status) == ("notes.md", "Papers", "done", "added")
+    assert (bad.state, bad.result.error.code) == ("failed", "corrupt")
+    assert (blocked.state, blocked.result.error.code) == ("failed", "blocked_url")
+    assert library.search("cat")[0].text == "The cat sleeps."
+    wait_until(lambda: not spooled(library))
+
+
+def test_waiting_uploads_lie_on_disk_and_two_are_worked_on_at_once(jobs, library, reader):
+    reader.may_end.clear()
+    for n in range(4):
+        jobs.submit_bytes(f"{n}.txt", f"Text {n}.".encode())
+    wait_until(lambda: states(jobs).count("working") == 2)
+    assert states(jobs) == ["working", "working", "waiting", "waiting"]
+    assert len(spooled(library)) == 4
+    reader.may_end.set()
+    wait_until(lambda: states(jobs) == ["done"] * 4)
+    assert len(library.sources()) == 4
+
+
+def test_cancelling_ends_the_working_and_the_waiting_and_stores_nothing(jobs, library, reader):
+    reader.may_end.clear()
+    ids = [jobs.submit_bytes(f"{n}.txt", f"Text {n}.".encode()) for n in range(3)]
+    wait_until(lambda: states(jobs).count("working") == 2)
+    jobs.cancel(ids[2])
+    assert states(jobs)[2] == "cancelled"
+    jobs.cancel(ids[0])
+    wait_until(lambda: states(jobs)[0] == "cancelled", 2.0)
+    jobs.cancel_all()
+    wait_until(lambda: not jobs.active, 2.0)
+    assert states(jobs) == ["cancelled"] * 3
+    wait_until(lambda: spooled(library) == [])
+    assert library.sources() == []
+    jobs.cancel("unknown")
+
+
+def test_only_finished_jobs_are_dismissed(jobs, reader):
+    reader.may_end.clear()
+    first = jobs.submit_bytes("a.txt", b"A.")
+    wait_until(lambda: states(jobs) == ["working"])
+    jobs.dismiss(first)
+    jobs.dismiss_finished()
+    assert states(jobs) == ["working"]
+    reader.may_end.set()
+    wait_until(lambda: states(jobs) == ["done"])
+    jobs.dismiss(first)
+    assert jobs.jobs() == []
+
+
+def test_a_failure_of_the_home_or_a_bad_name_fails_the_job_alone(jobs, library):
+    jobs.submit_bytes("a.txt", b"A.", "x" * 100)
+    (library.home / "originals").write_text("in the way")
+    jobs.submit_bytes("b.txt", b"B.")
+    wait_until(lambda: not jobs.active)
+    name, disk = jobs.jobs()
+    assert (name.state, name.result.error.code) == ("failed", "bad_request")
+    assert (disk.state, disk.result.error.code) == ("failed", "home")
+    (library.home / "originals").unlink()
+    jobs.submit_bytes("b.txt", b"B.")
+    wait_until(lambda: states(jobs)[-1] == "done")
+
+
+def test_a_defect_in_a_reader_fails_its_job_alone(jobs):
+    jobs.submit_bytes("a.txt", b"\xff\xfe")
+    jobs.submit_bytes("b.txt", b"B.")
+    wait_until(lambda: not jobs.active)
+    assert states(jobs) == ["failed", "done"]
+    assert "Traceback" not in jobs.jobs()[0].result.error.message
+
+
+def test_the_index_is_written_when_all_is_quiet(jobs, library):
+    library.warm()
+    jobs.submit_bytes("a.txt", b"A.")
+    wait_until(lambda: (library.home / "index").exists() and any((library.home / "index").glob("*.faiss")))
+
+
+def test_closing_lets_jobs_wait_and_the_next_process_goes_on_with_them(library, reader, reopen):
+    jobs = open_jobs(library)
+    reader.may_end.clear()
+    for n in range(4):
+        jobs.submit_bytes(f"{n}.txt", f"Text {n}.".encode())
+    wait_until(lambda: states(jobs).count("working") == 2)
+    jobs.close()
+    assert states(jobs) == ["waiting"] * 4
+    assert len(spooled(library)) == 4
+    reader.may_end.set()
+    later = open_jobs(reopen())
+    assert states(later) == ["waiting"] * 4
+    later.resume()
+    wait_until(lambda: not later.active)
+    assert [(job.name, job.result.status) for job in later.jobs()] == [(f"{n}.txt", "added") for n in range(4)]
+    wait_until(lambda: not spooled(library))
+    later.close()
+
+
+def test_finished_jobs_are_there_after_a_restart_until_they_are_dismissed(jobs, library, reopen):
+    jobs.submit_bytes("a.txt", b"A.")
+    jobs.submit_bytes("bad.txt", b"REFUSE")
+    wait_until(lambda: not jobs.active)
+    jobs.close()
+    later = open_jobs(reopen())
+    done, bad = later.jobs()
+    assert (done.state, done.result.status, done.result.passages) == ("done", "added", 1)
+    assert (bad.state, bad.result.error.message) == ("failed", "The file is damaged. Open it and save it anew.")
+    later.dismiss_finished()
+    assert jobs.jobs() == later.jobs() == []
+
+
+def test_only_the_newest_finished_jobs_are_kept(jobs, monkeypatch):
+    monkeypatch.setattr(job_queue, "_MAX_FINISHED_JOBS", 2)
+    for n in range(4):
+        jobs.submit_bytes(f"{n}.txt", f"Text {n}.".encode())
+        wait_until(lambda: not jobs.active)
+    assert [job.name for job in jobs.jobs()] == ["2.txt", "3.txt"]
+
+
+def test_a_folder_is_one_job_with_a_result_for_each_file(jobs, library, tmp_path):
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    for name, content in (("a.txt", "Alpha."), ("b.txt", "REFUSE"), ("c.txt", "Gamma."), ("d.png", "no document")):
+        (folder / name).write_text(content)
+    jobs.submit_path(folder)
+    wait_until(lambda: not jobs.active)
+    (job,) = jobs.jobs()
+    assert (job.name, job.state) == ("papers", "done")
+    assert [(Path(result.source).name, result.status) for result in job.results] == [
+        ("a.txt", "added"),
+        ("b.txt", "failed"),
+        ("c.txt", "added"),
+    ]
+    assert len(library.sources()) == 2
+
+
+def test_a_folder_that_is_cancelled_keeps_what_was_added_and_says_so(jobs, library, reader, tmp_path):
+    for name in "ab":
+        (tmp_path / f"{name}.txt").write_text(f"Text {name}.")
+    jobs.submit_path(tmp_path / "a.txt")
+    wait_until(lambda: not jobs.active)
+    reader.may_end.clear()
+    folder = jobs.submit_path(tmp_path)
+    wait_until(lambda: len(jobs.jobs()[-1].results) == 1)
+    jobs.cancel(folder)
+    wait_until(lambda: not jobs.active)
+    job = jobs.jobs()[-1]
+    assert (job.state, [result.status for result in job.results]) == ("cancelled", ["unchanged"])
+    assert len(library.sources()) == 1
+
+
+def test_every_process_shows_the_jobs_of_all_and_can_cancel_them(jobs, library, reader, reopen):
+    reader.may_end.clear()
+    for n in range(3):
+        jobs.submit_bytes(f"{n}.txt", f"Text {n}.".encode())
+    wait_until(lambda: states(jobs).count("working") == 2)
+    other = open_jobs(reopen())
+    assert states(other) == ["working", "working", "waiting"]
+    other.cancel_all()
+    wait_until(lambda: states(jobs) == ["cancelled"] * 3)
+    assert library.sources() == []
+    wait_until(lambda: spooled(library) == [])
+
+
+def test_another_process_takes_up_what_waits(library, reader, reopen):
+    first, second = open_jobs(library), open_jobs(reopen())
+    reader.may_end.clear()
+    for n in range(4):
+        first.submit_bytes(f"{n}.txt", f"Text {n}.".encode())
+    second.resume()
+    wait_until(lambda: states(first) == ["working"] * 4)
+    reader.may_end.set()
+    wait_until(lambda: not first.active)
+    assert [job.result.status for job in first.jobs()] == ["added"] * 4
+    first.close()
+    second.close()
+
+
+def test_a_job_that_takes_down_process_after_process_is_given_up(library, tmp_path):
+    rows = JobQueue(library._database)
+    rows.add(new_job("job", "path", str(tmp_path), "bomb.pdf", "Documents"))
+    for n in range(5):
+        assert rows.claim(f"999999999-{n}").id == "job"
+        rows.recover()
+    (job,) = rows.all()
+    assert (job.state, job.result.error.code) == ("failed", "corrupt")
+    assert "ended 5 times" in job.result.error.message
+
+
+def test_a_disk_that_is_full_when_a_job_ends_delays_its_end(jobs, library, monkeypatch):
+    original, failures = JobQueue.finish, [HomeFault("The disk is full.")] * 2
+
+    def finish(*arguments):
+        if failures:
+            raise failures.pop()
+        original(*arguments)
+
+    monkeypatch.setattr(JobQueue, "finish", finish)
+    monkeypatch.setattr(jobs_module, "_REPORT_SECONDS", 0.01)
+    jobs.submit_bytes("a.txt", b"A.")
+    wait_until(lambda: states(jobs) == ["done"])
+    assert failures == []
+
+
+def test_an_upload_whose_bytes_were_taken_away_says_so(library, reader):
+    jobs = open_jobs(library)
+    reader.may_end.clear()
+    for n in range(3):
+        jobs.submit_bytes(f"{n}.txt", f"Text {n}.".encode())
+    wait_until(lambda: states(jobs).count("working") == 2)
+    (library.home / "incoming" / jobs.jobs()[2].id).unlink()
+    reader.may_end.set()
+    wait_until(lambda: not jobs.active)
+    assert jobs.jobs()[2].result.error.message == "The upload is no longer there. Add it again."
+    jobs.close()
+
+
+def test_an_upload_that_cannot_be_kept_is_refused_at_once(jobs, library):
+    (library.home / "incoming").write_text("in the way")
+    with pytest.raises(HomeFault):
+        jobs.submit_bytes("a.txt", b"A.")
+    assert jobs.jobs() == []
+
+
+def test_no_password_of_an_address_is_kept_when_its_job_has_ended(jobs, library):
+    jobs.submit_url("http://user:hunter2@127.0.0.1:9/page")
+    wait_until(lambda: not jobs.active)
+    with library._database.read() as connection:
+        assert "hunter2" not in str(connection.execute(text("SELECT * FROM jobs")).all())
+
+
+@pytest.mark.parametrize(("seconds", "batches"), [(60.0, [4, 8, 16, 32, 32, 8]), (0.0, [4] * 25)])
+def test_a_slow_model_is_given_few_passages_at_once(library, embedder, monkeypatch, seconds, batches):
+    monkeypatch.setattr(embedding_batches, "_TARGET_BATCH_SECONDS", seconds)
+    before = []
+    embedder.before_batch = lambda: before.append(embedder.embedded)
+    library.add_bytes("notes.txt", NOTES)
+    sizes = [after - first for first, after in zip(before, [*before[1:], embedder.embedded], strict=True)]
+    assert sizes[-len(batches) :] == batches
+
+
+def test_the_spool_removes_what_is_of_no_job_once_it_is_old(tmp_path):
+    spool = UploadSpool(tmp_path)
+    for name in ("wanted", "young", "old", "old-folder"):
+        spool.put(name, b"x") if "folder" not in name else (tmp_path / name).mkdir()
+        if name != "young":
+            os.utime(tmp_path / name, (time.time() - 7200,) * 2)
+    spool.keep_only({"wanted"})
+    assert {path.name for path in tmp_path.iterdir()} == {"wanted", "young"}
+
+
+def test_a_collection_that_is_added_to_keeps_its_name_and_place_until_that_has_ended(jobs, library, reader):
+    library.add_bytes("dogs.txt", b"Dogs bark.", collection="Animals")
+    reader.may_end.clear()
+    jobs.submit_bytes("cats.txt", b"Cats sleep.", "Animals")
+    for change in (lambda: library.rename_collection("Animals", "Pets"), lambda: library.delete_collection("Animals")):
+        with pytest.raises(BadRequest, match="being added"):
+            change()
+    reader.may_end.set()
+    wait_until(lambda: not jobs.active)
+    library.rename_collection("Animals", "Pets")
+    assert [(one.name, one.sources) for one in library.collections()][1:] == [("Pets", 2)]

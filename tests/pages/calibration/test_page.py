@@ -1,0 +1,87 @@
+"""Calibrating: measuring in the background, moving the thresholds, taking them over and going back."""
+
+from __future__ import annotations
+
+import pytest
+
+from crag.evaluation.threshold_proposal import Calibration, ThresholdProposal
+from crag.options import RunOptions
+from crag.types import Thresholds
+from tests.evaluation.towns import add_facts
+from tests.pages.conftest import labels, said, until
+
+PAGE = "pages/calibration/page.py"
+
+
+@pytest.fixture
+def calibrating(chat, services):
+    """The page over a library of forty little documents."""
+    add_facts(services.library)
+    return chat.run().switch_page(PAGE).run()
+
+
+def click(app, label):
+    next(button for button in app.button if button.label == label).click().run()
+    assert not app.exception
+
+
+def measure(app):
+    click(app, "Measure")
+    until(app, lambda: "Measure" in labels(app), seconds=60)
+    assert not app.exception
+
+
+def test_it_is_reached_from_the_documents(chat, notes):
+    chat.run().switch_page("pages/documents/page.py").run()
+    click(chat, "Calibrate")
+    assert [title.value for title in chat.title] == ["Calibrate"]
+    assert "Measure" in labels(chat)
+
+
+def test_an_empty_library_has_nothing_to_measure(chat):
+    chat.run().switch_page(PAGE).run()
+    assert said(chat, "The library is empty")
+    assert "Measure" not in labels(chat)
+
+
+def test_too_little_is_said_and_nothing_is_proposed(chat, notes):
+    chat.run().switch_page(PAGE).run()
+    measure(chat)
+    assert said(chat, "at least 20 of each are needed")
+
+
+def test_measured_thresholds_move_the_figures_are_used_and_given_up(calibrating, services):
+    measure(calibrating)
+    assert said(calibrating, "answered")
+    slider = calibrating.select_slider[0]
+    before = [item.value for item in calibrating.markdown if "| Answered" in item.value]
+    slider.set_value((0.0, 0.999)).run()
+    after = [item.value for item in calibrating.markdown if "| Answered" in item.value]
+    assert not calibrating.exception
+    assert before != after
+    click(calibrating, "Use these thresholds")
+    judging = services.grading_setup(RunOptions())
+    assert (judging.thresholds, judging.calibrated) == (Thresholds(0.0, 0.999), True)
+    assert said(calibrating, "In use")
+    click(calibrating, "Back to the grader's own")
+    assert not services.grading_setup(RunOptions()).calibrated
+
+
+def test_past_questions_are_shown_with_what_would_change(calibrating, services):
+    run = services.runs.start(None, "When was the bridge of Alder opened?", RunOptions())
+    list(run.follow())
+    measure(calibrating)
+    table = calibrating.dataframe[0].value
+    assert list(table["Question"]) == ["When was the bridge of Alder opened?"]
+    calibrating.select_slider[0].set_value((0.999, 0.999)).run()
+    assert calibrating.dataframe[0].value["Now"][0] != "correct" or calibrating.dataframe[0].value["Score"][0] >= 0.999
+
+
+def test_thresholds_of_an_earlier_version_of_the_grader_are_not_called_in_use(calibrating, services):
+    earlier = Calibration("", "builtin:wordllama@00000000", Thresholds(0.3, 0.7), (), ThresholdProposal(None), 0.0)
+    services.calibration.save(earlier, Thresholds(0.2, 0.8))
+    calibrating.run()
+    assert [header.value for header in calibrating.header] == ["No longer in use"]
+    assert not services.grading_setup(RunOptions()).calibrated
+    click(calibrating, "Forget")
+    assert not services.calibration.all()

@@ -1,0 +1,277 @@
+"""Correction on the chat page: consent, overruling, versions, comparison, and what every setting says of itself."""
+
+from __future__ import annotations
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from crag.options import RunOptions
+from crag.types import Thresholds
+from pages.parts.services import application
+from tests.doubles.little_model import answer_like_a_little_model
+from tests.doubles.ollama import ScriptedOllama
+from tests.doubles.ollama_values import Say
+from tests.doubles.tavily import TavilyServer
+from tests.pages.conftest import NOTES, ROOT, add, ask, labels, said, until
+
+QUESTION = "What is the espresso machine descaled with?"
+UNANSWERED = "Who won the 2024 NBA Finals?"
+FINALS = {
+    "title": "2024 NBA Finals",
+    "url": "https://en.example.org/finals",
+    "score": 0.9,
+    "content": "The Boston Celtics won the 2024 NBA Finals. They beat the Dallas Mavericks four games to one.",
+}
+
+
+@pytest.fixture
+def tavily(monkeypatch):
+    with TavilyServer(results=[FINALS]) as server:
+        monkeypatch.setenv("TAVILY_API_KEY", "tvly-test")
+        monkeypatch.setenv("CRAG_TAVILY_URL", server.url)
+        add(application(), "brewing.md", NOTES)
+        yield server
+
+
+def press(app, start, label=""):
+    """Press the button whose key begins so or, without one, that has this label."""
+    chosen = (button for button in app.button if (button.key or "").startswith(start) and label in button.label)
+    return next(chosen).click().run()
+
+
+def waiting(app):
+    """Ask what the documents do not answer, until the card is there."""
+    app.run().chat_input[0].set_value(UNANSWERED).run()
+    until(app, lambda: said(app, "Search the web for this?"))
+    return app
+
+
+def query_of(app):
+    return next(area for area in app.text_area if (area.key or "").startswith("query-"))
+
+
+def last_run(services):
+    return services.conversations.messages(services.conversations.list()[0].id)[-1].run_id
+
+
+def test_the_card_shows_the_query_and_where_it_goes(chat, tavily):
+    waiting(chat)  # where there is a key, a new conversation asks first
+    assert not chat.exception
+    assert "Web: ask" in labels(chat)
+    assert query_of(chat).value == UNANSWERED
+    assert query_of(chat).max_chars == 400
+    assert said(chat, "not in your documents")
+    assert said(chat, f"Goes to {tavily.url.removeprefix('http://')}: this query and nothing else.")
+    assert said(chat, "Written from your question, never from your documents.")
+    assert any(step.label.startswith("Search the web :small[:gray[waiting for you") for step in chat.sidebar.expander)
+    query_of(chat).set_value("  ").run()
+    press(chat, "send-")
+    assert any("The query is empty" in toast.value for toast in chat.toast)
+    assert said(chat, "Search the web for this?")
+    assert tavily.requests == []
+
+
+def test_the_card_says_that_whole_pages_are_fetched_too(chat, tavily):
+    chat.run()
+    chat.button(key="chip_options").click().run()
+    chat.toggle(key="option_fetch_pages").set_value(True).run()
+    del chat.session_state["options_open"]
+    waiting(chat)
+    assert said(chat, "The pages that are found are then fetched whole from their own sites.")
+    assert not said(chat, "nothing else")
+
+
+def test_the_query_is_sent_as_it_was_edited(chat, tavily, services):
+    waiting(chat)
+    query_of(chat).set_value("2024 NBA champion").run()
+    press(chat, "send-")
+    until(chat, lambda: said(chat, "from the web"))
+    assert tavily.queries == ["2024 NBA champion"]
+    assert said(chat, "Sent to Tavily: “2024 NBA champion”")
+    assert services.conversations.list()[0].changes.get("web", "ask") == "ask"
+
+
+def test_nobody_is_asked_again_who_does_not_want_to_be(chat, tavily, services):
+    waiting(chat)
+    next(box for box in chat.checkbox if (box.key or "").startswith("always-")).check().run()
+    assert services.conversations.list()[0].changes.get("web", "ask") == "ask"  # ticking alone decides nothing
+    press(chat, "send-")
+    until(chat, lambda: said(chat, "from the web"))
+    assert services.conversations.list()[0].changes["web"] == "auto"
+    assert "Web: on" in labels(chat)
+
+
+def test_who_declines_gets_an_honest_refusal_and_may_think_again(chat, tavily):
+    waiting(chat)
+    press(chat, "keep-")
+    until(chat, lambda: said(chat, "Nearest:"))  # the text is there before the answer stands for good
+    assert said(chat, "Your documents do not answer this.")
+    assert said(chat, "You chose to answer from your documents only.")
+    press(chat, "web-", "Allow web search")
+    until(chat, lambda: said(chat, "Search the web for this?"))
+    assert said(chat, "Version 2 of 2")
+    assert tavily.requests == []
+
+
+def test_the_card_and_its_draft_survive_a_restart(chat, tavily):
+    waiting(chat)
+    query_of(chat).set_value("2024 NBA champion").run()
+    conversation = chat.query_params["c"]
+    application().close()
+    application.clear()
+    reopened = AppTest.from_file(str(ROOT / "app.py"), default_timeout=30)
+    reopened.query_params["c"] = conversation
+    reopened.run()
+    assert query_of(reopened).value == "2024 NBA champion"
+    press(reopened, "send-")
+    until(reopened, lambda: said(reopened, "from the web"))
+    assert tavily.queries == ["2024 NBA champion"]
+
+
+def test_a_question_asked_meanwhile_waits_for_the_decision(chat, tavily):
+    waiting(chat)
+    chat.chat_input[0].set_value(QUESTION).run()
+    assert said(chat, "Waiting: decide about the web search first.")
+    press(chat, "keep-")
+    until(chat, lambda: said(chat, "six weeks"))
+
+
+def test_overruling_answers_again_beside_the_old_answer(chat, notes, services):
+    chat.run()
+    ask(chat, QUESTION)
+    press(chat, "source-")
+    press(chat, "drop-")
+    until(chat, lambda: "Show version 1" in labels(chat))
+    assert not chat.exception
+    assert said(chat, "Version 2 of 2 · you dropped “Brewing notes”")
+    assert said(chat, "Without what you dropped, there is no answer.")
+    assert said(chat, "you dropped 1 of 1 passage")
+    assert any(":red-badge[:material/person_remove: you dropped it]" in label for label in labels(chat))
+    press(chat, "nearest-")
+    assert said(chat, "The grader says relevant.")
+    assert any(label == "Use it and answer again" for label in labels(chat))
+    chat.session_state["source"] = None
+    del chat.session_state["source"]
+    press(chat, "version-")
+    assert said(chat, "Version 1 of 2 · first answer")
+    assert said(chat, "six weeks")
+    assert services.runs.trace(last_run(services)).change == ""
+
+
+def test_again_makes_a_version_and_no_new_messages(chat, notes, services):
+    chat.run()
+    ask(chat, QUESTION)
+    run_id = last_run(services)
+    menu = next(menu for menu in chat.get("menu_button") if menu.key == f"again-{run_id}")
+    menu.set_value("Same settings").run()
+    until(chat, lambda: "Show version 1" in labels(chat))
+    assert len(chat.chat_message) == 2
+    assert len(services.runs.versions(run_id)) == 2
+
+
+def test_two_settings_stand_side_by_side(chat, notes, services):
+    chat.run()
+    ask(chat, QUESTION)
+    first = last_run(services)
+    other = services.runs.regenerate(first, RunOptions(policy="off", refine=False))
+    for _ in other.follow(seconds=20):
+        pass
+    chat.query_params["a"], chat.query_params["b"] = first, other.id
+    chat.switch_page("pages/compare/page.py").run()
+    assert not chat.exception
+    assert any("policy No grading, refinement off" in header.value for header in chat.header)
+    assert said(chat, "| **Policy** | Paper | No grading |")
+    assert said(chat, "| **Refine knowledge** | on | off |")
+    assert said(chat, "| Brewing notes :small[:blue[differs]] | :green-badge[:material/check_circle: relevant")
+    assert said(chat, "| Refine knowledge |")
+    assert said(chat, "| Web searches | none | none |")
+    chat.query_params["b"] = "nothing"
+    chat.run()
+    assert said(chat, "One of the two answers is no longer there.")
+
+
+def test_the_second_settings_are_chosen_in_a_drawer(chat, notes, services):
+    chat.run()
+    ask(chat, QUESTION)
+    chat.session_state["comparing"] = (last_run(services), RunOptions())
+    chat.run()
+    start = next(button for button in chat.button if button.label == "Answer and compare")
+    assert start.disabled
+    chat.selectbox(key="compared_policy").set_value("off").run()
+    start = next(button for button in chat.button if button.label == "Answer and compare")
+    assert not start.disabled
+    assert chat.session_state["compared_options"] == RunOptions(policy="off")
+    assert services.conversations.list()[0].changes == {}  # the conversation keeps its own
+
+
+def test_thresholds_are_set_for_a_conversation_and_given_back(chat, notes, services):
+    chat.run()
+    chat.button(key="chip_options").click().run()
+    automatic = chat.slider(key="option_thresholds").value
+    assert said(chat, "relevant from the second: the grader's own thresholds.")
+    chat.slider(key="option_thresholds").set_value((0.1, 0.95)).run()
+    assert said(chat, "set by you")
+    ask(chat, QUESTION)
+    assert services.runs.trace(last_run(services)).thresholds == Thresholds(0.1, 0.95)
+    assert said(chat, "relevant from 0.95, irrelevant below 0.10 · set by you")
+    chat.button(key="option_forget-thresholds").click().run()
+    assert chat.slider(key="option_thresholds").value == automatic
+    assert services.conversations.list()[0].changes.get("thresholds") is None
+
+
+def test_sentences_without_a_source_are_marked_and_can_be_looked_up(chat, tavily, monkeypatch):
+    answer = "The machine is descaled every six weeks [1]. The moon is made of green cheese from Gouda."
+
+    def script(asked):
+        return Say(answer if asked.writes else answer_like_a_little_model(asked))
+
+    with ScriptedOllama(script=script) as ollama:
+        monkeypatch.setenv("OLLAMA_HOST", ollama.url)
+        application().close()
+        application.clear()
+        chat.run()
+        ask(chat, QUESTION)
+        assert said(chat, "from Gouda. :orange-badge[:material/link_off: no source]")
+        assert said(chat, "The server counted")
+        press(chat, "look-", "Search the web for the sentence without a source")
+        until(chat, lambda: said(chat, "Search the web for this?"))
+    assert query_of(chat).value == "The moon is made of green cheese from Gouda."
+    assert said(chat, "so it may hold words of your documents: read it before you send it.")
+
+
+def test_a_prompt_that_the_server_cut_raises_an_alarm(chat, notes, monkeypatch):
+    def script(asked):
+        return Say(answer_like_a_little_model(asked), prompt_tokens=20 if asked.writes else None)
+
+    with ScriptedOllama(script=script) as ollama:
+        monkeypatch.setenv("OLLAMA_HOST", ollama.url)
+        application().close()
+        application.clear()
+        chat.run()
+        ask(chat, QUESTION)
+    assert said(chat, ":orange[:material/warning:] The server read 20 of about")
+    assert said(chat, ":orange[:material/warning:] The server counted 20.")
+
+
+@pytest.mark.parametrize("twice", [True, False])
+def test_comparing_an_answer_that_waits_with_itself_or_until_it_is_deleted_says_so(chat, tavily, twice):
+    waiting(chat)
+    services = application()
+    other = services.conversations.create()
+    done = services.runs.start(other.id, QUESTION, RunOptions(model="builtin"))
+    list(done.follow(seconds=20))
+    run_id = last_run_of(services, UNANSWERED)
+    chat.query_params["a"], chat.query_params["b"] = run_id, run_id if twice else done.id
+    chat.switch_page("pages/compare/page.py").run()
+    assert not chat.exception
+    if not twice:
+        asked = next(one for one in services.conversations.list() if one.title.startswith(UNANSWERED[:20]))
+        services.delete_conversation(asked.id)
+        chat.run()
+        assert not chat.exception
+    assert said(chat, "no longer there")
+
+
+def last_run_of(services, question):
+    asked = next(one for one in services.conversations.list() if one.title.startswith(question[:20]))
+    return services.conversations.messages(asked.id)[-1].run_id

@@ -1,0 +1,159 @@
+"""Models on the chat page: what is waited for, ways on from failures and half answers, thoughts, and who is sent to."""
+
+from __future__ import annotations
+
+import pytest
+
+from crag.cancellation import Wait
+from pages.chat.answer_actions import regenerate_choices
+from pages.chat.live_run import describe_wait
+from pages.parts.services import application
+from tests.doubles.little_model import answer_like_a_little_model
+from tests.doubles.ollama import ScriptedOllama, closed_address
+from tests.doubles.ollama_values import LLAMA, NOMIC, Model, Say
+from tests.pages.conftest import NOTES, add, ask, labels, said, until
+
+QUESTION = "What is the espresso machine descaled with?"
+ANSWER = "It is descaled with citric acid [1]."
+CLOUD = Model("gpt-oss:120b-cloud", digest="d" * 64, remote_host="https://ollama.com:443")
+THINKER = Model("deepseek-r1:8b", digest="e" * 64, thinks=True)
+
+THOUGHT = " ".join(f"The notes name an acid in line {number}, which I weigh." for number in range(8))
+
+
+@pytest.fixture
+def ollama(monkeypatch):
+    with ScriptedOllama(models=[LLAMA, NOMIC, CLOUD, THINKER]) as server:
+        monkeypatch.setenv("OLLAMA_HOST", server.url)
+        add(application(), "brewing.md", NOTES)
+        yield server
+
+
+def saying(say):
+    """The little model, except that its answers are these."""
+    return lambda asked: say if asked.writes else Say(answer_like_a_little_model(asked))
+
+
+def asked_with(chat, **changes):
+    """Ask the question in a conversation with these changes."""
+    chat.query_params["c"] = application().conversations.create(changes).id
+    chat.run()
+    ask(chat, QUESTION)
+    return chat
+
+
+def press(chat, start):
+    next(button for button in chat.button if (button.key or "").startswith(start)).click().run()
+
+
+def answered(chat):
+    until(chat, lambda: said(chat, "from your documents") and "stop" not in {button.key for button in chat.button})
+
+
+def message():
+    """The last message as it is kept."""
+    return application().conversations.messages(application().conversations.list()[0].id)[-1]
+
+
+@pytest.mark.parametrize(
+    ("kind", "loaded", "seconds", "place", "words"),
+    [
+        ("answering", False, 12.4, 0, "Llama 3\\.1 8B is loading, 12 s so far"),
+        ("answering", False, 0.5, 0, ""),
+        ("answering", True, 4.9, 0, "Llama 3\\.1 8B is reading the prompt, 4 s so far"),
+        ("answering", True, 1.5, 0, ""),
+        ("answering", None, 30.0, 0, "Llama 3\\.1 8B has not begun to answer, 30 s so far"),
+        ("queued", True, 1.0, 2, "The model is busy: you are second in line"),
+        ("queued", True, 1.0, 14, "The model is busy: you are number 14 in line"),
+        ("queued", True, 0.1, 1, ""),
+    ],
+)
+def test_a_wait_in_words(kind, loaded, seconds, place, words):
+    assert describe_wait(Wait(kind, "ollama:llama3.1:8b", 0.0, place), loaded, seconds) == words
+
+
+def test_a_retry_in_words():
+    wait = Wait("retrying", "ollama:llama3.1:8b", 0.0, attempt=2)
+    assert describe_wait(wait, True, 0.0) == "Llama 3\\.1 8B was busy, attempt 2 follows"
+
+
+def test_a_model_that_loads_is_seen_to(chat, ollama):
+    ollama.memory.load_seconds = 2.5
+    chat.run().chat_input[0].set_value(QUESTION).run()
+    until(chat, lambda: said(chat, "Llama 3.1 8B is loading"))
+    until(chat, lambda: any("is loading" in caption.value for caption in chat.sidebar.caption))
+    answered(chat)
+
+
+def test_an_answer_that_was_cut_is_gone_on_with(chat, ollama):
+    ollama.script = saying(Say("It is descaled with", end="length"))
+    asked_with(chat)
+    assert "Try again" not in labels(chat)
+    ollama.script = saying(Say("with citric acid [1]."))
+    press(chat, "go-on-")
+    until(chat, lambda: said(chat, "Version 2 of 2 · continued"))
+    answered(chat)
+    assert message().text == ANSWER
+    assert "Continue" not in labels(chat)
+
+
+def test_an_answer_that_broke_off_is_kept_and_marked(chat, ollama):
+    ollama.script = saying(Say("It is descaled with citric", end="reset"))
+    asked_with(chat)
+    assert said(chat, "broken off")
+    assert said(chat, "The answer broke off")
+    assert said(chat, "It is descaled with citric")
+    assert {"Continue", "Try again", "Answer with the built-in engine"} <= set(labels(chat))
+
+
+def test_nothing_goes_elsewhere_before_it_is_allowed(chat, ollama):
+    ollama.script = saying(Say(ANSWER))
+    asked_with(chat, model=f"ollama:{CLOUD.name}")
+    assert said(chat, "Questions and passages would go to ollama.com: you are asked first")
+    assert said(chat, "May this leave your machine?")
+    assert said(chat, "at ollama.com: your question and passages of your documents would go there")
+    assert ollama.chats == []
+    press(chat, "allow-")
+    answered(chat)
+    assert said(chat, "Questions and passages go to ollama.com")
+    assert {asked.body["model"] for asked in ollama.chats} == {CLOUD.name}
+
+
+def test_models_that_run_elsewhere_are_marked_where_they_can_be_chosen(chat, ollama):
+    chat.run()
+    until(chat, lambda: any("Cloud" in option for option in model_chip(chat).options))
+    for offered in (model_chip(chat).options, regenerate_choices(application().preferences.options())):
+        assert any("Gpt Oss 120B Cloud" in option and "runs at ollama" in option for option in offered)
+        assert not any("Llama 3" in option and "runs at" in option for option in offered)
+
+
+def model_chip(chat):
+    return next(menu for menu in chat.get("menu_button") if menu.key == "chip_model")
+
+
+def test_a_missing_model_is_got_in_place_and_asked_again(chat, ollama):
+    ollama.models = [NOMIC]
+    asked_with(chat, model="ollama:llama3.1:8b")
+    assert said(chat, "The model is not there")
+    press(chat, "get-")
+    assert application().downloads.wait("ollama:llama3.1:8b", 20).state == "done"
+    until(chat, lambda: "Try again" in labels(chat) and not any(label.startswith("Get ") for label in labels(chat)))
+    press(chat, "retry-")
+    answered(chat)
+
+
+def test_a_server_that_is_gone_leaves_the_question_and_a_command(chat, monkeypatch):
+    monkeypatch.setenv("OLLAMA_HOST", closed_address())
+    asked_with(chat, model="ollama:llama3.1:8b")
+    assert said(chat, "The model is not there")
+    assert said(chat, "Your question is kept.")
+    assert {"Try again", "Answer with the built-in engine"} <= set(labels(chat))
+    assert "Continue" not in labels(chat)
+
+
+def test_thoughts_are_folded_and_no_part_of_the_answer(chat, ollama):
+    ollama.script = saying(Say(ANSWER, thought=THOUGHT, per_token=0.03))
+    asked_with(chat, model=f"ollama:{THINKER.name}", thinking=True)
+    assert any(fold.label.startswith("Thought for") for fold in chat.expander)
+    assert message().text == ANSWER
+    assert not said(chat, "The notes name an acid")

@@ -1,0 +1,193 @@
+"""What one can do with questions and answers that stand: edit, switch branches, judge, copy, ask on."""
+
+import pytest
+
+from crag.events import AnswerChecked, AnswerWritten, NodeStarted, PassagesFound, RunStarted, VersionBegun, WebQuerySent
+from crag.options import RunOptions
+from crag.runs.trace import Trace
+from crag.types import Citation, Feedback, Passage, Support, Usage
+from pages.chat import answer, answer_actions
+from pages.parts import markdown, source_drawer
+from tests.pages.conftest import add, ask, said, until
+
+QUESTION = "How often is the espresso machine descaled?"
+STEPS = " ".join(f"Step {n} takes about {n} minutes, a soft cloth and some patience at the end." for n in range(1, 16))
+GUIDE = f"""# Coffee guide
+
+## Espresso machine
+The espresso machine in the kitchen is descaled every six weeks with citric acid. {STEPS}
+
+## Grinder care
+The burr grinder is cleaned on Fridays with a dry brush and never with water. {STEPS}
+"""
+OTHER = "When is the grinder cleaned?"
+
+
+@pytest.fixture
+def asked(chat, notes):
+    chat.run()
+    ask(chat, QUESTION)
+    return chat
+
+
+def shown_messages(services):
+    return services.conversations.messages(services.conversations.list()[0].id)
+
+
+def edit(app, services, question):
+    app.session_state["edited"] = shown_messages(services)[-2].id
+    app.run()
+    app.text_area[0].set_value(question)
+    next(button for button in app.button if button.label == "Save and run").click().run()
+    until(app, lambda: "stop" not in {button.key for button in app.button})
+
+
+def test_an_edited_question_begins_a_branch_and_both_can_be_shown(asked, services):
+    edit(asked, services, OTHER)
+    assert [message.text for message in shown_messages(services) if message.role == "user"] == [OTHER]
+    assert said(asked, "Question 2 of 2")
+    assert said(asked, "on Fridays")
+    assert "edited" not in asked.session_state
+    next(button for button in asked.button if button.label == "Previous question").click().run()
+    assert said(asked, "Question 1 of 2")
+    assert shown_messages(services)[0].text == QUESTION
+    questions = shown_messages(services)[0].branches
+    runs = [services.conversations.find_answer_run(question) for question in questions]
+    assert [services.runs.trace(run_id).question for run_id in runs] == [QUESTION, OTHER]
+    assert next(button for button in asked.button if button.label == "Previous question").disabled
+    next(button for button in asked.button if button.key == f"compare-branches-{questions[0]}").click().run()
+    assert [title.value for title in asked.title] == ["Two questions"]
+
+
+def test_an_earlier_answer_has_its_sources_as_links_and_all_else_in_its_menu(asked, services):
+    run_id = shown_messages(services)[-1].run_id
+    ask(asked, OTHER)
+    drawn = {button.key for button in asked.button}
+    assert not drawn & {f"source-{run_id}-1", f"trace-of-{run_id}"}
+    assert said(asked, "[:blue[**1**] :material/description:")
+    asked.session_state["acted_on"] = run_id
+    asked.run()
+    assert {button.key for button in asked.button} >= {f"source-{run_id}-1", f"trace-of-{run_id}"}
+
+
+def test_an_empty_edit_is_refused_and_nothing_is_lost(asked, services):
+    edit(asked, services, "   ")
+    assert not asked.exception
+    assert [toast.value for toast in asked.toast] == ["The question is empty\\. Write one, then send it\\."]
+    assert asked.text_area
+    next(button for button in asked.button if button.label == "Cancel").click().run()
+    assert [message.text for message in shown_messages(services) if message.role == "user"] == [QUESTION]
+
+
+def test_feedback_is_shown_again_changed_and_taken_back(asked, services):
+    run_id = shown_messages(services)[-1].run_id
+    asked.feedback[0].set_value(0).run()
+    asked.text_area[0].set_value("It missed the filter")
+    next(button for button in asked.button if button.label == "Keep").click().run()
+    assert services.conversations.feedback(run_id) == Feedback(helpful=False, reason="It missed the filter")
+    assert said(asked, "You said: “It missed the filter”")
+    asked.button(key=f"why-{run_id}").click().run()
+    assert asked.text_area[0].value == "It missed the filter"
+    del asked.session_state["dialog"]
+    asked.feedback[0].set_value(None).run()
+    assert services.conversations.feedback(run_id) is None
+
+
+def test_a_question_to_ask_next_is_asked_and_not_offered_again(chat, services):
+    add(services, "guide.md", GUIDE)
+    chat.run()
+    ask(chat, QUESTION)
+    assert offered(chat) == ["What is Grinder care?"]
+    next(group for group in chat.button_group if "What is Grinder care?" in group.options).set_value(
+        "What is Grinder care?"
+    ).run()
+    until(chat, lambda: len(shown_messages(services)) == 4 and "stop" not in {button.key for button in chat.button})
+    assert [message.text for message in shown_messages(services)][2] == "What is Grinder care?"
+    assert "What is Grinder care?" not in offered(chat)
+
+
+def offered(app):
+    """The questions to ask next."""
+    return [option for group in app.get("button_group") for option in group.options if "?" in option]
+
+
+def test_what_each_sentence_rests_on_leads_to_its_place():
+    trace = answered()
+    assert [(cited.n, quote) for cited, quote in answer.sentence_sources(trace, trace.sentences[0])] == [
+        (1, "Descaled every six weeks.")
+    ]
+    assert [(cited.n, quote) for cited, quote in answer.sentence_sources(trace, trace.sentences[1])] == [
+        (1, "Cited for this."),
+        (2, "From the web."),
+    ]
+
+
+def test_an_answer_is_copied_with_its_sources():
+    assert answer_actions.answer_with_sources(answered()) == (
+        "> How often?\n\nEvery six weeks [1]. Or not [1][2].\n\n"
+        "[1] Notes · p. 3  \n[2] Descaling, https://example.org/descaling  "
+    )
+
+
+def test_hovering_over_a_citation_shows_what_it_rests_on():
+    cited = Citation(1, 1, "s", 'Notes "x" [a](b)', "/n", 3, "word " * 60, "library")
+    drawn = markdown.sanitize_answer("Yes [1].", {1: cited}, "run")
+    title = drawn.partition(' "')[2].rpartition('")')[0]
+    assert title.startswith('Notes \\"x\\"')
+    assert "word word" in title
+    assert len(title) < 230
+    assert '"' not in title.replace('\\"', "")
+    assert markdown.escape_sentence("- Every six weeks [1][2].") == "Every six weeks\\."
+
+
+def test_a_web_page_was_fetched_when_its_search_ran(services, monkeypatch):
+    first, second = Trace(), Trace()
+    first.apply_all([RunStarted("q", RunOptions(), 1_000_000.0), NodeStarted("web_search", 5.0)])
+    first.apply(WebQuerySent("q", "Tavily"))
+    second.apply_all([RunStarted("q", RunOptions(), 2_000_000.0), VersionBegun("first", "again", kept=True)])
+    second.apply(NodeStarted("web_search", 7.0))
+    traces = {"first": first, "second": second, "none": Trace()}
+    monkeypatch.setattr(services.runs, "trace", traces.__getitem__)
+    assert source_drawer.web_fetch_time("first") == source_drawer.web_fetch_time("second") == 1_000_005.0
+    assert source_drawer.web_fetch_time("none") is None
+
+
+def answered():
+    """The trace of an answer of two sentences, one source in the library and one on the web."""
+    passages = (
+        Passage(1, "s", "Notes", "/n", "Descaled every six weeks. Cited for this.", "", 3),
+        Passage(-1, "", "Descaling", "https://example.org/descaling", "From the web.", "", origin="web"),
+    )
+    citations = (
+        Citation(1, 1, "s", "Notes", "/n", 3, "Cited for this.", "library"),
+        Citation(2, -1, "", "Descaling", "https://example.org/descaling", None, "From the web.", "web"),
+    )
+    sentences = (
+        Support("Every six weeks [1].", "supported", (1,), "Descaled every six weeks."),
+        Support("Or not [1][2].", "weak", (1, 2), "Words of neither."),
+    )
+    text = "Every six weeks [1]. Or not [1][2]."
+    return Trace().apply_all(
+        [
+            RunStarted("How often?", RunOptions(), 0.0),
+            PassagesFound("library", passages, 2),
+            AnswerWritten(text, citations, "documents_and_web", Usage()),
+            AnswerChecked(sentences),
+        ]
+    )
+
+
+@pytest.mark.parametrize("press", ["thumb", "version"])
+def test_what_another_tab_deleted_meanwhile_is_told_in_words(asked, services, press):
+    before = shown_messages(services)[-1]
+    list(services.runs.regenerate(before.run_id, RunOptions(web="off")).follow())
+    asked.run()
+    services.conversations.delete(before.conversation_id)
+    services.conversations.purge()
+    if press == "thumb":
+        asked.feedback[0].set_value(0).run()
+    else:
+        next(button for button in asked.button if button.label == "Show version 1").click().run()
+    assert not asked.exception
+    assert [toast.value for toast in asked.toast] == ["This conversation is no longer there\\. Start a new one\\."]
+    assert "dialog" not in asked.session_state

@@ -1,0 +1,135 @@
+"""What a conversation settles otherwise than its home, in its drawer; and questions that are very long."""
+
+from __future__ import annotations
+
+import pytest
+
+from crag.options import RunOptions, apply_changes
+from pages.chat import question_editor
+from pages.parts.services import application
+from tests.doubles.little_model import answer_like_a_little_model
+from tests.doubles.ollama import ScriptedOllama
+from tests.doubles.ollama_values import Say
+from tests.pages.conftest import NOTES, add, ask, labels, said
+
+QUESTION = "What is the espresso machine descaled with?"
+
+
+@pytest.fixture
+def drawer(chat, notes):
+    """The chat with the drawer of its conversation open."""
+    chat.run()
+    chat.button(key="chip_options").click().run()
+    return chat
+
+
+def badges(chat, badge):
+    """The names of the settings that have this badge."""
+    return [item.value.partition(" :")[0] for item in chat.markdown if f"badge[{badge}]" in item.value]
+
+
+def test_every_setting_says_where_its_value_comes_from(drawer, services):
+    services.preferences.save("k", 6)
+    drawer.run()
+    assert badges(drawer, "saved") == ["Passages to grade (k)"]
+    assert "Policy" in badges(drawer, "default")
+    assert "Context window" in badges(drawer, "default")
+    assert badges(drawer, "this conversation") == []
+
+
+def test_a_value_of_the_conversation_is_taken_back(drawer, services):
+    services.preferences.save("k", 6)
+    drawer.run()
+    drawer.slider(key="option_k").set_value(2).run()
+    drawer.select_slider(key="option_answering.window").set_value(4096).run()
+    assert badges(drawer, "this conversation") == ["Passages to grade (k)", "Context window"]
+    assert "Paper · k 2 · 2 changes" in labels(drawer.run())
+    drawer.button(key="option_forget-k").click().run()
+    assert drawer.slider(key="option_k").value == 6
+    assert badges(drawer, "this conversation") == ["Context window"]
+    drawer.button(key="forget_all").click().run()
+    assert "Paper · k 6" in labels(drawer.run())
+
+
+def test_what_a_conversation_settles_its_questions_run_under(drawer, services):
+    drawer.toggle(key="option_thinking").set_value(True).run()
+    drawer.select_slider(key="option_grading.window").set_value(4096).run()
+    ask(drawer, QUESTION)
+    conversation = services.conversations.list()[0]
+    run_id = services.conversations.messages(conversation.id)[-1].run_id
+    options = services.runs.trace(run_id).options
+    assert (options.thinking, options.grading.window, options.answering.window) == (True, 4096, 8192)
+
+
+def test_a_new_conversation_begins_with_what_holds_for_the_home(drawer):
+    drawer.slider(key="option_k").set_value(2).run()
+    ask(drawer, QUESTION)
+    assert "Paper · k 2 · 1 change" in labels(drawer)
+    next(button for button in drawer.button if button.label == "New").click().run()
+    assert "Paper · k 4" in labels(drawer)
+
+
+def test_two_answers_differ_in_how_a_role_was_tuned(drawer, services):
+    ask(drawer, QUESTION)
+    run_id = services.conversations.messages(services.conversations.list()[0].id)[-1].run_id
+    first = services.runs.trace(run_id).options
+    tuned = apply_changes(first, {"answering.temperature": 0.7, "rewriter_model": "builtin"})
+    other = services.runs.regenerate(run_id, tuned)
+    list(other.follow())
+    drawer.query_params.update({"a": run_id, "b": other.id})
+    drawer.switch_page("pages/compare/page.py").run()
+    differing = next(item.value for item in drawer.markdown if item.value.startswith("| Setting"))
+    assert "| **Answering: temperature** | 0.0 | 0.7 |" in differing
+    assert "**Rewriting model** | The one that answers |" in differing
+    assert "Answering: context window" not in differing
+
+
+def test_a_preset_is_used_saved_and_offered_again(drawer, services):
+    menu(drawer, "chosen_preset").set_value("langgraph-js").run()
+    assert r"langgraph\-js · k 4" in labels(drawer.run())
+    assert drawer.selectbox(key="option_policy").value == "none"
+    drawer.slider(key="option_k").set_value(9).run()  # no longer that preset
+    assert "Lenient · k 9" in " ".join(labels(drawer.run()))
+    drawer.text_input(key="new_preset").set_value("Nine")
+    next(button for button in drawer.button if button.label == "Save").click().run()
+    assert services.preferences.presets()["Nine"]["k"] == 9
+    assert "Nine" in menu(drawer.run(), "chosen_preset").options
+
+
+def menu(chat, key):
+    return next(menu for menu in chat.get("menu_button") if menu.key == key)
+
+
+def test_a_name_of_a_known_variant_is_refused_in_words(drawer, services):
+    drawer.text_input(key="new_preset").set_value("paper")
+    next(button for button in drawer.button if button.label == "Save").click().run()
+    assert any("known variant" in toast.value for toast in drawer.toast)
+    assert services.preferences.options() == RunOptions()
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("One line?", "One line?"),
+        ("a\nb\nc", "a\nb\nc"),
+        ("x" * 701, "x" * 700 + " …"),
+        ("\n".join("abcdefghij"), "a\nb\nc\nd\ne\nf\ng\nh …"),
+    ],
+)
+def test_the_beginning_of_a_question(text, shown):
+    assert question_editor.shorten_question(text) == shown
+
+
+def test_a_question_that_does_not_fit_is_folded_and_says_what_was_left_out(chat, monkeypatch):
+    filler = "The kitchen has a kettle, a grinder and many cups. " * 800
+    with ScriptedOllama(script=lambda request: Say(answer_like_a_little_model(request))) as ollama:
+        monkeypatch.setenv("OLLAMA_HOST", ollama.url)
+        add(application(), "brewing.md", NOTES)
+        chat.query_params["c"] = application().conversations.create({"policy": "off"}).id
+        chat.run()
+        long = f"{QUESTION}\n{filler}\n{QUESTION}"
+        ask(chat, long)
+    assert any(fold.label == f"Show all {len(long):,} characters" for fold in chat.expander)
+    assert max(len(item.value) for item in chat.markdown) < 2_000
+    assert said(chat, "from the middle were left out")
+    assert any("tokens of your question left out" in bar.text for bar in chat.get("progress"))

@@ -1,0 +1,231 @@
+"""The chat page drawn by the real services on the built-in engine."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from crag.options import RunOptions
+from crag.types import Feedback
+from pages.chat.answer_actions import regenerate_choices
+from pages.parts.services import application
+from tests.doubles.little_model import answer_like_a_little_model
+from tests.doubles.ollama import ScriptedOllama
+from tests.doubles.ollama_values import Say
+from tests.pages.conftest import NOTES, add, ask, labels, said, until
+
+QUESTION = "What is the espresso machine descaled with?"
+
+
+def test_an_empty_library_starts_with_what_this_is(chat):
+    chat.run()
+    assert not chat.exception
+    assert chat.title[0].value == "Ask your documents"
+    for name in ("Built-in engine", "Llama 3 on Ollama", "Nomic embeddings", "Web search"):
+        assert said(chat, name)
+    legend = [step.label for step in chat.sidebar.expander]
+    assert legend[0].startswith("Retrieve")
+    assert len(legend) == 8
+    assert r"Built\-in engine" in labels(chat)
+
+
+def test_with_documents_it_starts_with_questions(chat, notes):
+    chat.run()
+    assert said(chat, "1 document, 1 passage")
+    suggested = [button for button in chat.button if (button.key or "").startswith("suggested-")]
+    assert suggested
+    suggested[0].click().run()
+    assert chat.chat_message
+
+
+def test_an_answer_says_where_it_comes_from_and_shows_its_trace(chat, notes):
+    chat.run()
+    ask(chat, QUESTION)
+    assert not chat.exception
+    assert said(chat, "from your documents")
+    assert said(chat, "retrieval correct · 1 of 1 passage used")
+    assert said(chat, "six weeks")
+    steps = [step.label for step in chat.sidebar.expander]
+    for name in ("Retrieve", "Grade passages", "Decide", "Refine knowledge", "Write the answer", "Check the answer"):
+        assert any(step.startswith(name) for step in steps)
+    assert any(":green-badge[:material/check_circle: relevant" in label for label in labels(chat))
+    assert any("in all" in caption.value for caption in chat.sidebar.caption)
+
+
+def test_a_source_opens_in_the_drawer(chat, notes):
+    chat.run()
+    ask(chat, QUESTION)
+    next(button for button in chat.button if (button.key or "").startswith("source-")).click().run()
+    assert not chat.exception
+    assert said(chat, ":gray-badge[:material/content_cut: struck out] :gray[~~")
+    assert said(chat, ":green-badge[:material/check: kept]")
+    next(button for button in chat.button if button.label == "Only this document").click().run()
+    assert "Only Brewing notes" in labels(chat)
+
+
+def test_the_text_around_a_passage_is_grey_paragraph_by_paragraph(chat, services):
+    add(services, "boiler.md", "\n\n".join(f"Boiler number {n} is checked in room {n}. " * 30 for n in range(8)))
+    chat.run()
+    ask(chat, "Where is boiler number 4 checked?")
+    next(button for button in chat.button if (button.key or "").startswith("source-")).click().run()
+    grey = [item.value for item in chat.markdown if item.value.startswith(":gray[Boiler")]
+    assert len(grey) > 1
+    assert not any("\n\n" in text for text in grey)
+
+
+def test_an_answer_cut_at_its_limit_says_so_once(chat, monkeypatch):
+    with ScriptedOllama(script=lambda asked: Say(answer_like_a_little_model(asked), end="length")) as ollama:
+        monkeypatch.setenv("OLLAMA_HOST", ollama.url)
+        add(application(), "brewing.md", NOTES)
+        chat.run()
+        ask(chat, QUESTION)
+    assert [said.value for said in chat.caption if "length limit" in said.value] == [
+        r":material/info: The model stopped at its length limit\."
+    ]
+
+
+def test_asking_again_offers_no_model_twice(chat, notes):
+    assert not any(choice.startswith("With Built") for choice in regenerate_choices(RunOptions()))
+    assert not any(choice.startswith("With Built") for choice in regenerate_choices(RunOptions(model="builtin")))
+
+
+def test_what_the_documents_do_not_hold_is_not_made_up(chat, notes):
+    chat.run()
+    ask(chat, "Who won the 2024 NBA finals?")
+    assert said(chat, "not in your documents")
+    assert said(chat, "Your documents do not answer this.")
+    assert any(step.label.startswith("Search the web") for step in chat.sidebar.expander)
+    assert "Add documents" in labels(chat)
+    assert "Allow web search and try again" not in labels(chat)  # there is no key
+
+
+def test_the_conversation_is_in_the_address_and_comes_back(chat, notes, services):
+    chat.run()
+    ask(chat, QUESTION)
+    conversation = services.conversations.list()[0]
+    assert chat.query_params["c"] == conversation.id
+    chat.session_state["sidebar_view"] = "Conversations"
+    chat.run()
+    opened = next(button for button in chat.button if button.key == f"open-{conversation.id}")
+    assert "espresso machine" in opened.label
+    next(button for button in chat.button if button.label == "New").click().run()
+    assert chat.title[0].value == "Ask your documents"
+    chat.query_params["c"] = conversation.id
+    chat.run()
+    assert said(chat, "six weeks")
+
+
+def test_a_conversation_that_is_gone_leaves_an_empty_page(chat, notes):
+    chat.query_params["c"] = "nothing"
+    chat.run()
+    assert not chat.exception
+    assert chat.title[0].value == "Ask your documents"
+
+
+def test_an_empty_question_is_refused_in_words(chat, notes):
+    chat.run()
+    chat.chat_input[0].set_value("\u200b\x00").run()
+    assert not chat.exception
+    until(chat, lambda: not chat.chat_message or said(chat, "not in your documents"))
+
+
+def test_options_belong_to_the_conversation(chat, notes, services):
+    chat.run()
+    chat.button(key="chip_options").click().run()
+    chat.selectbox(key="option_policy").set_value("off").run()
+    chat.slider(key="option_k").set_value(2).run()
+    chat.session_state["options_open"] = None
+    ask(chat, QUESTION)
+    assert services.conversations.list()[0].changes == {"policy": "off", "k": 2, "preset": ""}
+    assert "No grading · k 2 · 2 changes" in labels(chat)
+    trace = services.runs.trace(services.conversations.messages(services.conversations.list()[0].id)[-1].run_id)
+    assert trace.options == RunOptions(policy="off", k=2)
+
+
+def test_thumbs_are_kept(chat, notes, services):
+    chat.run()
+    ask(chat, QUESTION)
+    run_id = services.conversations.messages(services.conversations.list()[0].id)[-1].run_id
+    chat.feedback[0].set_value(1).run()
+    assert services.conversations.feedback(run_id) == Feedback(helpful=True)
+
+
+@pytest.mark.parametrize("name", ["<img src=x onerror=1>.md", "![x](http:⁄⁄a).md", ":material~home: $x$ **b**.md"])
+def test_names_of_files_are_only_text(chat, services, name):
+    add(services, name, "The boiler of the house is checked every autumn by a plumber from Lyon.")
+    chat.run()
+    ask(chat, "Who checks the boiler of the house?")
+    assert not chat.exception
+    for label in labels(chat):
+        assert not re.search(r"(?<!\\)(<img|\]\(|\$x|\*\*b)", label)
+
+
+def test_the_builtin_engine_says_what_it_is_and_how_to_get_a_better_one(chat, notes):
+    chat.run()
+    ask(chat, QUESTION)
+    assert said(chat, "Answers quote what was found; no language model is running.")
+    next(button for button in chat.button if button.label.startswith("How to")).click().run()
+    assert said(chat, "ollama pull llama3.1")
+
+
+def test_a_model_that_is_not_there_is_told_and_got_around(chat, notes, services):
+    conversation = services.conversations.create({"model": "ollama:nothing"})
+    chat.query_params["c"] = conversation.id
+    chat.run()
+    ask(chat, QUESTION)
+    assert not chat.exception
+    assert said(chat, "not answered")
+    assert said(chat, "ollama serve")
+    next(button for button in chat.button if button.label == "Answer with the built-in engine").click().run()
+    until(chat, lambda: said(chat, "from your documents"))
+
+
+def test_web_search_cannot_be_switched_on_without_a_key(chat, notes):
+    chat.run()
+    chat.session_state["sidebar_view"] = "Trace"
+    menu = next(menu for menu in chat.get("menu_button") if menu.key == "chip_web")
+    menu.select(menu.options[1]).run() if hasattr(menu, "select") else menu.set_value(menu.options[1]).run()
+    assert any("TAVILY" in toast.value for toast in chat.toast)
+    assert "Web: off" in labels(chat)
+
+
+def test_a_file_sent_with_a_question_is_read_first(chat, services):
+    chat.run()
+    box = chat.chat_input[0]
+    box.upload("boiler.md", b"The boiler is checked every autumn by a plumber from Lyon.")
+    box.set_value("Who checks the boiler?").run()
+    until(chat, lambda: said(chat, "from your documents"))
+    assert [source.title for source in services.library.sources()] == ["boiler.md"]
+
+
+def choose(chat, conversation_id, choice):
+    """Choose in the menu of the conversation that is open."""
+    menu = next(menu for menu in chat.get("menu_button") if menu.key == f"edit-{conversation_id}")
+    menu.set_value(choice).run()
+
+
+def test_a_conversation_is_found_renamed_pinned_deleted_and_taken_back(chat, notes, services):
+    chat.run()
+    ask(chat, QUESTION)
+    conversation = services.conversations.list()[0]
+    chat.session_state["sidebar_view"] = "Conversations"
+    chat.run()
+    chat.text_input(key="conversation_search").set_value("nothing of the kind").run()
+    assert said(chat, "Nothing found.")
+    chat.text_input(key="conversation_search").set_value("espresso").run()
+    assert f"open-{conversation.id}" in {button.key for button in chat.button}
+    choose(chat, conversation.id, ":material/edit: Rename")
+    next(field for field in chat.text_input if field.label == "Title").set_value("Kitchen")
+    next(button for button in chat.button if button.label == "Rename").click().run()
+    assert services.conversations.get(conversation.id).title == "Kitchen"
+    choose(chat, conversation.id, ":material/keep: Pin")
+    assert services.conversations.get(conversation.id).pinned
+    assert said(chat, "Pinned")
+    choose(chat, conversation.id, ":material/delete: Delete")
+    assert services.conversations.list() == []
+    assert said(chat, "Deleted “Kitchen”")
+    next(button for button in chat.button if button.label == "Undo").click().run()
+    assert services.conversations.list() == [services.conversations.get(conversation.id)]
+    assert chat.session_state["conversation"] == conversation.id
+    assert not chat.exception

@@ -1,0 +1,264 @@
+"""The documents page drawn by the real services."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from crag.library.job_queue import JobQueue, UploadSpool, new_job
+from pages.documents import collections, table
+from pages.parts import document_intake
+from tests.pages.conftest import NOTES, labels, said, until
+
+
+def test_files_are_added_and_refused_each_with_its_reason(chat, services):
+    chat.run()
+    chat.switch_page("pages/documents/page.py").run()
+    assert not chat.exception
+    uploader = chat.file_uploader[0]
+    uploader.upload("good.md", b"The lift is serviced in March by Otis.")
+    uploader.upload("empty.txt", b"")
+    chat.run()
+    until(chat, lambda: said(chat, "Added 1 document"))
+    assert said(chat, "to Documents · 1 refused")
+    assert said(chat, "Added: 1 passage")
+    assert [source.title for source in services.library.sources()]
+    assert len(chat.dataframe[0].value) == 1
+    next(button for button in chat.button if button.label == "Dismiss all").click().run()
+    assert services.jobs.jobs() == []
+
+
+def test_a_kind_that_cannot_be_read_is_refused_and_not_lost(chat, services):
+    chat.run()
+    chat.switch_page("pages/documents/page.py").run()
+    chat.file_uploader[0].upload("setup.exe", b"MZ\x90\x00\x03" * 100)
+    chat.run()
+    until(chat, lambda: said(chat, "Nothing added"))
+    assert said(chat, "1 refused")
+    assert services.library.sources() == []
+
+
+def test_what_was_there_already_is_not_counted_as_added(chat, notes, services):
+    services.jobs.submit_bytes("brewing.md", NOTES.encode())
+    chat.run()
+    chat.switch_page("pages/documents/page.py").run()
+    until(chat, lambda: said(chat, "Nothing added"))
+    assert said(chat, "1 unchanged")
+
+
+def test_a_renamed_copy_names_what_was_there(chat, notes, services):
+    services.jobs.submit_bytes("copy of brewing.md", NOTES.encode())
+    chat.run()
+    chat.switch_page("pages/documents/page.py").run()
+    until(chat, lambda: said(chat, "the same file was already here, as “Brewing notes”"))
+    assert len(services.library.sources()) == 1
+
+
+def test_another_file_of_the_same_name_stays_beside_the_older_one_until_it_is_removed(chat, notes, services):
+    services.jobs.submit_bytes("brewing.md", NOTES.replace("six", "eight").encode())
+    chat.run()
+    chat.switch_page("pages/documents/page.py").run()
+    until(chat, lambda: said(chat, "An older one of this name stays, too"))
+    assert len(services.library.sources()) == 2
+    next(button for button in chat.button if button.label == "Remove 1 older document").click().run()
+    assert not chat.exception
+    (left,) = services.library.sources()
+    assert left.id != notes
+    assert "Remove 1 older document" not in labels(chat)
+
+
+def test_a_folder_lists_what_became_of_each_file(chat, services, tmp_path):
+    for name, text in (("a.txt", "The lift is serviced in March."), ("b.txt", "")):
+        (tmp_path / name).write_text(text)
+    services.jobs.submit_path(tmp_path)
+    chat.run()
+    chat.switch_page("pages/documents/page.py").run()
+    until(chat, lambda: said(chat, "Added 1 document"))
+    assert said(chat, "a.txt :gray[Added: 1 passage]")
+    assert said(chat, "b.txt :red[The file is empty.]")
+    assert any("1 refused, 1 added" in expander.label for expander in chat.expander)
+
+
+def test_jobs_that_were_left_go_on_with_the_next_start(chat, services):
+    services.jobs.close()
+    rows, spool = JobQueue(services.database), UploadSpool(services.library.home / "incoming")
+    spool.put("left", NOTES.encode())
+    rows.add(new_job("left", "upload", "", "brewing.md", "Documents"))
+    services.close()
+    st.cache_resource.clear()
+    chat.run()
+    chat.switch_page("pages/documents/page.py").run()
+    until(chat, lambda: said(chat, "Added 1 document"))
+    assert len(chat.dataframe[0].value) == 1
+
+
+def test_what_was_refused_stands_before_what_was_added_and_a_long_list_is_cut(chat, services, monkeypatch):
+    monkeypatch.setattr(document_intake, "_JOBS_SHOWN", 2)
+    for number in range(3):
+        services.jobs.submit_bytes(f"{number}.txt", f"The lift was serviced in {number + 2020}.".encode())
+    services.jobs.submit_bytes("empty.txt", b"")
+    chat.run()
+    chat.switch_page("pages/documents/page.py").run()
+    until(chat, lambda: said(chat, "Added 3 documents"))
+    rows = [item.value for item in chat.markdown if ".txt" in item.value]
+    assert len(rows) == 2
+    assert "empty" in rows[0]
+    assert said(chat, "and 2 more")
+
+
+def test_a_selection_does_not_pass_to_other_documents(chat, notes, services):
+    """The table knows what is chosen by its row number, so other documents in the rows need another table."""
+    chat.run()
+    chat.switch_page("pages/documents/page.py").run()
+    before = chat.dataframe[0].proto.id
+    assert chat.run().dataframe[0].proto.id == before
+    services.library.add_bytes("minutes.md", b"The board met in May.")
+    assert chat.run().dataframe[0].proto.id != before
+
+
+def test_addresses_are_taken_line_by_line_and_inside_ones_refused(chat, services):
+    chat.run()
+    chat.switch_page("pages/documents/page.py").run()
+    chat.text_area(key="addresses").set_value("http://127.0.0.1:1/\n\nfile:///etc/passwd")
+    next(button for button in chat.button if button.label == "Add").click().run()
+    until(chat, lambda: said(chat, "2 refused"))
+    assert {job.result.error.code for job in services.jobs.jobs()} == {"blocked_url"}
+    assert services.library.sources() == []
+
+
+def test_what_a_page_links_to_is_added_where_that_is_ticked(chat, services):
+    chat.run()
+    chat.switch_page("pages/documents/page.py").run()
+    chat.text_area(key="addresses").set_value("http://127.0.0.1:1/")
+    chat.checkbox(key="with_links").check()
+    next(button for button in chat.button if button.label == "Add").click().run()
+    until(chat, lambda: said(chat, "1 refused"))
+    assert [job.kind for job in services.jobs.jobs()] == ["site"]
+    assert (chat.text_area(key="addresses").value, chat.checkbox(key="with_links").value) == ("", False)
+
+
+def test_removing_asks_first(chat, notes, services):
+    chat.run()
+    chat.switch_page("pages/documents/page.py").run()
+    chat.session_state["dialog"] = (table.REMOVE_DIALOG, [notes])
+    chat.run()
+    assert said(chat, "They go from this library")
+    assert len(services.library.sources()) == 1
+    chat.button(key="remove-confirmed").click().run()
+    assert services.library.sources() == []
+    assert not chat.exception
+
+
+def test_collections_narrow_the_table(chat, notes, services):
+    services.library.add_bytes("minutes.md", b"The board met in May.", collection="Board")
+    chat.run()
+    chat.switch_page("pages/documents/page.py").run()
+    assert len(chat.dataframe[0].value) == 2
+    chat.button(key="collection-Board").click().run()
+    assert len(chat.dataframe[0].value) == 1
+    assert "**Board**" in labels(chat)
+
+
+def test_a_new_collection_with_an_impossible_name_is_refused(chat, services):
+    chat.run()
+    chat.switch_page("pages/documents/page.py").run()
+    next(button for button in chat.button if button.label == "New").click()
+    chat.run()
+    next(button for button in chat.button if button.label == "Create").click().run()
+    assert not chat.exception
+    assert said(chat, ":red[")
+
+
+def test_refreshing_says_what_became_of_it(chat, notes):
+    chat.run()
+    chat.switch_page("pages/documents/page.py").run()
+    next(button for button in chat.button if button.label == "Refresh all").click().run()
+    assert said(chat, "1 document read again: 1 unchanged.")
+
+
+def open_dialog(chat, name, about):
+    chat.run()
+    chat.switch_page("pages/documents/page.py").run()
+    chat.session_state["dialog"] = (name, about)
+    chat.run()
+
+
+def type_name(chat, name):
+    next(field for field in chat.text_input if field.label == "Name").set_value(name)
+
+
+def press(chat, label):
+    next(button for button in chat.button if button.label == label).click().run()
+    assert not chat.exception
+
+
+def test_a_collection_is_renamed_and_conversations_follow(chat, notes, services):
+    services.library.move([notes], "Kitchen")
+    conversation = services.conversations.create({"collection": "Kitchen"})
+    open_dialog(chat, collections.RENAME_DIALOG, "Kitchen")
+    type_name(chat, "Tea kitchen")
+    press(chat, "Rename")
+    assert "**Tea kitchen**" in labels(chat)
+    assert len(chat.dataframe[0].value) == 1
+    assert services.conversations.get(conversation.id).changes["collection"] == "Tea kitchen"
+
+
+def test_deleting_a_collection_says_what_goes(chat, notes, services):
+    services.library.move([notes], "Kitchen")
+    open_dialog(chat, collections.DELETE_DIALOG, "Kitchen")
+    assert said(chat, "goes with its 1 document")
+    press(chat, "Delete it")
+    assert services.library.sources() == []
+    assert not any("Kitchen" in label for label in labels(chat))
+
+
+def test_documents_are_moved_and_a_second_copy_is_said(chat, notes, services):
+    services.library.add_bytes("again.md", NOTES.encode(), collection="Kitchen")
+    open_dialog(chat, table.MOVE_DIALOG, [notes])
+    next(box for box in chat.selectbox if box.label == "To").set_value("Kitchen")
+    press(chat, "Move")
+    assert said(chat, "was there already, so one copy is left")
+    assert [source.collection for source in services.library.sources()] == ["Kitchen"]
+    press(chat, "Close")
+
+
+def test_a_conversation_kept_to_a_deleted_collection_says_so(chat, notes, services):
+    conversation = services.conversations.create({"collection": "Gone"})
+    chat.query_params["c"] = conversation.id
+    chat.run()
+    assert "Gone (deleted)" in labels(chat)
+
+
+def test_a_new_collection_is_chosen_at_once(chat, services):
+    open_dialog(chat, collections.NEW_DIALOG, None)
+    type_name(chat, "Papers")
+    press(chat, "Create")
+    assert "**Papers**" in labels(chat)
+
+
+def test_a_collection_is_handed_over_and_taken_in(chat, notes, services):
+    chat.run()
+    chat.switch_page("pages/documents/page.py").run()
+    next(button for button in chat.button if button.label == "Export").click().run()
+    assert not chat.exception
+    assert said(chat, "All documents")
+    assert [download.label for download in chat.get("download_button")] == ["Download"]
+    lines = services.exchange.export_bytes("jsonl")
+    services.library.remove([notes])
+    chat.session_state["dialog"] = ("import", "")
+    chat.run()
+    chat.file_uploader(key="import-file").upload("taken.jsonl", lines)
+    chat.run()
+    assert not chat.exception
+    assert said(chat, "1 document: 1 added.")
+    assert [source.title for source in services.library.sources()] == ["Brewing notes"]
+
+
+def test_an_import_that_is_refused_says_why(chat, services):
+    chat.run()
+    chat.switch_page("pages/documents/page.py").run()
+    chat.session_state["dialog"] = ("import", "")
+    chat.run()
+    chat.file_uploader(key="import-file").upload("bad.jsonl", b"{")
+    chat.run()
+    assert said(chat, "Line 1 is not JSON")
+    assert services.library.sources() == []

@@ -1,0 +1,149 @@
+"""Evaluate: variants compared, their pictures, and the settings of a grid."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from crag.evaluation.grid import GridAxes, make_variants
+from crag.evaluation.types import EvaluationPlan, Variant
+from crag.options import RunOptions
+from tests.pages.conftest import labels, said
+from tests.pages.evaluate.evaluations import PAGE
+
+BASE = RunOptions(model="builtin")
+ROWS = (
+    {"question": "What is the espresso machine descaled with?", "reference": "citric acid"},
+    {"question": "When is the grinder cleaned?", "reference": "on Fridays"},
+    {"question": "Who won the 2024 NBA finals?", "answerable": False},
+)
+
+
+@pytest.fixture
+def kitchen(services, notes):
+    """Three questions on the notes; the last cannot be answered."""
+    return services.datasets.add("kitchen", "\n".join(map(json.dumps, ROWS)).encode())
+
+
+def finished(services, dataset, *tried, **changes):
+    begun = services.evaluations.begin(EvaluationPlan(dataset, tried or [Variant("", BASE)], **changes))
+    return services.evaluations.wait(begun.id)
+
+
+@pytest.fixture
+def graded(services, kitchen):
+    return finished(services, kitchen, name="Graded")
+
+
+@pytest.fixture
+def ungraded(services, kitchen):
+    """Without grading also what cannot be answered is answered."""
+    return finished(services, kitchen, Variant("", RunOptions(model="builtin", policy="off")), name="Ungraded")
+
+
+@pytest.fixture
+def grid(services, kitchen):
+    return finished(
+        services, kitchen, *make_variants(BASE, GridAxes({"policy": ("paper", "off"), "k": (1, 4)})), kind="grid"
+    )
+
+
+def drawn(chat, **address):
+    chat.run().switch_page(PAGE)
+    for name, value in address.items():
+        chat.query_params[name] = value
+    chat.run()
+    assert not chat.exception
+    return chat
+
+
+def compared(chat, *sides):
+    return drawn(chat, compare=",".join(sides))
+
+
+def click(app, label):
+    next(button for button in app.button if button.label == label).click().run()
+    assert not app.exception
+
+
+def headers(app):
+    return [header.value for header in app.header]
+
+
+def address(app):
+    found = app.query_params["compare"]
+    return found if isinstance(found, str) else found[0]
+
+
+def pictures(app):
+    """What the pictures show, in words."""
+    return [chart.proto.alt for chart in app.get("vega_lite_chart")]
+
+
+def test_two_evaluations_are_held_against_each_other_and_a_third_with_them(chat, graded, ungraded, grid):
+    one, other, third = f"{graded.id}.0", f"{ungraded.id}.0", f"{grid.id}.1"
+    compared(chat, "gone.0", f"{graded.id}.7", one)
+    assert said(chat, "Choose another evaluation to hold against this one.")
+    chat.selectbox(key="added-side").set_value(other).run()
+    assert {"What differs from A to B", "What broke: 1 of 3 questions", "What was mended: 0 of 3 questions"} <= {
+        *headers(chat)
+    }
+    table = next(item.value for item in chat.markdown if "| difference | 95% | n |" in item.value)
+    assert "| Refused | 100.0% | 0.0% |" in table
+    assert any("Refused −100.0 points" in alt for alt in pictures(chat))
+    assert said(chat, "Over 3 questions that both have")
+    assert said(chat, "| Policy | Paper | No grading |")
+    assert said(chat, "No clear difference: ")
+    assert said(chat, "Who won the 2024 NBA finals?")
+    assert {"Trace of A", "Trace of B", "Compare both"} <= {*labels(chat)}
+    click(chat, "Put first")
+    assert address(chat) == f"{other},{one}"
+    assert "What was mended: 1 of 3 questions" in headers(chat)
+    chat.selectbox(key="added-side").set_value(third).run()
+    assert {"All of them", "What differs from A to B"} <= {*headers(chat)}
+    assert any("against time: A: " in alt for alt in pictures(chat))
+    next(control for control in chat.segmented_control if control.label == "Looked at").set_value(third).run()
+    assert "What differs from A to C" in headers(chat)
+    click(chat, "Remove")
+    assert address(chat) == f"{one},{third}"
+
+
+def test_a_grid_is_ranked_and_drawn_and_its_best_saved(chat, services, grid):
+    chat.session_state[f"plots-of-{grid.id}"] = True
+    drawn(chat, evaluation=grid.id)
+    assert said(chat, "Built-in engine · refined · grader automatic")
+    assert said(chat, "Not clearly better than any of the 3 others.")
+    table = next(frame.value for frame in chat.dataframe if "Place" in frame.value)
+    assert len(table) == 4
+    assert list(table["Right answers"]) == sorted(table["Right answers"], reverse=True)
+    assert set(table["n"]) == {2}
+    assert any("Right answers by settings: " in alt for alt in pictures(chat))
+    assert any("not answerable, decided incorrect: 1 of 1" in alt for alt in pictures(chat))
+    assert any(alt.startswith("Curves of what thresholds cost; at the present ones") for alt in pictures(chat))
+    assert any("Right answers against time: 1: " in alt for alt in pictures(chat))
+    assert said(chat, "A preset holds how questions are answered")
+    click(chat, "Save")
+    assert any("A preset needs a name" in toast.value for toast in chat.toast)
+    chat.text_input(key="best_preset").set_value("Kitchen")
+    click(chat, "Save")
+    assert services.preferences.presets()["Kitchen"]["policy"] in ("paper", "off")
+    chat.selectbox(key=f"grid-metric-{grid.id}").set_value("seconds").run()
+    assert any("Time by settings: " in alt for alt in pictures(chat))
+
+
+def test_values_to_try_are_counted_and_what_are_too_many_is_refused(chat, services, kitchen):
+    chat.session_state["evaluate-grid"] = True
+    drawn(chat)
+    chat.selectbox(key="evaluate-dataset").set_value(kitchen.id).run()
+    pills = {control.key: control for control in chat.button_group}
+    pills["grid-policy"].set_value(["paper", "any"]).run()
+    pills = {control.key: control for control in chat.button_group}
+    pills["grid-k"].set_value([2, 4, 8]).run()
+    assert said(chat, "6 combinations")
+    assert said(chat, "= 18 answers")
+    pills = {control.key: control for control in chat.button_group}
+    pills["grid-passage_size"].set_value([100, 150, 250, 400, 600, 1000]).run()
+    pills = {control.key: control for control in chat.button_group}
+    pills["grid-refine"].set_value([True, False]).run()
+    assert said(chat, "at most 64 are tried at once")

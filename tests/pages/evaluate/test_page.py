@@ -1,0 +1,221 @@
+"""The page Evaluate: beginning, what is said beforehand, figures with their n, answers and a person's word on them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from crag.errors import NotFound
+from crag.evaluation.types import EvaluationPlan, Variant
+from crag.options import RunOptions
+from tests.pages.conftest import labels, said, until
+from tests.pages.evaluate.evaluations import opened
+
+ROWS = (
+    {"question": "What is the espresso machine descaled with?", "reference": "citric acid"},
+    {"question": "How long does descaling take?", "reference": "two hours"},
+    {"question": "Who won the 2024 NBA finals?", "answerable": False},
+)
+HOSTILE = "[click](https://evil.example) ![](https://evil.example/a.png) :material/home: # big"
+
+
+@pytest.fixture
+def kitchen(services):
+    """A dataset of three questions on the notes."""
+    data = "\n".join(map(json.dumps, ROWS)).encode()
+    return services.datasets.add("kitchen", data)
+
+
+@pytest.fixture
+def evaluated(services, notes, kitchen):
+    """An evaluation of it that is done."""
+    return finished(services, kitchen)
+
+
+def finished(services, dataset, **changes):
+    begun = services.evaluations.begin(EvaluationPlan(dataset, [Variant("", RunOptions(model="builtin"))], **changes))
+    return services.evaluations.wait(begun.id)
+
+
+def click(app, label):
+    next(button for button in app.button if button.label == label).click().run()
+    assert not app.exception
+
+
+def tables(app):
+    """Every cell of the small tables."""
+    return [str(cell) for table in app.table for column in table.value.columns for cell in table.value[column]]
+
+
+def test_a_dataset_is_run_from_the_page_and_its_figures_name_their_n(chat, services, notes, kitchen):
+    opened(chat)
+    chat.selectbox(key="evaluate-dataset").set_value(kitchen.id).run()
+    assert said(chat, "3 questions")
+    assert said(chat, "Nothing leaves this machine")
+    click(chat, "Run")
+    until(chat, lambda: "Run again" in labels(chat))
+    assert [title.value for title in chat.title] == ["kitchen"]
+    assert all("n = " in metric.delta for metric in chat.metric)
+    assert {"Right answers", "Answered or refused rightly", "Time"} <= {metric.label for metric in chat.metric}
+    (evaluation,) = services.evaluations.list()
+    assert (evaluation.state, evaluation.done, evaluation.size) == ("done", 3, 3)
+
+
+def test_some_of_the_questions_are_the_same_ones_each_time(chat, services, notes, kitchen):
+    opened(chat)
+    chat.selectbox(key="evaluate-dataset").set_value(kitchen.id).run()
+    chat.segmented_control(key="evaluate-which").set_value("Random").run()
+    chat.number_input(key=f"evaluate-count-{kitchen.id}").set_value(2).run()
+    for _ in range(2):
+        click(chat, "Run")
+        until(chat, lambda: "Run again" in labels(chat))
+        click(chat, "New")
+    first, second = services.evaluations.list()
+    assert first.size == 2
+    assert first.digest == second.digest
+    assert first.name == "kitchen (random 2, seed 0, of 3)"
+
+
+def test_the_seed_without_documents_offers_its_posts_and_says_where_they_come_from(chat, services):
+    opened(chat)
+    assert said(chat, "lilianweng.github.io")
+    assert "Add the three posts" in labels(chat)
+
+
+def test_the_seed_shows_the_table_of_the_notebook(chat, services, notes):
+    evaluation = finished(services, services.datasets.get("seed"), repetitions=3)
+    opened(chat, evaluation)
+    assert "Who won the 2024 NBA finals?" in [cell.replace("\\", "") for cell in tables(chat)]
+    assert [cell for cell in tables(chat) if cell.endswith("of 15")]
+
+
+def test_web_and_models_elsewhere_are_named_before_anything_goes_there(chat, services, notes, monkeypatch):
+    monkeypatch.setattr(services, "settings", replace(services.settings, tavily_api_key="tvly-test"))
+    chat.session_state["evaluate_changes"] = {"web": "auto", "grader_model": "openai:gpt-4o-mini"}
+    opened(chat)
+    assert said(chat, "to **Tavily**")
+    assert said(chat, "to **openai**")
+    assert "Allow and run" in labels(chat)
+    assert "Run" not in labels(chat)
+    assert not services.preferences.allowed_models()
+
+
+def test_an_embedder_elsewhere_is_named_beforehand(chat, services, notes, monkeypatch):
+    answering = services.library.spaces.answering
+    space = replace(services.library.space(), provider="openai", model="text-embedding-3-small")
+    elsewhere = replace(answering.active(), space=space)
+    monkeypatch.setattr(answering, "active", lambda: elsewhere)
+    opened(chat)
+    assert said(chat, "questions go to **openai**")
+    assert not said(chat, "Nothing leaves this machine")
+
+
+def test_answers_are_narrowed_and_a_chosen_one_takes_a_persons_word(chat, services, evaluated):
+    opened(chat, evaluated)
+    assert said(chat, "Choose a row")
+    answer = services.evaluations.results(evaluated.id)[1]
+    choose_row(chat, 1)
+    assert said(chat, "How long does descaling take?")
+    assert said(chat, "two hours")
+    word = next(one for one in chat.segmented_control if one.key.startswith("word-"))
+    word.set_value(False).run()
+    labelled = services.evaluations.results(evaluated.id)[1]
+    assert (answer.label, labelled.label) == (None, False)
+    assert "Comparing texts" in tables(chat)
+    word = next(one for one in chat.segmented_control if one.key.startswith("word-"))
+    word.set_value(None).run()
+    assert services.evaluations.results(evaluated.id)[1].label is None
+
+
+def choose_row(app, row):
+    """As a click on a row of the answers does."""
+    key = next(table.key for table in app.dataframe if table.key and table.key.startswith("answers-"))
+    app.session_state[key] = {"selection": {"rows": [row], "columns": [], "cells": []}}
+    app.run()
+    assert not app.exception
+
+
+def test_foreign_text_stays_text(chat, services, notes):
+    row = {"question": HOSTILE, "reference": HOSTILE, "must_mention": [HOSTILE]}
+    dataset = services.datasets.add("<b>x</b> [a](https://evil.example)", json.dumps(row).encode())
+    opened(chat, finished(services, dataset))
+    choose_row(chat, 0)
+    shown = [item.value for item in [*chat.markdown, *chat.caption, *chat.title]]
+    assert any("evil" in text for text in shown)
+    assert not [text for text in shown if "](https" in text or "![](" in text]
+
+
+def test_one_of_somebody_else_or_gone_is_not_there(chat, services, evaluated):
+    services.evaluations.delete(evaluated.id)
+    opened(chat, evaluated)
+    assert [title.value for title in chat.title] == ["This evaluation is no longer there"]
+    click(chat, "All evaluations")
+    assert [title.value for title in chat.title] == ["Evaluate"]
+
+
+def test_it_is_renamed_and_deleted_after_a_question(chat, services, evaluated):
+    opened(chat, evaluated)
+    chat.session_state["dialog"] = ("rename an evaluation", evaluated.id)
+    chat.run()
+    next(field for field in chat.text_input if field.label == "Name").set_value("Before the new model")
+    click(chat, "Rename")
+    assert services.evaluations.get(evaluated.id).name == "Before the new model"
+    chat.session_state["dialog"] = ("delete evaluations", [evaluated.id])
+    chat.run()
+    assert services.evaluations.get(evaluated.id)
+    click(chat, "Delete")
+    with pytest.raises(NotFound):
+        services.evaluations.get(evaluated.id)
+
+
+def test_what_was_stopped_says_so_and_goes_on(chat, services, notes, kitchen):
+    begun = services.evaluations.begin(
+        EvaluationPlan(kitchen, [Variant("", RunOptions(model="builtin"))], repetitions=5)
+    )
+    services.evaluations.stop(begun.id)
+    services.evaluations.wait(begun.id)
+    opened(chat, begun)
+    assert said(chat, "Stopped by you")
+    click(chat, "Resume")
+    until(chat, lambda: "Run again" in labels(chat) and "Resume" not in labels(chat))
+    assert services.evaluations.get(begun.id).done == 15
+
+
+def test_two_chosen_ones_are_compared(chat, services, notes, kitchen):
+    first, second = finished(services, kitchen), finished(services, kitchen)
+    opened(chat)
+    key = next(table.key for table in chat.dataframe if table.key and table.key.startswith("evaluations-"))
+    chat.session_state[key] = {"selection": {"rows": [0, 1], "columns": [], "cells": []}}
+    chat.run()
+    click(chat, "Compare these 2")
+    assert [title.value for title in chat.title] == ["Comparison"]
+    assert chat.query_params["compare"] == f"{first.id}.0,{second.id}.0"
+
+
+def test_a_dataset_is_looked_into_and_loses_a_row(chat, services, kitchen):
+    opened(chat)
+    click(chat, next(label for label in labels(chat) if label.startswith("kitchen")))
+    assert said(chat, "3 questions · 2 with a reference · 1 without an answer")
+    services.datasets.remove_example(kitchen.id, kitchen.examples[0].key)
+    chat.run()
+    assert said(chat, "2 questions · 1 with a reference · 1 without an answer")
+
+
+def test_pinned_questions_are_counted_and_run(chat, services, notes):
+    opened(chat)
+    assert said(chat, "None yet")
+    run = services.runs.start(None, "What is the espresso machine descaled with?", RunOptions(model="builtin"))
+    list(run.follow())
+    services.datasets.pin_answer(run.id, None)
+    chat.run()
+    assert said(chat, "1 question")
+    click(chat, "Run now")
+    until(chat, lambda: "Run again" in labels(chat))
+    (evaluation,) = services.evaluations.list()
+    assert evaluation.kind == "regression"
+    services.preferences.save("k", 1)
+    click(chat, "New")
+    assert said(chat, "1 right")
+    assert said(chat, "Changed since then:\n\n- the settings: k 1")

@@ -1,0 +1,131 @@
+"""One run laid open: what is shown of it, going on from a node with changes, and two runs side by side."""
+
+from __future__ import annotations
+
+from streamlit.testing.v1 import AppTest
+
+from crag.app.application import Application
+from crag.options import RunOptions
+from pages.inspect import navigation
+from pages.parts.services import application
+from tests.doubles.ollama import ScriptedOllama
+from tests.pages.conftest import labels, said, until
+
+PAGE = "pages/inspect/page.py"
+QUESTION, LOST = "What is the espresso machine descaled with?", "Who won the 2024 NBA finals?"
+
+
+def asked(services: Application, question: str, **options: object) -> str:
+    run = services.runs.start(services.conversations.create().id, question, RunOptions(**options))  # type: ignore[arg-type]
+    list(run.follow(seconds=30))
+    return run.id
+
+
+def laid_open(app: AppTest, run_id: str) -> AppTest:
+    app.run()
+    app.query_params["run"] = run_id
+    app.switch_page(PAGE).run()
+    assert not app.exception
+    return app
+
+
+def opened(app: AppTest, run_id: str, node: int) -> AppTest:
+    """With one of its nodes open."""
+    app.session_state[f"node-{run_id}-{node}"] = True
+    return app.run()
+
+
+def test_a_run_shows_its_path_its_time_its_verdicts_and_each_node(chat: AppTest, services: Application, notes: str):
+    run_id = asked(services, QUESTION, model="builtin")
+    app = laid_open(chat, run_id)
+    assert [title.value for title in app.title] == [QUESTION]
+    assert said(app, ":green-badge[:material/task_alt: correct] :green-badge[:material/task_alt: from your documents]")
+    assert said(app, "policy Paper")
+    assert [header.value for header in app.header] == ["Path", "Time", "Verdicts", "Nodes"]
+    assert said(app, "decide ==>|correct| refine_knowledge")
+    table = app.dataframe[0].value
+    assert [list(word) for word in table["Verdict"]] == [["relevant"]]
+    icons = {"visibility": "Open", "add": "Use it", "remove": "Drop it", "quiz": "Pin as a right passage"}
+    assert list(table["Actions"][0]) == [f":material/{icon}: {word}" for icon, word in icons.items()]
+    assert not said(app, "Nearest passages")  # closed nodes are not drawn
+    opened(app, run_id, 0)
+    assert said(app, ":small[:gray[**Embedder**]]")
+    assert said(app, "This node asks no model.")
+
+
+def test_prompts_are_shown_as_they_were_sent(chat: AppTest, services: Application, notes: str, monkeypatch):
+    with ScriptedOllama() as server:
+        monkeypatch.setenv("OLLAMA_HOST", server.url)
+        services.close()
+        application.clear()
+        run_id = asked(application(), QUESTION, grader="builtin", refine=False)
+        app = opened(laid_open(chat, run_id), run_id, 3)
+    written = next(request for request in server.requests if request.path == "/api/chat" and request.writes)
+    sent = [message["content"] for message in written.body["messages"]]
+    shown = [block.value for block in app.code]
+    assert sent == shown[: len(sent)]
+    assert "six weeks" in shown[-1]
+
+
+def test_going_on_from_a_node_makes_a_version_and_shows_it(chat: AppTest, services: Application, notes: str):
+    run_id = asked(services, QUESTION, model="builtin")
+    app = opened(laid_open(chat, run_id), run_id, 2)
+    app.button(key=f"revise-{run_id}-decide").click().run()
+    assert "Do this step again" in labels(app)
+    found = services.runs.trace(run_id).found["library"]
+    drawn = [group.key for group in app.button_group if str(group.key).startswith("ruling-")]
+    assert drawn == [f"ruling-{run_id}-{one}" for one in found]  # as they were ranked, not as they were graded
+    passage_id = next(iter(services.runs.trace(run_id).verdicts))
+    app.button_group(key=f"ruling-{run_id}-{passage_id}").set_value("Drop").run()
+    app.button(key=f"go-on-from-{run_id}").click().run()
+    until(app, lambda: said(app, "Version 2 of 2 · you dropped “Brewing notes”"))
+    until(app, lambda: said(app, ":gray-badge[:material/block: not in your documents]"))
+    assert app.query_params["run"] != [run_id]
+    assert said(app, "Taken over from the version before, in no time: Retrieve, Grade passages.")
+    assert not app.exception
+
+
+def test_runs_that_wait_or_failed_say_so_and_those_of_others_are_not_there(
+    chat: AppTest, services: Application, notes: str
+):
+    failed = asked(services, QUESTION, model="ollama:nothing-here")
+    app = laid_open(chat, failed)
+    assert said(app, ":red-badge[:material/error: failed]")
+    assert said(app, "Ollama does not answer")
+    app.query_params["run"] = "of-somebody-else"
+    app.run()
+    assert [title.value for title in app.title] == ["This answer is no longer there"]
+
+
+def test_any_two_runs_stand_side_by_side_differences_first(chat: AppTest, services: Application, notes: str):
+    one, other = asked(services, QUESTION, model="builtin"), asked(services, LOST, model="builtin", policy="none")
+    app = laid_open(chat, one)
+    app.session_state["dialog"] = (navigation.COMPARE_DIALOG, one)
+    app.run()
+    assert f"{navigation.COMPARE_DIALOG}-{other}" in {button.key for button in app.button}
+    app.query_params["a"], app.query_params["b"] = one, other
+    app.switch_page("pages/compare/page.py").run()
+    assert not app.exception
+    assert app.header[0].value == "What differs"
+    assert said(app, "**Action**: :green-badge[:material/task_alt: correct] → :red-badge")
+    assert said(app, "only First took *Refine knowledge")
+    assert said(app, "| **Policy** | Paper | Lenient |")
+
+
+def test_a_run_over_documents_cut_anew_says_so_and_opens_what_is_no_longer_there(
+    chat: AppTest, services: Application, notes: str
+):
+    options = RunOptions(model="builtin", passage_size=60)
+    services.rechunked_libraries.prepare(options)
+    run = services.runs.start(None, QUESTION, options)
+    list(run.follow(seconds=30))
+    cited = services.runs.trace(run.id).citations[0]
+    assert (cited.source_id, services.library.passage(cited.passage_id)) == (notes, None)
+    assert "passages of up to 60 tokens, cut for an evaluation." in " ".join(services.runs.trace(run.id).notes)
+    services.library.remove([notes])
+    app = opened(laid_open(chat, run.id), run.id, 0)
+    assert said(app, ":gray-badge[cut to 60 tokens]")
+    app.session_state["dialog"] = (navigation.PASSAGE_DIALOG, (run.id, cited.passage_id))
+    app.run()
+    assert said(app, "six weeks")
+    assert not app.exception

@@ -1,0 +1,87 @@
+"""Pinning from the chat: an answer with its reference edited, a passage in the drawer, both seen and undone."""
+
+import pytest
+
+from pages.chat import answer_actions
+from tests.pages.conftest import ask, labels, said
+
+QUESTION = "How often is the espresso machine descaled?"
+
+
+@pytest.fixture
+def asked(chat, notes):
+    chat.run()
+    ask(chat, QUESTION)
+    return chat
+
+
+def run_of(services):
+    return services.conversations.messages(services.conversations.list()[0].id)[-1].run_id
+
+
+def open_dialog(app, run_id):
+    """As the menu under the answer does, which the test runner cannot open; that it offers this is seen."""
+    menu = next(menu for menu in app.get("menu_button") if menu.label == "More")
+    assert answer_actions.PIN_CHOICE in menu.proto.options
+    app.session_state["dialog"] = (answer_actions.PIN_DIALOG, run_id)
+    app.run()
+
+
+def press(app, label):
+    next(button for button in app.button if button.label == label).click().run()
+    assert not app.exception
+
+
+def test_an_answer_is_pinned_with_the_reference_as_edited_and_unpinned(asked, services):
+    open_dialog(asked, run_of(services))
+    assert said(asked, QUESTION)
+    box = next(area for area in asked.text_area if area.label == "Right answer")
+    assert "every six weeks" in box.value
+    assert "[1]" not in box.value
+    box.set_value("every six weeks")
+    press(asked, "Pin")
+    (example,) = services.datasets.pinned().examples
+    assert (example.question, example.references) == (QUESTION, ("every six weeks",))
+    assert said(asked, "Pinned as a test question")
+    press(asked, "Change")
+    assert next(area for area in asked.text_area if area.label == "Right answer").value == "every six weeks"
+    press(asked, "Unpin")
+    assert services.datasets.pinned().examples == ()
+    assert not said(asked, "Pinned as a test question")
+
+
+def test_an_answer_that_helped_can_be_pinned_beside_the_thumb(asked, services):
+    assert "Pin as a test question" not in labels(asked)
+    services.conversations.give_feedback(run_of(services), helpful=True)
+    press(asked.run(), "Pin as a test question")
+    press(asked, "Pin")
+    assert len(services.datasets.pinned().examples) == 1
+
+
+def test_a_refusal_is_pinned_as_what_cannot_be_answered(chat, services, notes):
+    chat.run()
+    ask(chat, "Who won the 2024 NBA finals?")
+    open_dialog(chat, run_of(services))
+    assert next(area for area in chat.text_area if area.label == "Right answer").value == ""
+    assert said(chat, "Leave it empty where it is right not to answer.")
+    press(chat, "Pin")
+    (example,) = services.datasets.pinned().examples
+    assert (example.answerable, example.references) == (False, ())
+
+
+def test_a_passage_is_switched_right_in_the_drawer_and_shown_so_in_inspect(asked, services):
+    run_id = run_of(services)
+    press(asked, next(button.label for button in asked.button if button.key == f"source-{run_id}-1"))
+    (switch,) = [toggle for toggle in asked.toggle if toggle.label == "Right passage"]
+    assert switch.value is False
+    switch.set_value(True).run()
+    (example,) = services.datasets.pinned().examples
+    assert "every six weeks" in example.phrases[0]
+    del asked.session_state["source"]
+    asked.query_params["run"] = run_id
+    asked.switch_page("pages/inspect/page.py").run()
+    table = asked.dataframe[0].value
+    assert table["Passage"][0].startswith("pinned · ")
+    assert ":material/close: Unpin the right passage" in list(table["Actions"][0])
+    services.datasets.unpin_passage(run_id, next(iter(services.datasets.get_pins(run_id).passages)))
+    assert not asked.run().dataframe[0].value["Passage"][0].startswith("pinned")

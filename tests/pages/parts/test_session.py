@@ -1,0 +1,113 @@
+"""Several people on one server: each sees their own conversations, and what was sent for them."""
+
+from __future__ import annotations
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from crag.options import RunOptions
+from crag.storage.outbound_ledger import on_behalf_of
+from pages.parts import components
+from pages.parts.session import OWNER_COOKIE
+from tests.pages.conftest import ROOT, labels, open_settings, said
+
+ANN, BEN = "a" * 43, "b" * 43
+
+
+@pytest.fixture(autouse=True)
+def _many(monkeypatch):
+    monkeypatch.setenv("CRAG_PEOPLE", "many")
+
+
+@pytest.fixture
+def browser(monkeypatch):
+    """A page that is opened by the browser with this key; empty: by one that keeps no cookies."""
+
+    def opened(key: str, **query: str) -> AppTest:
+        monkeypatch.setattr(type(st.context), "cookies", property(lambda _: {OWNER_COOKIE: key} if key else {}))
+        page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=30)
+        page.query_params.update(query)
+        page.session_state["sidebar_view"] = "Conversations"
+        return page.run()
+
+    return opened
+
+
+def asked(services, key: str, question: str) -> tuple[str, str]:
+    """The ids of a conversation of this browser and of its last run."""
+    conversation = services.conversations.create(person=key).id
+    run = services.runs.start(conversation, question, RunOptions(web="off"))
+    list(run.follow())
+    return conversation, run.id
+
+
+def test_nobody_sees_what_another_asked_whatever_the_address_names(services, notes, browser):
+    conversation, one = asked(services, ANN, "When is the grinder cleaned?")
+    other = services.runs.regenerate(one, RunOptions(web="off"))
+    list(other.follow())
+    assert "**When is the grinder cleaned?**" in [
+        label.replace("\\", "") for label in labels(browser(ANN, c=conversation))
+    ]
+    assert browser(ANN).session_state["person"] == ANN, "another tab of the same browser"
+
+    page = browser(BEN, c=conversation)
+    assert said(page, "Your conversations will be listed here.")
+    assert [toast.value for toast in page.toast] == ["This conversation is no longer there\\. Start a new one\\."]
+    assert not page.chat_message
+    assert "c" not in page.query_params
+    page.text_input(key="conversation_search").set_value("grinder").run()
+    assert said(page, "Nothing found.")
+    page.query_params.update({"a": one, "b": other.id})
+    page.switch_page("pages/compare/page.py").run()
+    assert said(page, "One of the two answers is no longer there.")
+
+
+def test_the_settings_tell_the_key_and_only_what_was_sent_for_its_person(services, browser):
+    for key, sent in ((ANN, "of Ann"), (BEN, "of Ben"), ("", "of nobody")):
+        with on_behalf_of(key):
+            services.ledger.record("example.org", "model", sent)
+    page = open_settings(browser(ANN), "privacy")
+    assert list(page.dataframe[0].value["What"]) == ["of nobody", "of Ann"]
+    assert said(page, "1 more departure of other people, or of commands, not shown here.")
+    assert ANN in [block.value for block in page.code]
+    assert any(f"--to={ANN}" in block.value for block in page.code)
+    assert not said(page, "keeps no cookie")
+
+
+def test_who_keeps_no_cookies_has_conversations_until_the_tab_is_closed(services, browser):
+    page = browser("")
+    key = page.session_state["person"]
+    assert len(key) == 43
+    assert page.run().session_state["person"] == key
+    assert browser("").session_state["person"] != key
+    assert said(open_settings(page, "privacy"), "keeps no cookie")
+
+
+def test_what_was_there_before_goes_to_the_first_browser_only(services, browser):
+    asked(services, "", "When?")
+    browser("")
+    assert "When?" in labels(browser(ANN))
+    assert "When?" not in labels(browser(BEN))
+
+
+def test_documents_are_said_to_be_shared_once_there_are_others(services, browser):
+    asked(services, ANN, "When?")
+    assert not said(browser(ANN), "Documents are shared")
+    asked(services, BEN, "Where?")
+    page = browser(ANN)
+    page.switch_page("pages/documents/page.py").run()
+    assert said(page, "Documents are shared")
+
+
+def test_a_click_that_names_the_run_of_another_or_no_citation_opens_nothing(services, notes, browser, monkeypatch):
+    _, run_id = asked(services, ANN, "When is the grinder cleaned?")
+    clicked = {"number": "1"}
+    monkeypatch.setattr(components, "sync_page", lambda _status, _run, on_cited, **_: on_cited())
+    monkeypatch.setattr(components, "clicked_citation", lambda: (run_id, clicked["number"]))
+    page = browser(BEN)
+    assert "source" not in page.session_state
+    assert [toast.value for toast in page.toast] == ["This conversation is no longer there\\. Start a new one\\."]
+    assert "source" in browser(ANN).session_state
+    clicked["number"] = "²"
+    assert "source" not in browser(ANN).session_state

@@ -1,0 +1,140 @@
+"""The checklist on screen: what a button does, what is shown meanwhile, and that nobody waits for a dead server."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+
+import pytest
+
+from pages.parts import setup_checklist
+from tests.doubles.ollama import ScriptedOllama
+from tests.doubles.ollama_registry import Mishap
+from tests.doubles.ollama_values import LLAMA
+from tests.pages.conftest import NOTES, add, labels, open_settings, said, until
+
+NAME = "ollama:llama3.1:8b"
+GET = "Get Llama 3"
+
+
+@pytest.fixture(autouse=True)
+def _bare_machine(monkeypatch, tmp_path):
+    """Neither Ollama nor Nomic's weights are installed, whatever this machine has; and it has the memory of most."""
+    (tmp_path / "user").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path / "user"))
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    monkeypatch.setattr("crag.models.ollama_server.recommend_llama", lambda: ("llama3.1:8b", LLAMA.size))
+
+
+@pytest.fixture
+def ollama(monkeypatch):
+    with ScriptedOllama(models=[]) as server:
+        monkeypatch.setenv("OLLAMA_HOST", server.url)
+        yield server
+
+
+@pytest.fixture
+def silent(monkeypatch):
+    """The address of a server that takes connections and never says a word."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        monkeypatch.setenv("OLLAMA_HOST", f"127.0.0.1:{listening.getsockname()[1]}")
+        yield
+
+
+def words(page):
+    return [label.replace("\\", "") for label in labels(page)]
+
+
+def click(page, beginning):
+    """Press a button, which may come only when the server has been looked at."""
+    until(page, lambda: any(word.startswith(beginning) for word in words(page)))
+    next(button for button in page.button if button.label.replace("\\", "").startswith(beginning)).click().run()
+
+
+def test_a_model_is_got_with_one_click_and_answers(chat, ollama):
+    chat.run()
+    assert "Built-in engine" in words(chat)
+    until(chat, lambda: f"{GET}.1 8B · 4.9 GB" in words(chat))
+    click(chat, GET)
+    until(chat, lambda: "Llama 3.1 8B" in words(chat))
+    assert not chat.exception
+    assert said(chat, "Llama 3.1 8B on Ollama 0.30.11")
+    assert not any(word.startswith(GET) for word in words(chat))
+
+
+def test_while_it_comes_bytes_and_rate_are_shown_and_it_can_be_cancelled_and_gone_on_with(chat, ollama, services):
+    ollama.registry["llama3.1:8b"].seconds = 20
+    chat.run()
+    click(chat, GET)
+    until(chat, lambda: any("of 4.9 GB" in bar.text.replace("\\", "") for bar in chat.get("progress")))
+    until(chat, lambda: any("MB/s" in bar.text for bar in chat.get("progress")))
+    click(chat, "Cancel")
+    until(chat, lambda: "Resume" in words(chat))
+    assert said(chat, "so far, kept")
+    ollama.registry["llama3.1:8b"].seconds = 0
+    click(chat, "Resume")
+    until(chat, lambda: services.downloads.get(NAME).state == "done")
+    until(chat, lambda: "Llama 3.1 8B" in words(chat))
+
+
+def test_the_weights_of_nomic_are_offered_beside_the_embedders(chat):
+    page = open_settings(chat, "embeddings")
+    until(page, lambda: any(word.startswith("Download · 274 MB") for word in words(page)))
+    assert said(page, "Nomic embeddings")
+
+
+def test_a_download_that_failed_says_why(chat, ollama):
+    ollama.registry["llama3.1:8b"].mishaps.append(Mishap(0.4, "error", "write /root/x: no space left on device"))
+    chat.run()
+    click(chat, GET)
+    until(chat, lambda: "Resume" in words(chat))
+    assert said(chat, "The disk is full where Ollama keeps its models")
+
+
+def test_what_is_to_be_typed_is_shown_and_the_dialog_closes_when_it_is_done(chat, monkeypatch):
+    chat.run()
+    until(chat, lambda: said(chat, "not reachable"))  # the server was looked at: nothing changes any more
+    click(chat, "How to install")
+    until(chat, lambda: chat.code)
+    assert "ollama.com/install.sh" in chat.code[0].value
+    monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")  # Ollama is installed now, and to be started
+    until(chat, lambda: not chat.code and "How to start" in words(chat))
+
+
+@pytest.mark.parametrize("looks", [1, 2, 3])
+def test_no_click_is_lost_when_what_the_page_shows_changes_at_that_moment(chat, monkeypatch, looks):
+    """As the first seconds after a start, when the spaces begin to be looked after."""
+    chat.run()
+    until(chat, lambda: "How to install" in words(chat))
+    before = iter([False] * looks)
+    monkeypatch.setattr(setup_checklist, "_is_switching_space", lambda: next(before, True))
+    click(chat, "How to install")
+    assert "ollama.com/install.sh" in chat.code[0].value
+
+
+def test_a_key_is_a_line_to_copy(chat):
+    chat.run()
+    click(chat, "Add a key")
+    assert chat.code[0].value.startswith("TAVILY_API_KEY=")
+    assert said(chat, "counts after the next start")
+
+
+def test_an_answer_of_the_built_in_engine_offers_the_same(chat, ollama, services):
+    add(services, "brewing.md", NOTES)
+    chat.run()
+    chat.chat_input[0].set_value("What is the espresso machine descaled with?").run()
+    until(chat, lambda: said(chat, "no language model is running"))
+    click(chat, GET)
+    until(chat, lambda: "Llama 3.1 8B" in words(chat))
+
+
+@pytest.mark.parametrize("has_documents", [False, True])
+def test_nobody_waits_for_a_server_that_takes_connections_and_is_silent(chat, silent, services, has_documents):
+    if has_documents:
+        add(services, "brewing.md", NOTES)
+    chat.run()
+    assert not chat.exception
+    assert said(chat, "looking for it") or has_documents
+    until(chat, lambda: said(chat, "silent at 127.0.0.1"))

@@ -1,0 +1,94 @@
+"""Privacy in the settings: what left, the meter of searches, asking Tavily, taking the list out, forgetting it."""
+
+from __future__ import annotations
+
+import pytest
+
+from crag.types import OutboundRecord
+from pages.parts.services import application
+from pages.settings.privacy import format_csv
+from tests.doubles.tavily import TavilyServer
+from tests.pages.conftest import labels, open_settings, said
+
+HOSTILE = "![x](https://evil.example/p.png) <img src=x onerror=alert(1)> :material/home: [a](javascript:alert(1)) $x^2$"
+
+
+@pytest.fixture
+def settings(chat):
+    return lambda: open_settings(chat, "privacy")
+
+
+@pytest.fixture
+def tavily(monkeypatch):
+    with TavilyServer(
+        usage={"account": {"current_plan": "Bootstrap", "plan_usage": 500, "plan_limit": 4000}}
+    ) as server:
+        monkeypatch.setenv("TAVILY_API_KEY", "tvly-secret")
+        monkeypatch.setenv("CRAG_TAVILY_URL", server.url)
+        application.clear()
+        yield server
+
+
+def click(page, label):
+    page.button[labels(page).index(label)].click().run()
+    assert not page.exception
+
+
+def table(page):
+    (frame,) = page.dataframe
+    return frame.value
+
+
+def test_nothing_has_left_and_there_is_nothing_to_forget(settings):
+    page = settings()
+    assert said(page, "Nothing has left this machine.")
+    assert "Forget this list" not in labels(page)
+    assert "Ask Tavily" not in labels(page), "there is no key"
+
+
+def test_the_list_shows_what_left_newest_first_and_hostile_text_as_it_is(services, settings):
+    services.ledger.record("example.org", "web page", "https://example.org/고양이")
+    services.ledger.record("api.tavily.com", "web search", HOSTILE)
+    shown = table(settings())
+    assert list(shown["What"]) == [HOSTILE, "https://example.org/고양이"]
+    assert list(shown["Kind"]) == ["web search", "web page"]
+    assert list(shown["Where to"]) == ["api.tavily.com", "example.org"]
+
+
+def test_the_list_is_forgotten_after_a_question(services, settings):
+    services.ledger.record("api.tavily.com", "web search", "cats")
+    page = settings()
+    click(page, "Forget this list")
+    assert said(page, "1 entry will be gone for good.")
+    click(page, "Cancel")
+    assert len(services.ledger.entries()) == 1
+    click(page, "Forget this list")
+    click(page, "Forget")
+    assert services.ledger.entries() == []
+    assert said(page, "Nothing has left this machine.")
+
+
+def test_the_meter_counts_here_until_tavily_is_asked(tavily, settings):
+    application().ledger.record("api.tavily.com", "web search", "cats")
+    page = settings()
+    assert "1 search this month of 1,000" in page.get("progress")[0].proto.text
+    click(page, "Ask Tavily")
+    assert "500 of 4,000 credits used, as Tavily told" in page.get("progress")[0].proto.text
+    assert tavily.asked == [("/usage", "Bearer tvly-secret")]
+    assert list(table(page)["Kind"]) == ["account", "web search"]
+    assert "secret" not in str([item.value for item in [*page.text, *page.markdown, *page.caption]])
+
+
+def test_a_refusal_of_tavily_is_told_and_the_own_count_stays(tavily, settings):
+    tavily.status = 401
+    page = settings()
+    click(page, "Ask Tavily")
+    assert "Tavily refused the key" in page.warning[0].value
+    assert "0 searches this month" in page.get("progress")[0].proto.text
+
+
+def test_the_export_is_a_table_that_calculates_nothing():
+    rows = [OutboundRecord(0.0, "api.tavily.com", "web search", '=HYPERLINK("x"), "고양이"\nzwei')]
+    text = format_csv(rows).decode("utf-8-sig")
+    assert text.splitlines()[0] == "when,kind,where to,what"
+    assert text.endswith(',web search,api.tavily.com,"\'=HYPERLINK(""x""), ""고양이""\nzwei"\r\n')

@@ -1,0 +1,147 @@
+"""Backups that are damaged, hostile, or not backups at all: refused, with nothing changed."""
+
+import json
+import sqlite3
+import stat
+import zipfile
+
+import pytest
+
+from crag.errors import BadRequest, CragError
+from tests.sharing.backups import left, opened_whole, restore
+
+
+def repacked(saved, change):
+    """The backup with its members changed, its list of sizes and checksums made right again unless changed, too."""
+    import hashlib
+
+    with zipfile.ZipFile(saved) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    manifest = json.loads(members.pop("manifest.json"))
+    change(members, manifest)
+    for name, body in members.items():
+        proved = {"size": len(body), "sha256": hashlib.sha256(body).hexdigest()}
+        manifest["members"][name] = manifest["members"].get(name, proved) | manifest.pop(f"keep {name}", proved)
+    with zipfile.ZipFile(saved, "w") as archive:
+        for name, body in members.items():
+            archive.writestr(name, body)
+        archive.writestr("manifest.json", json.dumps(manifest))
+
+
+def sql(*statements):
+    """Changes the database in a backup."""
+
+    def change(members, _):
+        connection = sqlite3.connect(":memory:", isolation_level=None)
+        body = bytearray(members["crag.sqlite"])
+        body[18:20] = b"\x01\x01"  # no write-ahead log in memory: file format versions, SQLite's file format, 1.3
+        connection.deserialize(bytes(body))
+        for statement in statements:
+            connection.execute(statement)
+        members["crag.sqlite"] = connection.serialize()
+        connection.close()
+
+    return change
+
+
+def original(members):
+    return next(name for name in members if name.startswith("originals/"))
+
+
+def rename(new):
+    def change(members, manifest):
+        old = original(members)
+        members[new] = members.pop(old)
+        del manifest["members"][old]
+
+    return change
+
+
+def lose_document(members, manifest):
+    del manifest["members"][original(members)]
+    del members[original(members)]
+
+
+def spoil_database(members, _):
+    body = bytearray(members["crag.sqlite"])
+    body[5000:9000] = b"\xff" * 4000
+    members["crag.sqlite"] = bytes(body)
+
+
+HOSTILE = {
+    "traversal": rename("../../evil"),
+    "traversal within": rename("originals/aa/../../../evil"),
+    "absolute": rename("/evil"),
+    "settings": rename(".env"),
+    "of another name": rename("originals/" + "ab/" + "ab" * 32),
+    "no database": lambda members, manifest: (members.pop("crag.sqlite"), manifest["members"].pop("crag.sqlite")),
+    "lacks a document": lose_document,
+    "not listed": lambda members, manifest: members.update({"evil": b"x"}) or manifest.update({"keep evil": {}}),
+    "lying size": lambda members, manifest: manifest.update({"keep crag.sqlite": {"size": 10, "sha256": "0" * 64}}),
+    "lying checksum": lambda members, manifest: manifest.update({"keep crag.sqlite": {"sha256": "0" * 64}}),
+    "enormous": lambda members, manifest: manifest.update({"keep crag.sqlite": {"size": 1 << 60}}),
+    "negative": lambda members, manifest: manifest.update({"keep crag.sqlite": {"size": -5}}),
+    "newer format": lambda members, manifest: manifest.update(version=99),
+    "newer schema": lambda members, manifest: manifest.update(schema=99),
+    "early schema": lambda members, manifest: manifest.update(schema=5),
+    "other format": lambda members, manifest: manifest.update(format="other"),
+    "members are a list": lambda members, manifest: manifest.update(missing=3),
+    "garbage database": lambda members, manifest: members.update({"crag.sqlite": b"garbage" * 1000}),
+    "damaged database": spoil_database,
+    "trigger": sql("CREATE TRIGGER t AFTER INSERT ON sources BEGIN DELETE FROM passages; END"),
+    "view": sql("CREATE VIEW v AS SELECT * FROM sources"),
+    "virtual table": sql("CREATE VIRTUAL TABLE other USING fts5(a)"),
+    "table missing": sql("DROP TABLE feedback"),
+    "newer database": sql("PRAGMA user_version = 99"),
+    "unversioned database": sql("PRAGMA user_version = 0"),
+    "source added": sql("UPDATE sources SET sha256 = 'other' WHERE title = 'notes.md'"),
+}
+
+
+@pytest.mark.parametrize("name", list(HOSTILE))
+def test_a_backup_that_is_not_what_was_saved_is_refused_and_nothing_is_changed(saved, tmp_path, name):
+    repacked(saved, HOSTILE[name])
+    with pytest.raises(CragError, match=r"[Nn]othing was changed|newer version|early version"):
+        restore(saved, tmp_path / "new")
+    assert left(tmp_path) == ["home", "saved.backup"]
+
+
+@pytest.mark.parametrize("cut", [0, 10, 1000, -1, -100])
+def test_a_torn_file_is_refused(saved, tmp_path, cut):
+    saved.write_bytes(saved.read_bytes()[:cut])
+    with pytest.raises(BadRequest, match="nothing was changed"):
+        restore(saved, tmp_path / "new")
+    assert left(tmp_path) == ["home", "saved.backup"]
+
+
+def test_every_flipped_byte_is_noticed_or_harmless(saved, tmp_path):
+    whole = saved.read_bytes()
+    for n, place in enumerate(range(0, len(whole), max(1, len(whole) // 25))):
+        spoiled = bytearray(whole)
+        spoiled[place] ^= 0xFF
+        saved.write_bytes(bytes(spoiled))
+        try:
+            restore(saved, tmp_path / f"new-{n}")
+        except BadRequest:
+            assert not (tmp_path / f"new-{n}").exists()
+        else:
+            assert opened_whole(tmp_path / f"new-{n}")[0] == {"notes.md", "cats.md"}
+
+
+def test_a_link_is_refused(saved, tmp_path):
+    with zipfile.ZipFile(saved) as archive:
+        members = {info: archive.read(info) for info in archive.infolist()}
+    with zipfile.ZipFile(saved, "w") as archive:
+        for info, body in members.items():
+            if info.filename.startswith("originals"):
+                info.external_attr = (stat.S_IFLNK | 0o777) << 16
+            archive.writestr(info, body)
+    with pytest.raises(BadRequest, match="does not belong"):
+        restore(saved, tmp_path / "new")
+
+
+@pytest.mark.parametrize("name", ["nowhere", "home", "home/crag.sqlite"])
+def test_another_kind_of_file_is_refused(saved, tmp_path, name):
+    with pytest.raises(BadRequest, match=r"cannot be read|not a backup"):
+        restore(tmp_path / name, tmp_path / "new")
+    assert not (tmp_path / "new").exists()
