@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from langgraph.runtime import Runtime
-
 from crag.errors import ModelFault
 from crag.events import AnswerChecked, AnswerWritten, Noted, PromptBuilt, ThoughtWritten, TokensWritten
 from crag.graph.answer_support import answer_outcome, check_sentences
@@ -36,52 +34,47 @@ _EMPTY_ANSWER_BY_REASON = {
 
 
 @graph_node("generate")
-def generate(state: GraphState, runtime: Runtime[Deps]) -> GraphState:
+def generate(state: GraphState, deps: Deps) -> GraphState:
     """Stream the answer from the knowledge; without knowledge, write a refusal.
 
     Raises `ModelFault`, also when the model writes nothing.
     """
-    knowledge = gather_knowledge(state, runtime.context)
+    knowledge = gather_knowledge(state, deps)
     if not knowledge:
-        return _write_refusal(state, runtime)
-    text, usage, fit = _stream_answer(state, knowledge, runtime)
+        return _write_refusal(state, deps)
+    text, usage, fit = _stream_answer(state, knowledge, deps)
     text = drop_invalid_citations(text, knowledge).strip()
     if not text:
         # A refusal would be wrong here: the documents were judged to contain the answer.
         raise ModelFault("nothing_written", *_EMPTY_ANSWER_BY_REASON.get(usage.finish_reason or "", _EMPTY_ANSWER))
-    runtime.stream_writer(
-        AnswerWritten(text, collect_citations(text, knowledge), answer_outcome(text, knowledge), usage)
-    )
+    deps.emit(AnswerWritten(text, collect_citations(text, knowledge), answer_outcome(text, knowledge), usage))
     for note in (FINISH_NOTES.get(usage.finish_reason or "", ""), _truncation_note(usage, fit)):
         if note:
-            runtime.stream_writer(Noted(note))
+            deps.emit(Noted(note))
     return {"answer": text, "knowledge": knowledge}
 
 
 @graph_node("check_answer")
-def check_answer(state: GraphState, runtime: Runtime[Deps]) -> GraphState:
+def check_answer(state: GraphState, deps: Deps) -> GraphState:
     """Check how well the sources support each sentence of the answer."""
     if knowledge := state.get("knowledge"):
-        runtime.stream_writer(AnswerChecked(check_sentences(state["answer"], knowledge)))
+        deps.emit(AnswerChecked(check_sentences(state["answer"], knowledge)))
     return {}
 
 
-def _stream_answer(
-    state: GraphState, knowledge: tuple[Knowledge, ...], runtime: Runtime[Deps]
-) -> tuple[str, Usage, PromptFit]:
-    deps = runtime.context
+def _stream_answer(state: GraphState, knowledge: tuple[Knowledge, ...], deps: Deps) -> tuple[str, Usage, PromptFit]:
     text, usage, fit = "", Usage(), PromptFit(0, 0, 0)
     history, begun = state.get("history", ()), state.get("begun_answer", "")
     for part in deps.engine.writer.write(question_to_answer(state), knowledge, history, deps.stop, begun=begun):
         if isinstance(part, PromptFit):
             fit = part
-            _report_prompt_fit(fit, runtime)
+            _report_prompt_fit(fit, deps)
             continue
         if part.thought:
-            runtime.stream_writer(ThoughtWritten(part.thought, deps.elapsed()))
+            deps.emit(ThoughtWritten(part.thought, deps.elapsed()))
         if part.text:
             text += part.text
-            runtime.stream_writer(TokensWritten(part.text))
+            deps.emit(TokensWritten(part.text))
         text = text[: len(text) - part.repeated]
         usage = part.usage or usage
     return text, usage, fit
@@ -97,24 +90,24 @@ def _truncation_note(usage: Usage, fit: PromptFit) -> str:
     return f"{read if seen < fit.tokens else full}: the answer may rest on less than is shown."
 
 
-def _report_prompt_fit(fit: PromptFit, runtime: Runtime[Deps]) -> None:
-    runtime.stream_writer(PromptBuilt(fit.tokens, fit.window, fit.left_out))
+def _report_prompt_fit(fit: PromptFit, deps: Deps) -> None:
+    deps.emit(PromptBuilt(fit.tokens, fit.window, fit.left_out))
     for number, what in ((fit.left_out, "strip"), (fit.messages_left_out, "earlier message")):
         if number:
             verb = "was" if number == 1 else "were"
             note = f"{format_count(number, what)} did not fit the window of {fit.window:,} tokens and {verb} left out."
-            runtime.stream_writer(Noted(note))
+            deps.emit(Noted(note))
 
 
-def _write_refusal(state: GraphState, runtime: Runtime[Deps]) -> GraphState:
+def _write_refusal(state: GraphState, deps: Deps) -> GraphState:
     passages, web = len(state.get("passages", ())), len(state.get("web_passages", ()))
     text = fill_template(
         load_prompt(_refusal_prompt_name(state), detect_written_language(state["question"])),
         passages=str(passages),
         web=str(web),
     )
-    runtime.stream_writer(TokensWritten(text))
-    runtime.stream_writer(AnswerWritten(text, (), "not_answered", Usage()))
+    deps.emit(TokensWritten(text))
+    deps.emit(AnswerWritten(text, (), "not_answered", Usage()))
     return {"answer": text, "knowledge": ()}
 
 

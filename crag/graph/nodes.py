@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
-from functools import wraps
 
 from langgraph.runtime import Runtime
 
@@ -28,87 +27,84 @@ from crag.text.questions import extract_asking_sentences
 from crag.types import Knowledge, Passage, Strip, Verdict
 
 MAX_KEPT_STRIPS = 5  # from the paper; as good as keeping all strips above the floor (docs/measurements.md)
-NodeFunction = Callable[[GraphState, Runtime[Deps]], GraphState]
+NodeFunction = Callable[[GraphState, Deps], GraphState]
 
 
-def graph_node(name: NodeName) -> Callable[[NodeFunction], NodeFunction]:
-    """Record the start and end of a node in the trace; do not start it when the run was cancelled."""
+def graph_node(name: NodeName) -> Callable[[NodeFunction], Callable[[GraphState, Runtime[Deps]], GraphState]]:
+    """Make a node of the graph that emits its start and end; it does not start when the run was cancelled."""
 
-    def decorate(function: NodeFunction) -> NodeFunction:
-        @wraps(function)
+    def decorate(function: NodeFunction) -> Callable[[GraphState, Runtime[Deps]], GraphState]:
         def run(state: GraphState, runtime: Runtime[Deps]) -> GraphState:
-            runtime.context.stop.check()
-            runtime.stream_writer(NodeStarted(name, runtime.context.elapsed()))
-            changed = function(state, runtime)
-            runtime.stream_writer(NodeEnded(name, runtime.context.elapsed()))
+            deps = runtime.context
+            deps.stop.check()
+            deps.emit(NodeStarted(name, deps.elapsed()))
+            changed = function(state, deps)
+            deps.emit(NodeEnded(name, deps.elapsed()))
             return changed
 
+        run.__name__, run.__doc__ = name, function.__doc__
         return run
 
     return decorate
 
 
 @graph_node("condense_question")
-def condense_question(state: GraphState, runtime: Runtime[Deps]) -> GraphState:
+def condense_question(state: GraphState, deps: Deps) -> GraphState:
     """Rewrite the question so that it stands without the conversation, and extract what it asks from its text."""
-    deps = runtime.context
     question = extract_asking_sentences(fitted_question(state))
     if history := state.get("history"):
         question = deps.engine.rewriter.condense(question, history, deps.stop)
-    runtime.stream_writer(QuestionCondensed(question))
+    deps.emit(QuestionCondensed(question))
     return {"standalone_question": question}
 
 
 @graph_node("retrieve")
-def retrieve(state: GraphState, runtime: Runtime[Deps]) -> GraphState:
+def retrieve(state: GraphState, deps: Deps) -> GraphState:
     """Find the nearest passages of the library."""
-    deps = runtime.context
     question, options = retrieval_question(state), deps.options
     with closing(run_cancellable(lambda: [deps.retriever.retrieve(question, options)], deps.stop)) as found:
         passages = tuple(next(found))  # cancellable even while the question is embedded on another host
-    runtime.stream_writer(PassagesFound("library", passages, deps.retriever.size(deps.options)))
+    deps.emit(PassagesFound("library", passages, deps.retriever.size(deps.options)))
     if notice := deps.retriever.notice():
-        runtime.stream_writer(Noted(notice))
+        deps.emit(Noted(notice))
     return {"passages": passages}
 
 
 @graph_node("grade_documents")
-def grade_documents(state: GraphState, runtime: Runtime[Deps]) -> GraphState:
+def grade_documents(state: GraphState, deps: Deps) -> GraphState:
     """Grade each passage and emit every verdict as soon as it is known."""
-    return {"verdicts": grade_passages(state, state["passages"], runtime)}
+    return {"verdicts": grade_passages(state, state["passages"], deps)}
 
 
 @graph_node("decide")
-def decide(state: GraphState, runtime: Runtime[Deps]) -> GraphState:
+def decide(state: GraphState, deps: Deps) -> GraphState:
     """Combine the verdicts into an action; report when the web is needed but not available."""
-    deps = runtime.context
     verdicts = state.get("verdicts", {})
     own = [verdicts[passage.id] for passage in state["passages"] if passage.id in verdicts]
     decision = decide_action(deps.options.policy, own, deps.thresholds)
     wanted = decision.wants_web or bool(state.get("extra_query")) or _uses_web_passage(state)
-    runtime.stream_writer(ActionDecided(decision.action, decision.reason, wanted))
+    deps.emit(ActionDecided(decision.action, decision.reason, wanted))
     there = deps.web is not None or bool(state.get("web_passages"))
     if wanted and not there:
-        runtime.stream_writer(WebSkipped(f"{deps.web_missing}, so the web was not searched."))
+        deps.emit(WebSkipped(f"{deps.web_missing}, so the web was not searched."))
         if decision.action == "ambiguous":
-            runtime.stream_writer(Noted(f"{deps.web_missing}, so only your documents were used."))
+            deps.emit(Noted(f"{deps.web_missing}, so only your documents were used."))
     return {"search_web": wanted and there}
 
 
 @graph_node("refine_knowledge")
-def refine_knowledge(state: GraphState, runtime: Runtime[Deps]) -> GraphState:
+def refine_knowledge(state: GraphState, deps: Deps) -> GraphState:
     """Cut the usable passages into strips and keep those that help (arXiv 2401.15884, section 4.4)."""
-    deps = runtime.context
     strips: dict[int, tuple[Strip, ...]] = {}
     for question, passages in _group_by_question(state).items():
         for index, cut in deps.engine.refiner.refine(question, passages, deps.stop):
             strips[passages[index].id] = cut
-            runtime.stream_writer(StripsScored(passages[index].id, cut))
+            deps.emit(StripsScored(passages[index].id, cut))
     wanted = {passage_id for passage_id, ruling in state.get("rulings", {}).items() if ruling == "use"}
     limited = keep_best_strips({passage_id: cut for passage_id, cut in strips.items() if passage_id not in wanted})
     for passage_id, cut in limited.items():
         if cut != strips[passage_id]:
-            runtime.stream_writer(StripsScored(passage_id, cut))
+            deps.emit(StripsScored(passage_id, cut))
     return {"strips": strips | limited}
 
 
@@ -174,21 +170,18 @@ def _kept_knowledge(passage: Passage, state: GraphState, deps: Deps) -> Knowledg
     return Knowledge(0, passage, "\n".join(strip.text for strip in kept), kept)
 
 
-def grade_passages(
-    state: GraphState, passages: Sequence[Passage], runtime: Runtime[Deps], sought: str = ""
-) -> dict[int, Verdict]:
+def grade_passages(state: GraphState, passages: Sequence[Passage], deps: Deps, sought: str = "") -> dict[int, Verdict]:
     """Grade the passages and emit each verdict as soon as it is known; the user's rulings override the grader.
 
     `sought` is the extra query that the passages should answer; empty means the question itself.
     """
-    deps = runtime.context
     rulings = state.get("rulings", {})
     verdicts: dict[int, Verdict] = {}
     for index, given in deps.engine.grader.grade(sought or retrieval_question(state), passages, deps.stop):
         passage_id = passages[index].id
         verdict = Verdict(passage_id, deps.thresholds.word(given.score), given.score, given.reason)
         verdicts[passage_id] = verdict.with_ruling(rulings[passage_id]) if passage_id in rulings else verdict
-        runtime.stream_writer(PassageGraded(verdicts[passage_id]))
+        deps.emit(PassageGraded(verdicts[passage_id]))
     return verdicts
 
 

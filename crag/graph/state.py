@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypedDict
 
 from crag.cancellation import Cancellation
-from crag.events import NodeName
+from crag.events import Event, NodeName
 from crag.options import RunOptions
 from crag.protocols import Engine, PageReader, Retriever, WebSearch
 from crag.text.questions import is_long_question
@@ -49,7 +49,7 @@ class Deps:
 
     `thresholds` turn scores into verdict words. `web` is None when the web cannot be searched; `web_missing` then gives
     the reason as a clause without a full stop. `pages` reads web results in full, where wanted. `elapsed` returns the
-    seconds since the run began.
+    seconds since the run began. `emit` records what happens, at once and in the caller's thread.
     """
 
     retriever: Retriever
@@ -58,6 +58,7 @@ class Deps:
     thresholds: Thresholds
     stop: Cancellation
     elapsed: Callable[[], float]
+    emit: Callable[[Event], None]
     web: WebSearch | None = None
     web_missing: str = ""
     pages: PageReader | None = None

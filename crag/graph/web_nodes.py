@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
 from crag.errors import WebSearchFailed
@@ -29,31 +28,30 @@ class ConsentDecision:
 
 
 @graph_node("transform_query")
-def transform_query(state: GraphState, runtime: Runtime[Deps]) -> GraphState:
+def transform_query(state: GraphState, deps: Deps) -> GraphState:
     """Write the web query from the question alone."""
-    deps = runtime.context
     query = deps.engine.rewriter.rewrite(retrieval_question(state), deps.options, deps.stop)
-    runtime.stream_writer(QueryWritten(query))
+    deps.emit(QueryWritten(query))
     return {"query": query}
 
 
 @graph_node("web_search")
-def web_search(state: GraphState, runtime: Runtime[Deps]) -> GraphState:
+def web_search(state: GraphState, deps: Deps) -> GraphState:
     """Search the web with the user's consent and grade the results; after a failure the run continues without them.
 
     Results of an earlier version of the answer are reused, and nothing is sent for them.
     """
-    held, web = tuple(state.get("web_passages", ())), runtime.context.web
+    held, web = tuple(state.get("web_passages", ())), deps.web
     if web is None or (held and not state.get("extra_query")):
-        _replay_results(held, state, runtime)
-        return {} if held else _skip_search(f"{runtime.context.web_missing}, so the web was not searched.", runtime)
-    consent = _request_consent(state, runtime.context)
-    _replay_results(held, state, runtime)
+        _replay_results(held, state, deps)
+        return {} if held else _skip_search(f"{deps.web_missing}, so the web was not searched.", deps)
+    consent = _request_consent(state, deps)
+    _replay_results(held, state, deps)
     if consent.query is None:
-        return _skip_search(consent.reason, runtime) | {"search_web": bool(held)}
-    found = _run_search(web, consent.query, state, runtime)
+        return _skip_search(consent.reason, deps) | {"search_web": bool(held)}
+    found = _run_search(web, consent.query, state, deps)
     sought = consent.query if state.get("extra_query") else ""
-    verdicts = state.get("verdicts", {}) | grade_passages(state, found, runtime, sought)
+    verdicts = state.get("verdicts", {}) | grade_passages(state, found, deps, sought)
     every = _search_texts(consent.query, found, state)
     return GraphState(query=consent.query, web_passages=held + found, verdicts=verdicts, sought=every)
 
@@ -64,8 +62,8 @@ def _search_texts(query: str, found: Sequence[Passage], state: GraphState) -> di
     return state.get("sought", {}) | new
 
 
-def _skip_search(reason: str, runtime: Runtime[Deps]) -> GraphState:
-    runtime.stream_writer(WebSkipped(reason))
+def _skip_search(reason: str, deps: Deps) -> GraphState:
+    deps.emit(WebSkipped(reason))
     return {"search_web": False}
 
 
@@ -79,42 +77,42 @@ def _request_consent(state: GraphState, deps: Deps) -> ConsentDecision:
     return ConsentDecision(answer["query"], answer["reason"])
 
 
-def _run_search(web: WebSearch, query: str, state: GraphState, runtime: Runtime[Deps]) -> tuple[Passage, ...]:
+def _run_search(web: WebSearch, query: str, state: GraphState, deps: Deps) -> tuple[Passage, ...]:
     """Return the web results, numbered after those already held; empty when the search failed, which is reported."""
     held = tuple(state.get("web_passages", ()))
-    deps, tell = runtime.context, runtime.stream_writer
-    tell(WebQuerySent(query, web.name, web.host))
+    deps.emit(WebQuerySent(query, web.name, web.host))
     try:
         results = web.search(query, deps.options.web_results, deps.stop)
     except WebSearchFailed as failure:
-        tell(WebSkipped(str(failure)))
-        tell(Noted(f"{failure.message} Only {'what was found before was' if held else 'your documents were'} used."))
+        deps.emit(WebSkipped(str(failure)))
+        deps.emit(
+            Noted(f"{failure.message} Only {'what was found before was' if held else 'your documents were'} used.")
+        )
         return ()
-    results = _read_pages(retrieval_question(state), results, runtime)
+    results = _read_pages(retrieval_question(state), results, deps)
     found = (_join_results(results),) if deps.options.join_web and results else results
     numbered = tuple(replace(passage, id=-len(held) - number) for number, passage in enumerate(found, start=1))
-    tell(PassagesFound("web", held + numbered, len(results), sought=_search_texts(query, numbered, state)))
+    deps.emit(PassagesFound("web", held + numbered, len(results), sought=_search_texts(query, numbered, state)))
     return numbered
 
 
-def _read_pages(question: str, results: list[Passage], runtime: Runtime[Deps]) -> list[Passage]:
+def _read_pages(question: str, results: list[Passage], deps: Deps) -> list[Passage]:
     """Add the nearest parts of the full pages to the results, where the options ask for it."""
-    deps = runtime.context
     if deps.pages is None or not results:
         return results
     read, unread = deps.pages.read(question, results, deps.stop)
     if unread:
         pages = format_count(unread, "page")
-        runtime.stream_writer(Noted(f"{pages} of the web could not be read; the short excerpt was used instead."))
+        deps.emit(Noted(f"{pages} of the web could not be read; the short excerpt was used instead."))
     return read
 
 
-def _replay_results(held: Sequence[Passage], state: GraphState, runtime: Runtime[Deps]) -> None:
+def _replay_results(held: Sequence[Passage], state: GraphState, deps: Deps) -> None:
     if held:
-        runtime.stream_writer(PassagesFound("web", tuple(held), len(held), again=True, sought=state.get("sought", {})))
+        deps.emit(PassagesFound("web", tuple(held), len(held), again=True, sought=state.get("sought", {})))
         for passage in held:
             if verdict := state.get("verdicts", {}).get(passage.id):
-                runtime.stream_writer(PassageGraded(verdict))
+                deps.emit(PassageGraded(verdict))
 
 
 def _join_results(results: Sequence[Passage]) -> Passage:

@@ -36,7 +36,7 @@ class CallLog:
         """Record every call made for a run from now on, including those that end after it."""
         if next(self._followed_runs) % _PRUNE_EVERY_RUNS == 0:
             self.delete_old_calls()
-        numbers = count(self._last_number(run.id) + 1)
+        numbers = count(self._last_number(run.id) + 1 if run.event_list else 1)
         began = time.monotonic() - run.elapsed()
 
         def keep(call: ModelCall) -> None:

@@ -20,6 +20,8 @@ from crag.storage.tables import events, runs
 
 _log = logging.getLogger(__name__)
 _POLL_SECONDS = 0.5
+# Each commit waits for the disk and competes with the run for the processor; `flush` does not wait for this.
+_GROUP_SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +34,15 @@ class PendingRow:
 
 
 class GroupWriter:
-    """Writer of rows in group commits. Appending returns at once; `flush` waits until all appended rows are on disk."""
+    """Writer of rows in group commits, a short time after the first row of a group.
+
+    Appending returns at once; `flush` has everything appended written now, and waits until it is on disk.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._pending: queue.Queue[PendingRow | threading.Event | None] = queue.Queue()
+        self._pending: queue.SimpleQueue[PendingRow | threading.Event | None] = queue.SimpleQueue()
+        self._hurry = threading.Event()
         self._thread = threading.Thread(target=self._write_groups, name="event-log", daemon=True)
         self._thread.start()
 
@@ -48,18 +54,22 @@ class GroupWriter:
         """Wait until everything appended before is committed or was refused by the disk, or the writer is closed."""
         done = threading.Event()
         self._pending.put(done)
+        self._hurry.set()
         while not done.wait(_POLL_SECONDS) and self._thread.is_alive():
             pass
 
     def close(self) -> None:
         """Write what is pending and end the thread."""
         self._pending.put(None)
+        self._hurry.set()
         self._thread.join()
 
     def _write_groups(self) -> None:
         open_ = True
         while open_:
             group = [self._pending.get()]
+            self._hurry.wait(_GROUP_SECONDS)
+            self._hurry.clear()
             while not self._pending.empty():
                 group.append(self._pending.get())
             open_ = None not in group

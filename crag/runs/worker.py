@@ -135,19 +135,14 @@ class RunWorker:
             raise NotFound("What this question waited with is no longer kept.", "Ask it again.")
         start = task.start and task.start | short
         begin: Any = start if task.answer is None else Command(resume=task.answer)
-        asked: ConsentAsked | None = None
         keep = task.answer is not None or _may_ask_consent(deps, task)
         graph = self._checkpoints.graph if keep else self._checkpoints.plain_graph
         config: RunnableConfig = {**checkpoint_config(run.id), "callbacks": equipment.callbacks(run.question)}
-        for mode, told in graph.stream(
-            begin, config, context=deps, stream_mode=["custom", "updates"], durability="exit" if keep else None
-        ):
-            if mode == "custom":
-                run.record(cast("Event", told))
-            elif interrupts := cast("dict[str, Any]", told).get("__interrupt__"):
-                web = cast("WebSearch", deps.web)
-                asked = ConsentAsked(at=run.elapsed(), provider=web.name, host=web.host, **interrupts[0].value)
-        return asked
+        left = graph.invoke(begin, config, context=deps, durability="exit" if keep else None)
+        if not (interrupts := left.get("__interrupt__")):
+            return None
+        web = cast("WebSearch", deps.web)
+        return ConsentAsked(at=run.elapsed(), provider=web.name, host=web.host, **interrupts[0].value)
 
     @staticmethod
     def _shorten(run: LiveRun, deps: Deps) -> GraphState:
@@ -226,6 +221,7 @@ def _graph_deps(task: RunTask, equipment: RunResources) -> Deps:
         thresholds=_effective_thresholds(equipment),
         stop=task.run.stop,
         elapsed=task.run.elapsed,
+        emit=task.run.record,
         web=equipment.web,
         web_missing=equipment.web_missing,
         pages=equipment.pages,

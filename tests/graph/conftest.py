@@ -40,16 +40,16 @@ class Bench:
         self.grader = TableGrader(self.scores)
         played = engine(self.grader, self.writer)
         self.rewriter = played.rewriter
-        given = (self.options, THRESHOLDS, Cancellation(), lambda: 0.0, self.web, self.web_missing, self.pages)
-        deps = Deps(self.retriever, played, *given)
         trace = Trace()
+        given = (self.options, THRESHOLDS, Cancellation(), lambda: 0.0, trace.apply)
+        deps = Deps(self.retriever, played, *given, self.web, self.web_missing, self.pages)
         trace.apply(RunStarted(question, self.options, 0.0))
         start = {"question": question, "history": history} | self.state
         graph, config = build_graph(InMemorySaver()), {"configurable": {"thread_id": "one"}}
-        trace.apply_all(graph.stream(start, config, context=deps, stream_mode="custom"))
+        graph.invoke(start, config, context=deps)
         for waiting in graph.get_state(config).interrupts:
             answer = {"query": self.consent(waiting.value["query"]), "reason": "No."}
-            trace.apply_all(graph.stream(Command(resume=answer), config, context=deps, stream_mode="custom"))
+            graph.invoke(Command(resume=answer), config, context=deps)
         trace.apply(RunEnded("done", 0.0))
         return trace
 
