@@ -27,7 +27,7 @@ from crag.sharing.backup import BackupManifest, write_backup
 from crag.sharing.passage_exchange import ExportFormat
 from crag.sharing.restore import restore_backup
 from crag.storage.engine import DATABASE_NAME, Database
-from crag.text.formatting import format_count
+from crag.text.formatting import format_count, format_place
 from crag.types import DEFAULT_COLLECTION, Passage
 
 _COLLECTION_HELP = "only what is in this collection (default: all)"
@@ -75,8 +75,7 @@ def search_passages(application: Application, options: argparse.Namespace) -> in
 
 
 def _hit_text(hit: Passage) -> str:
-    page = f", p. {hit.page}" if hit.page else ""
-    return f"{hit.score:.3f}  {hit.title}{page}\n{indent(hit.text, ' ' * 7)}"
+    return f"{hit.score:.3f}  {format_place(hit.title, hit.page)}\n{indent(hit.text, ' ' * 7)}"
 
 
 def register_collection_commands(command: AddCommand) -> None:

@@ -6,9 +6,10 @@ import re
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from crag.inspection.run_labels import STRENGTH_BADGES
 from crag.retrieval.space_switch import SpaceStatus
 from crag.runs.trace import Trace
-from crag.text.formatting import format_count
+from crag.text.formatting import format_count, format_place
 from crag.types import AddResult, Collection, Conversation, Grade, MoveResult, Passage, Source, Thresholds, Verdict
 
 if TYPE_CHECKING:
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-
-DOUBT_LABELS = {"unsupported": "No source", "weak": "Only partly in its source"}
 
 MOVE_STATUS_TEXT = {
     "moved": "moved",
@@ -143,16 +142,18 @@ def answer_json(run_id: str, trace: Trace) -> Json:
 def sources_text(trace: Trace) -> str:
     """Return the sources and doubtful sentences of an answer, or the nearest passages if declined; then its notes."""
     lines = [
-        f"[{cited.n}] {_source_place(cited.title, cited.page)}"
+        f"[{cited.n}] {format_place(cited.title, cited.page)}"
         + (f"  {cited.location}" if cited.origin == "web" else "")
         for cited in trace.citations
     ]
     lines += [
-        f"{DOUBT_LABELS[one.strength]}: {one.sentence}" for one in trace.sentences if one.strength in DOUBT_LABELS
+        f"{STRENGTH_BADGES[one.strength].word.capitalize()}: {one.sentence}"
+        for one in trace.sentences
+        if one.strength != "supported"
     ]
     if trace.outcome == "not_answered":
         nearest = [trace.passages[number] for number in trace.found.get("library", ())]
-        lines = [f"Nearest: {_source_place(passage.title, passage.page)}" for passage in nearest]
+        lines = [f"Nearest: {format_place(passage.title, passage.page)}" for passage in nearest]
     return printable("\n".join([*lines, *(f"Note: {note}" for note in trace.notes)]))
 
 
@@ -176,10 +177,6 @@ def check_text(check: Check) -> str:
     commands = [line for line in check.action.commands.splitlines() if line not in check.fix] if check.action else []
     lines = [f"{sign} {check.name}: {check.detail}", f"  {check.fix}" if check.fix else ""]
     return "\n".join([line for line in lines if line] + [f"      {command}" for command in commands])
-
-
-def _source_place(title: str, page: int | None) -> str:
-    return f"{title}, p. {page}" if page else title
 
 
 def _error_json(trace: Trace) -> Json:

@@ -9,6 +9,7 @@ from crag.models.model_choice import model_label
 from crag.options import GRADERS, PolicyName
 from crag.runs.trace import Step, Trace
 from crag.text.formatting import format_count, format_duration, format_score
+from crag.text.sanitization import to_one_line
 from crag.types import Action, Outcome, Ruling, SupportStrength, Thresholds, Verdict, VerdictWord
 
 Colour = Literal["green", "orange", "red", "blue", "gray"]
@@ -121,6 +122,12 @@ _CHANGE_LABELS = (
 def describe_change(change: str) -> str:
     """Describe a version's change with the display names of policies, graders and models."""
     return ", ".join(_CHANGE_LABELS.get(part) or _describe_model_change(part) for part in change.split(", "))
+
+
+def version_label(number: int, total: int, change: str) -> str:
+    """Return “Version 2 of 3” and how the version differs, on one line."""
+    described = to_one_line(describe_change(change)) if change else ""
+    return " · ".join(part for part in (f"Version {number} of {total}", described) if part)
 
 
 def describe_grader(name: str) -> tuple[str, str]:

@@ -9,7 +9,7 @@ from crag.events import NODES
 from crag.inspection import run_labels
 from crag.inspection.run_labels import Badge, describe_grader, describe_thresholds, step_count_label
 from crag.runs.trace import Step, Trace
-from crag.text.formatting import format_count, format_duration
+from crag.text.formatting import format_count, format_duration, format_place
 from crag.text.sanitization import to_one_line
 from crag.types import Passage, RunState, Strip
 
@@ -69,6 +69,12 @@ def describe_step(step: Step, trace: Trace) -> StepDescription:
     )
 
 
+def describe_sent_query(trace: Trace) -> str:
+    """Return which query was sent to which web search; empty if none was."""
+    sent = f"Sent to {to_one_line(trace.web_provider)}: “{to_one_line(trace.query_sent)}”"
+    return sent if trace.query_sent else ""
+
+
 def _step_lines(step: Step, trace: Trace) -> Iterable[str]:
     """Yield the lines that a step reported; empty ones are dropped by the caller."""
     match step.node:
@@ -83,11 +89,7 @@ def _step_lines(step: Step, trace: Trace) -> Iterable[str]:
         case "transform_query":
             yield f"“{to_one_line(trace.query)}”" if trace.query else ""
         case "web_search":
-            yield (
-                f"Sent to {to_one_line(trace.web_provider)}: “{to_one_line(trace.query_sent)}”"
-                if trace.query_sent
-                else ""
-            )
+            yield describe_sent_query(trace)
             yield to_one_line(trace.web_skipped)
         case "generate":
             yield _prompt_line(trace)
@@ -128,10 +130,9 @@ def _step_passages(step: Step, trace: Trace) -> list[PassageDescription]:
 
 def _describe_passage(passage: Passage, trace: Trace, cut: Sequence[Strip]) -> PassageDescription:
     verdict = trace.verdicts.get(passage.id)
-    page = "" if passage.page is None else f"p. {passage.page} · "
     return PassageDescription(
         badge=run_labels.verdict_badge(verdict),
-        place=f"{page}{to_one_line(passage.title)}",
+        place=format_place(to_one_line(passage.title), passage.page, page_first=True),
         title=to_one_line(passage.title),
         reason=to_one_line(verdict.reason) if verdict else "",
         text=to_one_line(passage.text),

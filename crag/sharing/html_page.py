@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from crag.inspection import run_labels
-from crag.inspection.run_labels import STRENGTH_BADGES, Badge, describe_change
-from crag.inspection.steps import StepDescription, describe_step
+from crag.inspection.run_labels import STRENGTH_BADGES, Badge, version_label
+from crag.inspection.steps import StepDescription, describe_sent_query, describe_step
 from crag.models.model_choice import model_label
 from crag.runs.trace import Trace
 from crag.sharing.conversation_document import SharedConversation, SharedRun
 from crag.sharing.markdown import UNFINISHED_NOTES
-from crag.text.formatting import format_count, format_date_time
+from crag.text.formatting import format_count, format_date_time, format_place
 from crag.text.html import load_page_template
 from crag.text.sanitization import (
     SUPPORT_MARKS,
@@ -147,9 +147,7 @@ def build_answer_view(
         version=_version_text(run, versions),
         text=render_answer(trace.text, links, sentences),
         ending=_ending_text(trace),
-        sent=f"Sent to {to_one_line(trace.web_provider)}: “{to_one_line(trace.query_sent)}”"
-        if trace.query_sent
-        else "",
+        sent=describe_sent_query(trace),
         notes=[to_one_line(note) for note in trace.notes],
         sources=sources,
         thought=strip_invisible(trace.thought).strip(),
@@ -164,10 +162,7 @@ def _model_text(trace: Trace) -> str:
 
 
 def _version_text(run: SharedRun, versions: Sequence[SharedRun]) -> str:
-    if len(versions) < 2:
-        return ""
-    change = f" · {to_one_line(describe_change(run.change))}" if run.change else ""
-    return f"Version {versions.index(run) + 1} of {len(versions)}{change}"
+    return version_label(versions.index(run) + 1, len(versions), run.change) if len(versions) > 1 else ""
 
 
 def _feedback_text(run: SharedRun) -> str:
@@ -190,17 +185,13 @@ def _source_view(number: int, cited: Citation, trace: Trace, run: SharedRun, may
         n=cited.n,
         anchor=f"a{number}-source-{cited.n}",
         title=to_one_line(cited.title),
-        place=_source_place(cited.title, cited.page),
+        place=format_place(to_one_line(cited.title), cited.page),
         web=cited.origin == "web",
         address=address,
         link=address if address == cited.location and may_link(address) else "",
         fetched=format_date_time(run.started_at) if cited.origin == "web" else "",
         quoted=_highlight_quote(passage.text if passage else cited.quote, cited.quote),
     )
-
-
-def _source_place(title: str, page: int | None) -> str:
-    return to_one_line(title) if page is None else f"{to_one_line(title)} · p. {page}"
 
 
 def _highlight_quote(text: str, quote: str) -> HighlightedQuote:

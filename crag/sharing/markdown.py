@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterable
 
 from crag.inspection import run_labels
+from crag.inspection.steps import describe_sent_query
 from crag.models.model_choice import model_label
 from crag.runs.trace import Trace
 from crag.sharing.conversation_document import SharedConversation, SharedRun
-from crag.text.formatting import format_count, format_date_time
+from crag.text.formatting import format_count, format_date_time, format_place
 from crag.text.sanitization import is_web_address, neutralize_markdown, strip_invisible, to_one_line
 from crag.types import Citation
 
@@ -61,8 +62,8 @@ def _answer_parts(run: SharedRun, shared: SharedConversation) -> Iterable[str]:
     if trace.citations:
         yield "**Sources**"
         yield "\n".join(map(_source_item, trace.citations))
-    if trace.query_sent:
-        yield f"> Sent to {escape_line(trace.web_provider)}: “{escape_line(trace.query_sent)}”"
+    if sent := describe_sent_query(trace):
+        yield f"> {escape_line(sent)}"
     for note in trace.notes:
         yield f"> {escape_line(note)}"
 
@@ -75,13 +76,13 @@ def _answer_facts(run: SharedRun, trace: Trace, shared: SharedConversation) -> s
     facts.append(format_date_time(run.started_at))
     versions = shared.versions(run)
     if len(versions) > 1:
-        facts.append(f"version {versions.index(run) + 1} of {len(versions)}")
+        facts.append(escape_line(run_labels.version_label(versions.index(run) + 1, len(versions), run.change)))
     return " · ".join(facts)
 
 
 def _source_item(cited: Citation) -> str:
     """Render one source as a list item with its own number and the quote below."""
-    entry = escape_line(cited.title) + (f", p. {cited.page}" if cited.page is not None else "")
+    entry = escape_line(format_place(cited.title, cited.page))
     if is_web_address(cited.location):
         entry += f"  \n   {_code_span(cited.location)}"
     quote = f"\n   > {escape_line(cited.quote)}" if cited.quote.strip() else ""

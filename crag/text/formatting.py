@@ -47,6 +47,16 @@ def format_retry_after(retry_after: str) -> str:
     return f"{seconds} seconds" if seconds < 120 else f"{-(-seconds // 60)} minutes"
 
 
+def format_place(title: str, page: int | None, *, page_first: bool = False) -> str:
+    """Return title and page of a passage; the page is omitted where the document has none.
+
+    `page_first` suits lists that cut long lines at the end, where the page would be.
+    """
+    if page is None:
+        return title
+    return f"p. {page} · {title}" if page_first else f"{title} · p. {page}"
+
+
 def to_local_time(moment: float) -> datetime:
     """Convert to the local time of this machine."""
     return datetime.fromtimestamp(moment, UTC).astimezone()

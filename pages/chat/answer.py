@@ -10,8 +10,9 @@ import streamlit as st
 
 from crag.app import model_checks
 from crag.inspection import run_labels
+from crag.inspection.steps import describe_sent_query
 from crag.runs.trace import Trace
-from crag.text.formatting import format_count, format_duration
+from crag.text.formatting import format_count, format_duration, format_place
 from crag.types import Citation, Message, Support
 from pages.chat import answer_actions, consent, failures, state, versions
 from pages.chat.questions import regenerate_answer, search_web_for
@@ -182,9 +183,8 @@ def _draw_notes(trace: Trace) -> None:
         st.caption(f"Stopped by you. {failures.kept_sentence(trace)}")
     elif trace.state == "interrupted":
         st.caption(f"The application was closed while this was written. {failures.kept_sentence(trace)}")
-    if trace.query_sent:
-        sent = f"Sent to {markdown.escape_line(trace.web_provider)}: “{markdown.escape_line(trace.query_sent)}”"
-        st.caption(f":material/arrow_circle_up: {sent}")
+    if sent := describe_sent_query(trace):
+        st.caption(f":material/arrow_circle_up: {markdown.escape_line(sent, 600)}")
     for note in trace.notes:
         sign = (
             ":orange[:material/warning:]" if trace.usage.prompt_cut and _CUT_PROMPT_NOTE in note else ":material/info:"
@@ -251,7 +251,7 @@ def _source_label(cited: Citation) -> str:
 
 def _draw_alternatives(run_id: str, trace: Trace) -> None:
     passages = [trace.passages[found] for found in trace.found.get("library", ())]
-    nearest = {markdown.format_place(passage.title, passage.page): passage for passage in reversed(passages)}
+    nearest = {format_place(passage.title, passage.page): passage for passage in reversed(passages)}
     if nearest:
         with st.container(horizontal=True, gap="small", vertical_alignment="center"):
             st.caption("Nearest:", width="content")

@@ -11,6 +11,7 @@ from crag.inspection import run_labels
 from crag.options import PRESETS, RunOptions, apply_changes
 from crag.runs.trace import Trace
 from crag.text import sanitization
+from crag.text.formatting import format_place
 from crag.types import Citation, Feedback
 from pages.chat import question_editor, state
 from pages.chat.questions import regenerate_answer
@@ -43,7 +44,7 @@ def _draw_copy_content(run_id: str) -> None:
 
 
 def _source_line(cited: Citation) -> str:
-    where = markdown.format_place(cited.title, cited.page)
+    where = format_place(cited.title, cited.page)
     return f"{where}, {cited.location}" if cited.origin == "web" else where
 
 

@@ -10,6 +10,7 @@ import streamlit as st
 
 from crag.errors import NotFound
 from crag.events import NODES, NodeName
+from crag.inspection.steps import describe_sent_query
 from crag.options import OPTIONS, Option
 from crag.runs.trace import Trace
 from crag.text.formatting import format_count, format_date, format_duration, format_score
@@ -17,7 +18,6 @@ from crag.types import Passage, Version
 from pages.parts import labels, markdown, option_controls
 from pages.parts.services import application
 from pages.parts.session import current_owner
-from pages.parts.trace import page_and_title
 
 TableRow = tuple[str, str, str]
 RunNames = tuple[str, str]
@@ -78,7 +78,7 @@ def split_verdict_rows(one: Trace, other: Trace) -> tuple[list[TableRow], list[T
     """Return both verdicts on every passage that either run found: the differing ones, then the equal ones."""
     found = {_passage_key(passage): passage for trace in (other, one) for passage in trace.passages.values()}
     rows = [
-        _comparison_row(page_and_title(passage), _verdict_cell(one, key), _verdict_cell(other, key))
+        _comparison_row(markdown.escape_page_and_title(passage), _verdict_cell(one, key), _verdict_cell(other, key))
         for key, passage in found.items()
     ]
     return [row for row in rows if row[1] != row[2]], [row for row in rows if row[1] == row[2]]
@@ -107,10 +107,8 @@ def draw_costs(names: RunNames, one: Trace, other: Trace) -> None:
     facts = [(name, value(one), value(other)) for name, value in _COST_VALUES.items()]
     _draw_table(("Step", *names), [*steps_taken, *facts])
     for name, trace in zip(names, (one, other), strict=True):
-        if trace.query_sent:
-            st.caption(
-                f"{name} sent to {markdown.escape_line(trace.web_provider)}: “{markdown.escape_line(trace.query_sent)}”"
-            )
+        if sent := describe_sent_query(trace):
+            st.caption(f"{name} · {markdown.escape_line(sent, 600)}")
     if one.parent or other.parent:
         st.caption("Steps that a version took over from an earlier one show the times of that one.")
 
@@ -155,7 +153,9 @@ def _thresholds_cell(trace: Trace) -> str:
 
 def _overrides_cell(trace: Trace) -> str:
     ruled = [verdict for verdict in trace.verdicts.values() if verdict.ruling]
-    return ", ".join(f"{labels.verdict_badge(one)} {page_and_title(trace.passages[one.passage_id])}" for one in ruled)
+    return ", ".join(
+        f"{labels.verdict_badge(one)} {markdown.escape_page_and_title(trace.passages[one.passage_id])}" for one in ruled
+    )
 
 
 def _duration_cell(trace: Trace, node: NodeName) -> str:

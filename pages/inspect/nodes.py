@@ -22,7 +22,7 @@ from pages.parts import dialogs, labels, markdown
 from pages.parts.layout import draw_folded
 from pages.parts.services import application
 from pages.parts.session import current_owner, is_phone
-from pages.parts.trace import STATE_ICONS, draw_prompt_size, page_and_title, strip_markdown
+from pages.parts.trace import STATE_ICONS, draw_prompt_size, strip_markdown
 
 _VALUE_LABELS = {
     "Policy": lambda text: run_labels.POLICY_LABELS[text][0],
@@ -65,7 +65,7 @@ def _draw_list_value(content: Sequence[Passage | Verdict | Support | Turn], trac
             case Passage():
                 _draw_passage(rank, one)
             case Verdict():
-                where = page_and_title(trace.passages[one.passage_id])
+                where = markdown.escape_page_and_title(trace.passages[one.passage_id])
                 st.markdown(f"{labels.verdict_badge(one)} {where} {labels.grey_text(markdown.escape_line(one.reason))}")
             case Support():
                 cited = "".join(f"\\[{number}\\]" for number in one.citations)
@@ -79,14 +79,16 @@ def _draw_list_value(content: Sequence[Passage | Verdict | Support | Turn], trac
 
 def _draw_passage(rank: int, passage: Passage) -> None:
     address = f" · {markdown.escape_line(passage.location, 160)}" if passage.origin == "web" else ""
-    head = f"{rank}. {page_and_title(passage)} {labels.small_text(f'score {passage.score:.3f}{address}')}"
+    head = (
+        f"{rank}. {markdown.escape_page_and_title(passage)} {labels.small_text(f'score {passage.score:.3f}{address}')}"
+    )
     with st.expander(head, type="compact"):
         st.text(sanitization.strip_invisible(passage.text))
 
 
 def _draw_strips(cuts: Mapping[int, Sequence[Strip]], trace: Trace) -> None:
     for passage_id, cut in cuts.items():
-        st.caption(page_and_title(trace.passages[passage_id]))
+        st.caption(markdown.escape_page_and_title(trace.passages[passage_id]))
         for strip in cut:
             st.markdown(f":small[{strip_markdown(strip)}]")
 

@@ -15,9 +15,8 @@ from crag.runs.trace import Trace
 from crag.types import Ruling, Verdict
 from pages.chat.options import OptionControls
 from pages.inspect import navigation
-from pages.parts import dialogs, labels
+from pages.parts import dialogs, labels, markdown
 from pages.parts.services import application
-from pages.parts.trace import page_and_title
 
 _DRAWER_WIDTH = 520
 _AS_GRADED, _USE, _DROP = "As graded", "Use", "Drop"
@@ -80,7 +79,7 @@ def _draw_rulings(run_id: str, trace: Trace) -> dict[int, Ruling]:
 
 def _draw_ruling(run_id: str, trace: Trace, verdict: Verdict) -> str:
     """Draw the choice for one passage and return it; an earlier ruling cannot return to the grader's verdict."""
-    where = page_and_title(trace.passages[verdict.passage_id])
+    where = markdown.escape_page_and_title(trace.passages[verdict.passage_id])
     choices = [_USE, _DROP] if verdict.ruling else [_AS_GRADED, _USE, _DROP]
     stands = {"use": _USE, "drop": _DROP}.get(verdict.ruling or "", _AS_GRADED)
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):

@@ -9,7 +9,7 @@ import streamlit as st
 from crag.inspection import run_labels
 from crag.runs.trace import Trace
 from crag.text import sanitization
-from crag.text.formatting import format_count
+from crag.text.formatting import format_count, format_place
 from crag.types import Passage, Ruling
 from pages.inspect import navigation
 from pages.parts import dialogs, layout, pins
@@ -73,8 +73,9 @@ def _pin_actions(passage: Passage, *, right: bool) -> list[str]:
 
 
 def _describe_passage(passage: Passage, *, right: bool) -> str:
-    where = "web · " if passage.origin == "web" else "" if passage.page is None else f"p. {passage.page} · "
-    return f"{'pinned · ' if right else ''}{where}{sanitization.strip_invisible(passage.title)}"
+    origin = "web · " if passage.origin == "web" else ""
+    place = format_place(sanitization.strip_invisible(passage.title), passage.page, page_first=True)
+    return f"{'pinned · ' if right else ''}{origin}{place}"
 
 
 def _column_config(run_id: str, passages: list[Passage]) -> dict[str, Any]:

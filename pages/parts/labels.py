@@ -92,7 +92,7 @@ def version_name(version: Version) -> str:
 
 def version_caption(version: Version, total: int) -> str:
     """Return "Version 2 of 3" and how the version differs."""
-    return f"Version {version.number} of {total} · {version_change(version.change)}"
+    return markdown.escape_line(run_labels.version_label(version.number, total, version.change), 100)
 
 
 def grader_label(name: str) -> str:

@@ -11,9 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 from crag.inspection.run_labels import STRENGTH_BADGES
+from crag.text.formatting import format_place
 from crag.text.sanitization import SUPPORT_MARKS, WORD_JOINER, mark_unsupported_sentences, neutralize_markdown
 from crag.text.sanitization import strip_invisible as visible
-from crag.types import Citation, Support
+from crag.types import Citation, Passage, Support
 
 _LABEL_LENGTH = 300
 _TOOLTIP_LENGTH = 150
@@ -82,11 +83,6 @@ def escape_sentence(text: str, length: int = _LABEL_LENGTH) -> str:
     return escape_line(_CITATION_MARK.sub("", _LIST_MARKER.sub("", text)), length)
 
 
-def format_place(title: str, page: int | None) -> str:
-    """Return title and page number of a passage; the page is omitted where the document has none."""
-    return title if page is None else f"{title} · p. {page}"
-
-
 def escape_place(title: str, page: int | None, length: int = _LABEL_LENGTH) -> str:
     """Escape title and page number of a passage as one line, shortened in the middle.
 
@@ -95,6 +91,11 @@ def escape_place(title: str, page: int | None, length: int = _LABEL_LENGTH) -> s
     line = " ".join(visible(format_place(title, page)).split())
     kept = (length - 1) // 2
     return _escape(line if len(line) <= length else f"{line[:kept].rstrip()}…{line[-kept:].lstrip()}")
+
+
+def escape_page_and_title(passage: Passage) -> str:
+    """Escape page and title of a passage as one line, for lists that cut long lines at the end."""
+    return escape_line(format_place(passage.title, passage.page, page_first=True), 120)
 
 
 def citation_link(cited: Citation, anchor: str, text: str) -> str:

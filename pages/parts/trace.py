@@ -12,7 +12,7 @@ from crag.events import NODES, NodeName, PromptBuilt
 from crag.inspection.run_labels import describe_thresholds, step_count_label
 from crag.runs.trace import Step, Trace
 from crag.text.formatting import format_count, format_duration
-from crag.types import Passage, RunState, Strip
+from crag.types import RunState, Strip
 from pages.parts import labels, markdown
 from pages.parts.routes import Page
 
@@ -109,12 +109,6 @@ def highlight_quote(text: str, quote: str) -> str:
     )
 
 
-def page_and_title(passage: Passage) -> str:
-    """Return page and title of a passage; the page comes first, since long lines are cut at the end."""
-    page = "" if passage.page is None else f"p. {passage.page} · "
-    return f"{page}{markdown.escape_line(passage.title, 120)}"
-
-
 def _total_duration(trace: Trace) -> str:
     """Return how long a run took and how it ended."""
     taken = format_duration(trace.seconds or 0.0)
@@ -177,7 +171,7 @@ def _draw_strips(trace: Trace) -> None:
     if not trace.strips:
         st.caption("Nothing to cut." if trace.state != "running" else "Cutting the passages into strips.")
     for passage_id, cut in trace.strips.items():
-        st.caption(page_and_title(trace.passages[passage_id]), wrap=False)
+        st.caption(markdown.escape_page_and_title(trace.passages[passage_id]), wrap=False)
         for strip in cut:
             st.markdown(f":small[{strip_markdown(strip, length=_STRIP_LENGTH)}]")
 
@@ -322,7 +316,7 @@ class TraceDrawing:
         verdict = self.trace.verdicts.get(passage_id)
         with st.container(gap=None):
             st.button(
-                f"{labels.verdict_badge(verdict)} {page_and_title(self.trace.passages[passage_id])}",
+                f"{labels.verdict_badge(verdict)} {markdown.escape_page_and_title(self.trace.passages[passage_id])}",
                 key=f"{self.prefix}-{self.run_id}-passage-{passage_id}",
                 type="tertiary",
                 wrap=False,

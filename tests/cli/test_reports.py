@@ -23,7 +23,7 @@ def answered() -> Trace:
 def test_sentences_in_doubt_are_named_below_the_answer() -> None:
     assert reports.sources_text(answered()).splitlines() == [
         "[1] Bees",
-        "Only partly in its source: Bees dance in 12 ways [1].",
+        "Weak source: Bees dance in 12 ways [1].",
         "No source: Bees[2J sing.",
     ]
 
