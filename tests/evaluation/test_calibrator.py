@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 
 import pytest
@@ -11,14 +12,17 @@ from crag.app.application import Application
 from crag.cancellation import Cancellation
 from crag.errors import BadRequest, NotFound, Stopped
 from crag.evaluation.calibration_probes import read_provided_questions
-from crag.evaluation.calibrator import CalibrationPlan
-from crag.evaluation.threshold_proposal import ProvidedQuestion
+from crag.evaluation.calibrator import CalibrationJob, CalibrationPlan
+from crag.evaluation.threshold_proposal import Calibration, ProvidedQuestion, ThresholdProposal
 from crag.options import RunOptions
 from crag.storage.tables import rulings
 from crag.types import Progress, Thresholds
+from tests.waiting import wait_until
 
 OPTIONS = RunOptions(model="builtin")
 BRIDGE = "When was the bridge of Alder opened?"
+
+RESULT = Calibration("", "table", Thresholds(0.3, 0.7), (), ThresholdProposal(None), 1.0)
 
 
 def ruling(home: Application, number: int, text: str, given: str, collection: str = "Towns") -> None:
@@ -168,3 +172,59 @@ def test_a_line_that_cannot_be_read_is_named(tmp_path, line):
 def test_a_file_that_is_not_there_is_said(tmp_path):
     with pytest.raises(BadRequest, match="cannot be read"):
         read_provided_questions(tmp_path / "none.jsonl")
+
+
+@pytest.fixture
+def measuring():
+    opened = CalibrationJob()
+    yield opened
+    opened.close()
+
+
+def ended(measuring):
+    return wait_until(lambda: measuring.progress is None)
+
+
+def test_one_at_a_time_with_its_progress_and_its_result(measuring):
+    gate = threading.Event()
+
+    def measure(report, stop):
+        report(Progress("Asking", 1, 2))
+        gate.wait(10)
+        return RESULT
+
+    assert measuring.begin(measure)
+    wait_until(lambda: measuring.progress == Progress("Asking", 1, 2))
+    assert not measuring.begin(measure)
+    gate.set()
+    ended(measuring)
+    assert (measuring.result, measuring.fault) == (RESULT, "")
+
+
+def test_stopping_ends_it_without_a_result(measuring):
+    def measure(report, stop):
+        while True:
+            stop.check()
+
+    measuring.begin(measure)
+    measuring.cancel()
+    ended(measuring)
+    assert measuring.result is None
+    assert "Stopped by you" in measuring.fault
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (BadRequest("No documents.", "Add some."), "No documents. Add some."),
+        (KeyError("secret"), "Something went wrong"),
+    ],
+)
+def test_what_failed_is_said_in_words(measuring, error, words):
+    def measure(report, stop):
+        raise error
+
+    measuring.begin(measure)
+    ended(measuring)
+    assert words in measuring.fault
+    assert "secret" not in measuring.fault

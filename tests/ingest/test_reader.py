@@ -1,10 +1,18 @@
 """Files of every kind through the guarded child and the splitter."""
 
+from __future__ import annotations
+
+import random
+import time
+from itertools import pairwise
+
 import pytest
 
 from crag.cancellation import Cancellation
 from crag.errors import SourceRefused, Stopped
-from crag.ingest.reader import GuardedReader, RawDocument
+from crag.ingest.parse.document import Block, BlockKind, Document
+from crag.ingest.reader import GuardedReader, RawDocument, split_document
+from crag.types import Chunk
 
 
 def count_words(text):
@@ -47,3 +55,164 @@ def test_splitting_can_be_stopped():
 
     with pytest.raises(Stopped):
         read(b"One. Two. Three.\n\nFour. Five.", stop, count)
+
+
+def words(text: str) -> int:
+    """A tokenizer that counts words, and every ten characters of a long one."""
+    return sum(1 + len(word) // 10 for word in text.split())
+
+
+def document(*blocks: Block) -> Document:
+    return Document("A Title", "text", None, blocks)
+
+
+def prose(sentences: int, seed: int = 1) -> str:
+    source = random.Random(seed)
+    return " ".join("Sentence " + " ".join(["fox"] * source.randint(4, 20)) + f" {n}." for n in range(sentences))
+
+
+def squeezed(text: str) -> str:
+    return "".join(text.split())
+
+
+def everything(chunks: list[Chunk]) -> str:
+    return squeezed("".join(chunk.text for chunk in chunks))
+
+
+def mixed(seed: int) -> Document:
+    source = random.Random(seed)
+    kinds: list[BlockKind] = ["heading", "paragraph", "paragraph", "item", "row", "code"]
+    blocks = []
+    for n in range(60):
+        kind = source.choice(kinds)
+        text = f"Heading number {n}" if kind == "heading" else prose(source.randint(1, 12), n)
+        page, level = 1 + n // 10, source.randint(1, 3) if kind == "heading" else 0
+        blocks.append(Block(f"- {text}" if kind == "item" else text, kind, page, level))
+    return document(*blocks)
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("size", [20, 100, 250])
+def test_every_word_stands_once_in_order_and_no_chunk_is_too_large(seed: int, size: int) -> None:
+    whole = mixed(seed)
+    chunks = split_document(whole, words, size)
+    assert everything(chunks) == squeezed("".join(block.text for block in whole.blocks))
+    assert all(0 < words(chunk.text) <= size for chunk in chunks)
+    assert [chunk.ordinal for chunk in chunks] == list(range(len(chunks)))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_page_is_that_of_the_first_word(seed: int) -> None:
+    whole = mixed(seed)
+    for chunk in split_document(whole, words, 100):
+        beginning = chunk.text.partition("\n")[0][:40]
+        assert chunk.page in {block.page for block in whole.blocks if beginning in block.text}
+
+
+def test_prose_fills_its_chunks() -> None:
+    whole = document(*[Block(prose(5, n)) for n in range(100)])
+    sizes = [words(chunk.text) for chunk in split_document(whole, words, 250)]
+    assert sum(sizes) / len(sizes) >= 150
+
+
+def test_paragraphs_are_kept_whole_where_they_fit() -> None:
+    paragraphs = [" ".join([f"word{n}"] * 60) + "." for n in range(6)]
+    chunks = split_document(document(*map(Block, paragraphs)), words, 160)
+    assert [chunk.text for chunk in chunks] == ["\n\n".join(paragraphs[n : n + 2]) for n in (0, 2, 4)]
+
+
+def test_headings_begin_chunks_and_make_the_path() -> None:
+    chunks = split_document(
+        document(
+            Block("Animals", "heading", level=1),
+            Block("Foxes", "heading", level=2),
+            Block("fox " * 60),
+            Block("Dogs", "heading", level=2),
+            Block("dog " * 60),
+            Block("Plants", "heading", level=1),
+            Block("oak " * 60),
+        ),
+        words,
+        100,
+    )
+    assert [chunk.heading for chunk in chunks] == ["Animals › Foxes", "Animals › Dogs", "Plants"]
+    assert [chunk.text.split()[0] for chunk in chunks] == ["Animals", "Dogs", "Plants"]
+
+
+def test_a_small_section_stays_in_the_chunk_before() -> None:
+    chunks = split_document(
+        document(Block("One", "heading", level=1), Block("a b c"), Block("Two", "heading", level=1), Block("d e f")),
+        words,
+        100,
+    )
+    assert [chunk.text for chunk in chunks] == ["One\n\na b c\n\nTwo\n\nd e f"]
+
+
+def test_headings_and_lead_ins_go_with_what_follows() -> None:
+    chunks = split_document(
+        document(
+            Block("fox " * 30),
+            Block("More", "heading", level=2),
+            Block("There are two:"),
+            Block("- " + "one " * 40, "item"),
+            Block("- " + "two " * 40, "item"),
+        ),
+        words,
+        70,
+    )
+    assert chunks[0].text.split()[-1] == "fox"
+    assert chunks[1].text.startswith("More\n\nThere are two:\n\n- one")
+
+
+def test_overlap_repeats_whole_sentences_up_to_the_limit() -> None:
+    whole = document(Block(prose(40)))
+    chunks = split_document(whole, words, 100, overlap=30)
+    for before, after in pairwise(chunks):
+        repeated = after.text.partition(".")[0]
+        assert repeated in before.text
+    assert all(words(chunk.text) <= 100 for chunk in chunks)
+
+
+def test_context_holds_the_neighbours_of_the_section_and_no_more_than_three_sizes() -> None:
+    blocks = [Block("First", "heading", level=1), *[Block(prose(3, n)) for n in range(40)]]
+    blocks += [Block("Second", "heading", level=1), *[Block(prose(3, n)) for n in range(40)]]
+    chunks = split_document(document(*blocks), words, 100)
+    for chunk in chunks:
+        around = chunks[chunk.context_start : chunk.context_end + 1]
+        assert chunk in around
+        assert {neighbour.heading for neighbour in around} == {chunk.heading}
+        assert sum(words(neighbour.text) for neighbour in around) <= 300
+    assert any(chunk.context_end - chunk.context_start >= 2 for chunk in chunks)
+
+
+def test_a_sentence_that_is_too_long_is_cut_at_spaces_and_a_word_anywhere() -> None:
+    chunks = split_document(document(Block("fox " * 500), Block("x" * 5000)), words, 50)
+    assert all(words(chunk.text) <= 50 for chunk in chunks)
+    assert everything(chunks) == "fox" * 500 + "x" * 5000
+    assert all(set(chunk.text.split()) <= {"fox"} for chunk in chunks if "x" * 4 not in chunk.text)
+
+
+@pytest.mark.parametrize("text", ["x" * 5_000_000, "😀" * 1_000_000, "a" + "\u0301\u0302" * 50_000, "word " * 500_000])
+def test_monstrous_lines_are_bounded(text: str) -> None:
+    started = time.monotonic()
+    chunks = split_document(document(Block(text)), words, 250)
+    assert everything(chunks) == squeezed(text)
+    assert time.monotonic() - started < 20
+
+
+def test_pieces_are_counted_about_once() -> None:
+    counted = 0
+
+    def count(text: str) -> int:
+        nonlocal counted
+        counted += len(text)
+        return words(text)
+
+    whole = document(*[Block(prose(5, n)) for n in range(200)])
+    split_document(whole, count, 250)
+    assert counted < 6 * sum(len(block.text) for block in whole.blocks)
+
+
+def test_chinese_sentences_are_joined_without_spaces() -> None:
+    text = "第一句話很短。第二句話也很短。"
+    assert split_document(document(Block(text)), len, 250)[0].text == text

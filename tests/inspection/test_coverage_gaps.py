@@ -6,11 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from crag.cli import reports
 from crag.errors import BadRequest, NotFound
 from crag.inspection.coverage_gaps import CoverageGaps, GapPage
 from crag.models.embedders import DeferredEmbedder
 from crag.options import RunOptions
 from crag.settings import Settings
+from tests.inspection.conftest import QUESTION
 from tests.runs.conftest import RESULT, House, wait
 
 POOR, GOOD = {1: 0.1, 2: 0.0, -1: 0.9}, {1: 0.9, 2: 0.8}
@@ -53,19 +55,19 @@ class Asked(House):
 
 
 @pytest.fixture
-def home(tmp_path):
+def house(tmp_path):
     made = Asked(tmp_path)
     yield made
     made.close()
 
 
-def test_what_the_web_answered_or_nobody_did_is_grouped_the_biggest_first(home):
-    home.ask(FINALS, web="off")
-    home.ask(TURBINE)
-    asked = home.ask(PLAYER)
-    home.ask("Which fact does the paper hold?", GOOD)
-    again = home.ask(f"{FINALS.lower()} ")
-    first, second = home.gaps.list()
+def test_what_the_web_answered_or_nobody_did_is_grouped_the_biggest_first(house):
+    house.ask(FINALS, web="off")
+    house.ask(TURBINE)
+    asked = house.ask(PLAYER)
+    house.ask("Which fact does the paper hold?", GOOD)
+    again = house.ask(f"{FINALS.lower()} ")
+    first, second = house.gaps.list()
     assert [one.question for one in first.questions] == [again.question, PLAYER]
     assert [one.question for one in second.questions] == [TURBINE]
     assert first.topic == "2024 NBA finals"
@@ -74,87 +76,156 @@ def test_what_the_web_answered_or_nobody_did_is_grouped_the_biggest_first(home):
     assert first.questions[0].pages == (GapPage(RESULT.title, RESULT.location),)
 
 
-def test_what_was_covered_later_is_no_gap_any_more(home):
-    home.ask(FINALS)
-    home.ask(TURBINE, GOOD)
-    home.ask(TURBINE)  # it is covered no longer, since documents may go
-    assert home.listed() == {FINALS, TURBINE}
-    home.ask("who won the 2024 NBA finals", GOOD)
-    assert home.listed() == {TURBINE}
+def test_what_was_covered_later_is_no_gap_any_more(house):
+    house.ask(FINALS)
+    house.ask(TURBINE, GOOD)
+    house.ask(TURBINE)  # it is covered no longer, since documents may go
+    assert house.listed() == {FINALS, TURBINE}
+    house.ask("who won the 2024 NBA finals", GOOD)
+    assert house.listed() == {TURBINE}
 
 
-def test_another_version_or_another_wording_that_is_answered_covers_it(home):
-    run, other = home.ask(FINALS), home.ask(TURBINE)
-    home.grader.scores = GOOD
-    wait(home.runs.regenerate(run.id, RunOptions()))
-    assert home.listed() == {TURBINE}
-    message = home.conversations.messages(home.conversations.of_run(other.id).id)[0]
-    wait(home.runs.edit(message.id, "What cools the turbine?", RunOptions()))
-    assert home.listed() == set()
+def test_another_version_or_another_wording_that_is_answered_covers_it(house):
+    run, other = house.ask(FINALS), house.ask(TURBINE)
+    house.grader.scores = GOOD
+    wait(house.runs.regenerate(run.id, RunOptions()))
+    assert house.listed() == {TURBINE}
+    message = house.conversations.messages(house.conversations.of_run(other.id).id)[0]
+    wait(house.runs.edit(message.id, "What cools the turbine?", RunOptions()))
+    assert house.listed() == set()
 
 
-def test_stopped_and_praised_answers_are_no_gaps_and_doubtful_ones_are(home):
-    doubtful = home.ask(FINALS, {1: 0.45}, web="off")
-    assert home.listed() == {FINALS}
-    home.conversations.give_feedback(doubtful.id, helpful=True)
-    praised = home.ask(TURBINE)
-    home.conversations.give_feedback(praised.id, helpful=True)
-    assert home.listed() == {TURBINE}, "what the web answered well the documents still do not cover"
-    home.web.failure = RuntimeError("a failed run")
-    home.ask("Who paints the ship?")
-    assert home.listed() == {TURBINE}
+def test_stopped_and_praised_answers_are_no_gaps_and_doubtful_ones_are(house):
+    doubtful = house.ask(FINALS, {1: 0.45}, web="off")
+    assert house.listed() == {FINALS}
+    house.conversations.give_feedback(doubtful.id, helpful=True)
+    praised = house.ask(TURBINE)
+    house.conversations.give_feedback(praised.id, helpful=True)
+    assert house.listed() == {TURBINE}, "what the web answered well the documents still do not cover"
+    house.web.failure = RuntimeError("a failed run")
+    house.ask("Who paints the ship?")
+    assert house.listed() == {TURBINE}
 
 
-def test_nothing_is_missing_can_be_said_and_taken_back_until_it_is_asked_anew(home):
-    home.ask(FINALS)
-    (gap,) = home.gaps.list()
-    home.gaps.close(gap.run_ids)
-    assert home.gaps.list() == []
-    home.gaps.reopen(gap.run_ids)
-    assert home.gaps.list() == [gap]
-    home.gaps.close(gap.run_ids)
-    home.ask(FINALS)
-    assert home.listed() == {FINALS}
+def test_nothing_is_missing_can_be_said_and_taken_back_until_it_is_asked_anew(house):
+    house.ask(FINALS)
+    (gap,) = house.gaps.list()
+    house.gaps.close(gap.run_ids)
+    assert house.gaps.list() == []
+    house.gaps.reopen(gap.run_ids)
+    assert house.gaps.list() == [gap]
+    house.gaps.close(gap.run_ids)
+    house.ask(FINALS)
+    assert house.listed() == {FINALS}
 
 
-def test_each_person_sees_their_own_and_what_was_deleted_nobody(home):
-    home.ask(FINALS, person="ada")
-    run = home.ask(TURBINE, person="bob")
-    wait(home.runs.start(None, "Who paints the ship?", RunOptions(web="auto")))
-    assert (home.listed("ada"), home.listed("bob")) == ({FINALS}, {TURBINE})
-    assert home.listed() == {FINALS, TURBINE, "Who paints the ship?"}
-    home.ask(FINALS, GOOD, person="bob")
-    assert home.listed("ada") == {FINALS}, "what others found does not tell what she asked"
+def test_each_person_sees_their_own_and_what_was_deleted_nobody(house):
+    house.ask(FINALS, person="ada")
+    run = house.ask(TURBINE, person="bob")
+    wait(house.runs.start(None, "Who paints the ship?", RunOptions(web="auto")))
+    assert (house.listed("ada"), house.listed("bob")) == ({FINALS}, {TURBINE})
+    assert house.listed() == {FINALS, TURBINE, "Who paints the ship?"}
+    house.ask(FINALS, GOOD, person="bob")
+    assert house.listed("ada") == {FINALS}, "what others found does not tell what she asked"
     found_by = {FINALS, TURBINE, ""}
     assert (
-        home.gaps.filter_visible_questions(found_by, "ada"),
-        home.gaps.filter_visible_questions(found_by, None),
+        house.gaps.filter_visible_questions(found_by, "ada"),
+        house.gaps.filter_visible_questions(found_by, None),
     ) == ({FINALS}, found_by)
-    home.conversations.delete(home.conversations.of_run(run.id).id)
-    assert home.listed("bob") == set()
+    house.conversations.delete(house.conversations.of_run(run.id).id)
+    assert house.listed("bob") == set()
 
 
-def test_a_follow_up_is_grouped_by_what_it_means(home):
-    run = home.ask(FINALS)
-    home.grader.scores = POOR
-    wait(home.runs.start(home.conversations.of_run(run.id).id, "And in which city?", RunOptions(web="auto")))
-    (gap,) = home.gaps.list()
+def test_a_follow_up_is_grouped_by_what_it_means(house):
+    run = house.ask(FINALS)
+    house.grader.scores = POOR
+    wait(house.runs.start(house.conversations.of_run(run.id).id, "And in which city?", RunOptions(web="auto")))
+    (gap,) = house.gaps.list()
     assert [one.question for one in gap.questions] == ["And in which city?", FINALS]
 
 
 @pytest.mark.parametrize("location", ["javascript:alert(1)", "file:///etc/passwd", "//example.org/a", ""])
-def test_what_is_no_web_page_is_neither_shown_nor_added(home, location):
-    home.web.results = [replace(RESULT, location=location)]
-    run = home.ask(FINALS)
-    assert home.gaps.list()[0].questions[0].pages == ()
+def test_what_is_no_web_page_is_neither_shown_nor_added(house, location):
+    house.web.results = [replace(RESULT, location=location)]
+    run = house.ask(FINALS)
+    assert house.gaps.list()[0].questions[0].pages == ()
     with pytest.raises(BadRequest):
-        home.gaps.add_page(location, "Documents", run.id)
-    assert home.submitted == []
+        house.gaps.add_page(location, "Documents", run.id)
+    assert house.submitted == []
 
 
-def test_a_page_is_submitted_with_the_question_that_found_it(home):
-    run = home.ask(FINALS)
-    assert home.gaps.add_page(RESULT.location, "Sports", run.id) == "job"
-    assert home.submitted == [(RESULT.location, "Sports", FINALS)]
+def test_a_page_is_submitted_with_the_question_that_found_it(house):
+    run = house.ask(FINALS)
+    assert house.gaps.add_page(RESULT.location, "Sports", run.id) == "job"
+    assert house.submitted == [(RESULT.location, "Sports", FINALS)]
     with pytest.raises(NotFound):
-        home.gaps.add_page(RESULT.location, "Sports", "nobody")
+        house.gaps.add_page(RESULT.location, "Sports", "nobody")
+
+
+def test_a_page_is_added_under_its_question_and_answers_it_from_then_on(world, added):
+    run, trace = world.ask()
+    assert trace.outcome == "web"
+    job = world.application.gaps.add_page(world.page, "Basketball", run.id)
+    assert [one.id for one in world.application.jobs.jobs()] == [job]
+    added()
+    (source,) = world.application.library.sources("Basketball")
+    assert (source.location, source.title, source.found_by) == (world.page, "2024 NBA Finals", QUESTION)
+    assert reports.source_json(source)["found_by"] == QUESTION
+    _, again = world.ask(web="off")
+    assert (again.outcome, again.citations[0].source_id) == ("documents", source.id)
+
+
+def test_its_question_stays_when_it_is_fetched_again_moved_or_added_once_more_by_hand(world, added):
+    run, _ = world.ask()
+    world.application.gaps.add_page(world.page, "Documents", run.id)
+    added()
+    library = world.application.library
+    (source,) = library.sources()
+    world.web.page("/finals", b"<html><body><p>The Celtics won in five games, the fans say.</p></body></html>")
+    assert library.refresh([source.id])[0].status == "replaced"
+    library.move([source.id], "Basketball")
+    world.web.page("/finals", b"<html><body><p>The Celtics won in five games, all say.</p></body></html>")
+    assert [result.status for result in library.add(world.page, collection="Basketball")] == ["replaced"]
+    assert [(one.id, one.found_by) for one in library.sources()] == [(source.id, QUESTION)]
+
+
+def test_what_a_person_had_added_stays_theirs(world, added):
+    list(world.application.library.add(world.page))
+    run, _ = world.ask("Which team did the Boston Celtics beat?")
+    world.web.page("/finals", b"<html><body><p>The Celtics won in five games, the fans say.</p></body></html>")
+    world.application.jobs.submit_url(world.page, found_by=run.question)
+    added()
+    assert [one.found_by for one in world.application.library.sources()] == [""]
+
+
+@pytest.mark.parametrize("format_", ["langchain", "jsonl"])
+def test_it_is_exported_and_imported_with_its_question(world, added, tmp_path, format_):
+    run, _ = world.ask()
+    world.application.gaps.add_page(world.page, "Documents", run.id)
+    added()
+    world.application.exchange.export(tmp_path / "out", format_)
+    world.application.library.remove([world.application.library.sources()[0].id])
+    list(world.application.exchange.import_passages(tmp_path / "out"))
+    assert [one.found_by for one in world.application.library.sources()] == [QUESTION]
+
+
+def test_only_what_the_search_returned_is_fetched(world):
+    other = world.web.page("/other", b"<html><body>Elsewhere</body></html>")
+    run, _ = world.ask()
+    before = list(world.web.seen)
+    for location in (other, "http://169.254.169.254/latest", "file:///etc/passwd", ""):
+        with pytest.raises(BadRequest, match="did not return"):
+            world.application.gaps.add_page(location, "Documents", run.id)
+    with pytest.raises(NotFound):
+        world.application.gaps.add_page(world.page, "Documents", "nobody")
+    assert (world.application.jobs.jobs(), world.web.seen) == ([], before)
+
+
+def test_a_page_that_cannot_be_fetched_is_refused_in_words_and_nothing_is_stored(world, added):
+    run, _ = world.ask()
+    del world.web.scripts["/finals"]
+    world.application.gaps.add_page(world.page, "Documents", run.id)
+    added()
+    (job,) = world.application.jobs.jobs()
+    assert (job.state, job.result.error.code) == ("failed", "http_error")
+    assert world.application.library.sources() == []

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
 from crag.cancellation import Cancellation
 from crag.models.chat_models import THINKING_TOKENS, open_chat_model
-from crag.models.reply_reader import ThoughtSplitter
+from crag.models.reply_reader import Runaway, RunawayGuard, ThoughtSplitter
 from crag.options import ModelParameters
 from crag.protocols import ReplyPiece
 from crag.settings import Settings
@@ -19,6 +21,8 @@ from tests.doubles.ollama_values import LLAMA, Model, Say
 ASK = [Prompt("user", "What is the capital of France?")]
 QWEN = Model("qwen3:8b", "qwen3", thinks=True, digest="e" * 64)
 SCHEMA = {"type": "object"}
+BEGIN = "Paris has been the capital since 987. "
+LONG_UNIT = " ".join(f"Step {n} of the plan is to look at house {n * 37 % 101} again." for n in range(12)) + "\n"
 
 
 def split(*pieces: str) -> tuple[str, str]:
@@ -125,3 +129,120 @@ def test_a_thought_that_goes_round_in_circles_is_ended(ollama: ScriptedOllama, s
     assert pieces[-1].usage is not None
     assert (told(pieces)[0], pieces[-1].usage.finish_reason, pieces[-1].repeated) == ("", "repetition", 0)
     assert len(told(pieces)[1]) < 800
+
+
+def pieces_of(text: str, size: int = 5) -> Iterator[str]:
+    return (text[start : start + size] for start in range(0, len(text), size))
+
+
+def read(text: str, answer_limit: int = 100_000, size: int = 5) -> tuple[Runaway | None, str]:
+    """What the guard says, and the text until then."""
+    guard, read = RunawayGuard(answer_limit), ""
+    for piece in pieces_of(text, size):
+        read += piece
+        if found := guard.read(piece):
+            return found, read
+    return None, read
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["a", " ", "\n", "ab", "的", "好的。", "The same sentence again. ", "- item\n", "aab" * 10 + "c", LONG_UNIT],
+    ids=["a", "space", "line", "ab", "char", "cjk", "sentence", "item", "inner", "long"],
+)
+@pytest.mark.parametrize("size", [1, 5, 60])
+def test_a_unit_again_and_again_is_noticed_and_cut_to_one(unit: str, size: int) -> None:
+    needed = max(400, 8 * len(unit))
+    found, text = read(BEGIN + unit * (3 * needed // len(unit)), size=size)
+    assert found is not None
+    assert found.reason == "repetition"
+    assert len(text) <= len(BEGIN) + 2.6 * needed + size
+    kept = text[: len(text) - found.repeated]
+    assert abs(len(kept) - len(BEGIN + unit)) <= len(unit)  # where the unit begins is not told by its repetition
+    assert (BEGIN + unit * 2).startswith(kept)
+
+
+def test_seven_times_is_not_enough() -> None:
+    assert read(BEGIN + LONG_UNIT * 7)[0] is None
+
+
+HONEST = {
+    "table": "| Year | Visitors | Change |\n|---|---|---|\n"
+    + "".join(f"| {1990 + n} | {(n * 7919) % 9973:,} | {(n * 31) % 17 - 8:+d} % |\n" for n in range(80)),
+    "table of yes and no": "| Country | EU | Euro |\n|---|---|---|\n"
+    + "".join(
+        f"| Country {n} | {'yes' if n * n % 7 < 4 else 'no'} | {'yes' if n % 5 else 'no'} |\n" for n in range(80)
+    ),
+    "list": "".join(f"{n}. The {n}th member joined in {1950 + n}.\n" for n in range(1, 120)),
+    "column": "".join(f"{(n * n * 17) % 1000 / 100:.2f}\n" for n in range(400)),
+    "counting": "".join(f"{n}\n" for n in range(1000)),
+    "code": "def build():\n"
+    + "".join(
+        f"    if value == {n}:\n        return names[{n}]\n    elif value is None:\n        pass\n" for n in range(60)
+    ),
+    "html": "".join(f"<tr><td>{n % 3}</td><td>{n % 7}</td><td>{n * n % 11}</td></tr>\n" for n in range(80)),
+    "rule": "Title\n" + "=" * 120 + "\nText that follows.\n" + "-" * 120 + "\nMore.\n",
+    "refrain": "".join(f"Verse {n}: something new happens here.\nAnd the band played on.\n\n" for n in range(40)),
+    "short refrain": "Row, row, row your boat. " * 15,
+    "korean": "".join(f"{n}번째 방문객은 {n * 13 % 60}분에 도착했습니다.\n" for n in range(120)),
+    "json": "[" + ", ".join(f'{{"id": {n}, "score": 0.{n * 37 % 90 + 10}}}' for n in range(120)) + "]",
+    "indented": "".join(" " * (n % 60) + "*\n" for n in range(200)),
+}
+
+
+@pytest.mark.parametrize("text", HONEST.values(), ids=HONEST.keys())
+def test_honest_text_is_left_alone(text: str) -> None:
+    assert [read(text, size=size)[0] for size in (1, 4, 50)] == [None] * 3
+
+
+def test_a_token_costs_the_same_however_long_the_reply() -> None:
+    words = [f"word{n * 7919 % 10_007} " for n in range(40_000)]
+
+    def seconds(count: int) -> float:
+        guard, began = RunawayGuard(10**6), time.perf_counter()
+        for word in words[:count]:
+            guard.read(word)
+        return (time.perf_counter() - began) / count
+
+    assert seconds(40_000) < 8 * min(seconds(4_000) for _ in range(3))  # quadratic cost would be ten times
+
+
+def test_an_endless_reply_is_ended_and_its_connection_closed(ollama: ScriptedOllama, settings: Settings) -> None:
+    again = "It is a city on the Seine. "
+    ollama.script = lambda asked: Say(BEGIN + again * 400, unlimited=True, end="hang")
+    *pieces, last = open_chat_model("ollama:llama3.1:8b", settings).stream(ASK, Cancellation())
+    assert last.usage is not None
+    assert last.usage.finish_reason == "repetition"
+    text = "".join(piece.text for piece in pieces)
+    assert text[: len(text) - last.repeated].strip() == (BEGIN + again).strip()
+    assert len(text) < len(BEGIN) + 800
+    ollama.wait_until(lambda: ollama.chats[0].outcome == "dropped")
+
+
+def test_a_whole_reply_is_cut_back(ollama: ScriptedOllama, settings: Settings) -> None:
+    ollama.script = lambda asked: Say('{"score": ' + " " * 5_000, unlimited=True)
+    reply = open_chat_model("ollama:llama3.1:8b", settings).complete(ASK, Cancellation())
+    assert (reply.text.strip(), reply.usage.finish_reason) == ('{"score":', "repetition")
+
+
+def test_a_stream_that_the_server_ended_over_equal_tokens_says_so(ollama: ScriptedOllama, settings: Settings) -> None:
+    """More than 30 equal tokens end a real server's stream without its end mark."""
+    ollama.script = lambda asked: Say("Paris is" + " very" * 31, end="no_done")
+    reply = open_chat_model("ollama:llama3.1:8b", settings).complete(ASK, Cancellation())
+    assert (reply.text, reply.usage.finish_reason) == ("Paris is very", "repetition")
+
+
+@pytest.mark.parametrize("text", ["word", "一二三四五六七八九十"])
+def test_a_server_that_knows_no_limit_is_ended(ollama: ScriptedOllama, settings: Settings, text: str) -> None:
+    ollama.script = lambda asked: Say(" ".join(f"{text}{n}" for n in range(3_000)), unlimited=True, end="hang")
+    model = open_chat_model("ollama:llama3.1:8b", settings, tuning=ModelParameters(answer_limit=256))
+    reply = model.complete(ASK, Cancellation())
+    assert reply.usage.finish_reason == "length"
+    assert 256 < len(reply.text.split()) < 400
+    ollama.wait_until(lambda: ollama.chats[0].outcome == "dropped")
+
+
+def test_a_repeated_thought_ends_the_reply(ollama: ScriptedOllama, settings: Settings) -> None:
+    ollama.script = lambda asked: Say("<think>" + "But wait. " * 900, unlimited=True, end="hang")
+    reply = open_chat_model("ollama:llama3.1:8b", settings).complete(ASK, Cancellation())
+    assert (reply.text, reply.usage.finish_reason) == ("", "repetition")

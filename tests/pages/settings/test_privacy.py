@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from crag.options import RunOptions
+from crag.runs.trace import Trace
 from crag.types import OutboundRecord
 from pages.parts.services import application
 from pages.settings.privacy import format_csv
+from tests.doubles.langsmith import LangSmithServer
 from tests.doubles.tavily import TavilyServer
 from tests.pages.conftest import labels, open_settings, said
+from tests.waiting import wait_until
 
 HOSTILE = "![x](https://evil.example/p.png) <img src=x onerror=alert(1)> :material/home: [a](javascript:alert(1)) $x^2$"
 
@@ -92,3 +96,56 @@ def test_the_export_is_a_table_that_calculates_nothing():
     text = format_csv(rows).decode("utf-8-sig")
     assert text.splitlines()[0] == "when,kind,where to,what"
     assert text.endswith(',web search,api.tavily.com,"\'=HYPERLINK(""x""), ""고양이""\nzwei"\r\n')
+
+
+@pytest.fixture
+def langsmith(monkeypatch):
+    with LangSmithServer() as server:
+        monkeypatch.setenv("LANGSMITH_API_KEY", "lsv2_pt_secret")
+        monkeypatch.setenv("LANGSMITH_ENDPOINT", server.url)
+        monkeypatch.setenv("LANGSMITH_TRACING", "true")
+        application.clear()
+        yield server
+
+
+def ask() -> Trace:
+    run = application().runs.start(None, "What is it?", RunOptions(model="builtin"))
+    return Trace().apply_all(event for _, event in run.follow(seconds=30))
+
+
+def switch(page):
+    return next(toggle for toggle in page.toggle if toggle.label == "Traces of answers")
+
+
+def test_without_a_key_there_is_nothing_to_switch_on(chat):
+    page = open_settings(chat, "privacy")
+    assert said(page, "There is no key, so nothing can go there.")
+    assert [toggle.label for toggle in page.toggle] == []
+
+
+def test_traces_go_from_the_moment_they_are_switched_on_until_they_are_switched_off(chat, langsmith):
+    page = open_settings(chat, "privacy")
+    assert said(page, "every prompt with its passages")
+    assert not switch(page).value
+    assert ask().notes == []
+    switch(page).set_value(True).run()
+    assert said(page, "Traces go there now.")
+    assert len(ask().notes) == 1
+    wait_until(lambda: langsmith.runs)
+    sent = len(langsmith.requests)
+    switch(page).set_value(False).run()
+    assert said(page, "Nothing goes.")
+    assert ask().notes == []
+    application().traces.close()
+    assert len(langsmith.requests) == sent == 1
+    assert not page.exception
+
+
+def test_what_the_environment_settles_is_changed_there(chat, langsmith, monkeypatch):
+    monkeypatch.setenv("CRAG_LANGSMITH", "on")
+    monkeypatch.delenv("LANGSMITH_TRACING")
+    application.clear()
+    page = open_settings(chat, "privacy")
+    assert switch(page).disabled
+    assert said(page, "Set by CRAG_LANGSMITH")
+    assert said(page, "set `LANGSMITH_TRACING=true`, then start again")
