@@ -23,7 +23,7 @@ MAY_IMPORT = {
     "prompts": ("types", "errors"),
     "concurrency": VALUES,
     "storage": VALUES,
-    "conversations": (*VALUES, "storage"),
+    "conversations": (*VALUES, "concurrency", "storage"),
     "grading": (*VALUES, "concurrency", "prompts", "text"),
     "graph": (*VALUES, "prompts", "text"),
     "models": (*VALUES, "concurrency", "prompts", "storage", "text"),
@@ -33,7 +33,7 @@ MAY_IMPORT = {
     "ingest.parse": (*VALUES, "text"),
     "runs": (*VALUES, "concurrency", "storage", "text", "conversations", "graph"),
     "inspection": (*VALUES, "concurrency", "storage", "text", "conversations", "models", "runs"),
-    "library": (*VALUES, "storage", "text", "retrieval", "ingest"),
+    "library": (*VALUES, "concurrency", "storage", "text", "retrieval", "ingest"),
     "sharing": (
         *(*VALUES, "storage", "text", "conversations", "models", "runs"),
         *("ingest", "ingest.parse", "inspection", "library"),

@@ -17,6 +17,7 @@ from crag.app.environments import Environments
 from crag.app.model_preload import ModelPreloader
 from crag.app.run_dependencies import EmbedderChoices, GradingSetup, RunDependencyFactory, WebAccess
 from crag.cancellation import Cancellation
+from crag.concurrency.workers import BackgroundWorker
 from crag.conversations.conversations import UNDO_SECONDS, ConversationOwners, Conversations, DelayedDeletion
 from crag.errors import ModelFault
 from crag.evaluation.calibrator import CalibrationJob, Calibrator
@@ -24,7 +25,7 @@ from crag.evaluation.datasets import Datasets
 from crag.evaluation.evaluations import Evaluations
 from crag.evaluation.langsmith_upload import LangSmithUploader
 from crag.evaluation.rechunked_libraries import RechunkedLibraries
-from crag.evaluation.regression import PeriodicTasks, RegressionMonitor
+from crag.evaluation.regression import RegressionMonitor
 from crag.evaluation.runner import Judge
 from crag.grading.registry import BUILTIN
 from crag.ingest.addresses import is_safe_link
@@ -55,6 +56,8 @@ EXAMPLE_URLS = (
     "https://lilianweng.github.io/posts/2023-03-15-prompt-engineering/",
     "https://lilianweng.github.io/posts/2023-10-25-adv-attack-llm/",
 )
+_UPKEEP_SECONDS = 30.0
+_CLOSE_SECONDS = 5.0
 _SLOW_MODULES = ("crag.graph.build", "crag.models.embedders", "crag.models.builtin_writer")
 
 
@@ -125,8 +128,11 @@ class Application:
             self.preferences,
             self._is_busy,
         )
-        self._upkeep = PeriodicTasks(
-            (lambda: self.regression.look(time.monotonic()), self.rechunked_libraries.remove_stale)
+        self._regression_checks = BackgroundWorker(
+            "regression", lambda _: self.regression.look(time.monotonic()), _UPKEEP_SECONDS
+        )
+        self._rechunk_cleanup = BackgroundWorker(
+            "rechunk-cleanup", lambda _: self.rechunked_libraries.remove_stale(), _UPKEEP_SECONDS
         )
 
     def model_choice(self, *, anew: bool = False) -> ModelChoice:
@@ -183,7 +189,8 @@ class Application:
         self.library.space_work.begin()
         self.model_preloader.begin()
         self.archive.begin()
-        self._upkeep.begin()
+        self._regression_checks.start()
+        self._rechunk_cleanup.start()
 
     def _load_slow_parts(self) -> None:
         for room in _SLOW_MODULES:
@@ -233,7 +240,8 @@ class Application:
 
     def close(self) -> None:
         """Stop all background work and close everything that is open."""
-        self._upkeep.close()
+        self._regression_checks.close(_CLOSE_SECONDS)
+        self._rechunk_cleanup.close(_CLOSE_SECONDS)
         self._delayed_deletion.close()
         self.downloads.close()
         self.ollama.close()

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import logging
-import threading
 import time
 import uuid
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Row, Update, delete, func, insert, select, update
 
+from crag.cancellation import Cancellation
+from crag.concurrency.workers import BackgroundWorker
 from crag.conversations import conversation_list, message_tree
 from crag.conversations.conversation_list import FoundConversations
 from crag.errors import BadRequest, CragError, NotFound
@@ -298,34 +300,28 @@ _logger = logging.getLogger(__name__)
 
 
 class DelayedDeletion:
-    """Calls `purge` some seconds after each `schedule`, until it is closed."""
+    """Calls `purge` once some seconds have passed after a `schedule`, until it is closed."""
 
     def __init__(self, purge: Callable[[], None], seconds: float = UNDO_SECONDS) -> None:
         self._purge = purge
         self._seconds = seconds
-        self._lock = threading.Lock()
-        self._timers: set[threading.Timer] = set()
+        self._due: deque[float] = deque()
+        self._worker = BackgroundWorker("delayed-deletion", self._purge_when_due)
+        self._worker.start()
 
     def schedule(self) -> None:
         """Schedule a purge. Call it after each deletion."""
-        timer = threading.Timer(self._seconds, lambda: self._run(timer))
-        timer.daemon = True
-        with self._lock:
-            self._timers.add(timer)
-        timer.start()
+        self._due.append(time.monotonic() + self._seconds)
+        self._worker.wake()
 
     def close(self) -> None:
         """Cancel scheduled purges and wait for one in progress."""
-        with self._lock:
-            timers, self._timers = self._timers, set()
-        for timer in timers:
-            timer.cancel()
-            timer.join()
+        self._worker.close()
 
-    def _run(self, timer: threading.Timer) -> None:
-        try:
-            self._purge()
-        except CragError as error:  # the next start purges again
-            _logger.warning("What was deleted could not be purged: %s", error.message)
-        with self._lock:
-            self._timers.discard(timer)
+    def _purge_when_due(self, stop: Cancellation) -> None:
+        while self._due and not stop.wait(max(0.0, self._due[0] - time.monotonic())):
+            self._due.popleft()
+            try:
+                self._purge()
+            except CragError as error:  # the next start purges again
+                _logger.warning("What was deleted could not be purged: %s", error.message)

@@ -8,12 +8,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any
 
 from sqlalchemy import ColumnElement, Row, delete, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from crag.cancellation import Cancellation
+from crag.concurrency.workers import BackgroundWorker, run_in_background
 from crag.errors import BadRequest, CragError, NotFound, Stopped
 from crag.evaluation.calibration_probes import Probe, ProbeMaker, QuestionWriter
 from crag.evaluation.threshold_proposal import (
@@ -309,7 +311,7 @@ class CalibrationJob:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._thread: threading.Thread | None = None
+        self._worker: BackgroundWorker | None = None
         self._stop = Cancellation()
         self._progress: Progress | None = None
         self._result: Calibration | None = None
@@ -337,8 +339,7 @@ class CalibrationJob:
                 return False
             self._stop, self._result, self._fault = Cancellation(), None, ""
             self._progress = Progress("Opening the grader")
-            self._thread = threading.Thread(target=self._work, args=(measure, self._stop), name="calibration")
-            self._thread.start()
+            self._worker = run_in_background("calibration", partial(self._measure, measure, self._stop))
         return True
 
     def cancel(self) -> None:
@@ -348,10 +349,10 @@ class CalibrationJob:
     def close(self) -> None:
         """Stop the running measurement and wait for it."""
         self.cancel()
-        if self._thread:
-            self._thread.join()
+        if self._worker:
+            self._worker.wait()
 
-    def _work(self, measure: MeasureGrader, stop: Cancellation) -> None:
+    def _measure(self, measure: MeasureGrader, stop: Cancellation) -> None:
         try:
             self._result = measure(self._tell, stop)
         except Stopped:

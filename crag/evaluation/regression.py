@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import logging
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from crag.cancellation import Cancellation
 from crag.errors import CragError
 from crag.evaluation.datasets import Datasets
 from crag.evaluation.evaluations import Evaluations
@@ -212,45 +209,3 @@ class RegressionMonitor:
         """Return the regression evaluations of this user, newest first."""
         of = self._datasets.pinned(person).id
         return [one for one in self._evaluations.list(person, kind="regression") if one.dataset_id == of]
-
-
-_INTERVAL_SECONDS = 30.0
-_CLOSE_TIMEOUT_SECONDS = 5.0
-_log = logging.getLogger(__name__)
-
-
-class PeriodicTasks:
-    """Runs its tasks in turn in one thread. It starts only with `begin`, which commands never call."""
-
-    def __init__(self, looks: Sequence[Callable[[], object]], seconds: float = _INTERVAL_SECONDS) -> None:
-        """Take the interval between two rounds in `seconds`."""
-        self._tasks = looks
-        self._seconds = seconds
-        self._stop = Cancellation()
-        self._lock = threading.Lock()
-        self._thread: threading.Thread | None = None
-
-    def begin(self) -> None:
-        """Start the thread; does nothing if it is running."""
-        with self._lock:
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._watch, name="upkeep", daemon=True)
-                self._thread.start()
-
-    def close(self) -> None:
-        """Stop the thread."""
-        self._stop.request()
-        with self._lock:  # `begin` may be running
-            thread = self._thread
-        if thread:
-            thread.join(_CLOSE_TIMEOUT_SECONDS)
-
-    def _watch(self) -> None:
-        while not self._stop.wait(self._seconds):
-            for look in self._tasks:
-                try:
-                    look()
-                except CragError as error:
-                    _log.warning("%s", error)
-                except Exception:  # noqa: BLE001 — the thread must survive for the next round; the log has the fault
-                    _log.exception("Evaluation could not be looked after")

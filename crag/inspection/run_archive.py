@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,8 +11,8 @@ from typing import Any, Literal
 from sqlalchemy import ColumnElement, Select, and_, func, or_, select, true
 
 from crag.cancellation import Cancellation
+from crag.concurrency.workers import BackgroundWorker
 from crag.conversations.conversation_list import contains_text, visible_to
-from crag.errors import CragError
 from crag.events import decode_event
 from crag.runs.records import save_summary
 from crag.runs.trace import Trace
@@ -31,49 +30,36 @@ HAS_SUMMARY = and_(run_summaries.c.run_id == runs.c.id, func.typeof(run_summarie
 
 
 class SummaryBackfill:
-    """One pass per process over the old runs of a home; runs that end later store their own summary."""
+    """Summarizes the old runs of a home in the background; runs that end later store their own summary."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._stop = Cancellation()
-        self._lock = threading.Lock()
-        self._thread: threading.Thread | None = None
+        self._worker = BackgroundWorker("summaries", self._summarize)
         self.progress: Progress | None = None
 
     def begin(self) -> None:
-        """Start the thread; calling it again is harmless."""
-        with self._lock:
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._work, name="summaries", daemon=True)
-                self._thread.start()
+        """Start in the background; calling it again is harmless."""
+        self._worker.start()
+        self._worker.wake()
 
     def complete(self) -> None:
         """Start if necessary, and return when all runs are summarized."""
         self.begin()
-        self._wait()
+        self._worker.wait()
 
     def close(self) -> None:
         """Stop; the rest is done by a later process."""
-        self._stop.request()
-        self._wait()
+        self._worker.close()
 
-    def _wait(self) -> None:
-        with self._lock:  # wait until a thread that is just being created has started
-            begun = self._thread
-        if begun:
-            begun.join()
-
-    def _work(self) -> None:
+    def _summarize(self, stop: Cancellation) -> None:
         try:
             with self._database.read() as connection:
                 missing = list(connection.execute(_select_unsummarized_runs()).scalars())
             for done in range(0, len(missing), _BATCH_SIZE):
                 self.progress = Progress(_PROGRESS_STAGE, done, len(missing))
                 self._summarize_batch(missing[done : done + _BATCH_SIZE])
-                if self._stop.wait(_PAUSE_SECONDS):
+                if stop.wait(_PAUSE_SECONDS):
                     return
-        except CragError as error:
-            _log.error("Earlier runs could not be summed up: %s", error.message)
         finally:
             self.progress = None
 

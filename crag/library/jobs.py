@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from crag.cancellation import Cancellation
+from crag.concurrency.workers import BackgroundWorker
 from crag.errors import CragError, HomeFault, NotFound, Stopped
 from crag.ingest.intake import strip_credentials
 from crag.ingest.site import SiteLimits
@@ -106,24 +107,25 @@ class JobWorkers:
         self._owner = f"{current_process_name()}-{secrets.token_hex(4)}"
         self._lock = threading.Lock()
         self._tasks: dict[str, _RunningJob] = {}
-        self._threads: list[threading.Thread] = []
-        self._work = threading.Semaphore(0)
-        self._closing = threading.Event()
+        self._polls = 0
+        self._watcher = BackgroundWorker("jobs-watch", lambda _: self._watch(), _POLL_SECONDS)
+        self._workers = [BackgroundWorker(f"ingest-{number}", self._work_off) for number in range(_WORKER_THREADS)]
+        self._is_started = False
 
     def start(self) -> None:
         """Start the threads. Starting twice is harmless."""
         with self._lock:
-            if self._threads:
+            if self._is_started:
                 return
-            self._threads = [threading.Thread(target=self._watch, name="jobs-watch", daemon=True)]
-            for number in range(_WORKER_THREADS):
-                self._threads.append(threading.Thread(target=self._serve, name=f"ingest-{number}", daemon=True))
-            for thread in self._threads:
-                thread.start()
+            self._is_started = True
+            for worker in (self._watcher, *self._workers):
+                worker.start()
+            self._watcher.wake()
 
     def wake(self) -> None:
         """Signal that a job is waiting."""
-        self._work.release()
+        for worker in self._workers:
+            worker.wake()
 
     def running_jobs(self) -> dict[str, Job]:
         """Return the jobs of this process in their current state, by id."""
@@ -140,75 +142,54 @@ class JobWorkers:
 
     def close(self) -> None:
         """Stop the threads and release unfinished jobs for the next process."""
-        self._closing.set()
-        with self._lock:
-            tasks, threads = list(self._tasks.values()), self._threads
-        for task in tasks:
-            task.stop.request()
-        for _ in threads:
-            self._work.release()
-        for thread in threads:
-            thread.join(timeout=_CLOSE_SECONDS)
-        if threads:
+        self._watcher.wait(_CLOSE_SECONDS)  # even the shortest process cleans up once
+        for worker in (self._watcher, *self._workers):
+            worker.close(0)
+        for worker in (self._watcher, *self._workers):
+            worker.close(_CLOSE_SECONDS)
+        if self._is_started:
             self._rows.release(self._owner)
 
     def _watch(self) -> None:
         """Poll for cancellations and dead processes, and clean up the spool once."""
-        polls = 0
-        while True:
-            try:
-                if polls == 0:
-                    self._spool.keep_only({job.id for job in self._rows.all() if not job.finished})
-                if polls % _POLLS_PER_RECOVERY == 0:
-                    self._recover()
-                self._look()
-            except HomeFault:
-                _log.warning("The jobs cannot be looked at; trying again")
-            polls += 1
-            if self._closing.wait(_POLL_SECONDS):
-                return
+        polls, self._polls = self._polls, self._polls + 1
+        if polls == 0:
+            self._spool.keep_only({job.id for job in self._rows.all() if not job.finished})
+        if polls % _POLLS_PER_RECOVERY == 0:
+            self._recover()
+        self._cancel_requested()
 
     def _recover(self) -> None:
         """Requeue jobs left behind by dead processes."""
         self._rows.recover()
         if self._rows.count("waiting"):
-            for _ in range(_WORKER_THREADS):
-                self._work.release()
+            self.wake()
 
-    def _look(self) -> None:
+    def _cancel_requested(self) -> None:
         """Cancel jobs of this process that another process has cancelled."""
         with self._lock:
             own = set(self._tasks)
         if own:
             self.cancel(self._rows.cancelled(own))
 
-    def _serve(self) -> None:
-        while not self._closing.is_set():
-            self._work.acquire()
-            try:
-                self._work_off()
-            except HomeFault:
-                _log.warning("The jobs cannot be gone on with; trying again")
-
-    def _work_off(self) -> None:
+    def _work_off(self, closing: Cancellation) -> None:
         """Run waiting jobs until none is left, then save the index if no process has work."""
-        while not self._closing.is_set() and (job := self._rows.claim(self._owner)):
+        while not closing.wait(0) and (job := self._rows.claim(self._owner)):
             task = _RunningJob(job)
             with self._lock:
                 self._tasks[job.id] = task
-                if self._closing.is_set():  # claimed while this process began to close
-                    task.stop.request()
             try:
-                self._run_job(task)
+                with closing.on_cancel(task.stop.request):
+                    self._run_job(task, closing)
             finally:
                 with self._lock:
                     del self._tasks[job.id]
         if not self._rows.count("waiting", "working"):
             self._library.save()
 
-    def _run_job(self, task: _RunningJob) -> None:
+    def _run_job(self, task: _RunningJob, closing: Cancellation) -> None:
         if state := self._add(task):
-            self._end(task, state)
+            self._end(task, state, closing)
         else:
             self._report(task)
 
@@ -241,7 +222,7 @@ class JobWorkers:
             self._rows.report(task.job.id, self._owner, task.progress, task.results)
         task.reported_at = time.monotonic()
 
-    def _end(self, task: _RunningJob, state: JobState) -> None:
+    def _end(self, task: _RunningJob, state: JobState, closing: Cancellation) -> None:
         """Store the final state; retry while the disk refuses."""
         while True:
             try:
@@ -249,7 +230,7 @@ class JobWorkers:
                 break
             except HomeFault:
                 task.progress = Progress("Waiting for the disk")
-                if self._closing.wait(_REPORT_SECONDS):
+                if closing.wait(_REPORT_SECONDS):
                     return
         self._spool.remove(task.job.id)
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from crag.cancellation import Cancellation
+from crag.concurrency.workers import BackgroundWorker
 from crag.errors import BadRequest, CragError, ModelFault, NotFound, Stopped
 from crag.protocols import Embedder, EmbedderProvider
 from crag.retrieval.active_embedder import ActiveEmbedder, EmbedderCache, VerifiedEmbedder
@@ -233,11 +234,12 @@ class SpaceSwitchWorker:
 
     def __init__(self, spaces: SpaceSwitcher) -> None:
         self._spaces = spaces
+        self._worker = BackgroundWorker("spaces", self._run_next)
+        self._worker.start()
         self._lock = threading.Lock()
-        self._thread: threading.Thread | None = None
         self._next: SpaceTask | None = None
         self._stop = Cancellation()
-        self._begun = self._closed = False
+        self._begun = False
         self.progress: Progress | None = None
         self.fault = ""
 
@@ -267,45 +269,36 @@ class SpaceSwitchWorker:
 
     def wait(self, seconds: float) -> bool:
         """Wait up to this many seconds; return whether all work is done."""
-        thread = self._thread
-        if thread is not None:
-            thread.join(seconds)
-        return thread is None or not thread.is_alive()
+        return self._worker.wait(seconds)
 
     def close(self) -> None:
         """Cancel the running task; the next start resumes it."""
-        with self._lock:
-            self._closed, self._next = True, None
-        self._stop.request()
-        self.wait(_CLOSING_SECONDS)
+        self._worker.close(_CLOSING_SECONDS)
 
     def _submit(self, work: SpaceTask, *, at_once: bool) -> None:
         """Schedule a task in place of the pending one; `at_once` also cancels the running task."""
         with self._lock:
-            if self._closed:
-                return
             self._next = work
             self.progress = self.progress or Progress("Starting")  # set now, so that the next screen refresh shows it
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._serve, name="spaces", daemon=True)
-                self._thread.start()
-            elif at_once:
+            if at_once:
                 self._stop.request()
+        self._worker.wake()
 
-    def _serve(self) -> None:
-        while True:
-            with self._lock:
-                work, self._next = self._next, None
-                if work is None:
-                    self._thread = self.progress = None
-                    return
-                self._stop = Cancellation()
-            self._run(work)
+    def _run_next(self, closing: Cancellation) -> None:
+        with self._lock:
+            work, self._next, stop = self._next, None, Cancellation()
+            self._stop = stop
+        if work is not None:
+            with closing.on_cancel(stop.request):
+                self._run(work, stop)
+        with self._lock:
+            if self._next is None:
+                self.progress = None
 
-    def _run(self, work: SpaceTask) -> None:
+    def _run(self, work: SpaceTask, stop: Cancellation) -> None:
         self.fault = ""
         try:
-            work(self._report, self._stop)
+            work(self._report, stop)
         except Stopped:
             pass
         except CragError as error:

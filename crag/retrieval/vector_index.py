@@ -22,7 +22,8 @@ import numpy as np
 from sqlalchemy import Connection
 
 from crag.cancellation import Cancellation
-from crag.errors import HomeFault, ModelFault, Stopped
+from crag.concurrency.workers import BackgroundWorker
+from crag.errors import HomeFault, ModelFault
 from crag.retrieval.index_layers import (
     NO_IDS,
     NO_SIMILARITIES,
@@ -191,9 +192,9 @@ class VectorIndex:
         self._layers = self._new_layers(None)
         self._epoch: int | None = None
         self._saved_epoch: int | None = None
-        self._builder: threading.Thread | None = None
         self._next_try = 0.0
-        self._closing = Cancellation()
+        self._builder = BackgroundWorker("vector index", self._build)
+        self._builder.start()
 
     def search(self, vector: Vectors, limit: int, allowed: IdSet | None = None) -> list[int]:
         """Return the ids of at most `limit` passages, nearest first, restricted to `allowed` if given."""
@@ -224,8 +225,8 @@ class VectorIndex:
             base, recent = self._layers.base, self._layers.recent
             kind: IndexKind = "approximate" if base else "exact"
             recall = base.recall if base else 1.0
-            building = self._builder is not None and self._builder.is_alive()
-            return IndexState(kind, self._layers.count, recent.count, recall, self._saved_epoch is not None, building)
+            is_saved, is_building = self._saved_epoch is not None, self._builder.is_busy
+            return IndexState(kind, self._layers.count, recent.count, recall, is_saved, is_building)
 
     def save(self) -> None:
         """Write an in-memory index to disk if it changed. A failed write only costs time at the next start."""
@@ -234,9 +235,7 @@ class VectorIndex:
 
     def close(self) -> None:
         """Cancel a running build, then save."""
-        self._closing.request()
-        if self._builder:
-            self._builder.join(_CLOSING_SECONDS)
+        self._builder.close(_CLOSING_SECONDS)
         self.save()
 
     def _compare(self, row: Vectors, ids: Ids) -> Neighbours:
@@ -313,20 +312,16 @@ class VectorIndex:
             self._layers.recent.add(ids, vectors)
 
     def _start_building(self) -> None:
-        if (self._builder and self._builder.is_alive()) or time.monotonic() < self._next_try:
-            return
-        self._next_try = time.monotonic() + _RETRY_SECONDS
-        self._builder = threading.Thread(target=self._build, name="vector index", daemon=True)
-        self._builder.start()
+        if not self._builder.is_busy and time.monotonic() >= self._next_try:
+            self._next_try = time.monotonic() + _RETRY_SECONDS
+            self._builder.wake()
 
-    def _build(self) -> None:
+    def _build(self, stop: Cancellation) -> None:
         """Build a new approximate index while searches use the old one, then replace it."""
         try:
             with self._database.snapshot() as connection:
                 epoch, ids = read_epoch(connection), read_vector_ids(connection, self._space.id, *_ALL_IDS)
-            built = build_approximate_index(ids, self._read, self._sample(_RECALL_QUERIES), self._closing)
-        except Stopped:
-            return
+            built = build_approximate_index(ids, self._read, self._sample(_RECALL_QUERIES), stop)
         except (HomeFault, ModelFault, MemoryError, RuntimeError):  # FAISS raises RuntimeError when out of memory
             _log.warning("The approximate index could not be built; every vector is compared till then", exc_info=True)
             return

@@ -7,12 +7,11 @@ import pytest
 
 from crag.app.application import open_application
 from crag.errors import BadRequest, ModelFault
-from crag.evaluation.regression import PeriodicTasks, RegressionMonitor, describe_changes
+from crag.evaluation.regression import RegressionMonitor, describe_changes
 from crag.evaluation.types import Environment, Variant
 from crag.options import RunOptions
 from crag.settings import Settings
 from crag.types import Thresholds
-from tests.waiting import wait_until
 
 HALL = "# The north hall\n\nThe boiler of the north hall was replaced in 2019 by a heat pump. It runs at night.\n"
 QUESTION = "When was the boiler of the north hall replaced?"
@@ -168,20 +167,3 @@ def test_settings_are_told_and_what_was_not_known_is_not_made_up():
     options = replace(RunOptions(), policy="any", thresholds=Thresholds(0.2, 0.4), preset="mine")
     assert describe_changes(unknown, options, THEN) == ("the settings: policy Strict, thresholds 0.2 and 0.4",)
     assert describe_changes(unknown, replace(RunOptions(), preset="mine"), THEN) == ()
-
-
-def test_upkeep_goes_on_after_a_fault_and_ends():
-    seen = []
-
-    def fail():
-        seen.append("fault")
-        raise BadRequest("No.")
-
-    upkeep = PeriodicTasks((fail, lambda: seen.append("look")), seconds=0.01)
-    upkeep.close()
-    assert seen == []
-    upkeep = PeriodicTasks((fail, lambda: seen.append("look")), seconds=0.01)
-    upkeep.begin()
-    wait_until(lambda: seen.count("look") > 1)
-    upkeep.close()
-    assert not upkeep._thread.is_alive()

@@ -69,7 +69,7 @@ def built(opened):
 def build(index):
     """The index, once what it builds in the background is there."""
     index.ids()
-    index._builder.join()
+    index._builder.wait()
     return index
 
 
@@ -97,7 +97,7 @@ def share_found(index, library, asked, k=10, allowed=None):
 def test_few_vectors_are_compared_one_by_one(opened, filled, embedder):
     index = opened(exact_bytes=10**9)
     assert share_found(index, filled, questions(embedder)) == 1
-    assert (index.state().kind, index._builder) == ("exact", None)
+    assert (index.state().kind, index.state().building) == ("exact", False)
 
 
 def test_of_many_nearly_all_that_is_near_is_found(built, filled, embedder):
@@ -120,7 +120,7 @@ def test_searching_goes_on_while_it_is_built(opened, filled, embedder):
     filled.remove([filled.sources()[-1].id])
     assert index.ids() == set(stored(filled)[0])
     may_go_on.set()
-    index._builder.join()
+    index._builder.wait()
     assert index.ids() == set(stored(filled)[0])
     assert index.state().kind == "approximate"
     assert index.search(embedder.embed_query("unicorn"), 1) == [max(stored(filled)[0])]
@@ -163,7 +163,7 @@ def test_it_is_opened_from_its_file_and_caught_up_with(built, opened, filled, em
     again = opened()
     assert again.search(embedder.embed_query("unicorn"), 1) == [PASSAGES + 1]
     assert again.ids() == set(stored(filled)[0])
-    assert (again.state().from_disk, again._builder) == (True, None)
+    assert (again.state().from_disk, again.state().building) == (True, False)
 
 
 def damage(path, how):
@@ -185,7 +185,7 @@ def test_a_damaged_file_is_built_anew(built, opened, filled, embedder, tmp_path,
     again = opened()
     assert not again.state().from_disk
     assert share_found(again, filled, questions(embedder)) == 1
-    again._builder.join()
+    again._builder.wait()
     assert again.state().from_disk
     assert share_found(again, filled, questions(embedder)) >= 0.97
     assert opened().state().from_disk
@@ -209,7 +209,7 @@ def test_two_may_write_at_once(opened, filled, embedder, tmp_path):
     for index in indexes:
         index.ids()
     for index in indexes:
-        index._builder.join()
+        index._builder.wait()
         assert index.state().kind == "approximate"
         assert share_found(index, filled, questions(embedder)) >= 0.97
     assert len(list((tmp_path / "index").iterdir())) == 1
@@ -231,7 +231,7 @@ def test_while_nothing_embeds_questions_all_are_compared(opened, filled, embedde
     assert index.state().kind == "exact"
     assert share_found(index, filled, questions(embedder)) == 1
     index.ids()
-    assert not index._builder.is_alive()  # it is tried again after a while, not at each search
+    assert not index._builder.is_busy  # it is tried again after a while, not at each search
 
 
 def test_closing_does_not_wait_for_what_is_built(opened, embedder):
@@ -245,10 +245,10 @@ def test_closing_does_not_wait_for_what_is_built(opened, embedder):
     index = opened(sample=sample)
     index.ids()
     assert started.wait(20)
-    index._closing.request()
+    index._builder.close(0)
     closed.set()
     index.close()
-    assert not index._builder.is_alive()
+    assert not index._builder.is_busy
     assert index.state().kind == "exact"
 
 
