@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from dataclasses import dataclass
+from typing import Literal, Self
 
 SourceErrorCode = Literal[
     "encrypted",
@@ -42,7 +43,23 @@ class SourceRefused(CragError):
         self.code: SourceErrorCode = code
 
 
-class ModelFault(CragError):
+class ServiceFault(CragError):
+    """Base class of faults of models, downloads and web services. Their words are in `FAULTS`."""
+
+    @classmethod
+    def make(cls, key: str, **values: object) -> Self:
+        """Make the exception with the words of `FAULTS[key]`, filled in with `values`."""
+        text = FAULTS[key]
+        return cls(text.what.format(**values), text.remedy.format(**values))
+
+    @classmethod
+    def from_status(cls, service: str, status: int, **values: object) -> Self:
+        """Make the exception for an HTTP status: with the words for this status, else for 5xx, else for any other."""
+        keys = (f"{service}.{name}" for name in (status, "5xx" if status >= 500 else "other", "other"))
+        return cls.make(next(key for key in keys if key in FAULTS), status=status, **values)
+
+
+class ModelFault(ServiceFault):
     """A model failed.
 
     `fault` says who can fix it: *yours* (stop and name the command), *passing* (retry before the first token),
@@ -58,14 +75,21 @@ class ModelFault(CragError):
         self.fault = fault
         self.model = model
 
+    @classmethod
+    def make(cls, key: str, **values: object) -> Self:
+        """Make the exception with code, words, class and model of `FAULTS[key]`, filled in with `values`."""
+        text = FAULTS[key]
+        what, remedy, model = (part.format(**values) for part in (text.what, text.remedy, text.model))
+        return cls(text.code or key.rpartition(".")[2], what, remedy, text.fault, model=model)
 
-class WebSearchFailed(CragError):
+
+class WebSearchFailed(ServiceFault):
     """The web search failed. The run continues without it and says so."""
 
     code = "web_search_failed"
 
 
-class LangSmithFailed(CragError):
+class LangSmithFailed(ServiceFault):
     """LangSmith did not accept what the user sent. Nothing else depends on it."""
 
     code = "langsmith_failed"
@@ -91,3 +115,288 @@ class HomeFault(CragError):
 
 class Stopped(Exception):
     """Raised inside cancelled work; never shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class FaultText:
+    """The words of a fault: what happened and why, and what to do next; values are filled in by `str.format`.
+
+    `code`, `fault` and `model` are those of `ModelFault`; without a code, it is the last part of the fault's key.
+    """
+
+    what: str
+    remedy: str = ""
+    fault: FaultClass = "yours"
+    code: str = ""
+    model: str = ""
+
+
+_RESUME_HINT = "What has come is kept: try again, and it goes on from there."
+_TRY_AGAIN = "Try again later."
+_NOT_SENT_TWICE = "Try again later: what arrived is not sent twice."
+_OTHER_ADDRESS = "Set CRAG_NOMIC_URL to another address of it, or try again later."
+_CHECK_ENDPOINT = "Check LANGSMITH_ENDPOINT."
+_EMBEDDING_REMEDY = "Try again, or choose another embedder in the settings."
+
+_PROVIDER_KEY = FaultText(
+    "The provider {provider} needs a valid key.", "Set {variable} to your key, then try again.", code="key_missing"
+)
+_TAVILY_FORBIDDEN = FaultText("Tavily's plan or key does not allow this search.", "Look at your Tavily account.")
+_LANGSMITH_OTHER_SERVER = FaultText("{host} is no LangSmith, or one too old for this.", _CHECK_ENDPOINT)
+_DOWNLOAD_GONE = FaultText("{host} no longer has this file ({status}).", _OTHER_ADDRESS, code="http_error")
+_DOWNLOAD_FORBIDDEN = FaultText("{host} does not give this file away ({status}).", _OTHER_ADDRESS, code="http_error")
+
+FAULTS = {
+    # Any model server
+    "model.consent_needed": FaultText(
+        "{label} runs on another machine, at {host}: your question and passages of your documents would go there.",
+        "Nothing was sent. Allow it, or choose a model on this machine.",
+        model="{model}",
+    ),
+    "model.question_too_long": FaultText(  # questions are never cut; numbers of tokens are estimates
+        "Your question is too long for this model: about {tokens:,} tokens, where {room:,} fit.",
+        "Shorten it, or add its text as a document and ask about that.",
+    ),
+    "model.bad_reply": FaultText(
+        "{server} sent a reply that cannot be read.", "Try again, or restart the model server.", "passing"
+    ),
+    "model.incomplete": FaultText("{server} broke off its reply.", "Ask again to get a whole answer.", "passing"),
+    "model.silent": FaultText("{server} has sent nothing for too long.", "Restart the model server, then try again."),
+    "model.model_failed": FaultText("{server} failed for a reason it did not explain.", "Look at its log.", "bug"),
+    "model.unknown_model": FaultText(
+        "There is no model called “{name}”.",
+        "If Ollama has it, write ollama:{name}; else builtin, or provider:model such as openai:gpt-4o-mini.",
+    ),
+    # Ollama
+    "ollama.unreachable": FaultText(
+        "Ollama does not answer at {host}.", "Start it with `ollama serve`, then try again."
+    ),
+    "ollama.unreachable_remote": FaultText(
+        "Ollama does not answer at {host}.",
+        "Start it there with `OLLAMA_HOST=0.0.0.0 ollama serve`, or set OLLAMA_HOST here to where it is.",
+        code="unreachable",
+    ),
+    "ollama.not_ollama": FaultText(
+        "What answers at {host} does not act like Ollama.", "Set OLLAMA_HOST to the address of your Ollama server."
+    ),
+    "ollama.model_missing": FaultText(
+        "Ollama has no model called {model}.",
+        "Get it with `ollama pull {model}`, then try again.",
+        model="ollama:{model}",
+    ),
+    "ollama.only_embeds": FaultText(
+        "{model} only makes vectors: it cannot answer.", "Choose a chat model, such as Llama 3.1, in the settings."
+    ),
+    "ollama.out_of_memory": FaultText(
+        "There is not enough memory for {model}{sizes}.",
+        "Close other programs or choose a smaller model, then try again.",
+    ),
+    "ollama.signin": FaultText("Ollama asks for a sign-in to use {model}.", "Run `ollama signin`.", code="no_access"),
+    "ollama.quota": FaultText(
+        "What your account allows of {model} is used up, or does not cover it.",
+        "Wait until it is renewed, or choose a model on this machine.",
+        code="no_access",
+    ),
+    "ollama.busy": FaultText("Ollama is busy: its queue is full.", "Wait a moment, then ask again.", "passing"),
+    "ollama.prompt_too_long": FaultText(
+        "The question with its passages is longer than {model} takes.",
+        "Use fewer passages, or make the model's context window larger in the settings.",
+    ),
+    "ollama.too_old": FaultText(
+        "This Ollama is too old: it does not understand what it is asked.",
+        "Update it to version 0.5 or later, then try again.",
+    ),
+    "ollama.refused": FaultText("Ollama refused the request for {model}.", "Choose another model, or update Ollama."),
+    "ollama.server_error": FaultText(
+        "Ollama reported an error while {model} was at work.",
+        "Try again; if it happens again, look at Ollama's log.",
+        "passing",
+    ),
+    "ollama.gpu_failed": FaultText(
+        "The graphics processor failed while {model} was at work.",
+        "Restart Ollama, then try again; if it happens again, update the driver.",
+        "passing",
+        "server_error",
+    ),
+    "ollama.runner_ended": FaultText(
+        "{model} ended while it was at work, perhaps because memory ran out.",
+        "Try again; if it happens again, choose a smaller model or a smaller context window.",
+        "passing",
+        "server_error",
+    ),
+    # Pulling a model by the Ollama server
+    "pull.unknown_model": FaultText(
+        "Ollama's registry has no model called {model}.", "Check its name on ollama.com/library."
+    ),
+    "pull.disk_full": FaultText(
+        "The disk is full where Ollama keeps its models, so {model} could not be stored.",
+        f"Free some space there. {_RESUME_HINT}",
+    ),
+    "pull.no_space": FaultText(
+        "There is no room for {model}: {needed} more are needed, and {free} are free.",
+        f"Free some space where Ollama keeps its models, or get a smaller one. {_RESUME_HINT}",
+        code="disk_full",
+    ),
+    "pull.outdated": FaultText("{model} needs a newer Ollama than the one here.", "Update Ollama, then retry."),
+    "pull.not_writable": FaultText(
+        "Ollama cannot write to the folder where it keeps its models.", "See that it can, then try again."
+    ),
+    "pull.no_access": FaultText("Ollama's registry does not give {model} to just anyone.", "Run `ollama signin`."),
+    "pull.unreachable_registry": FaultText(
+        "Ollama cannot reach its registry, registry.ollama.ai.",
+        f"Check the connection of the machine that Ollama runs on. {_RESUME_HINT}",
+        "passing",
+    ),
+    "pull.incomplete": FaultText("Ollama broke off the download again and again.", f"See that it runs. {_RESUME_HINT}"),
+    "pull.pull_failed": FaultText("Ollama could not get {model}.", f"Look at its log. {_RESUME_HINT}", "passing"),
+    # Hosted providers
+    "provider.package_missing": FaultText(
+        "The package for the provider {provider} is not installed.",
+        "Install it with `pip install {package}`, then try again.",
+    ),
+    "provider.key_missing": _PROVIDER_KEY,
+    "provider.unreachable": FaultText("{provider} cannot be reached.", "Check the network, then ask again.", "passing"),
+    "provider.401": _PROVIDER_KEY,
+    "provider.402": FaultText(
+        "The credit at {provider} is used up.", "Add to it there, or choose another model.", code="no_access"
+    ),
+    "provider.403": _PROVIDER_KEY,
+    "provider.404": FaultText(
+        "{provider} has no such model.", "Check the model's name in the settings.", code="model_missing"
+    ),
+    "provider.413": FaultText(
+        "The question with its passages is longer than the model of {provider} takes.",
+        "Use fewer passages, or set a smaller context window in the settings.",
+        code="prompt_too_long",
+    ),
+    "provider.429": FaultText(
+        "{provider} takes no more requests now.", "Wait a moment, then ask again.", "passing", "busy"
+    ),
+    "provider.5xx": FaultText("{provider} reported an error.", "Ask again in a moment.", "passing", "server_error"),
+    "provider.other": FaultText(
+        "{provider} refused the request.", "Choose another model in the settings.", code="refused"
+    ),
+    # Embedders
+    "embedder.unknown_model": FaultText(
+        "There is no embedder called “{name}”.",
+        "Write builtin, nomic, ollama:NAME, or provider:name such as openai:text-embedding-3-small.",
+    ),
+    "embedder.consent_needed": FaultText(  # all documents would leave, so it must be named in the settings
+        "{model} runs on another machine, at {host}: every passage of your documents would go there.",
+        "Nothing was sent. If it may, set CRAG_EMBEDDER to ollama:{model}; else choose another embedder.",
+    ),
+    "embedder.embedding_failed": FaultText("{label} could not embed this text.", _EMBEDDING_REMEDY),
+    "embedder.invalid_vectors": FaultText(
+        "The vectors of {label} {defect}, so they were not used.", _EMBEDDING_REMEDY, code="embedding_failed"
+    ),
+    "embedder.passage_too_long": FaultText(
+        "A passage is longer than {label} takes, so it has no vector.",
+        "Choose another embedder in the settings.",
+        code="embedding_failed",
+    ),
+    "embedder.embedder_changed": FaultText(
+        "The model {label} gives other vectors than before: it is another model under the same name.",
+        "Your documents are embedded anew while the application runs, "
+        "or at once by `python -m crag spaces use {name}`.",
+        "passing",
+    ),
+    "embedder.changed_meanwhile": FaultText(
+        "The embedder changed while it was at work.", "Add it again.", "passing", "embedding_failed"
+    ),
+    "embedder.inactive": FaultText("Nothing embeds questions by {label} now.", code="unreachable"),
+    "builtin.package_missing": FaultText(
+        "The built-in vectors are not installed.",
+        "Install them with `pip install wordllama`, or choose another embedder in the settings.",
+    ),
+    # Nomic's weights on this machine
+    "nomic.weights_missing": FaultText(
+        "Nomic's weights ({file}, 274 MB) are not on this machine.",
+        "Get them on the page Settings, or put the file into the folder .cache/gpt4all of your home.",
+        model="nomic",
+    ),
+    "nomic.package_missing": FaultText(
+        "The library that runs Nomic's weights (gpt4all) does not work on this machine.",
+        "Get nomic-embed-text for Ollama instead, and choose ollama:nomic-embed-text.",
+        model="ollama:nomic-embed-text",
+    ),
+    "nomic.weights_damaged": FaultText(
+        "Nomic's weights on this machine are damaged, or are not Nomic's: they could not be loaded.",
+        "Get them again on the page Settings.",
+        model="nomic",
+    ),
+    "nomic.weights_not_loaded": FaultText(
+        "Nomic's weights could not be loaded: too little memory is free, or the machine is too busy.",
+        "Close other programs, then try again.",
+        "passing",
+    ),
+    # Downloading the weights
+    "download.unreachable": FaultText("{host} does not answer.", "Check your connection, then try again.", "passing"),
+    "download.untrusted": FaultText(
+        "{host} could not prove who it is (its TLS certificate was refused).", _OTHER_ADDRESS, code="unreachable"
+    ),
+    "download.broken_off": FaultText("The connection to {host} broke off again and again.", _RESUME_HINT, "passing"),
+    "download.401": _DOWNLOAD_FORBIDDEN,
+    "download.403": _DOWNLOAD_FORBIDDEN,
+    "download.404": _DOWNLOAD_GONE,
+    "download.410": _DOWNLOAD_GONE,
+    "download.429": FaultText("{host} has had too many requests ({status}).", _TRY_AGAIN, "passing", "http_error"),
+    "download.5xx": FaultText("{host} has a fault of its own ({status}).", _TRY_AGAIN, "passing", "http_error"),
+    "download.other": FaultText(
+        "{host} answered {status} instead of sending the file.", _OTHER_ADDRESS, code="http_error"
+    ),
+    "download.unsafe_redirect": FaultText(
+        "{host} sent us on to an address that is not secure (not https).", _OTHER_ADDRESS, code="http_error"
+    ),
+    "download.endless_redirect": FaultText(
+        "{host} sent us on from address to address without end.", _OTHER_ADDRESS, code="http_error"
+    ),
+    "download.wrong_file": FaultText(
+        "{host} sent something else than the file: a page of the network that you are in, perhaps.",
+        "Sign in to the network, then try again.",
+    ),
+    "download.wrong_checksum": FaultText(
+        "What came from {host} is not what was published: its checksum is another. It was deleted.",
+        "Try again; if it stays so, tell whoever runs that server.",
+    ),
+    "download.busy": FaultText("Another window or command is fetching this file.", "Wait until it is done."),
+    "download.disk_full": FaultText("The disk is full{room}.", f"Free some space. {_RESUME_HINT}"),
+    "download.not_writable": FaultText(
+        "The file cannot be written to its folder, .cache/gpt4all of your home.",
+        "See that this folder can be written to, then try again.",
+    ),
+    # Tavily
+    "tavily.no_key": FaultText("There is no Tavily key, so nothing was asked.", "Set TAVILY_API_KEY in `.env`."),
+    "tavily.unreachable": FaultText("Tavily cannot be reached.", "Check the connection, then try again."),
+    "tavily.redirected": FaultText("Tavily's address leads elsewhere and was not followed.", "Check CRAG_TAVILY_URL."),
+    "tavily.timeout": FaultText("Tavily did not answer in time.", _TRY_AGAIN),
+    "tavily.bad_reply": FaultText("Tavily's reply could not be read.", _TRY_AGAIN),
+    "tavily.400": FaultText("Tavily did not accept the query.", "Ask in other words."),
+    "tavily.401": FaultText("Tavily refused the key.", "Check TAVILY_API_KEY."),
+    "tavily.403": _TAVILY_FORBIDDEN,
+    "tavily.429": FaultText("Tavily's limit is reached for now.", "Wait {wait}, then ask again."),
+    "tavily.432": _TAVILY_FORBIDDEN,
+    "tavily.433": _TAVILY_FORBIDDEN,
+    "tavily.other": FaultText("Tavily has a fault of its own.", _TRY_AGAIN),
+    # LangSmith
+    "langsmith.unreachable": FaultText("{host} cannot be reached.", "Check the connection and LANGSMITH_ENDPOINT."),
+    "langsmith.redirected": FaultText("{host} leads elsewhere, and was not followed there.", _CHECK_ENDPOINT),
+    "langsmith.untrusted": FaultText("The certificate of {host} is not to be trusted.", "Nothing was sent to it."),
+    "langsmith.timeout": FaultText("{host} did not answer in time.", _NOT_SENT_TWICE),
+    "langsmith.bad_reply": FaultText("What {host} replied could not be read.", _CHECK_ENDPOINT),
+    "langsmith.contradicting_variables": FaultText(
+        "LangSmith's variables contradict each other.", "Look at those you have set."
+    ),
+    "langsmith.workspace_missing": FaultText(
+        "The key is of a whole organisation.", "Name a workspace in LANGSMITH_WORKSPACE_ID."
+    ),
+    "langsmith.401": FaultText("{host} refused the key.", "Check LANGSMITH_API_KEY, and that it is of that place."),
+    "langsmith.403": FaultText("The key may not write to {host}.", "Look at what your LangSmith account allows."),
+    "langsmith.404": _LANGSMITH_OTHER_SERVER,
+    "langsmith.405": _LANGSMITH_OTHER_SERVER,
+    "langsmith.409": FaultText("{host} holds something of the same name already.", _NOT_SENT_TWICE),
+    "langsmith.413": FaultText("{host} does not take that much at once.", "An answer or a reference is very long."),
+    "langsmith.429": FaultText("{host} has had enough for now.", "Wait {wait}, then try again."),
+    "langsmith.5xx": FaultText("{host} has a fault of its own (HTTP {status}).", _NOT_SENT_TWICE),
+    "langsmith.other": FaultText("{host} did not take what was sent (HTTP {status}).", _CHECK_ENDPOINT),
+}
+"""The words of every fault of a model, download or web service, by `service.fault` or `service.HTTP status`."""

@@ -7,9 +7,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from crag.errors import ModelFault
 from crag.grading.registry import BUILTIN, GRADERS, GraderResources, choose_grader
 from crag.library.library import Library
-from crag.models.faults import consent_needed_fault, ollama_host_label
+from crag.models.faults import ollama_host_label
 from crag.models.model_choice import model_label
 from crag.options import GraderKind, ModelParameters, RunOptions
 from crag.protocols import ChatModel, Embedder, Engine, Grader
@@ -121,7 +122,9 @@ class Engines:
 
         def require_leave(host: str) -> None:
             if not self.may_send(role.model, host):
-                raise consent_needed_fault(role.model, model_label(role.model), host)
+                raise ModelFault.make(
+                    "model.consent_needed", model=role.model, label=model_label(role.model), host=host
+                )
 
         model = open_chat_model(
             role.model,

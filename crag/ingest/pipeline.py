@@ -111,7 +111,7 @@ class IngestPipeline:
             except ModelFault as fault:
                 if fault.code != "embedder_changed":
                     raise
-        raise ModelFault("embedding_failed", "The embedder changed while it was at work.", "Add it again.", "passing")
+        raise ModelFault.make("embedder.changed_meanwhile")
 
     def _embed(self, reading: ReadDocument, report: ProgressCallback, stop: Cancellation) -> NewPassages:
         """Compute vectors and search terms of all chunks. Raises `SourceRefused` if there is no text."""

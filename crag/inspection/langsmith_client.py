@@ -22,36 +22,11 @@ if TYPE_CHECKING:
     from langsmith import Client
 
 
-_RETRY_LATER = "Try again later: what arrived is not sent twice."
-_CHECK_ENDPOINT = "Check LANGSMITH_ENDPOINT."
-
-
 def fault_of_status(host: str, status: int, retry_after: str = "", *, text: str = "") -> LangSmithFailed:
     """Return the fault for a reply with this status; `retry_after` is that header (RFC 9110, section 10.2.3)."""
-    match status:
-        case 401:
-            return LangSmithFailed(f"{host} refused the key.", "Check LANGSMITH_API_KEY, and that it is of that place.")
-        case 403 if "workspace" in text:
-            return LangSmithFailed("The key is of a whole organisation.", "Name a workspace in LANGSMITH_WORKSPACE_ID.")
-        case 403:
-            return LangSmithFailed(f"The key may not write to {host}.", "Look at what your LangSmith account allows.")
-        case 404 | 405:
-            return LangSmithFailed(f"{host} is no LangSmith, or one too old for this.", _CHECK_ENDPOINT)
-        case 409:
-            return LangSmithFailed(f"{host} holds something of the same name already.", _RETRY_LATER)
-        case 413:
-            return LangSmithFailed(f"{host} does not take that much at once.", "An answer or a reference is very long.")
-        case 429:
-            wait = format_retry_after(retry_after)
-            return LangSmithFailed(f"{host} has had enough for now.", f"Wait {wait}, then try again.")
-        case _ if status >= 500:
-            return LangSmithFailed(f"{host} has a fault of its own (HTTP {status}).", _RETRY_LATER)
-    return LangSmithFailed(f"{host} did not take what was sent (HTTP {status}).", _CHECK_ENDPOINT)
-
-
-def timeout_fault(host: str) -> LangSmithFailed:
-    """Return the fault for a reply that is missing or incomplete at the deadline."""
-    return LangSmithFailed(f"{host} did not answer in time.", _RETRY_LATER)
+    if status == 403 and "workspace" in text:
+        return LangSmithFailed.make("langsmith.workspace_missing")
+    return LangSmithFailed.from_status("langsmith", status, host=host, wait=format_retry_after(retry_after))
 
 
 def fault_of_exception(host: str, error: Exception) -> CragError | Stopped:
@@ -64,16 +39,16 @@ def fault_of_exception(host: str, error: Exception) -> CragError | Stopped:
             case CragError() | Stopped():
                 return cause
             case requests.TooManyRedirects():
-                return LangSmithFailed(f"{host} leads elsewhere, and was not followed there.", _CHECK_ENDPOINT)
+                return LangSmithFailed.make("langsmith.redirected", host=host)
             case requests.exceptions.SSLError():
-                return LangSmithFailed(f"The certificate of {host} is not to be trusted.", "Nothing was sent to it.")
+                return LangSmithFailed.make("langsmith.untrusted", host=host)
             case requests.Timeout():
-                return timeout_fault(host)
+                return LangSmithFailed.make("langsmith.timeout", host=host)
             case requests.ConnectionError():
-                return LangSmithFailed(f"{host} cannot be reached.", "Check the connection and LANGSMITH_ENDPOINT.")
+                return LangSmithFailed.make("langsmith.unreachable", host=host)
             case LangSmithUserError():
-                return LangSmithFailed("LangSmith's variables contradict each other.", "Look at those you have set.")
-    return LangSmithFailed(f"What {host} replied could not be read.", _CHECK_ENDPOINT)
+                return LangSmithFailed.make("langsmith.contradicting_variables")
+    return LangSmithFailed.make("langsmith.bad_reply", host=host)
 
 
 def _cause_chain(error: BaseException | None) -> Iterator[BaseException]:

@@ -56,7 +56,7 @@ def _load_weights() -> Vectors:
 def _weights_digest() -> str:
     weights = next(iter(sorted((_wordllama_folder() / "weights").glob(f"*_{BUILTIN_DIMENSION}.safetensors"))), None)
     if weights is None:
-        raise _missing_package_fault()
+        raise ModelFault.make("builtin.package_missing")
     return hashlib.sha256(weights.read_bytes()).hexdigest()
 
 
@@ -65,16 +65,8 @@ def _wordllama_folder() -> Path:
 
     package = find_spec("wordllama")
     if package is None or package.origin is None:
-        raise _missing_package_fault()
+        raise ModelFault.make("builtin.package_missing")
     return Path(package.origin).parent
-
-
-def _missing_package_fault() -> ModelFault:
-    return ModelFault(
-        "package_missing",
-        "The built-in vectors are not installed.",
-        "Install them with `pip install wordllama`, or choose another embedder in the settings.",
-    )
 
 
 @contextmanager

@@ -12,12 +12,10 @@ from crag.models.admission import request_queue
 from crag.models.chat_client import LangChainChatModel
 from crag.models.destinations import JsonSchema, ModelRoute, ModelTraits, RequireConsent, allow_all, route_to_ollama
 from crag.models.faults import (
-    embedding_only_fault,
     missing_key_fault,
     missing_package_fault,
     translate_ollama_error,
     translate_provider_error,
-    unknown_model_fault,
 )
 from crag.models.ollama_api import (
     InstalledModel,
@@ -64,7 +62,7 @@ def open_chat_model(
     """
     provider, colon, model = name.partition(":")
     if not colon or not provider or not model:
-        raise unknown_model_fault(name)
+        raise ModelFault.make("model.unknown_model", name=name)
     if provider == "ollama":
         installed = find_model(settings, model)
         route = route_to_ollama(installed, settings, ledger, require_leave)
@@ -85,7 +83,7 @@ def _open_ollama(
 ) -> ChatModel:
     facts = load_model_facts(settings, installed)
     if _cannot_chat(installed, facts):
-        raise embedding_only_fault(model)
+        raise ModelFault.make("ollama.only_embeds", model=model)
     window = limit_window(tuning, facts.context_length)
     tuning = replace(tuning, window=window, answer_limit=min(tuning.answer_limit, window // 2))
     thinks = thinking and "thinking" in (facts.capabilities or ())
@@ -186,7 +184,7 @@ def _init_provider(provider: str, model: str, tuning: ModelParameters) -> BaseCh
         raise missing_package_fault(provider) from error
     except Exception as error:
         if "Unsupported provider" in str(error):
-            raise unknown_model_fault(f"{provider}:{model}") from error
+            raise ModelFault.make("model.unknown_model", name=f"{provider}:{model}") from error
         raise missing_key_fault(provider, str(error)) from error
     return chat
 

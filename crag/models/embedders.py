@@ -53,7 +53,7 @@ def open_embedder(name: str, settings: Settings, ledger: OutboundLog | None = No
     if name == "nomic":
         return _open_nomic()
     if not model:
-        raise _unknown_embedder_fault(name)
+        raise ModelFault.make("embedder.unknown_model", name=name)
     if provider == "ollama":
         return _open_ollama(model, settings, ledger)
     export_keys(settings)
@@ -99,11 +99,19 @@ def normalize_vectors(rows: Any, count: int, space: EmbeddingSpace) -> Vectors:
         with np.errstate(over="ignore"):  # overflow becomes infinity, which is refused below
             vectors = np.asarray(rows, dtype=np.float32)
     except (TypeError, ValueError) as error:
-        raise _invalid_vectors_fault(space, "are not all of one size") from error
+        raise ModelFault.make(
+            "embedder.invalid_vectors", label=space.label, defect="are not all of one size"
+        ) from error
     if len(vectors) != count:
-        raise _invalid_vectors_fault(space, f"are {len(vectors)} for {format_count(count, 'text')}")
+        raise ModelFault.make(
+            "embedder.invalid_vectors",
+            label=space.label,
+            defect=f"are {len(vectors)} for {format_count(count, 'text')}",
+        )
     if vectors.shape != (count, space.dimension):
-        raise _invalid_vectors_fault(space, f"do not have {space.dimension} dimensions")
+        raise ModelFault.make(
+            "embedder.invalid_vectors", label=space.label, defect=f"do not have {space.dimension} dimensions"
+        )
     if not np.isfinite(vectors).all():
         raise _invalid_vectors_fault(space, "hold values that are not numbers")
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -123,7 +131,7 @@ def _open_nomic() -> Embedder:
     from crag.models.nomic_embedder import load_nomic, nomic_space
 
     def failed(_: Exception) -> ModelFault:
-        return _embedding_failed_fault("Nomic's model could not embed this text.")
+        return ModelFault.make("embedder.embedding_failed", label="Nomic's model")
 
     space = nomic_space()
     return CheckedEmbedder(
@@ -140,7 +148,7 @@ def _open_ollama(model: str, settings: Settings, ledger: OutboundLog | None) -> 
 
     def require_leave(host: str) -> None:
         if host not in ("", ollama_host_label(settings)) and settings.embedder != f"ollama:{model}":
-            raise _remote_embedder_fault(model, host)
+            raise ModelFault.make("embedder.consent_needed", model=model, host=host)
 
     installed = find_model(settings, model)
     route = route_to_ollama(installed, settings, ledger, require_leave)
@@ -185,7 +193,7 @@ def _init_provider(provider: str, model: str) -> Embeddings:
         raise missing_package_fault(provider) from error
     except Exception as error:
         if "not supported" in str(error):
-            raise _unknown_embedder_fault(f"{provider}:{model}") from error
+            raise ModelFault.make("embedder.unknown_model", name=f"{provider}:{model}") from error
         raise missing_key_fault(provider, str(error)) from error
 
 
@@ -227,39 +235,14 @@ def _probe_dimension(embed: EmbedTexts) -> int:
 def _as_embedding_fault(fault: ModelFault, label: str) -> ModelFault:
     """Rephrase a fault of an answering model for an embedder."""
     if fault.code == "prompt_too_long":
-        return ModelFault(
-            "embedding_failed",
-            f"A passage is longer than {label} takes, so it has no vector.",
-            "Choose another embedder in the settings.",
-        )
+        return ModelFault.make("embedder.passage_too_long", label=label)
     if fault.code in _UNINFORMATIVE_CODES:
-        return _embedding_failed_fault(f"{label} could not embed this text.")
+        return ModelFault.make("embedder.embedding_failed", label=label)
     return fault
 
 
-def _embedding_failed_fault(message: str) -> ModelFault:
-    return ModelFault("embedding_failed", message, "Try again, or choose another embedder in the settings.")
-
-
-def _invalid_vectors_fault(space: EmbeddingSpace, what: str) -> ModelFault:
-    return _embedding_failed_fault(f"The vectors of {space.label} {what}, so they were not used.")
-
-
-def _remote_embedder_fault(model: str, host: str) -> ModelFault:
-    """Build the fault for a remote embedder: all documents would leave, so it must be named in the settings."""
-    return ModelFault(
-        "consent_needed",
-        f"{model} runs on another machine, at {host}: every passage of your documents would go there.",
-        f"Nothing was sent. If it may, set CRAG_EMBEDDER to ollama:{model}; else choose another embedder.",
-    )
-
-
-def _unknown_embedder_fault(name: str) -> ModelFault:
-    return ModelFault(
-        "unknown_model",
-        f"There is no embedder called “{name}”.",
-        "Write builtin, nomic, ollama:NAME, or provider:name such as openai:text-embedding-3-small.",
-    )
+def _invalid_vectors_fault(space: EmbeddingSpace, defect: str) -> ModelFault:
+    return ModelFault.make("embedder.invalid_vectors", label=space.label, defect=defect)
 
 
 class DeferredEmbedder:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
 import shutil
+import ssl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,8 +19,9 @@ from typing import IO, TYPE_CHECKING
 from urllib.parse import urldefrag, urlsplit
 
 from crag.cancellation import Cancellation, run_cancellable
-from crag.models import download_faults
+from crag.errors import ModelFault
 from crag.storage.files import sync_folder
+from crag.text.formatting import format_size
 from crag.types import Progress, ProgressCallback
 
 if TYPE_CHECKING:
@@ -113,8 +116,8 @@ def _open_response(file: RemoteFile, wanted: int, record: RecordRequest) -> Iter
             response.close()
             request = response.next_request
             if request.url.scheme != "https":
-                raise download_faults.unsafe_redirect_fault(file.host)
-    raise download_faults.endless_redirect_fault(file.host)
+                raise ModelFault.make("download.unsafe_redirect", host=file.host)
+    raise ModelFault.make("download.endless_redirect", host=file.host)
 
 
 def _response_range(response: httpx.Response, wanted: int, host: str) -> tuple[int, int]:
@@ -130,7 +133,7 @@ def _response_range(response: httpx.Response, wanted: int, host: str) -> tuple[i
         case HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
             raise RemoteFileChanged
         case status:
-            raise download_faults.http_status_fault(status, host)
+            raise ModelFault.from_status("download", status, host=host)
 
 
 def _display_host(url: str) -> str:
@@ -171,7 +174,8 @@ class PartialFile:
             other.unlink()
         missing = first.total - first.begin
         if missing > shutil.disk_usage(path.parent).free:
-            raise download_faults.disk_full_fault(missing)
+            room = f" ({format_size(missing)} more are needed)"
+            raise ModelFault.make("download.disk_full", room=room)
         path.touch()
         with path.open("r+b") as file:
             _lock_file(file)
@@ -186,7 +190,7 @@ class PartialFile:
         report(Progress("Checking", file.tell(), file.tell()))
         if _hash_file(file, remote.algorithm, stop) != remote.checksum:
             self.remove()
-            raise download_faults.wrong_checksum_fault(remote.host)
+            raise ModelFault.make("download.wrong_checksum", host=remote.host)
         Path(file.name).replace(self._target)
         sync_folder(self._target.parent)
 
@@ -212,11 +216,12 @@ def _lock_file(file: IO[bytes]) -> None:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
-        raise download_faults.download_busy_fault() from error
+        raise ModelFault.make("download.busy") from error
 
 
 # Seconds before each retry after a broken connection.
 _RETRY_PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0)
+_DISK_FULL_ERRNOS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _MAX_BYTES = 2_000_000_000  # the weights are 274 MB; anything larger is wrong and would fill the disk
 
 
@@ -235,17 +240,34 @@ def download_file(
     at_first = partial.size()
     for pause in (*_RETRY_PAUSES, None):
         try:
-            with download_faults.translate_disk_errors():
+            with _translate_disk_errors():
                 return _download_rest(file, partial, magic, record, report, stop)
         except RemoteFileChanged:
             partial.remove()
         except (httpx.TransportError, httpx.InvalidURL) as error:
             if partial.size() <= at_first:
-                raise download_faults.no_connection_fault(file.host, error) from error
+                raise _connection_fault(file.host, error) from error
         if pause is not None:
             stop.wait(pause)
             stop.check()
-    raise download_faults.connection_lost_fault(file.host)
+    raise ModelFault.make("download.broken_off", host=file.host)
+
+
+def _connection_fault(host: str, error: Exception) -> ModelFault:
+    """Translate an error of the HTTP library for a host that sent nothing."""
+    untrusted = isinstance(error.__cause__ and error.__cause__.__context__, ssl.SSLError)
+    return ModelFault.make("download.untrusted" if untrusted else "download.unreachable", host=host)
+
+
+@contextmanager
+def _translate_disk_errors() -> Iterator[None]:
+    """Translate operating system errors while writing the file. Raises `ModelFault`."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _DISK_FULL_ERRNOS:
+            raise ModelFault.make("download.disk_full", room="") from error
+        raise ModelFault.make("download.not_writable") from error
 
 
 def _download_rest(
@@ -259,12 +281,12 @@ def _download_rest(
     pieces = run_cancellable(lambda: receive_pieces(file, partial.size(), record), stop)
     first = next(pieces, None)
     if first is None or (first.begin == 0 and not magic.startswith(first.body[: len(magic)])):
-        raise download_faults.wrong_file_fault(file.host)
+        raise ModelFault.make("download.wrong_file", host=file.host)
     with partial.opened(first) as kept:
         for piece in chain([first], pieces):
             if piece.end > _MAX_BYTES:
                 partial.remove()
-                raise download_faults.wrong_file_fault(file.host)
+                raise ModelFault.make("download.wrong_file", host=file.host)
             kept.write(piece.body)
             report(Progress("Receiving", piece.end, piece.total))
         partial.finish(kept, file, report, stop)

@@ -7,7 +7,8 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from crag.models.nomic_weights import WEIGHTS_FILE, gpt4all_unusable_fault, verify_weights, weights_digest, weights_path
+from crag.errors import ModelFault
+from crag.models.nomic_weights import WEIGHTS_FILE, verify_weights, weights_digest, weights_path
 from crag.types import EmbeddingSpace
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def load_nomic(digest: str) -> Embeddings:
         from gpt4all import Embed4All
         from langchain_nomic import NomicEmbeddings
     except (ImportError, OSError) as error:  # the native library may not load on this machine
-        raise gpt4all_unusable_fault() from error
+        raise ModelFault.make("nomic.package_missing") from error
 
     class LocalNomicEmbeddings(NomicEmbeddings):
         """Embeddings pinned to the local weights. The parent's constructor would log in wherever a key is set."""

@@ -48,7 +48,7 @@ def fetch_nomic(settings: Settings, ledger: OutboundLog, report: ProgressCallbac
     `report` receives bytes. Raises `ModelFault`, `Stopped`, and `HomeFault` when the request cannot be recorded first.
     """
     if nomic_embedder_name() != NOMIC:
-        raise gpt4all_unusable_fault()
+        raise ModelFault.make("nomic.package_missing")
 
     def record(host: str, url: str) -> None:
         ledger.record(host, "download", f"{url} (nothing was sent but this address)")
@@ -60,7 +60,7 @@ def weights_digest() -> str:
     """Return the SHA-256 of the weights. Raises `ModelFault` when they are missing."""
     state = _weights_state()
     if state is None:
-        raise missing_weights_fault()
+        raise ModelFault.make("nomic.weights_missing", file=WEIGHTS_FILE)
     return _file_digest(weights_path(), state)
 
 
@@ -69,54 +69,16 @@ def verify_weights(digest: str) -> None:  # noqa: ARG001 — cache key: replaced
     """Verify the weights in a child process: some damaged ones end the process. Raises `ModelFault`."""
     command, state = [sys.executable, "-P", str(_TRIAL_SCRIPT), str(weights_path())], _weights_state()
     if state in _damaged_states:
-        raise _damaged_weights_fault()
+        raise ModelFault.make("nomic.weights_damaged")
     try:
         subprocess.run(command, check=True, capture_output=True, timeout=_TRIAL_SECONDS)  # noqa: S603 — our own script
     except subprocess.CalledProcessError as error:
         if error.returncode == -signal.SIGKILL or state is None:
-            raise _weights_not_loaded_fault() from error
+            raise ModelFault.make("nomic.weights_not_loaded") from error
         _damaged_states.add(state)
-        raise _damaged_weights_fault() from error
+        raise ModelFault.make("nomic.weights_damaged") from error
     except subprocess.TimeoutExpired as error:
-        raise _weights_not_loaded_fault() from error
-
-
-def missing_weights_fault() -> ModelFault:
-    """Build the fault for weights that have not been downloaded."""
-    return ModelFault(
-        "weights_missing",
-        f"Nomic's weights ({WEIGHTS_FILE}, 274 MB) are not on this machine.",
-        "Get them on the page Settings, or put the file into the folder .cache/gpt4all of your home.",
-        model=NOMIC,
-    )
-
-
-def gpt4all_unusable_fault() -> ModelFault:
-    """Build the fault for a machine without a gpt4all wheel or with a native library that does not load."""
-    return ModelFault(
-        "package_missing",
-        "The library that runs Nomic's weights (gpt4all) does not work on this machine.",
-        "Get nomic-embed-text for Ollama instead, and choose ollama:nomic-embed-text.",
-        model=NOMIC_ON_OLLAMA,
-    )
-
-
-def _damaged_weights_fault() -> ModelFault:
-    return ModelFault(
-        "weights_damaged",
-        "Nomic's weights on this machine are damaged, or are not Nomic's: they could not be loaded.",
-        "Get them again on the page Settings.",
-        model=NOMIC,
-    )
-
-
-def _weights_not_loaded_fault() -> ModelFault:
-    return ModelFault(
-        "weights_not_loaded",
-        "Nomic's weights could not be loaded: too little memory is free, or the machine is too busy.",
-        "Close other programs, then try again.",
-        "passing",
-    )
+        raise ModelFault.make("nomic.weights_not_loaded") from error
 
 
 def _weights_state() -> _FileState | None:
@@ -134,4 +96,4 @@ def _file_digest(path: Path, state: _FileState) -> str:  # noqa: ARG001 — cach
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
-        raise missing_weights_fault() from error
+        raise ModelFault.make("nomic.weights_missing", file=WEIGHTS_FILE) from error

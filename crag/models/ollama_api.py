@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from crag.errors import ModelFault
-from crag.models.faults import bad_reply_fault, missing_model_fault, not_ollama_fault, translate_ollama_error
+from crag.models.faults import not_ollama_fault, translate_ollama_error
 from crag.options import ModelParameters
 from crag.settings import Settings
 
@@ -49,7 +49,7 @@ def stream_json_lines(
         for line in reply.iter_lines():
             value = json.loads(line) if line else {}
             if not isinstance(value, dict):
-                raise bad_reply_fault("Ollama")
+                raise ModelFault.make("model.bad_reply", server="Ollama")
             yield value
 
 
@@ -147,14 +147,14 @@ def list_installed_models(settings: Settings, timeout: float | None = None) -> l
     try:
         return [_parse_installed_model(entry) for entry in told["models"] or ()]
     except (TypeError, ValueError, AttributeError, KeyError) as error:
-        raise bad_reply_fault("Ollama") from error
+        raise ModelFault.make("model.bad_reply", server="Ollama") from error
 
 
 def find_model(settings: Settings, name: str) -> InstalledModel:
     """Return the model called `name`; a missing tag means `latest`. Raises `ModelFault`."""
     found = find_by_name(name, list_installed_models(settings))
     if found is None:
-        raise missing_model_fault(name)
+        raise ModelFault.make("ollama.model_missing", model=name)
     return found
 
 

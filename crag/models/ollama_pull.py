@@ -9,8 +9,7 @@ from typing import Any, cast
 from crag.cancellation import Cancellation, run_cancellable
 from crag.errors import ModelFault
 from crag.models.connections import SILENCE_SECONDS
-from crag.models.download_faults import pull_failed_fault, pull_interrupted_fault
-from crag.models.faults import incomplete_reply_fault, ollama_host_label
+from crag.models.faults import ollama_host_label
 from crag.models.ollama_api import stream_json_lines
 from crag.models.ollama_server import check_disk_space
 from crag.settings import Settings
@@ -27,6 +26,19 @@ _STAGES = {
     "removing": "Putting it in its place",
     "success": "Ready",
 }
+
+# Parts of Ollama's error message, by fault; the first that fits counts.
+_ERROR_WORDS = (
+    ("pull.unknown_model", ("file does not exist", "not found", "invalid model name")),
+    ("pull.disk_full", ("no space left", "not enough space")),
+    ("pull.outdated", ("newer version",)),
+    ("pull.not_writable", ("permission denied", "read-only")),
+    ("pull.no_access", ("unauthorized", "denied")),
+    (
+        "pull.unreachable_registry",
+        ("no such host", "dial tcp", "network is", "connection re", "i/o timeout", "tls:", "max retries", "eof"),
+    ),
+)
 
 
 @dataclass
@@ -73,7 +85,7 @@ def pull_model(
     try:
         attempts(_attempt_pull, name, settings, layers, report, stop)
     except ModelFault as fault:
-        raise (pull_interrupted_fault() if fault.code == "incomplete" else fault) from fault
+        raise (ModelFault.make("pull.incomplete") if fault.code == "incomplete" else fault) from fault
 
 
 def _valid_size(told: object) -> int:
@@ -103,7 +115,7 @@ def _attempt_pull(
 ) -> None:
     for line in run_cancellable(lambda: _request_pull(name, settings), stop):
         if error := line.get("error"):
-            raise pull_failed_fault(name, str(error))
+            raise _translate_pull_error(name, str(error))
         total = sum(layers.totals.values())
         layers.note(line)
         progress = layers.progress()
@@ -112,7 +124,14 @@ def _attempt_pull(
         report(progress)
         if line.get("status") == "success":
             return
-    raise incomplete_reply_fault("Ollama")
+    raise ModelFault.make("model.incomplete", server="Ollama")
+
+
+def _translate_pull_error(name: str, message: str) -> ModelFault:
+    """Translate an error inside a stream that began with status 200."""
+    said = message.lower()
+    key = next((key for key, words in _ERROR_WORDS if any(word in said for word in words)), "pull.pull_failed")
+    return ModelFault.make(key, model=name)
 
 
 def _request_pull(name: str, settings: Settings) -> Iterator[dict[str, Any]]:

@@ -16,8 +16,6 @@ import psutil
 from crag.cancellation import Cancellation, run_cancellable
 from crag.errors import ModelFault
 from crag.models.destinations import external_host
-from crag.models.download_faults import no_disk_space_fault
-from crag.models.faults import bad_reply_fault
 from crag.models.model_choice import model_label
 from crag.models.ollama_api import (
     InstalledModel,
@@ -31,6 +29,7 @@ from crag.models.ollama_api import (
 )
 from crag.options import ModelParameters
 from crag.settings import Settings
+from crag.text.formatting import format_size
 
 _NEVER_EXPIRES_YEAR = 2200  # a model kept for the life of the server has an expiry date centuries ahead
 
@@ -234,7 +233,7 @@ class OllamaServer:
         try:
             return {str(entry.get("name") or entry["model"]): parse_loaded_model(entry) for entry in listed}
         except (TypeError, ValueError, AttributeError, KeyError) as error:
-            raise bad_reply_fault("Ollama") from error
+            raise ModelFault.make("model.bad_reply", server="Ollama") from error
 
     def _report(self, model: InstalledModel, facts: ModelFacts, loaded: LoadedModel | None) -> ModelReport:
         name = f"ollama:{model.name}"
@@ -251,7 +250,7 @@ def check_disk_space(name: str, needed: int, settings: Settings) -> None:
         return
     free = [shutil.disk_usage(place).free for place in model_folders() if place.is_dir()]
     if free and max(free) < needed:
-        raise no_disk_space_fault(name, needed, max(free))
+        raise ModelFault.make("pull.no_space", model=name, needed=format_size(needed), free=format_size(max(free)))
 
 
 def model_folders() -> list[Path]:

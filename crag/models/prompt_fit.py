@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from crag.models.faults import question_too_long_fault
+from crag.errors import ModelFault
 from crag.models.token_counts import count_tokens
 from crag.prompts import compose_prompt, load_prompt
 from crag.protocols import ChatModel, PromptFit, ShortenedQuestion
@@ -65,7 +65,7 @@ def fit_prompt(
             del turns[0]
             forgotten += 1
         elif not kept.drop_lowest(tokens - room):
-            raise question_too_long_fault(tokens, room)
+            raise ModelFault.make("model.question_too_long", tokens=tokens, room=room)
 
 
 class _KeptKnowledge:

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from crag.errors import ModelFault
 from crag.models.destinations import ModelTraits
-from crag.models.faults import question_too_long_fault
 from crag.models.token_counts import count_tokens
 from crag.protocols import ReplyPiece
 from crag.types import Prompt, Usage
@@ -214,7 +214,7 @@ class ReplyReader:
         self._written = self._thought = 0  # characters
         self.alternatives: dict[str, float] = {}
         if self._expected * MIN_TOKEN_SHARE > traits.window:
-            raise question_too_long_fault(self._expected, traits.window)
+            raise ModelFault.make("model.question_too_long", tokens=self._expected, room=traits.window)
 
     def pieces(self, chunks: Iterator[AIMessageChunk]) -> Iterator[ReplyPiece]:
         """Yield the reply until it ends or runs away; the last piece carries the usage."""

@@ -17,7 +17,6 @@ from crag.storage.spaces import (
     MIN_CANARY_COSINE,
     ActiveSpace,
     EmbedderChoices,
-    changed_model_fault,
     read_active_space,
     read_embedder_choices,
     recognize_space,
@@ -50,7 +49,7 @@ class VerifiedEmbedder:
         rows = self.embedder.embed_documents([*texts, CANARY])
         if float(rows[-1] @ self.canary) < MIN_CANARY_COSINE:
             self.on_changed()
-            raise changed_model_fault(self.space)
+            raise ModelFault.make("embedder.embedder_changed", label=self.space.label, name=self.space.name)
         return rows[:-1]
 
     def embed_query(self, text: str) -> Vectors:
@@ -79,7 +78,7 @@ class EmbedderCache:
         """Return the embedder of exactly this space. Raises `ModelFault`, also if another model now has its name."""
         known = self.open(space.name)
         if known.space.id != space.id:
-            raise changed_model_fault(space)
+            raise ModelFault.make("embedder.embedder_changed", label=space.label, name=space.name)
         return known
 
     def recheck(self) -> None:

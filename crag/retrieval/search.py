@@ -110,7 +110,7 @@ class HybridSearch:
         def embed(question: str) -> Vectors:
             embedded = self._answering.embed_query(question)
             if embedded is None or embedded[0].id != space.id:
-                raise ModelFault("unreachable", f"Nothing embeds questions by {space.label} now.")
+                raise ModelFault.make("embedder.inactive", label=space.label)
             return embedded[1]
 
         return sample_query_vectors(self._store.database, embed, number)

@@ -100,7 +100,7 @@ def ensure_space(connection: Connection, space: EmbeddingSpace, canary: Vectors 
     elif row.canary is None:
         connection.execute(update(spaces).where(spaces.c.id == space.id).values(canary=body))
     elif canary is not None and not _matches_canary(row.canary, canary):
-        raise changed_model_fault(space)
+        raise ModelFault.make("embedder.embedder_changed", label=space.label, name=space.name)
 
 
 def recognize_space(connection: Connection, space: EmbeddingSpace, canary: Vectors) -> EmbeddingSpace:
@@ -158,17 +158,6 @@ def write_embedder_choices(connection: Connection, chosen: str, refused: Iterabl
     names = dict.fromkeys(refused, 0) | ({chosen: 1} if chosen else {})
     if names:
         connection.execute(insert(embedder_choices), [{"name": name, "chosen": n} for name, n in names.items()])
-
-
-def changed_model_fault(space: EmbeddingSpace) -> ModelFault:
-    """Return the fault for a model whose vectors differ from its earlier ones."""
-    return ModelFault(
-        "embedder_changed",
-        f"The model {space.label} gives other vectors than before: it is another model under the same name.",
-        "Your documents are embedded anew while the application runs, or at once by `python -m crag spaces use "
-        f"{space.name}`.",
-        "passing",
-    )
 
 
 def _space_from_row(row: Row[Any]) -> EmbeddingSpace:

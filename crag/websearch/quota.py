@@ -10,7 +10,7 @@ from typing import Any
 
 from crag.errors import WebSearchFailed
 from crag.storage.outbound_ledger import OutboundLog
-from crag.websearch.tavily import fault_from_exception, fault_from_status, unreadable_reply_fault, url_host
+from crag.websearch.tavily import fault_from_exception, fault_from_status, url_host
 
 FREE_MONTHLY_CREDITS = 1_000  # per month in Tavily's free plan; a basic search costs one
 _VALID_SECONDS = 3600.0
@@ -49,7 +49,7 @@ class SearchQuota:
         Raises `WebSearchFailed`, also without a key, and `HomeFault`.
         """
         if not self._key:
-            raise WebSearchFailed("There is no Tavily key, so nothing was asked.", "Set TAVILY_API_KEY in `.env`.")
+            raise WebSearchFailed.make("tavily.no_key")
         self._ledger.record(url_host(self._base_url), "account", _USAGE_REQUEST)
         asked_at = time.time()
         quota = parse_usage(self._request())
@@ -79,7 +79,7 @@ def parse_usage(reply: Any) -> Quota:
     quotas = [_parse_quota(key, "", name), _parse_quota(account, "plan_", name)]
     known = [quota for quota in quotas if quota]
     if not known:
-        raise unreadable_reply_fault()
+        raise WebSearchFailed.make("tavily.bad_reply")
     return min(known, key=lambda quota: quota.limit - quota.used if quota.limit else math.inf)
 
 

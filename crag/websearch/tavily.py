@@ -14,34 +14,12 @@ from crag.storage.outbound_ledger import OutboundLog
 from crag.text.formatting import format_retry_after
 from crag.types import Passage
 
-_TRY_LATER = "Try again later."
-
 
 def fault_from_status(status: int, retry_after: str = "") -> WebSearchFailed:
     """Return the fault for a status code. `retry_after` is the header of that name (RFC 9110, section 10.2.3)."""
-    match status:
-        case 401:
-            return WebSearchFailed("Tavily refused the key.", "Check TAVILY_API_KEY.")
-        case 429:
-            wait = format_retry_after(retry_after)
-            return WebSearchFailed("Tavily's limit is reached for now.", f"Wait {wait}, then ask again.")
-        case 403 | 432 | 433:
-            return WebSearchFailed("Tavily's plan or key does not allow this search.", "Look at your Tavily account.")
-        case 400:
-            return WebSearchFailed("Tavily did not accept the query.", "Ask in other words.")
-        case _ if status >= 300:
-            return WebSearchFailed("Tavily has a fault of its own.", _TRY_LATER)
-    return unreadable_reply_fault()
-
-
-def unreadable_reply_fault() -> WebSearchFailed:
-    """Return the fault for a malformed reply."""
-    return WebSearchFailed("Tavily's reply could not be read.", _TRY_LATER)
-
-
-def timeout_fault() -> WebSearchFailed:
-    """Return the fault for a reply that was not complete before the deadline."""
-    return WebSearchFailed("Tavily did not answer in time.", _TRY_LATER)
+    if status < 300:
+        return WebSearchFailed.make("tavily.bad_reply")
+    return WebSearchFailed.from_status("tavily", status, wait=format_retry_after(retry_after))
 
 
 def fault_from_exception(error: Exception, retry_after: str = "") -> WebSearchFailed:
@@ -59,14 +37,14 @@ def fault_from_exception(error: Exception, retry_after: str = "") -> WebSearchFa
         case errors.BadRequestError():
             return fault_from_status(400)
         case errors.TimeoutError() | requests.Timeout():
-            return timeout_fault()
+            return WebSearchFailed.make("tavily.timeout")
         case requests.TooManyRedirects():
-            return WebSearchFailed("Tavily's address leads elsewhere and was not followed.", "Check CRAG_TAVILY_URL.")
+            return WebSearchFailed.make("tavily.redirected")
         case requests.HTTPError():
             return fault_from_status(500)
         case requests.ConnectionError():
-            return WebSearchFailed("Tavily cannot be reached.", "Check the connection, then try again.")
-    return unreadable_reply_fault()
+            return WebSearchFailed.make("tavily.unreachable")
+    return WebSearchFailed.make("tavily.bad_reply")
 
 
 _TIMEOUT_SECONDS = 20
@@ -115,7 +93,7 @@ class TavilySearch:
         answer = _run_with_timeout(lambda: self._request(sent, results), stop, self._timeout)
         found = answer.get("results") if isinstance(answer, dict) else None
         if not isinstance(found, list):
-            raise unreadable_reply_fault()
+            raise WebSearchFailed.make("tavily.bad_reply")
         usable = [item for item in found if isinstance(item, dict) and _clean_string(item.get("content"))][:results]
         return [self._passage(-number, item) for number, item in enumerate(usable, start=1)]
 
@@ -177,7 +155,7 @@ def _run_with_timeout(work: Callable[[], Any], stop: Cancellation, seconds: floa
         in_time = over.wait(seconds)
     stop.check()
     if not in_time:
-        raise timeout_fault()
+        raise WebSearchFailed.make("tavily.timeout")
     if failure:
         raise failure[0]
     return outcome[0] if outcome else None

@@ -1,0 +1,66 @@
+"""The table of faults: each is used, each gets the values that its words name."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from string import Formatter
+
+import pytest
+
+from crag import errors
+from crag.errors import FAULTS, LangSmithFailed, ModelFault, WebSearchFailed
+
+CRAG = Path(errors.__file__).parent
+TREES = [ast.parse(file.read_text(encoding="utf-8")) for file in CRAG.rglob("*.py") if file.name != "errors.py"]
+STATUSES = {"tavily": WebSearchFailed, "langsmith": LangSmithFailed, "provider": ModelFault, "download": ModelFault}
+
+
+def is_status(key: str) -> bool:
+    """Whether the key stands for a status, so that it is looked up by number."""
+    name = key.partition(".")[2]
+    return name in ("5xx", "other") or name.isdecimal()
+
+
+def calls(method: str) -> Iterator[tuple[str, set[str]]]:
+    """The first argument and the keywords of each call of the method; a conditional argument counts twice."""
+    for tree in TREES:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == method:
+                keywords = {keyword.arg or "" for keyword in node.keywords}
+                for part in ast.walk(node.args[0]) if node.args else ():
+                    if isinstance(part, ast.Constant) and part.value in {*FAULTS, *STATUSES}:
+                        yield part.value, keywords
+
+
+def placeholders(key: str) -> set[str]:
+    text = FAULTS[key]
+    return {name for part in (text.what, text.remedy, text.model) for _, name, _, _ in Formatter().parse(part) if name}
+
+
+def test_each_fault_is_used():
+    texts = {node.value for tree in TREES for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+    assert {key for key in FAULTS if not is_status(key)} <= texts
+
+
+def test_each_fault_gets_its_values():
+    made = list(calls("make"))
+    assert len(made) > 40
+    assert {key: placeholders(key) - given for key, given in made if placeholders(key) - given} == {}
+    for service, given in calls("from_status"):
+        for key in FAULTS:
+            if is_status(key) and key.startswith(f"{service}."):
+                assert placeholders(key) <= given | {"status"}, key
+
+
+@pytest.mark.parametrize("service", STATUSES)
+def test_every_status_has_words(service):
+    values = dict.fromkeys(("host", "provider", "variable", "wait"), "x")
+    for status in range(300, 600):
+        assert STATUSES[service].from_status(service, status, **values).message
+
+
+@pytest.mark.parametrize(
+    ("status", "words"), [(404, "no longer has"), (418, "answered 418"), (500, "(500)"), (599, "fault of its own")]
+)
+def test_the_words_for_this_status_come_before_those_for_others(status, words):
+    assert words in ModelFault.from_status("download", status, host="example.com").message
