@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 import time
 
@@ -15,11 +17,45 @@ from crag.retrieval import active_embedder
 from crag.storage.sources import write_vectors
 from crag.storage.spaces import activate_space
 from crag.storage.tables import spaces, vectors
+from tests.crashing import NOTES as LINES
+from tests.crashing import Forked
 from tests.doubles.library import HashEmbedder, Shelf, index_of
 from tests.waiting import wait_until
 
 NOTES = "\n".join(f"Line {n} speaks of topic {n % 7} and word{n}." for n in range(300)).encode()
 OLD, NEW = "double:hash", "double:new"
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from crag.cancellation import Cancellation
+from crag.retrieval import space_switch
+from tests.doubles.library import HashEmbedder, Shelf, open_library
+
+home, point = Path(sys.argv[1]), sys.argv[2]
+die = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+old, new = HashEmbedder(), HashEmbedder("new")
+library = open_library(home, shelf=Shelf(new, old))
+use = lambda name: library.spaces.use(name, lambda _: None, Cancellation())
+if point == "embedding":
+    new.before_batch = lambda: new.embedded >= 270 and die()
+elif point == "before the swap":
+    library.spaces._prepare = die
+elif point == "inside the swap":
+    space_switch.write_embedder_choices = die
+elif point == "after the swap":
+    library.spaces._switch = lambda *a, **k: (space_switch.SpaceSwitcher._switch(library.spaces, *a, **k), die())
+elif point == "going back":
+    use("double:new")
+    space_switch.write_embedder_choices = die
+    library.spaces.go_back(lambda _: None, Cancellation())
+elif point == "dropping":
+    use("double:new")
+    empty = lambda connection: connection.exec_driver_sql("DELETE FROM vectors")
+    space_switch.drop_vector_batch = lambda connection, space_id: (empty(connection), die())
+    library.spaces.drop(old.space.id)
+use("double:new")
+"""
 
 
 def quietly(_progress):
@@ -370,3 +406,35 @@ def test_the_swap_waits_for_what_was_added_just_before_it(filled, switching):
     switching.spaces._prepare = add_once
     switching.spaces.apply_choice(quietly, Cancellation())
     assert (answers(switching), switching.count_missing_vectors(), switching.size()) == (NEW, 0, 301)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs SIGKILL")
+@pytest.mark.parametrize(
+    ("point", "answering", "embedded"),
+    [
+        ("embedding", "double:hash", 256),
+        ("before the swap", "double:hash", 300),
+        ("inside the swap", "double:hash", 300),
+        ("after the swap", "double:new", 300),
+        ("going back", "double:new", 300),
+        ("dropping", "double:new", 300),
+    ],
+)
+def test_a_kill_leaves_one_whole_space_that_answers(tmp_path, reopen, point, answering, embedded):
+    filled = reopen()
+    for n in range(3):
+        filled.add_bytes(f"{n}.txt", LINES.replace(b"topic", f"topic {n}".encode()))
+    with Forked(KILLED, tmp_path / "home", point) as process:
+        process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGKILL
+    again = HashEmbedder("new")
+    library = reopen(shelf=Shelf(again, HashEmbedder()))
+    space = library.spaces.answering.active().space
+    assert space.name == answering
+    assert len(index_of(library).ids()) == library.size() == 300
+    with library._database.read() as connection:
+        assert connection.scalar(select(func.count()).where(vectors.c.space_id == again.space.id)) == embedded
+        assert connection.exec_driver_sql("PRAGMA integrity_check").scalar() == "ok"
+    library.spaces.use("double:new", quietly, Cancellation())
+    assert (library.count_missing_vectors(), again.embedded) == (0, 300 - embedded)
+    assert library.search("Line 12 speaks", k=1)
