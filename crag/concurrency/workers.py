@@ -108,7 +108,14 @@ class BackgroundWorker:
 
 def run_in_background(name: str, work: Callable[[], object]) -> BackgroundWorker:
     """Call `work` once in a background thread, and return its worker to wait for."""
-    worker = BackgroundWorker(name, lambda _: work())
+
+    def work_once(_closing: Cancellation) -> None:
+        try:
+            work()
+        finally:
+            worker.close()
+
+    worker = BackgroundWorker(name, work_once)
     worker.start()
     worker.wake()
     return worker

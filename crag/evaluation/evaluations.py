@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 
 from crag.cancellation import Cancellation
+from crag.concurrency.workers import BackgroundWorker
 from crag.errors import BadRequest, CragError, HomeFault, Stopped
 from crag.evaluation.agreement import fit_cutoffs
 from crag.evaluation.records import EvaluationRows
@@ -48,7 +49,9 @@ class Evaluations:
         self._rows = EvaluationRows(database)
         self._runs = runs
         self._runner = EvaluationRunner(self._rows, runs, look_up, open_judge)
-        self._queue = ThreadPoolExecutor(1, thread_name_prefix="evaluations")
+        self._queue: deque[str] = deque()
+        self._worker = BackgroundWorker("evaluations", lambda _: self._work_off())
+        self._worker.start()
         self._lock = threading.Lock()
         self._stops: dict[str, Cancellation] = {}
         self._preparing: dict[str, Progress] = {}
@@ -139,7 +142,8 @@ class Evaluations:
             stops = list(self._stops.values())
         for stop in stops:
             stop.request()
-        self._queue.shutdown(wait=True)
+        self._worker.wait()
+        self._worker.close()
 
     def _requeue(self, evaluation_id: str, **values: str) -> None:
         self._rows.get(evaluation_id)
@@ -150,7 +154,15 @@ class Evaluations:
     def _submit(self, evaluation_id: str) -> None:
         with self._lock:
             self._stops[evaluation_id] = Cancellation()
-        self._queue.submit(self._work, evaluation_id)
+        self._queue.append(evaluation_id)
+        self._worker.wake()
+
+    def _work_off(self) -> None:
+        while self._queue:
+            try:
+                self._work(self._queue.popleft())
+            except HomeFault as fault:  # the others must not wait for it
+                _log.warning("The end of an evaluation could not be stored: %s", fault)
 
     def _work(self, evaluation_id: str) -> None:
         stop = self._stops[evaluation_id]
@@ -184,20 +196,12 @@ class Evaluations:
     @contextmanager
     def _watching_for_stop(self, evaluation_id: str, stop: Cancellation) -> Iterator[None]:
         """Watch for a stop request from another process while the block runs, however long one question takes."""
-        ended = threading.Event()
-
-        def listen() -> None:
-            while not ended.wait(_STOP_POLL_SECONDS):
-                with suppress(HomeFault):  # the database is busy: the next check may succeed
-                    self._listen(evaluation_id, stop)
-
-        listener = threading.Thread(target=listen, name="evaluation-stop", daemon=True)
+        listener = BackgroundWorker("evaluation-stop", lambda _: self._listen(evaluation_id, stop), _STOP_POLL_SECONDS)
         listener.start()
         try:
             yield
         finally:
-            ended.set()
-            listener.join()
+            listener.close()
 
     def _listen(self, evaluation_id: str, stop: Cancellation) -> None:
         """Request a stop if a user stopped or deleted the evaluation, in whichever process."""

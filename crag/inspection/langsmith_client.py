@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import Context, copy_context
 from dataclasses import dataclass
-from queue import Full, Queue
 from typing import TYPE_CHECKING, Any
 
 from crag.cancellation import Cancellation
+from crag.concurrency.workers import BackgroundWorker
 from crag.errors import CragError, LangSmithFailed, Stopped
 from crag.settings import LangSmithAccount
 from crag.storage.outbound_ledger import OutboundLog
@@ -179,8 +180,9 @@ class TraceUploader:
         self._allowed = allowed
         self._stop = Cancellation()
         self._lock = threading.Lock()
-        self._waiting: Queue[_PendingTrace | None] = Queue(_MAX_PENDING)
-        self._thread: threading.Thread | None = None
+        self._waiting: deque[_PendingTrace] = deque()
+        self._worker = BackgroundWorker("traces", lambda _: self._send_all())
+        self._worker.start()
         self._connection: LangSmithConnection | None = None
         self._question = ""
 
@@ -215,13 +217,9 @@ class TraceUploader:
 
     def close(self) -> None:
         """Send pending traces for a few seconds at most; drop the rest."""
-        if self._thread is not None:
-            try:
-                self._waiting.put_nowait(None)
-            except Full:
-                self._stop.request()
-            self._thread.join(_FLUSH_SECONDS)
+        self._worker.wait(_FLUSH_SECONDS)
         self._stop.request()
+        self._worker.close(0)
         if self._connection is not None:
             self._connection.close()
 
@@ -232,17 +230,15 @@ class TraceUploader:
             return self._connection
 
     def _hand_over(self, waiting: _PendingTrace) -> None:
-        with self._lock:
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._work, name="traces", daemon=True)
-                self._thread.start()
-        try:
-            self._waiting.put_nowait(waiting)
-        except Full:
+        if len(self._waiting) >= _MAX_PENDING:
             _log.warning("A trace is not sent: too many wait")
+            return
+        self._waiting.append(waiting)
+        self._worker.wake()
 
-    def _work(self) -> None:
-        while (waiting := self._waiting.get()) is not None:
+    def _send_all(self) -> None:
+        while self._waiting:
+            waiting = self._waiting.popleft()
             waiting.context.run(self._send, waiting)
 
     def _send(self, waiting: _PendingTrace) -> None:

@@ -18,6 +18,7 @@ from sqlalchemy import Row, delete, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from crag.cancellation import Cancellation
+from crag.concurrency.workers import BackgroundWorker
 from crag.errors import BadRequest, CragError, HomeFault, Stopped
 from crag.settings import Settings
 from crag.storage.engine import Database
@@ -164,15 +165,14 @@ class DownloadTask:
         self._lock = threading.Lock()
         self._now = begun
         self._pace = TransferRate()
-        self._ended = threading.Event()
-        self._abandoned = threading.Event()  # set on close: its end need not be recorded
-        self._running = threading.Thread(target=self._run, name=f"download-{begun.name}", daemon=True)
-        self._kept = threading.Thread(target=self._keep, name=f"download-kept-{begun.name}", daemon=True)
+        self._polls = 0
+        self._worker = BackgroundWorker(f"download-{begun.name}", self._run)
+        self._watcher = BackgroundWorker(f"download-watch-{begun.name}", lambda _: self._watch(), _CANCEL_POLL_SECONDS)
 
     @property
     def is_running(self) -> bool:
         """Whether the download has not ended."""
-        return not self._ended.is_set()
+        return self._worker.is_busy
 
     @property
     def is_stopping(self) -> bool:
@@ -181,17 +181,18 @@ class DownloadTask:
 
     def start(self) -> None:
         """Start both threads."""
-        self._running.start()
-        self._kept.start()
+        self._worker.start()
+        self._worker.wake()
+        self._watcher.start()
 
     def close(self) -> None:
         """Stop without waiting for its end to be recorded; if it is not, it counts as unfinished later."""
-        self._abandoned.set()
         self.stop.request()
+        self._worker.close(0)
 
     def join(self, seconds: float) -> None:
         """Wait until the download has ended and that is recorded, up to this many seconds."""
-        self._running.join(seconds)
+        self._worker.wait(seconds)
 
     def now(self) -> Download:
         """Return the current state; cancelled as soon as cancellation was requested, recorded or not."""
@@ -209,13 +210,13 @@ class DownloadTask:
                 self._pace.note(progress.done)
                 self._now = replace(self._now, done=progress.done, total=progress.total)
 
-    def _run(self) -> None:
+    def _run(self, abandoned: Cancellation) -> None:
         ended = replace(self._outcome(), rate=0.0)
         with self._lock:
             self._now = ended
-        while not self._is_written(ended) and not self._abandoned.wait(_RETRY_SECONDS):
+        while not self._is_written(ended) and not abandoned.wait(_RETRY_SECONDS):
             pass
-        self._ended.set()
+        self._watcher.close(0)
 
     def _is_written(self, ended: Download) -> bool:
         """Record the end and return whether it succeeded; the download itself may have filled the disk."""
@@ -238,15 +239,14 @@ class DownloadTask:
             return replace(self._now, state="failed", fault=_UNEXPECTED_FAULT)
         return replace(self._now, state="done", done=max(self._now.done, self._now.total))
 
-    def _keep(self) -> None:
-        looks = 0
-        while not self._ended.wait(_CANCEL_POLL_SECONDS):
-            looks += 1
-            with suppress(HomeFault):  # the disk may work again at the next poll
-                if self._rows.is_cancelled(self._now.name):
-                    self.stop.request()
-                elif looks % _POLLS_PER_WRITE == 0 and (now := self.now()).state == "running":
-                    self._rows.keep(now)
+    def _watch(self) -> None:
+        """Notice a cancellation by another process, and record the progress now and then."""
+        self._polls += 1
+        with suppress(HomeFault):  # the disk may work again at the next poll
+            if self._rows.is_cancelled(self._now.name):
+                self.stop.request()
+            elif self._polls % _POLLS_PER_WRITE == 0 and (now := self.now()).state == "running":
+                self._rows.keep(now)
 
 
 _STOP_SECONDS = 0.5

@@ -8,11 +8,13 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from crag.concurrency.caches import BackgroundCache
+from crag.concurrency.workers import BackgroundWorker, run_in_background
 from crag.errors import CragError, Stopped
 
 if TYPE_CHECKING:
@@ -130,11 +132,9 @@ def _builtin_choice() -> ModelChoice:
 
 
 @st.cache_resource(show_spinner=False)
-def warm_up() -> threading.Thread:
+def warm_up() -> BackgroundWorker:
     """Prepare what the first question needs, once and in a background thread."""
-    thread = threading.Thread(target=application().warm_up, name="warm-up", daemon=True)
-    thread.start()
-    return thread
+    return run_in_background("warm-up", application().warm_up)
 
 
 _SERVER_FRESH_SECONDS = 2.0
@@ -195,7 +195,7 @@ class ServerMonitor:
             if running is not None and not running.fault:
                 return
             self._work[name] = ModelTask(word, time.monotonic())
-        threading.Thread(target=self._do, args=(name, act), name="ollama-work", daemon=True).start()
+        run_in_background("ollama-work", partial(self._do, name, act))
 
     def recheck(self) -> None:
         """Discard the cached state after a change."""
