@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import event, text
 
 from crag.cancellation import Cancellation
 from crag.errors import BadRequest, HomeFault, ModelFault, NotFound, Stopped
@@ -106,15 +106,21 @@ def test_a_disk_that_refuses_is_not_the_fault_of_the_file(library):
 def test_a_disk_that_fills_up_leaves_nothing_half_there_and_adding_works_again_after(library):
     library.add_bytes("notes.md", NOTES)
     large = "\n".join(f"Line {n} is about lamp {n * n}." for n in range(2000)).encode()
-    with library._database.read() as connection:  # the pool hands this very connection out again
+    with library._database.read() as connection:
         pages = connection.scalar(text("PRAGMA page_count"))
-        connection.execute(text(f"PRAGMA max_page_count = {pages + 5}"))
+
+    def limit(connection, _record):
+        connection.execute(f"PRAGMA max_page_count = {pages + 5}")
+
+    engine = library._database._engine
+    event.listen(engine, "connect", limit)
+    engine.dispose()  # every connection from now on is limited, whichever thread asks for it
     with pytest.raises(HomeFault, match="disk is full"):
         library.add_bytes("large.md", large)
     assert [source.title for source in library.sources()] == ["notes.md"]
     assert library.search("cat water")
-    with library._database.read() as connection:
-        connection.execute(text("PRAGMA max_page_count = 1000000"))
+    event.remove(engine, "connect", limit)
+    engine.dispose()
     assert library.add_bytes("large.md", large).status == "added"
     check_whole(library)
 
