@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import unicodedata
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -78,7 +78,7 @@ class DocumentFrequencyCache:
 # to change almost nothing.
 _MAX_POSTINGS = 80_000
 _MIN_TERMS = 2
-_SATURATION = 1.2  # the usual value of BM25
+BM25_SATURATION = 1.2  # the usual value of BM25
 _CACHED_POSTING_LISTS = 128  # terms; at a million passages some 50 MB
 _SELECT_OCCURRENCES = text("SELECT group_concat(doc) FROM passage_occurrences WHERE term = :term")
 
@@ -132,7 +132,7 @@ class PostingLists:
             occurrences, dtype=np.int64, sep=","
         )  # sorted, each passage once per occurrence of the term
         ids, counts = np.unique(every, return_counts=True)
-        return ids.astype(np.int32), (counts / (counts + _SATURATION)).astype(np.float32)
+        return ids.astype(np.int32), (counts / (counts + BM25_SATURATION)).astype(np.float32)
 
 
 _MAX_QUERY_TERMS = 64
@@ -222,14 +222,15 @@ def find_term_spans(text: str, wanted: Collection[str]) -> list[tuple[int, int]]
         elif len(found) > 1:  # Chinese or Korean, indexed by pairs of characters
             pairs = (at for at in range(len(token) - 1) if token[at : at + 2] in wanted)
             places.extend((start + at, start + at + 2) for at in pairs)
-    return _merge_spans(places)
+    return merge_intervals(places)
 
 
-def _merge_spans(places: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def merge_intervals(intervals: Iterable[tuple[int, int]], gap: int = 0) -> list[tuple[int, int]]:
+    """Merge intervals that overlap, touch, or lie at most `gap` apart; they must be ordered by their start."""
     merged: list[tuple[int, int]] = []
-    for start, end in places:
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], end)
+    for start, end in intervals:
+        if merged and start <= merged[-1][1] + gap:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
         else:
             merged.append((start, end))
     return merged

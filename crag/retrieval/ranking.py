@@ -15,7 +15,7 @@ from typing import Literal
 
 from sqlalchemy import select, update
 
-from crag.retrieval.full_text import FullTextIndex, PassageTerms, fold_accents
+from crag.retrieval.full_text import BM25_SATURATION, FullTextIndex, PassageTerms, fold_accents
 from crag.storage.engine import Database
 from crag.storage.passages import read_cosines, read_passages
 from crag.storage.tables import spaces
@@ -25,7 +25,6 @@ from crag.types import EmbeddingSpace, Passage, SearchHit, Vectors
 
 # The usual BM25 parameters k1 and b (Robertson and Zaragoza 2009): term frequency saturation, and the strength of
 # length normalization.
-_SATURATION = 1.2
 _LENGTH_NORMALIZATION = 0.75
 _MAX_QUERY_TERMS = 64
 
@@ -70,7 +69,8 @@ def score_bm25(
         counts = Counter(term for part in (terms.above, terms.text) for term in part if term in weights)
         length = 1 - _LENGTH_NORMALIZATION + _LENGTH_NORMALIZATION * len(terms) / max(1.0, mean)
         said = sum(
-            weights[term] * count * (_SATURATION + 1) / (count + _SATURATION * length) for term, count in counts.items()
+            weights[term] * count * (BM25_SATURATION + 1) / (count + BM25_SATURATION * length)
+            for term, count in counts.items()
         )
         scores[id_] = said + sum(neighbours[pair] for pair in neighbours.keys() & pairwise(terms.text))
     return scores

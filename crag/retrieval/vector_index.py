@@ -24,6 +24,7 @@ from sqlalchemy import Connection
 from crag.cancellation import Cancellation
 from crag.concurrency.workers import BackgroundWorker
 from crag.errors import HomeFault, ModelFault
+from crag.retrieval.full_text import merge_intervals
 from crag.retrieval.index_layers import (
     NO_IDS,
     NO_SIMILARITIES,
@@ -301,7 +302,7 @@ class VectorIndex:
     def _follow(self, connection: Connection, changes: Iterable[tuple[int, int]]) -> None:
         """Synchronize the index with the database within these id ranges."""
         gone, new = [NO_IDS], [NO_IDS]
-        for first, last in _merge_ranges(changes):
+        for first, last in merge_intervals(changes, _MERGE_GAP):
             held = self._layers.between(first, last)
             present = read_vector_ids(connection, self._space.id, first, last)
             gone.append(np.setdiff1d(held, present, assume_unique=True))
@@ -342,14 +343,3 @@ class VectorIndex:
         if snapshot:
             self._saved_epoch = epoch
         return ApproximateIndex(snapshot.index if snapshot else built.index, built.nprobe, built.recall)
-
-
-def _merge_ranges(changes: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Merge ranges that overlap or are close to each other, in order."""
-    joined: list[tuple[int, int]] = []
-    for first, last in changes:
-        if joined and first <= joined[-1][1] + _MERGE_GAP:
-            joined[-1] = (joined[-1][0], max(last, joined[-1][1]))
-        else:
-            joined.append((first, last))
-    return joined
