@@ -15,7 +15,6 @@ from crag.cancellation import Cancellation
 from crag.concurrency.workers import map_parallel
 from crag.errors import ModelFault
 from crag.grading.model_replies import (
-    add_usage,
     ask_again,
     failed_grade,
     grading_prompts,
@@ -96,7 +95,7 @@ def _score_batch(
     if not missing:
         return scores, reply.usage
     again = ask_again(model, prompts, reply.text, _points_schema(missing), stop)
-    return read_points(again.text, len(batch)) | scores, add_usage(reply.usage, again.usage)
+    return read_points(again.text, len(batch)) | scores, reply.usage + again.usage
 
 
 def _points_schema(numbers: Sequence[int]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from crag.prompts import find_json_object, strip_thoughts
 from crag.protocols import ChatModel, FirstToken, Reply
 from crag.text.language import extract_terms, split_sentences
 from crag.text.questions import AnalyzedQuestion
-from crag.types import Grade, Language, Passage, Prompt, Usage
+from crag.types import Grade, Language, Passage, Prompt, Usage, strip_unstorable
 
 T = TypeVar("T")
 _QUOTED_REPLY_CHARS = 500  # characters of an unreadable reply that are quoted to the model
@@ -64,7 +64,7 @@ def ask_with_retry(
     if found is not None:
         return found, reply.usage
     again = ask_again(model, prompts, reply.text, schema, stop)
-    return read(again.text), add_usage(reply.usage, again.usage)
+    return read(again.text), reply.usage + again.usage
 
 
 def ask_again(
@@ -74,19 +74,6 @@ def ask_again(
     request = f"That could not be read. Reply with one JSON object only, as in: {json.dumps(schema)}"
     before = Prompt("assistant", said.strip()[:_QUOTED_REPLY_CHARS] or "-")
     return model.complete([*prompts, before, Prompt("user", request)], stop, schema=schema)
-
-
-def add_usage(one: Usage, other: Usage) -> Usage:
-    """Return the total tokens of two calls."""
-    return Usage(
-        _sum_known(one.prompt_tokens, other.prompt_tokens),
-        _sum_known(one.answer_tokens, other.answer_tokens),
-        other.finish_reason,
-    )
-
-
-def _sum_known(one: int | None, other: int | None) -> int | None:
-    return None if one is None and other is None else (one or 0) + (other or 0)
 
 
 _OVERHEAD_TOKENS = 400  # tokens for titles, delimiters, the chat format, and one retry
@@ -162,11 +149,8 @@ def quote_sentence(words: str, sentence: str) -> str:
 
 
 def shorten_reason(text: str) -> str:
-    """Return the text on one line of at most 200 characters.
-
-    Lone surrogates and NUL are removed: no database stores them.
-    """
-    line = " ".join(text.encode("utf-8", "ignore").decode().replace("\x00", "").split())
+    """Return the text on one line of at most 200 characters that a database can store."""
+    line = " ".join(strip_unstorable(text).split())
     return line if len(line) <= _MAX_REASON_CHARS else line[: _MAX_REASON_CHARS - 1].rsplit(" ", 1)[0] + "…"
 
 

@@ -9,7 +9,6 @@ from crag.cancellation import Cancellation
 from crag.concurrency.workers import map_parallel
 from crag.errors import ModelFault
 from crag.grading.model_replies import (
-    add_usage,
     ask_again,
     certainty_reason,
     failed_grade,
@@ -90,4 +89,4 @@ def ask_yes_or_no(
     if score is not None:
         return score, first.usage
     again = ask_again(model, prompts, first.text, _SCHEMA, stop)
-    return read_score(again.text), add_usage(first.usage, again.usage)
+    return read_score(again.text), first.usage + again.usage

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 NOMIC_DIMENSION = 768
-DOCUMENT_PREFIX = "search_document: "
-QUERY_PREFIX = "search_query: "
+NOMIC_PREFIXES = "search_document: ", "search_query: "
+"""Task prefixes for documents and queries that the model was trained with."""
 
 
 def nomic_space() -> EmbeddingSpace:
     """Return the embedding space of these weights. Raises `ModelFault` when they are missing."""
     return EmbeddingSpace(
-        "nomic", WEIGHTS_FILE.removesuffix(".gguf"), weights_digest(), NOMIC_DIMENSION, DOCUMENT_PREFIX, QUERY_PREFIX
+        "nomic", WEIGHTS_FILE.removesuffix(".gguf"), weights_digest(), NOMIC_DIMENSION, *NOMIC_PREFIXES
     )
 
 

@@ -18,8 +18,8 @@ HISTORY_TURNS = 4
 TOKENS_PER_MESSAGE = 8
 _MIN_STRIP_CHARACTERS = 200
 _STRIP_TRIM_SHARE = 0.8
-_QUESTION_SAMPLE_CHARACTERS = 2000  # characters
-_BEGUN_TRIM_SHARE = 0.98
+_LANGUAGE_SAMPLE_CHARACTERS = 2000
+_TRIM_SHARE = 0.98  # cut a little more than computed, because tokens are not spread evenly
 _BEGUN_DIVISOR = 3
 # Citation numbers of an earlier answer refer to other sources than those of this one.
 _CITATION = re.compile(r"\s?\[\d+\]")
@@ -130,9 +130,9 @@ def _compose_messages(question: str, knowledge: Sequence[Knowledge], history: Se
 
 def _continuation_prompts(question: str, begun: str, limit: int, count: TokenCounter) -> tuple[Prompt, Prompt]:
     while (tokens := count(begun)) > limit:
-        begun = begun[-int(len(begun) * limit / tokens * _BEGUN_TRIM_SHARE) :]
+        begun = begun[-int(len(begun) * limit / tokens * _TRIM_SHARE) :]
     return Prompt("assistant", begun), Prompt(
-        "user", load_prompt("continue", detect_language(question[:_QUESTION_SAMPLE_CHARACTERS]))
+        "user", load_prompt("continue", detect_language(question[:_LANGUAGE_SAMPLE_CHARACTERS]))
     )
 
 
@@ -143,10 +143,8 @@ def _format_knowledge(item: Knowledge) -> str:
     return _KNOWLEDGE_TAG.sub("‹", f"[{item.n}] {title}\n{text}")
 
 
-_MAX_BUILTIN_TOKENS = 4096  # tokens
+_MAX_BUILTIN_TOKENS = 4096
 _MIN_QUESTION_TOKENS = 64
-_LANGUAGE_SAMPLE_CHARACTERS = 2000  # characters
-_QUESTION_TRIM_SHARE = 0.98
 _TRAILING_WORD, _LEADING_WORD = re.compile(r"\s\S{0,30}$"), re.compile(r"^\S{0,30}\s")
 
 
@@ -169,7 +167,7 @@ def shorten_question(question: str, limit: int, count: Callable[[str], int]) -> 
     kept = len(question)
     text, left = question, tokens
     while left > limit:
-        kept = min(kept - 1, int(kept * limit / left * _QUESTION_TRIM_SHARE))
+        kept = min(kept - 1, int(kept * limit / left * _TRIM_SHARE))
         half = max(1, kept // 2)
         text = f"{_TRAILING_WORD.sub('', question[:half])}\n[…]\n{_LEADING_WORD.sub('', question[-half:])}"
         left = count(text)
