@@ -24,6 +24,11 @@ _LANGSMITH_DOMAIN = "langchain.com"
 GetVariable = Callable[[str], str]
 
 
+def url_host(url: str) -> str:
+    """Return host and port of a URL as shown and logged, without user name and password."""
+    return urlsplit(url).netloc.rpartition("@")[2]
+
+
 @dataclass(frozen=True, slots=True)
 class LangSmithAccount:
     """Endpoint and key of LangSmith. Nothing is ever sent without a key.
@@ -44,7 +49,7 @@ class LangSmithAccount:
     @property
     def host(self) -> str:
         """Host that receives requests, as shown and logged. Never contains a user name or a password."""
-        return urlsplit(self.url).netloc.rpartition("@")[2]
+        return url_host(self.url)
 
     @property
     def web_url(self) -> str | None:
@@ -141,6 +146,11 @@ class Settings:
     def ollama_is_local(self) -> bool:
         """Whether the Ollama server runs on this machine."""
         return urlsplit(self.ollama_host).hostname in _LOCAL_HOSTS
+
+    @property
+    def ollama_host_label(self) -> str:
+        """Ollama's host and port for display, never user name or password."""
+        return url_host(self.ollama_host)
 
     @property
     def max_upload_bytes(self) -> int:

@@ -296,6 +296,18 @@ class Usage:
         """Whether the reply was cut off before its end."""
         return self.finish_reason in ("length", "incomplete", "repetition")
 
+    def __add__(self, later: Usage) -> Usage:
+        """Return the total tokens of two calls, with the finish reason of the later one."""
+        return Usage(
+            _sum_known(self.prompt_tokens, later.prompt_tokens),
+            _sum_known(self.answer_tokens, later.answer_tokens),
+            later.finish_reason,
+        )
+
+
+def _sum_known(one: int | None, other: int | None) -> int | None:
+    return None if one is None and other is None else (one or 0) + (other or 0)
+
 
 @dataclass(frozen=True, slots=True)
 class Progress:
@@ -403,6 +415,11 @@ ProgressCallback = Callable[[Progress], None]
 
 def ignore_progress(_progress: Progress) -> None:
     """Ignore progress; a `ProgressCallback` for work that nobody watches."""
+
+
+def strip_unstorable(text: str) -> str:
+    """Remove lone surrogates and NUL, which no database stores."""
+    return text.encode("utf-8", "ignore").decode().replace("\x00", "")
 
 
 _USER_KEY = re.compile(r"[\w-]{43}", re.ASCII)

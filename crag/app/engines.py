@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from crag.errors import ModelFault
 from crag.grading.registry import BUILTIN, GRADERS, GraderResources, choose_grader
 from crag.library.library import Library
-from crag.models.faults import ollama_host_label
 from crag.models.model_choice import model_label
 from crag.options import GraderKind, ModelParameters, RunOptions
 from crag.protocols import ChatModel, Embedder, Engine, Grader
@@ -114,7 +113,7 @@ class Engines:
 
         The user configured the address of an Ollama server, so models that it runs itself need no further permission.
         """
-        return host in ("", ollama_host_label(self._settings)) or self._may_send_to(name)
+        return host in ("", self._settings.ollama_host_label) or self._may_send_to(name)
 
     def chat_model(self, role: ModelRole) -> ChatModel:
         """Open the chat model of this role. Raises `ModelFault`, also without permission to send to it."""

@@ -8,7 +8,6 @@ import psutil
 
 from crag.app import checklist_facts
 from crag.app.checklist_facts import Check, CheckAction, ChecklistFacts
-from crag.models.faults import ollama_host_label
 from crag.models.model_choice import embedder_label, model_label
 from crag.models.nomic_weights import NOMIC, NOMIC_ON_OLLAMA, is_nomic_usable, nomic_embedder_name, weights_path
 from crag.models.providers import list_providers
@@ -37,7 +36,7 @@ def check_llama(facts: ChecklistFacts) -> Check:
         return _check_absent_server(facts)
     if any(model.name.startswith("llama3") and not model.cloud for model in server.installed):
         best = facts.model.label if facts.model.name.startswith("ollama:llama3") else "Llama 3"
-        return Check(LLAMA_CHECK, "ok", f"{best} on Ollama {server.version} at {ollama_host_label(facts.settings)}")
+        return Check(LLAMA_CHECK, "ok", f"{best} on Ollama {server.version} at {facts.settings.ollama_host_label}")
     others = sum(not model.only_embeds for model in server.installed)
     has = f"no Llama 3, {others} other{'s' * (others > 1)}" if others else "no model to chat with yet"
     action = download_action(begun.name.removeprefix(_OLLAMA_PREFIX)) if begun else download_action(*facts.llama)
@@ -101,7 +100,7 @@ def _check_absent_server(facts: ChecklistFacts) -> Check:
     if fault is not None and fault.code != "unreachable":  # something responds
         return Check(LLAMA_CHECK, "warn", _absence_reason(facts), fault.remedy)
     if not facts.server_is_here:
-        where = ollama_host_label(facts.settings)
+        where = facts.settings.ollama_host_label
         fix = f"Start Ollama at {where}, or name another address as OLLAMA_HOST in the file `.env` and start again."
         action = CheckAction("key", "How to reach it", commands="OLLAMA_HOST=http://127.0.0.1:11434")
     elif start := checklist_facts.ollama_start_command():
@@ -115,7 +114,7 @@ def _check_absent_server(facts: ChecklistFacts) -> Check:
 
 def _absence_reason(facts: ChecklistFacts) -> str:
     """Say why there is no server: nothing responds, or something other than Ollama does."""
-    fault, where = facts.server.fault, ollama_host_label(facts.settings)
+    fault, where = facts.server.fault, facts.settings.ollama_host_label
     if fault is None or fault.code == "unreachable":
         return f"not reachable at {where}"
     return f"silent at {where}" if fault.code == "silent" else fault.message.rstrip(".")

@@ -12,6 +12,7 @@ from crag.app.application import Application
 from crag.errors import BadRequest
 from crag.options import GRADERS, OptionChanges, PolicyName, RunOptions, WebMode, apply_changes
 from crag.settings import Settings
+from crag.types import strip_unstorable
 
 OK, FAILED, USAGE = 0, 1, 2
 Command = Callable[[Application, argparse.Namespace], int]
@@ -44,7 +45,7 @@ def check_collection(application: Application, name: str) -> None:
 
 def parse_text(given: str) -> str:
     """Return an argument without bytes that are not UTF-8, which neither a database nor a model accepts."""
-    return given.encode("utf-8", "ignore").decode()
+    return strip_unstorable(given)
 
 
 def parse_folder(given: str) -> Path:

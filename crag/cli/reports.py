@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ from crag.inspection.run_labels import STRENGTH_BADGES
 from crag.retrieval.space_switch import SpaceStatus
 from crag.runs.trace import Trace
 from crag.text.formatting import format_count, format_place
+from crag.text.sanitization import TERMINAL_CONTROLS
 from crag.types import AddResult, Collection, Conversation, Grade, MoveResult, Passage, Source, Thresholds, Verdict
 
 if TYPE_CHECKING:
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 
 Json = dict[str, Any]
-
-_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 MOVE_STATUS_TEXT = {
     "moved": "moved",
@@ -29,7 +27,7 @@ MOVE_STATUS_TEXT = {
 
 def printable(text: str) -> str:
     """Remove characters that control a terminal: escape codes, control and direction characters."""
-    return _UNPRINTABLE.sub("", text)
+    return TERMINAL_CONTROLS.sub("", text)
 
 
 def added_json(result: AddResult) -> Json:

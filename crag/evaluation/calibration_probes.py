@@ -21,7 +21,7 @@ from crag.storage.engine import Database
 from crag.storage.tables import passages, sources
 from crag.text.jsonl import read_json_lines
 from crag.text.language import detect_language, extract_terms, split_sentences
-from crag.types import Language, Passage
+from crag.types import Language, Passage, strip_unstorable
 
 AnswerKind = Literal["time", "number", "name", "thing"]
 
@@ -328,4 +328,4 @@ def _parse_provided_question(row: dict[str, Any], number: int) -> ProvidedQuesti
     question, answerable = row.get("question"), row.get("answerable")
     if not isinstance(question, str) or not question.strip() or not isinstance(answerable, bool):
         raise BadRequest(f"Line {number}: question must be text, answerable true or false.", "Mend it, then try again.")
-    return ProvidedQuestion(question.encode("utf-8", "ignore").decode(), answerable)
+    return ProvidedQuestion(strip_unstorable(question), answerable)

@@ -64,7 +64,7 @@ class Library(SourceAdder):
         self._database = database
         self._store = SourceStore(database)
         self._collections = Collections(database)
-        self._originals = Originals(self.home / "originals")
+        self._originals = Originals(self.home)
         self._full_text = FullTextIndex(database)
         opened = EmbedderCache(database, embedders, lambda: self.space_work.wake())
         answering = ActiveEmbedder(database, embedders, opened)

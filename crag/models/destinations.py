@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
 
 from crag.errors import ModelFault
 from crag.models.admission import RequestQueue
-from crag.models.faults import ollama_host_label
 from crag.models.ollama_api import InstalledModel, is_cloud_name
 from crag.models.providers import is_provider
-from crag.settings import Settings
+from crag.settings import Settings, url_host
 from crag.storage.outbound_ledger import OutboundLog
 from crag.text.formatting import format_count
 from crag.types import OutboundKind, Prompt
@@ -29,8 +27,8 @@ def external_host(name: str, settings: Settings, remote_host: str = "") -> str:
     if provider != "ollama":
         return provider if is_provider(provider) else ""
     if remote_host or is_cloud_name(model):
-        return urlsplit(remote_host).netloc.rpartition("@")[2].removesuffix(_HTTPS_PORT) or _OLLAMA_CLOUD
-    return "" if settings.ollama_is_local else ollama_host_label(settings)
+        return url_host(remote_host).removesuffix(_HTTPS_PORT) or _OLLAMA_CLOUD
+    return "" if settings.ollama_is_local else settings.ollama_host_label
 
 
 JsonSchema = dict[str, Any]

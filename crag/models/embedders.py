@@ -12,10 +12,10 @@ from crag.models.destinations import ModelRoute, route_to_ollama
 from crag.models.faults import (
     missing_key_fault,
     missing_package_fault,
-    ollama_host_label,
     translate_ollama_error,
     translate_provider_error,
 )
+from crag.models.nomic_embedder import NOMIC_PREFIXES
 from crag.models.ollama_api import find_model, load_model_facts
 from crag.models.providers import export_keys, find_provider
 from crag.protocols import Embedder
@@ -35,7 +35,7 @@ _MIN_NORM = 1e-6
 _UNINFORMATIVE_CODES = ("refused", "server_error", "bad_reply", "incomplete", "model_failed")
 # Task prefixes for documents and queries that a model was trained with; Ollama does not add them.
 _TASK_PREFIXES = {
-    "nomic-embed-text": ("search_document: ", "search_query: "),
+    "nomic-embed-text": NOMIC_PREFIXES,
     "mxbai-embed": ("", "Represent this sentence for searching relevant passages: "),
     "embeddinggemma": ("title: none | text: ", "task: search result | query: "),
 }
@@ -147,7 +147,7 @@ def _open_ollama(model: str, settings: Settings, ledger: OutboundLog | None) -> 
     from crag.models.connections import ollama_client_options
 
     def require_leave(host: str) -> None:
-        if host not in ("", ollama_host_label(settings)) and settings.embedder != f"ollama:{model}":
+        if host not in ("", settings.ollama_host_label) and settings.embedder != f"ollama:{model}":
             raise ModelFault.make("embedder.consent_needed", model=model, host=host)
 
     installed = find_model(settings, model)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from http import HTTPStatus
-from urllib.parse import urlsplit
 
 from crag.errors import ModelFault
 from crag.models.providers import find_provider
@@ -29,20 +28,15 @@ _STREAM_ERROR_STATUS = -1  # the client library's status for an error sent as a 
 _REDIRECTS = range(300, 400)  # never followed: prompts go only to the configured address
 
 
-def ollama_host_label(settings: Settings) -> str:
-    """Return Ollama's host and port for display, never user name or password."""
-    return urlsplit(settings.ollama_host).netloc.rpartition("@")[2]
-
-
 def unreachable_fault(settings: Settings) -> ModelFault:
     """Return the fault for a server that does not accept connections."""
     key = "ollama.unreachable" if settings.ollama_is_local else "ollama.unreachable_remote"
-    return ModelFault.make(key, host=ollama_host_label(settings))
+    return ModelFault.make(key, host=settings.ollama_host_label)
 
 
 def not_ollama_fault(settings: Settings) -> ModelFault:
     """Return the fault for a server at Ollama's address that is not Ollama."""
-    return ModelFault.make("ollama.not_ollama", host=ollama_host_label(settings))
+    return ModelFault.make("ollama.not_ollama", host=settings.ollama_host_label)
 
 
 def partial_answer_fault(fault: ModelFault) -> ModelFault:

@@ -16,10 +16,11 @@ from http import HTTPStatus
 from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
-from urllib.parse import urldefrag, urlsplit
+from urllib.parse import urldefrag
 
 from crag.cancellation import Cancellation, run_cancellable
 from crag.errors import ModelFault
+from crag.settings import url_host
 from crag.storage.files import sync_folder
 from crag.text.formatting import format_size
 from crag.types import Progress, ProgressCallback
@@ -58,7 +59,7 @@ class RemoteFile:
     @property
     def host(self) -> str:
         """Host for display, without user name or password."""
-        return _display_host(self.url)
+        return url_host(self.url)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,7 @@ def _open_response(file: RemoteFile, wanted: int, record: RecordRequest) -> Iter
         request = client.build_request("GET", file.url, headers=headers, extensions={"trace": register_connection})
         for _ in range(_MAX_REDIRECTS + 1):
             url = str(request.url.copy_with(userinfo=b""))
-            record(_display_host(url), url)
+            record(url_host(url), url)
             response = client.send(request, stream=True)
             if response.status_code not in _REDIRECTS or response.next_request is None:
                 yield response
@@ -134,10 +135,6 @@ def _response_range(response: httpx.Response, wanted: int, host: str) -> tuple[i
             raise RemoteFileChanged
         case status:
             raise ModelFault.from_status("download", status, host=host)
-
-
-def _display_host(url: str) -> str:
-    return urlsplit(url).netloc.rpartition("@")[2]
 
 
 _BLOCK_BYTES = 1 << 20

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from crag.errors import ModelFault
 from crag.models.destinations import external_host
-from crag.models.faults import ollama_host_label
 from crag.models.nomic_weights import is_nomic_usable
 from crag.models.ollama_api import PROBE_SECONDS, InstalledModel, list_installed_models
 from crag.protocols import ConfiguredEmbedder, Embedder
@@ -64,7 +63,7 @@ def choose_chat_model(settings: Settings) -> ModelChoice:
         return ModelChoice("builtin", BUILTIN_LABEL, why)
     label = model_label(f"ollama:{best.name}")
     return ModelChoice(
-        f"ollama:{best.name}", label, f"Ollama at {ollama_host_label(settings)} has {label}, so it answers."
+        f"ollama:{best.name}", label, f"Ollama at {settings.ollama_host_label} has {label}, so it answers."
     )
 
 

@@ -9,7 +9,6 @@ from typing import Any, cast
 from crag.cancellation import Cancellation, run_cancellable
 from crag.errors import ModelFault
 from crag.models.connections import SILENCE_SECONDS
-from crag.models.faults import ollama_host_label
 from crag.models.ollama_api import stream_json_lines
 from crag.models.ollama_server import check_disk_space
 from crag.settings import Settings
@@ -72,7 +71,7 @@ def pull_model(
     """
     from tenacity import Retrying, retry_if_exception, wait_random_exponential
 
-    ledger.record(_REGISTRY, "download", f"The model {name}, fetched by Ollama at {ollama_host_label(settings)}")
+    ledger.record(_REGISTRY, "download", f"The model {name}, fetched by Ollama at {settings.ollama_host_label}")
     layers = PullProgress()
     failures = _FailureCounter()
     attempts = Retrying(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from crag.errors import ModelFault
 from crag.models.destinations import ModelTraits
-from crag.models.token_counts import count_tokens
+from crag.models.token_counts import count_tokens, replace_surrogates
 from crag.protocols import ReplyPiece
 from crag.types import Prompt, Usage
 
@@ -246,7 +246,7 @@ class ReplyReader:
         self._thought += len(thought.strip())
         told = thought if self._traits.tells_thoughts else ""
         if text or told:
-            yield ReplyPiece(_replace_surrogates(text), thought=_replace_surrogates(told))
+            yield ReplyPiece(replace_surrogates(text), thought=replace_surrogates(told))
 
     def _usage(self) -> Usage:
         return Usage(self._prompt_tokens, self._answer_tokens, self._reason(), self._prompt_cut())
@@ -278,8 +278,3 @@ class ReplyReader:
         return seen >= _NEARLY_FULL_SHARE * self._traits.window or seen < max(
             self._words, MIN_TOKEN_SHARE * self._expected
         )
-
-
-def _replace_surrogates(text: str) -> str:
-    """Replace lone surrogates: JSON can hold them, a database cannot."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()

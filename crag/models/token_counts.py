@@ -63,18 +63,18 @@ class LlamaTokenizer:
         before, mark = word[:-1], word[-1:]
         if mark in self._marks and before[-1:].isascii() and before[-1:].isalnum():
             return self._words[before] + self._marks[mark]
-        tokens = self._model.tokenize(_replace_surrogates(word if word[:1] == "\n" else _SPACE_MARK + word))
+        tokens = self._model.tokenize(replace_surrogates(word if word[:1] == "\n" else _SPACE_MARK + word))
         return array("H", [token.id for token in tokens]).tobytes()
 
     def _word_length(self, word: str) -> int:
         return _count_ids_once(self._words[word])
 
     def _encode(self, text: str) -> bytes:
-        return array("H", self._tokenizer.encode(_replace_surrogates(text), add_special_tokens=False).ids).tobytes()
+        return array("H", self._tokenizer.encode(replace_surrogates(text), add_special_tokens=False).ids).tobytes()
 
 
-def _replace_surrogates(text: str) -> str:
-    """Replace lone surrogates, which the tokenizer rejects."""
+def replace_surrogates(text: str) -> str:
+    """Replace lone surrogates, which neither a tokenizer nor a database accepts."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 

@@ -18,7 +18,7 @@ from crag.retrieval.ranking import merge_duplicates, rank_candidates, read_vecto
 from crag.retrieval.weight_fit import fit_vector_weight, sample_query_vectors
 from crag.storage.passages import read_passage_ids
 from crag.storage.sources import SourceStore
-from crag.types import EmbeddingSpace, Passage, ProgressCallback, SearchHit, Vectors
+from crag.types import EmbeddingSpace, Passage, ProgressCallback, SearchHit, Vectors, strip_unstorable
 
 if TYPE_CHECKING:
     from crag.retrieval.index_layers import IdSet
@@ -60,7 +60,7 @@ class HybridSearch:
 
     def explain(self, query: str, k: int, collection: str, source_ids: Sequence[str]) -> list[SearchHit]:
         """Search as `search` does; return each passage with how it was found."""
-        query = query.encode("utf-8", "replace").decode().replace("\x00", " ").strip()
+        query = strip_unstorable(query).strip()
         if not query or k < 1:
             return []
         depth = max(_MIN_DEPTH, 4 * k)

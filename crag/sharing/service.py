@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ from crag.conversations.conversations import Conversations
 from crag.errors import BadRequest
 from crag.storage.engine import Database
 from crag.text.formatting import format_size
+from crag.text.sanitization import TERMINAL_CONTROLS
 from crag.types import Conversation
 
 if TYPE_CHECKING:
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
 
 _MAX_IMPORT_BYTES = 100_000_000
-_CONTROL_CHARACTERS = re.compile(
-    r"[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]"
-)  # they control terminals and hide text
 
 
 class ConversationExchange:
@@ -53,7 +50,7 @@ class ConversationExchange:
         from crag.sharing.conversation_document import read_conversation
 
         written = read_conversation(self._database, conversation_id).model_dump_json(indent=1)
-        return _CONTROL_CHARACTERS.sub(lambda found: f"\\u{ord(found.group()):04x}", written).encode()
+        return TERMINAL_CONTROLS.sub(lambda found: f"\\u{ord(found.group()):04x}", written).encode()
 
     def html(self, conversation_id: str) -> str:
         """Export the displayed branch as one self-contained page. Raises `NotFound`."""

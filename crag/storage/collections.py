@@ -10,7 +10,7 @@ from crag.errors import BadRequest, NotFound
 from crag.storage.engine import Database
 from crag.storage.sources import advance_epoch, delete_source, ensure_collection
 from crag.storage.tables import collections, jobs, passages, sources
-from crag.types import DEFAULT_COLLECTION, Collection, MoveResult
+from crag.types import DEFAULT_COLLECTION, Collection, MoveResult, strip_unstorable
 
 _MAX_COLLECTION_NAME_LENGTH = 80
 
@@ -95,7 +95,7 @@ class Collections:
 
 def normalize_collection_name(name: str) -> str:
     """Normalize a collection name. Raises `BadRequest` if it is empty or too long."""
-    name = " ".join(name.encode("utf-8", "replace").decode().replace("\x00", "").split())
+    name = " ".join(strip_unstorable(name).split())
     if not name or len(name) > _MAX_COLLECTION_NAME_LENGTH:
         raise BadRequest(
             f"A collection needs a name of 1 to {_MAX_COLLECTION_NAME_LENGTH} characters.", "Give it a short name."

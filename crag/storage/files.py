@@ -15,10 +15,12 @@ from typing import IO
 from crag.errors import BadRequest, HomeFault
 from crag.storage.ownership import current_process_name, is_process_alive
 
+_ORIGINALS = "originals"
+
 
 def original_relative_path(sha256: str) -> str:
     """Return the relative path of an original, in the home and in a backup."""
-    return f"originals/{sha256[:2]}/{sha256}"
+    return f"{_ORIGINALS}/{sha256[:2]}/{sha256}"
 
 
 _UNFINISHED_SUFFIX = ".unfinished"
@@ -63,9 +65,6 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-_STAGING_SUFFIX = ".unfinished"
-
-
 @contextmanager
 def staging_folder(destination: Path) -> Iterator[Path]:
     """Provide a temporary folder next to `destination` and remove it at the end. Raises `HomeFault`.
@@ -73,10 +72,10 @@ def staging_folder(destination: Path) -> Iterator[Path]:
     It also removes folders left by killed processes. The result appears at `destination` by one rename, or not at all.
     """
     prefix = f".{destination.name}."
-    for left in destination.parent.glob(f"{_escape_glob(prefix)}*{_STAGING_SUFFIX}"):
+    for left in destination.parent.glob(f"{_escape_glob(prefix)}*{_UNFINISHED_SUFFIX}"):
         if not is_process_alive(left.name.removeprefix(prefix)):
             shutil.rmtree(left, ignore_errors=True)
-    folder = destination.with_name(f"{prefix}{current_process_name()}-{secrets.token_hex(4)}{_STAGING_SUFFIX}")
+    folder = destination.with_name(f"{prefix}{current_process_name()}-{secrets.token_hex(4)}{_UNFINISHED_SUFFIX}")
     try:
         folder.mkdir(parents=True)
         try:
@@ -113,10 +112,10 @@ _SHA256 = re.compile("[0-9a-f]{64}")
 
 
 class Originals:
-    """The files as added, stored under their SHA-256. A user-supplied name never becomes a path."""
+    """The files of a home as added, stored under their SHA-256. A user-supplied name never becomes a path."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, home: Path) -> None:
+        self._home = home
 
     def path(self, sha256: str) -> Path | None:
         """Return the path of the original, or None."""
@@ -135,10 +134,11 @@ class Originals:
     def keep_only(self, used: Iterable[str]) -> None:
         """Remove all other originals. Call it within a write transaction, so that nothing can be added meanwhile."""
         wanted = set(used)
-        for path in self._folder.glob("*/*"):
+        folder = self._home / _ORIGINALS
+        for path in folder.glob("*/*"):
             if _SHA256.fullmatch(path.name) and path.name not in wanted and not path.is_dir():
                 path.unlink(missing_ok=True)
-        remove_unfinished_files(self._folder)
+        remove_unfinished_files(folder)
 
     def remove(self, sha256: str) -> None:
         """Remove one original. Call it within the write transaction that found it unused."""
@@ -147,4 +147,4 @@ class Originals:
     def _place(self, sha256: str) -> Path:
         if not _SHA256.fullmatch(sha256):
             raise ValueError("not a SHA-256 in hexadecimal digits")
-        return self._folder / sha256[:2] / sha256
+        return self._home / original_relative_path(sha256)

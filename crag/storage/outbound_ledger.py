@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, delete, func, insert, select, true
 from crag.errors import HomeFault
 from crag.storage.engine import Database
 from crag.storage.tables import departures
-from crag.types import OutboundKind, OutboundRecord
+from crag.types import OutboundKind, OutboundRecord, strip_unstorable
 
 SERVER_KEY = "server"  # owner of what commands send, or what is sent for several users; no browser has this key
 _DEFAULT_LIMIT = 100
@@ -40,7 +40,7 @@ class OutboundLog:
 
         `what` is shown to users: the query, the address, the question; never a key or a password.
         """
-        readable = what.encode("utf-8", "replace").decode().replace("\x00", "")
+        readable = strip_unstorable(what)
         row = {"at": time.time(), "host": host, "kind": kind, "what": readable, "person": _current_person.get()}
         try:
             with self._database.write() as connection:

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterable
 
 from crag.errors import BadRequest
-from crag.types import Support, SupportStrength
+from crag.types import Support, SupportStrength, strip_unstorable
 
 WORD_JOINER = "\u2060"
 SUPPORT_MARKS: dict[SupportStrength, str] = {
@@ -91,11 +91,13 @@ def _insert_mark_after(text: str, sentence: str, mark: str) -> str:
     return text[: found.start()] + in_row + text[found.end() :]
 
 
-# C0 and C1 controls except tab and line feed, surrogates, non-characters, tag characters.
-_FORBIDDEN_CHARACTERS = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufeff\ufffe\uffff\U000e0000-\U000e007f]"
-)
-_INVISIBLE_CHARACTERS = re.compile("[\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069]")
+_CONTROLS = "\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 and C1 except tab and line feed
+_DIRECTIONS = "\u200e\u200f\u202a-\u202e\u2066-\u2069"
+TERMINAL_CONTROLS = re.compile(f"[{_CONTROLS}{_DIRECTIONS}]")
+"""Characters that control a terminal or hide text: escape codes, control and direction characters."""
+# Besides controls: surrogates, non-characters, tag characters.
+_FORBIDDEN_CHARACTERS = re.compile(f"[{_CONTROLS}\ud800-\udfff\ufdd0-\ufdef\ufeff\ufffe\uffff\U000e0000-\U000e007f]")
+_INVISIBLE_CHARACTERS = re.compile(f"[{_DIRECTIONS}\u00ad\u061c\u200b-\u200d\u2060-\u2065]")
 _MAX_DISPLAY_NAME_LENGTH = 200
 
 
@@ -120,7 +122,7 @@ MAX_QUESTION_LENGTH = 200_000  # characters
 
 def normalize_user_text(text: str) -> str:
     """Strip surrounding white space and remove characters that the database cannot store."""
-    return text.encode("utf-8", "ignore").decode().replace("\x00", "").strip()
+    return strip_unstorable(text).strip()
 
 
 def normalize_question(text: str) -> str:

@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from crag.errors import WebSearchFailed
+from crag.settings import url_host
 from crag.storage.outbound_ledger import OutboundLog
-from crag.websearch.tavily import fault_from_exception, fault_from_status, url_host
+from crag.websearch.tavily import fault_from_exception, fault_from_status
 
 FREE_MONTHLY_CREDITS = 1_000  # per month in Tavily's free plan; a basic search costs one
 _VALID_SECONDS = 3600.0

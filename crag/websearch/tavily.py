@@ -5,14 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import urlsplit
 
 from crag.cancellation import Cancellation
 from crag.errors import HomeFault, WebSearchFailed
 from crag.protocols import MAX_QUERY_LENGTH
+from crag.settings import url_host
 from crag.storage.outbound_ledger import OutboundLog
 from crag.text.formatting import format_retry_after
-from crag.types import Passage
+from crag.types import Passage, strip_unstorable
 
 
 def fault_from_status(status: int, retry_after: str = "") -> WebSearchFailed:
@@ -127,11 +127,6 @@ class TavilySearch:
         )
 
 
-def url_host(base_url: str) -> str:
-    """Return the host of a URL as shown and logged, without user name and password."""
-    return urlsplit(base_url).netloc.rpartition("@")[2]
-
-
 def _run_with_timeout(work: Callable[[], Any], stop: Cancellation, seconds: float) -> Any:
     """Return the result of `work`.
 
@@ -163,4 +158,4 @@ def _run_with_timeout(work: Callable[[], Any], stop: Cancellation, seconds: floa
 
 def _clean_string(value: Any) -> str:
     """Return a string without characters that the database cannot store. Anything but a string becomes empty."""
-    return value.encode("utf-8", "ignore").decode().replace("\x00", "").strip() if isinstance(value, str) else ""
+    return strip_unstorable(value).strip() if isinstance(value, str) else ""

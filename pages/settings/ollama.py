@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from crag.models.faults import ollama_host_label
 from crag.models.ollama_server import SUGGESTED_MODELS
 from crag.text.formatting import format_size
 from pages.parts import dialogs, downloads, external_hosts, labels, markdown, option_controls
@@ -105,7 +104,7 @@ def draw_ollama() -> None:
 
 
 def _draw_head() -> None:
-    state, address = server_status(), markdown.escape_line(ollama_host_label(application().settings), 60)
+    state, address = server_status(), markdown.escape_line(application().settings.ollama_host_label, 60)
     if not state.known:
         sign, fact = ":gray[:material/progress_activity:]", f"looking for it at {address}"
     elif state.fault:
