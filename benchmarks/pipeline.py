@@ -27,8 +27,8 @@ from benchmarks.asked import Material, Question, answer_by, invent, read_posts
 from benchmarks.tutorial import TutorialPipeline
 from crag.app.application import Application, open_application
 from crag.events import RunEnded, TokensWritten
-from crag.library.library import LibraryRetriever
 from crag.options import GraderKind, RunOptions
+from crag.protocols import Retriever
 from crag.settings import Settings
 from tests.doubles.timed_ollama import TimedOllama
 
@@ -151,7 +151,7 @@ def _contenders(
             return application, ollama
 
         application, ollama = open_both()
-        pipeline = TutorialPipeline(MODEL, ollama.url, partial(_texts, LibraryRetriever(application.library), k))
+        pipeline = TutorialPipeline(MODEL, ollama.url, partial(_texts, application.library.retriever, k))
         contenders: dict[str, tuple[Contender, TimedOllama]] = {"tutorial": (Tutorial(pipeline), ollama)}
         for grader, refine in product(graders, (True, False)):
             application, ollama = open_both()
@@ -160,8 +160,8 @@ def _contenders(
         yield contenders
 
 
-def _texts(retriever: LibraryRetriever, k: int, question: str) -> list[str]:
-    return [passage.text for passage in retriever.retrieve(question, RunOptions(k=k))]
+def _texts(retriever: Retriever, k: int, question: str) -> list[str]:
+    return [passage.text for passage in retriever.retrieve(question, RunOptions(k=k))[0]]
 
 
 def _print(title: str, rows: dict[str, list[Measured]], k: int) -> None:

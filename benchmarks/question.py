@@ -23,7 +23,7 @@ from crag.app.application import Application, open_application
 from crag.cancellation import Cancellation
 from crag.grading.explained import ExplainedGrader
 from crag.grading.refiners import ExplainedRefiner
-from crag.library.library import Library, LibraryRetriever
+from crag.library.library import Library
 from crag.models.writer import ModelRewriter, ModelWriter
 from crag.options import RunOptions
 from crag.protocols import Engine, FirstToken, Reply, ReplyPiece
@@ -92,7 +92,7 @@ def _instant(library: Library) -> RunResourceBuilder:
     engine = Engine(
         "instant", "Instant", ExplainedGrader(model), ExplainedRefiner(model), ModelRewriter(model), ModelWriter(model)
     )
-    equipment = RunResources(engine, LibraryRetriever(library), embedder="", web=None, web_missing="")
+    equipment = RunResources(engine, library.retriever, embedder="", web=None, web_missing="")
     return lambda _options: equipment
 
 

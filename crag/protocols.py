@@ -134,16 +134,12 @@ class ChatModel(Protocol):
 class Retriever(Protocol):
     """Retrieves passages from the library."""
 
-    def retrieve(self, query: str, options: RunOptions) -> list[Passage]:
-        """Return at most `options.k` passages, best first."""
+    def retrieve(self, query: str, options: RunOptions) -> tuple[list[Passage], str]:
+        """Return at most `options.k` passages, best first, and a notice to the user about this search, mostly empty."""
         ...
 
     def size(self, options: RunOptions) -> int:
         """Return the number of passages searched under these options."""
-        ...
-
-    def notice(self) -> str:
-        """Return a message to the user about the last search, or an empty string if there is nothing to report."""
         ...
 
 

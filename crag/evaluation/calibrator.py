@@ -264,7 +264,7 @@ class Calibrator:
         self, equipment: RunResources, options: RunOptions, plan: CalibrationPlan, count: int, stop: Cancellation
     ) -> Iterator[Probe]:
         def find(question: str, depth: int = _RETRIEVAL_DEPTH) -> list[Passage]:
-            return equipment.retriever.retrieve(question, replace(options, k=max(depth, options.k)))
+            return equipment.retriever.retrieve(question, replace(options, k=max(depth, options.k)))[0]
 
         if plan.questions:
             for given in plan.questions:

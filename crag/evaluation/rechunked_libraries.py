@@ -21,7 +21,7 @@ from crag.concurrency.workers import map_in_order
 from crag.errors import BadRequest, ModelFault, NotFound
 from crag.ingest.intake import IMPORTED_KIND, SourceInput
 from crag.ingest.reader import CHUNK_OVERLAP, CHUNK_TOKENS, DocumentReader, GuardedReader, RawDocument, ReadDocument
-from crag.library.library import Library, LibraryRetriever
+from crag.library.library import Library
 from crag.models.token_counts import count_passage_tokens, passage_counter_name
 from crag.options import RunOptions
 from crag.protocols import ConfiguredEmbedder, Embedder, Retriever
@@ -181,23 +181,28 @@ class RechunkScope:
     source_ids: tuple[str, ...] = ()
 
 
-class RechunkedRetriever(LibraryRetriever):
-    """Searches a library of rechunked documents."""
+class RechunkedRetriever:
+    """The retriever of a library of rechunked documents."""
 
     def __init__(self, cut: RechunkedLibrary, size: int) -> None:
-        super().__init__(cut.library)
+        self._retriever = cut.library.retriever
         self._folder = cut.folder
         self._told = _describe_rechunking(size, cut.titles_not_rechunked())
 
-    def retrieve(self, query: str, options: RunOptions) -> list[Passage]:
-        """See `Retriever`; ids are offset so that none equals an id of the home's library."""
+    def retrieve(self, query: str, options: RunOptions) -> tuple[list[Passage], str]:
+        """See `Retriever`; ids are offset so that none equals an id of the home's library.
+
+        The notice also says that these passages were made for an evaluation.
+        """
         with suppress(OSError):
             os.utime(self._folder)  # mark it as in use
-        return [replace(found, id=found.id + PASSAGE_ID_OFFSET) for found in super().retrieve(query, options)]
+        passages, notice = self._retriever.retrieve(query, options)
+        passages = [replace(found, id=found.id + PASSAGE_ID_OFFSET) for found in passages]
+        return passages, f"{self._told} {notice}".strip()
 
-    def notice(self) -> str:
-        """See `Retriever`; also says that these passages were made for an evaluation."""
-        return f"{self._told} {super().notice()}".strip()
+    def size(self, options: RunOptions) -> int:
+        """Return the number of passages searched under these options."""
+        return self._retriever.size(options)
 
 
 class RechunkedLibraries:
@@ -237,7 +242,7 @@ class RechunkedLibraries:
         """Return the retriever for these options. Raises `NotFound` if the rechunked library is gone."""
         scope = _rechunk_scope(options)
         if scope is None:
-            return LibraryRetriever(self._library)
+            return self._library.retriever
         with self._lock:
             cut = self._opened.get(scope)
         if cut is None or not cut.folder.is_dir():

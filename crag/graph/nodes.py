@@ -63,11 +63,11 @@ def retrieve(state: GraphState, deps: Deps) -> GraphState:
     """Find the nearest passages of the library."""
     question, options = retrieval_question(state), deps.options
     with closing(run_cancellable(lambda: [deps.retriever.retrieve(question, options)], deps.stop)) as found:
-        passages = tuple(next(found))  # cancellable even while the question is embedded on another host
-    deps.emit(PassagesFound("library", passages, deps.retriever.size(deps.options)))
-    if notice := deps.retriever.notice():
+        passages, notice = next(found)  # cancellable even while the question is embedded on another host
+    deps.emit(PassagesFound("library", tuple(passages), deps.retriever.size(options)))
+    if notice:
         deps.emit(Noted(notice))
-    return {"passages": passages}
+    return {"passages": tuple(passages)}
 
 
 @graph_node("grade_documents")

@@ -1,4 +1,4 @@
-"""Library: the facade over ingest, storage and search, and the retriever of a run."""
+"""Library: the facade over ingest, storage and search."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from crag.ingest.intake import Intake
 from crag.ingest.pipeline import IngestPipeline, SourceAdder
 from crag.ingest.reader import CHUNK_OVERLAP, CHUNK_TOKENS, DocumentReader, GuardedReader
 from crag.library.suggestions import suggest_follow_ups, suggest_questions
-from crag.options import RunOptions
 from crag.protocols import EmbedderProvider
 from crag.retrieval.active_embedder import ActiveEmbedder, EmbedderCache
 from crag.retrieval.embedding_batches import fill_vectors
@@ -66,11 +65,14 @@ class Library(SourceAdder):
         self._collections = Collections(database)
         self._originals = Originals(self.home)
         self._full_text = FullTextIndex(database)
-        opened = EmbedderCache(database, embedders, lambda: self.space_work.wake())
+        opened = EmbedderCache(database, embedders)
         answering = ActiveEmbedder(database, embedders, opened)
-        self._search = HybridSearch(self._store, self._full_text, answering, self.home / "index")
-        self.spaces = SpaceSwitcher(self._store, embedders, opened, answering, self._search.warm, self._search.weigh)
+        self.retriever = HybridSearch(self._store, self._full_text, answering, self.home / "index")
+        self.spaces = SpaceSwitcher(
+            self._store, embedders, opened, answering, self.retriever.warm, self.retriever.weigh
+        )
         self.space_work = SpaceSwitchWorker(self.spaces)
+        opened.on_change = self.space_work.wake
         limit = settings.max_upload_bytes
         chunker = f"{counter_name}:{CHUNK_TOKENS}/{CHUNK_OVERLAP}"
         reader = read or GuardedReader(count_tokens, limit)
@@ -128,11 +130,13 @@ class Library(SourceAdder):
 
     def search(self, query: str, k: int = 4, collection: str = "", source_ids: Sequence[str] = ()) -> list[Passage]:
         """Return at most `k` passages, best first, scores in 0..1; by words alone if no embedder is available."""
-        return self._search.search(query, k, collection, source_ids)
+        return [hit.passage for hit in self.explain(query, k, collection, source_ids)[0]]
 
-    def explain(self, query: str, k: int = 4, collection: str = "", source_ids: Sequence[str] = ()) -> list[SearchHit]:
-        """Search as `search` does; return each passage with how it was found."""
-        return self._search.explain(query, k, collection, source_ids)
+    def explain(
+        self, query: str, k: int = 4, collection: str = "", source_ids: Sequence[str] = ()
+    ) -> tuple[list[SearchHit], str]:
+        """Search as `search` does; return each passage with how it was found, and a notice about a fault, or ""."""
+        return self.retriever.search(query, k, collection, source_ids)
 
     def size(self, collection: str = "", source_ids: Sequence[str] = ()) -> int:
         """Count the passages that a search within these limits covers."""
@@ -196,18 +200,18 @@ class Library(SourceAdder):
 
     def warm(self) -> None:
         """Open the index now, so that the first search does not wait. Raises `ModelFault`."""
-        self._search.warm(self.spaces.answering.active().space or self.space())
+        self.retriever.warm(self.spaces.answering.active().space or self.space())
 
     def index_state(self) -> IndexState:
         """Return the state of the vector index, opening it if needed. Raises `ModelFault`."""
-        return self._search.open_index(self.spaces.answering.active().space or self.space()).state()
+        return self.retriever.open_index(self.spaces.answering.active().space or self.space()).state()
 
     def save(self) -> None:
         """Save a changed index, and schedule the weight fit of an active space that has none.
 
         Meant for idle moments; nothing depends on it.
         """
-        self._search.save()
+        self.retriever.save()
         space = self.spaces.answering.active().space
         if space and read_vector_weight(self._database, space).origin == "default":
             self.space_work.wake()
@@ -215,23 +219,4 @@ class Library(SourceAdder):
     def close(self) -> None:
         """Stop background work and save the index. The database stays open: it belongs to the caller."""
         self.space_work.close()
-        self._search.close()
-
-
-class LibraryRetriever:
-    """The retriever of a run: searches the collection and the sources that its options name."""
-
-    def __init__(self, library: Library) -> None:
-        self._library = library
-
-    def retrieve(self, query: str, options: RunOptions) -> list[Passage]:
-        """Search the library, see `Retriever`."""
-        return self._library.search(query, options.k, options.collection, options.source_ids)
-
-    def size(self, options: RunOptions) -> int:
-        """Count the searchable passages, see `Retriever`."""
-        return self._library.size(options.collection, options.source_ids)
-
-    def notice(self) -> str:
-        """Return the embedder's notice, see `Retriever`."""
-        return self._library.spaces.answering.notice()
+        self.retriever.close()

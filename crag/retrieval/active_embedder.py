@@ -57,21 +57,25 @@ class VerifiedEmbedder:
         return self.embedder.embed_query(text)
 
 
+def _ignore_change() -> None:
+    pass
+
+
 class EmbedderCache:
     """Opens embedders on demand and caches them for a few seconds, so that a changed model is noticed."""
 
-    def __init__(self, database: Database, source: EmbedderProvider, on_change: Callable[[], None]) -> None:
+    def __init__(self, database: Database, source: EmbedderProvider) -> None:
         """Create an empty cache. `on_change` is called when an embedder returns, or returns with another space."""
+        self.on_change: Callable[[], None] = _ignore_change
         self._database = database
         self._source = source
-        self._on_change = on_change
         self._lock = threading.Lock()
         self._cached: dict[str, _CachedEmbedder] = {}
 
     def open(self, name: str) -> VerifiedEmbedder:
         """Return the embedder with this name. Raises `ModelFault`."""
         with self._lock:
-            cached = self._cached.setdefault(name, _CachedEmbedder(name, self._look, self._on_change))
+            cached = self._cached.setdefault(name, _CachedEmbedder(name, self._look, self._report_change))
         return cached.open()
 
     def open_for(self, space: EmbeddingSpace) -> VerifiedEmbedder:
@@ -81,11 +85,25 @@ class EmbedderCache:
             raise ModelFault.make("embedder.embedder_changed", label=space.label, name=space.name)
         return known
 
+    def known_fault(self, space: EmbeddingSpace) -> ModelFault | None:
+        """Return why the embedder of this space could not be opened when last tried; opens nothing."""
+        with self._lock:
+            cached = self._cached.get(space.name)
+        found = cached.found if cached else None
+        if isinstance(found, VerifiedEmbedder):
+            if found.space.id == space.id:
+                return None
+            return ModelFault.make("embedder.embedder_changed", label=space.label, name=space.name)
+        return found
+
     def recheck(self) -> None:
         """Expire all cached embedders; each is opened again at its next use."""
         with self._lock:
             for cached in self._cached.values():
                 cached.expire()
+
+    def _report_change(self) -> None:
+        self.on_change()
 
     def _look(self, name: str, on_changed: Callable[[], None]) -> VerifiedEmbedder:
         embedder = self._source.open(name)
@@ -109,27 +127,27 @@ class _CachedEmbedder:
         self._on_change = on_change
         self._lock = threading.Lock()
         self._until = 0.0
-        self._found: VerifiedEmbedder | ModelFault | None = None
+        self.found: VerifiedEmbedder | ModelFault | None = None
 
     def open(self) -> VerifiedEmbedder:
         with self._lock:
             if time.monotonic() >= self._until:
                 self._look_again()
-            found = self._found
+            found = self.found
         if isinstance(found, VerifiedEmbedder):
             return found
         assert found is not None  # noqa: S101 — opening yields an embedder or a fault
         raise ModelFault(found.code, found.message, found.remedy, found.fault)
 
     def _look_again(self) -> None:
-        before = self._found
+        before = self.found
         try:
-            self._found = self._look(self._name, self.expire)
+            self.found = self._look(self._name, self.expire)
             self._until = time.monotonic() + _CACHE_SECONDS
         except ModelFault as fault:
-            self._found = fault
+            self.found = fault
             self._until = time.monotonic() + _FAULT_CACHE_SECONDS
-        if before is not None and isinstance(self._found, VerifiedEmbedder) and not _is_same_space(before, self._found):
+        if before is not None and isinstance(self.found, VerifiedEmbedder) and not _is_same_space(before, self.found):
             self._on_change()
 
     def expire(self) -> None:
@@ -139,6 +157,14 @@ class _CachedEmbedder:
 
 def _is_same_space(before: VerifiedEmbedder | ModelFault, after: VerifiedEmbedder) -> bool:
     return isinstance(before, VerifiedEmbedder) and before.space == after.space
+
+
+def describe_embedder_fault(fault: ModelFault, space: EmbeddingSpace) -> str:
+    """Tell the user why the embedder of the documents, whose space is `space`, could not be used."""
+    if fault.code == "embedder_changed":
+        return f"{fault.message} Till your documents are embedded anew, passages are found mostly by their words."
+    why = f"{fault.message} {fault.remedy}".strip()
+    return f"The embedder of your documents ({space.name}) could not be used, so they were searched by words: {why}"
 
 
 # Available in every installation. Any other embedder that the application would choose is better.
@@ -155,7 +181,6 @@ class ActiveEmbedder:
         self._database = database
         self._source = source
         self._opened = opened
-        self._fault: ModelFault | None = None
 
     def active(self) -> ActiveSpace:
         """Return the active space."""
@@ -192,19 +217,19 @@ class ActiveEmbedder:
             return ""
         return settings.name if settings.name != _BUILTIN_SPACE else ""
 
-    def embed_query(self, query: str) -> tuple[EmbeddingSpace, Vectors] | None:
-        """Return the question's vector and its space, or None if no embedder is available (see `notice`)."""
+    def embed_query(self, query: str) -> tuple[tuple[EmbeddingSpace, Vectors] | None, str]:
+        """Return the question's space and vector, None if no embedder is available, and a notice to the user.
+
+        The notice says why the embedder of the documents could not be used; it is empty if it was.
+        """
         space = self.active().space
         if space is None:
-            return None
+            return None, ""
         try:
             known = self._opened.open_for(space)
-            vector = known.embed_query(query)
+            return (known.space, known.embed_query(query)), ""
         except ModelFault as fault:
-            self._fault = fault
-            return self._stand_in(query)
-        self._fault = None
-        return known.space, vector
+            return self._stand_in(query), describe_embedder_fault(fault, space)
 
     def open_for_storing(self) -> tuple[ActiveSpace, VerifiedEmbedder]:
         """Return the embedder for new passages and the `ActiveSpace` to store them under. Raises `ModelFault`."""
@@ -213,19 +238,17 @@ class ActiveEmbedder:
             return active, self._opened.open(self.wanted())
         try:
             return active, self._opened.open_for(active.space)
-        except ModelFault as fault:
-            self._fault = fault
+        except ModelFault:
             return active, self._opened.open(self._fallback_name())
 
     def check(self) -> ModelFault | None:
         """Open the active or wanted embedder and return its fault, if any."""
         space = self.active().space
-        self._fault = None
         try:
             self._opened.open_for(space) if space else self._opened.open(self.wanted())
         except ModelFault as fault:
-            self._fault = fault
-        return self._fault
+            return fault
+        return None
 
     def recheck(self) -> None:
         """Re-check which embedders are available, at the next use."""
@@ -236,15 +259,14 @@ class ActiveEmbedder:
         settings = self._source.wanted()
         return settings.name if settings.explicit and settings.name != self.wanted() else ""
 
-    def notice(self) -> str:
-        """Return the problem of the last use in words for the user; empty if there was none."""
-        fault, space = self._fault, self.active().space
-        if fault is None or space is None:
-            return ""
-        if fault.code == "embedder_changed":
-            return f"{fault.message} Till your documents are embedded anew, passages are found mostly by their words."
-        why = f"{fault.message} {fault.remedy}".strip()
-        return f"The embedder of your documents ({space.name}) could not be used, so they were searched by words: {why}"
+    def known_fault(self) -> str:
+        """Return, in words for the user, why the embedder of the documents cannot be used, as far as last seen.
+
+        Opens nothing; empty if the embedder was available or has not been tried.
+        """
+        space = self.active().space
+        fault = self._opened.known_fault(space) if space else None
+        return describe_embedder_fault(fault, space) if fault and space else ""
 
     def _stand_in(self, query: str) -> tuple[EmbeddingSpace, Vectors] | None:
         """Embed the question with the stand-in embedder; None if that fails too."""

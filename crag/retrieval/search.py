@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 from crag.cancellation import Cancellation
 from crag.errors import ModelFault
+from crag.options import RunOptions
 from crag.protocols import Embedder
 from crag.retrieval.active_embedder import ActiveEmbedder
 from crag.retrieval.full_text import FullTextIndex
 from crag.retrieval.ranking import merge_duplicates, rank_candidates, read_vector_weight, write_vector_weight
 from crag.retrieval.weight_fit import fit_vector_weight, sample_query_vectors
-from crag.storage.passages import read_passage_ids
+from crag.storage.passages import count_passages, read_passage_ids
 from crag.storage.sources import SourceStore
 from crag.types import EmbeddingSpace, Passage, ProgressCallback, SearchHit, Vectors, strip_unstorable
 
@@ -30,7 +31,7 @@ _MAX_OPEN_INDEXES = 2  # the active one, and the one about to become active
 
 
 class HybridSearch:
-    """Hybrid search. The index of the active space is opened at the first search."""
+    """Hybrid search, the `Retriever` of a library. The index of the active space is opened at the first search."""
 
     def __init__(self, store: SourceStore, full_text: FullTextIndex, answering: ActiveEmbedder, folder: Path) -> None:
         self._store = store
@@ -54,17 +55,27 @@ class HybridSearch:
                 del self._indexes[next(iter(self._indexes))]
         return index
 
-    def search(self, query: str, k: int, collection: str, source_ids: Sequence[str]) -> list[Passage]:
-        """Return at most `k` passages, best first, scores in 0..1; by words alone if no embedder is available."""
-        return [hit.passage for hit in self.explain(query, k, collection, source_ids)]
+    def retrieve(self, query: str, options: RunOptions) -> tuple[list[Passage], str]:
+        """Search where the options say; see `Retriever`."""
+        hits, notice = self.search(query, options.k, options.collection, options.source_ids)
+        return [hit.passage for hit in hits], notice
 
-    def explain(self, query: str, k: int, collection: str, source_ids: Sequence[str]) -> list[SearchHit]:
-        """Search as `search` does; return each passage with how it was found."""
+    def size(self, options: RunOptions) -> int:
+        """Return the number of passages searched under these options."""
+        return count_passages(self._store.database, options.collection, options.source_ids)
+
+    def search(
+        self, query: str, k: int, collection: str = "", source_ids: Sequence[str] = ()
+    ) -> tuple[list[SearchHit], str]:
+        """Return at most `k` passages, best first, scores in 0..1, and a notice to the user about a fault, else empty.
+
+        Passages are found by words alone if no embedder is available.
+        """
         query = strip_unstorable(query).strip()
         if not query or k < 1:
-            return []
+            return [], ""
         depth = max(_MIN_DEPTH, 4 * k)
-        embedded = self._answering.embed_query(query)
+        embedded, notice = self._answering.embed_query(query)
         allowed = None
         if collection or source_ids:
             allowed = self._allowed(self._store.epoch(), collection, tuple(source_ids))
@@ -72,7 +83,8 @@ class HybridSearch:
             by_words = executor.submit(self._full_text.search, query, depth, allowed)
             by_meaning = self.open_index(embedded[0]).search(embedded[1], depth, allowed) if embedded else []
         candidates = list(dict.fromkeys([*by_words.result(), *by_meaning]))
-        return merge_duplicates(rank_candidates(self._store.database, self._full_text, query, embedded, candidates), k)
+        ranked = rank_candidates(self._store.database, self._full_text, query, embedded, candidates)
+        return merge_duplicates(ranked, k), notice
 
     def warm(self, space: EmbeddingSpace) -> None:
         """Load the vectors of a space into memory, so that the first search does not wait."""
@@ -108,7 +120,7 @@ class HybridSearch:
         """Embed likely questions. Raises `ModelFault` while another space is active."""
 
         def embed(question: str) -> Vectors:
-            embedded = self._answering.embed_query(question)
+            embedded, _ = self._answering.embed_query(question)
             if embedded is None or embedded[0].id != space.id:
                 raise ModelFault.make("embedder.inactive", label=space.label)
             return embedded[1]

@@ -120,9 +120,9 @@ def _draw_search_results(query: str, k: int, collection: str) -> None:
     library = application().library
     began = time.perf_counter()
     with on_behalf_of(current_owner() or ""):
-        found = library.explain(query, k, collection)
+        found, notice = library.explain(query, k, collection)
     seconds = time.perf_counter() - began
-    if notice := library.spaces.answering.notice():
+    if notice:
         st.caption(f":orange[:material/info:] {markdown.escape_line(notice)}")
     st.caption(_search_summary(found, library.size(collection), seconds))
     with st.container(gap="medium"):

@@ -59,7 +59,7 @@ def _draw_section(was_busy: bool) -> None:
         _draw_embedder_choice()
         for report in application().library.spaces.statuses():
             _draw_space(report)
-        notice = work.fault or application().library.spaces.answering.notice()
+        notice = work.fault or application().library.spaces.answering.known_fault()
         if notice:
             st.markdown(f":orange[:material/warning:] {markdown.escape_line(notice)}")
 

@@ -26,15 +26,12 @@ class ListRetriever:
     queries: list[str] = field(default_factory=list)
     said: str = ""
 
-    def retrieve(self, query: str, options: RunOptions) -> list[Passage]:
+    def retrieve(self, query: str, options: RunOptions) -> tuple[list[Passage], str]:
         self.queries.append(query)
-        return list(self.passages[: options.k])
+        return list(self.passages[: options.k]), self.said
 
     def size(self, options: RunOptions) -> int:
         return len(self.passages)
-
-    def notice(self) -> str:
-        return self.said
 
 
 @dataclass

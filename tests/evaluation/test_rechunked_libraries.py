@@ -55,23 +55,23 @@ def test_a_run_searches_the_same_documents_in_other_passages(application, recuts
     assert (seen[-1].done, seen[-1].total) == (2, 2)
     assert retriever.size(OPTIONS) > application.library.size() > 0
 
-    found = retriever.retrieve("Who mended kettle number 3?", OPTIONS)
+    found, notice = retriever.retrieve("Who mended kettle number 3?", OPTIONS)
     assert "Kettle 3" in found[0].text
     assert all(count_passage_tokens(passage.text) <= 60 for passage in found)
     homes = {source.id: source.title for source in application.library.sources()}
     assert {(one.source_id, one.title) for one in found} <= set(homes.items())
     assert all(one.id > PASSAGE_ID_OFFSET and application.library.passage(one.id) is None for one in found)
     assert application.library.original_path(found[0].source_id) is not None
-    assert "up to 60 tokens, cut for an evaluation." in retriever.notice()
+    assert "up to 60 tokens, cut for an evaluation." in notice
     looms = replace(OPTIONS, collection="Looms")
     recuts.prepare(looms)
-    assert {one.title for one in recuts.retriever(looms).retrieve("kettle", looms)} == {"Loom number 0"}
+    assert {one.title for one in recuts.retriever(looms).retrieve("kettle", looms)[0]} == {"Loom number 0"}
 
 
 def test_the_usual_size_is_the_library_itself(application, recuts):
     for size in (0, 250):
         recuts.prepare(replace(OPTIONS, passage_size=size))
-        found = recuts.retriever(replace(OPTIONS, passage_size=size)).retrieve("kettle", OPTIONS)
+        found, _ = recuts.retriever(replace(OPTIONS, passage_size=size)).retrieve("kettle", OPTIONS)
         assert application.library.passage(found[0].id) is not None
     with pytest.raises(BadRequest, match="no documents to cut"):
         recuts.prepare(replace(OPTIONS, collection="Nowhere"))
@@ -84,7 +84,7 @@ def test_what_is_there_is_used_again_until_the_documents_change_or_a_day_has_pas
     seen: list[Progress] = []
     with closing(RechunkedLibraries(application.database, application.library, application.settings)) as later:
         later.prepare(OPTIONS, seen.append)
-        assert later.retriever(OPTIONS).retrieve("kettle", OPTIONS)
+        assert later.retriever(OPTIONS).retrieve("kettle", OPTIONS)[0]
     assert seen == []
     assert cuts(application) == first
 
@@ -93,7 +93,7 @@ def test_what_is_there_is_used_again_until_the_documents_change_or_a_day_has_pas
     recuts.prepare(OPTIONS)
     assert len(cuts(application)) == 1
     assert cuts(application) != first
-    assert not [one for one in recuts.retriever(OPTIONS).retrieve("Loom oak", OPTIONS) if "oak" in one.text]
+    assert not [one for one in recuts.retriever(OPTIONS).retrieve("Loom oak", OPTIONS)[0] if "oak" in one.text]
 
     os.utime(application.settings.home / "evaluations" / cuts(application)[0], (time.time() - 100_000,) * 2)
     recuts.remove_stale()
@@ -128,8 +128,9 @@ def test_what_has_no_file_to_cut_is_there_as_it_is_and_named_and_no_backup_holds
     path.unlink()
     recuts.prepare(OPTIONS)
     retriever = recuts.retriever(OPTIONS)
-    assert retriever.retrieve("How many strings has harp 2?", OPTIONS)[0].text == "Harp 2 has 2 strings."
-    assert "Loom" in retriever.retrieve("Which loom is made of oak?", OPTIONS)[0].text
-    assert "“Loom number 0”, “harps.txt”" in retriever.notice()
+    assert retriever.retrieve("How many strings has harp 2?", OPTIONS)[0][0].text == "Harp 2 has 2 strings."
+    found, notice = retriever.retrieve("Which loom is made of oak?", OPTIONS)
+    assert "Loom" in found[0].text
+    assert "“Loom number 0”, “harps.txt”" in notice
     manifest = write_backup(application.database, tmp_path / "saved", ignore_progress, Cancellation())
     assert not [name for name in manifest.members if "evaluations" in name]

@@ -80,7 +80,7 @@ OTHERS = "\n".join(f"Page {n} speaks of something else, such as cooking, walking
 def test_a_title_finds_the_passage_that_holds_it_among_all_those_under_it(library):
     library.add_bytes("paper.md", PAPER.encode())
     library.add_bytes("others.md", OTHERS.encode())
-    [first] = [hit.passage.text for hit in library.explain(TITLE) if hit.words_rank == 1]
+    [first] = [hit.passage.text for hit in library.explain(TITLE)[0] if hit.words_rank == 1]
     assert first.startswith(f"{TITLE}, by")
 
 
@@ -134,11 +134,11 @@ def test_what_differs_in_the_thing_asked_for_is_kept_apart():
 
 def test_a_search_explains_itself(library):
     library.add_bytes("animals.txt", "The café cat sleeps.\nA dog barks.\nNothing at all.".encode())
-    hits = library.explain("cat in a cafe", k=3)
+    hits, _ = library.explain("cat in a cafe", k=3)
     assert [hit.passage for hit in hits] == library.search("cat in a cafe", k=3)
     assert hits[0].matched == {"cat", "cafe"}
     assert (hits[0].words_rank, hits[0].meaning_rank) == (1, 1)
     assert hits[0].words > 0
     assert hits[0].cosine == max(hit.cosine for hit in hits)
     assert (hits[-1].words_rank, hits[-1].words, hits[-1].matched) == (None, 0, set())
-    assert library.explain("", k=3) == []
+    assert library.explain("", k=3) == ([], "")

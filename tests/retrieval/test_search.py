@@ -4,7 +4,6 @@ import math
 
 import pytest
 
-from crag.library.library import LibraryRetriever
 from crag.options import RunOptions
 from crag.retrieval.full_text import index_terms
 from crag.text.language import extract_terms
@@ -105,9 +104,9 @@ def test_a_limit_follows_the_library(library):
 
 def test_the_retriever_obeys_the_options(animals):
     other = animals.add_bytes("cats.txt", b"Cats again.", collection="Other")
-    retriever = LibraryRetriever(animals)
+    retriever = animals.retriever
     options = RunOptions(k=2, collection="Other")
-    assert [passage.source_id for passage in retriever.retrieve("cat", options)] == [other.id]
+    assert [passage.source_id for passage in retriever.retrieve("cat", options)[0]] == [other.id]
     assert retriever.size(options) == 1
     assert retriever.size(RunOptions()) == 8
 

@@ -163,7 +163,7 @@ def test_no_question_and_no_document_is_lost_while_switching(filled, switching, 
             while not halt.is_set():
                 assert switching.search("word123", k=1)[0].text.endswith("word123.")
                 space = switching.spaces.answering.active().space
-                assert len(switching._search.open_index(space).ids()) >= 300
+                assert len(switching.retriever.open_index(space).ids()) >= 300
                 mine.append(space.name)
         except Exception as error:  # noqa: BLE001 — a thread's failure is shown by the test
             failures.append(error)
@@ -307,14 +307,16 @@ def test_dropping_frees_what_is_not_in_use(switching):
 def test_other_weights_under_the_same_fingerprint_are_another_space(filled, old):
     before = filled.spaces.answering.active().space
     old.weights = "changed"
-    assert filled.search("word123", k=1)[0].text.endswith("word123.")
-    assert "another model under the same name" in filled.spaces.answering.notice()
+    (hit,), notice = filled.explain("word123", k=1)
+    assert hit.passage.text.endswith("word123.")
+    assert "another model under the same name" in notice
+    assert filled.spaces.answering.known_fault() == notice
     filled.space_work.begin()
     assert filled.space_work.wait(20)
     after = filled.spaces.answering.active().space
     assert (after.digest, after.dimension) == (f"{before.digest}+2", before.dimension)
     check_found(filled)
-    assert filled.spaces.answering.notice() == ""
+    assert filled.explain("word123")[1] == ""
     old.weights = ""
     filled.spaces.apply_choice(quietly, Cancellation())
     assert filled.spaces.answering.active().space == before, "the first one is recognised when it is back"
@@ -343,14 +345,16 @@ def test_vectors_are_never_written_under_a_canary_that_is_not_theirs(filled, old
 
 def test_while_the_embedder_is_gone_words_answer_and_it_is_said(filled, old):
     old.gone = True
-    assert filled.search("word123", k=1)[0].text.endswith("word123.")
-    assert OLD in filled.spaces.answering.notice()
-    assert "Start it." in filled.spaces.answering.notice()
+    (hit,), notice = filled.explain("word123", k=1)
+    assert hit.passage.text.endswith("word123.")
+    assert OLD in notice
+    assert "Start it." in notice
+    assert filled.spaces.answering.known_fault() == notice
     result = filled.add_bytes("more.txt", b"One more.")
     assert (result.status, result.error.code) == ("failed", "embedding_failed")
     old.gone = False
-    filled.search("word123")
-    assert filled.spaces.answering.notice() == ""
+    assert filled.explain("word123")[1] == ""
+    assert filled.spaces.answering.known_fault() == ""
 
 
 def test_while_the_old_embedder_is_gone_the_wanted_one_stands_in_and_takes_over(switching, old):
@@ -388,8 +392,7 @@ def test_a_library_of_before_the_canary_takes_it_at_the_first_occasion(filled, o
         connection.execute(spaces.update().values(canary=None))
     filled.spaces.apply_choice(quietly, Cancellation())
     old.weights = "changed"
-    filled.search("word1")
-    assert "same name" in filled.spaces.answering.notice()
+    assert "same name" in filled.explain("word1")[1]
 
 
 def test_a_space_can_be_activated_only_when_it_is_known(library):

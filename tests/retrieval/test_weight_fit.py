@@ -53,7 +53,7 @@ def probed(reopen, embedder):
         return (
             library._database,
             library._full_text,
-            library._search.open_index(embedder.space),
+            library.retriever.open_index(embedder.space),
             model,
             ignore_progress,
             Cancellation(),
@@ -81,7 +81,7 @@ def test_vectors_that_know_nothing_get_none_where_words_tell(probed):
 
 def test_a_small_library_cannot_tell(library, embedder):
     library.add_bytes("a.txt", told(1, named=True).encode())
-    index = library._search.open_index(embedder.space)
+    index = library.retriever.open_index(embedder.space)
     assert (
         fit_vector_weight(library._database, library._full_text, index, embedder, ignore_progress, Cancellation())
         is None
