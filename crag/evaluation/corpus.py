@@ -12,7 +12,8 @@ from crag.cancellation import Cancellation
 from crag.concurrency.workers import map_in_order
 from crag.errors import BadRequest
 from crag.ingest.intake import SourceInput
-from crag.ingest.parse.plain_text import read_plain_text
+from crag.ingest.parse.document import Document
+from crag.ingest.parse.plain_text import text_blocks
 from crag.ingest.reader import CHUNK_OVERLAP, CHUNK_TOKENS, RawDocument, ReadDocument, split_document
 from crag.library.library import Library
 from crag.models.token_counts import count_passage_tokens
@@ -77,7 +78,7 @@ def _split_plain_text(document: RawDocument, report: ProgressCallback, stop: Can
         stop.check()
         return count_passage_tokens(text)
 
-    chunks = split_document(read_plain_text(document.data.decode()), count, CHUNK_TOKENS, CHUNK_OVERLAP)
+    chunks = split_document(Document("", None, text_blocks(document.data.decode())), count, CHUNK_TOKENS, CHUNK_OVERLAP)
     return ReadDocument(document.name, "text", None, chunks)
 
 

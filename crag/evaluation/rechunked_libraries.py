@@ -20,6 +20,7 @@ from crag.cancellation import Cancellation
 from crag.concurrency.workers import map_in_order
 from crag.errors import BadRequest, ModelFault, NotFound
 from crag.ingest.intake import IMPORTED_KIND, SourceInput
+from crag.ingest.parse.formats import FORMATS
 from crag.ingest.reader import CHUNK_OVERLAP, CHUNK_TOKENS, DocumentReader, GuardedReader, RawDocument, ReadDocument
 from crag.library.library import Library
 from crag.models.token_counts import count_passage_tokens, passage_counter_name
@@ -37,13 +38,7 @@ from crag.types import AddResult, Chunk, Passage, Progress, ProgressCallback, So
 
 NOT_RECHUNKED = "as in the library"  # stored as the chunker if there is no file to split
 # Media types by kind, for files whose name does not give one; the web server is not asked again.
-_MEDIA_TYPES = {
-    "html": "text/html",
-    "markdown": "text/markdown",
-    "csv": "text/csv",
-    "json": "application/json",
-    "eml": "message/rfc822",
-}
+_MEDIA_TYPES = {known.kind: known.media_types[0] for known in FORMATS if known.media_types}
 
 
 class _HomeEmbedder:

@@ -15,7 +15,8 @@ from crag.cancellation import Cancellation
 from crag.errors import SourceRefused
 from crag.ingest.http_response import FetchResult
 from crag.ingest.parse.child_process import ChildProcess, child_failure, kill_after, run_child
-from crag.ingest.parse.document import READABLE_SUFFIXES, ParseLimits
+from crag.ingest.parse.document import ParseLimits
+from crag.ingest.parse.formats import READABLE_SUFFIXES
 from crag.ingest.reader import RawDocument
 from crag.ingest.site import CrawledPage, SiteLimits, crawl_site
 from crag.settings import Settings

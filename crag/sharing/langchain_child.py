@@ -14,7 +14,7 @@ import numpy as np
 
 from crag.errors import SourceRefused
 from crag.ingest.parse.confinement import SendReply, run_confined
-from crag.ingest.parse.document import ParseLimits, too_large_refusal
+from crag.ingest.parse.document import ParseLimits, too_much_text_refusal
 from crag.sharing.restricted_pickle import read_docstore
 
 _PLAIN_TYPES = (str, int, float, bool)
@@ -34,7 +34,7 @@ def _read_folder(request: dict[str, Any], limits: ParseLimits, answer: SendReply
         text, metadata = _get_document(documents, places, place)
         written += len(text) + sum(len(value) for value in metadata.values() if isinstance(value, str))
         if written > limits.characters:
-            raise too_large_refusal(f"holds more than {limits.characters:,} characters of text")
+            raise too_much_text_refusal(limits)
         vector = {"vector": rows[place].tolist(), "space": request["space"]} if rows is not None else {}
         answer({"text": text, "metadata": metadata} | vector)
     answer({"end": True})

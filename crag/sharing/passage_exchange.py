@@ -164,7 +164,7 @@ class ImportedSource:
             return self.count_tokens(text)
 
         blocks = tuple(Block(part.strip(), page=line.page) for part in line.text.split("\n\n") if part.strip())
-        parts = split_document(Document(line.title, "text", None, blocks), count, CHUNK_TOKENS, CHUNK_OVERLAP)
+        parts = split_document(Document(line.title, None, blocks), count, CHUNK_TOKENS, CHUNK_OVERLAP)
         return [replace(part, heading=line.heading) for part in parts]
 
 

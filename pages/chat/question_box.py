@@ -9,6 +9,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from crag.errors import CragError
+from crag.ingest.parse.formats import UPLOAD_SUFFIXES
 from crag.inspection import run_labels
 from crag.models.model_choice import model_label
 from crag.options import RunOptions, WebMode
@@ -18,7 +19,6 @@ from crag.text.sanitization import MAX_QUESTION_LENGTH
 from pages.chat import state
 from pages.chat.questions import QUESTION_BOX_KEY, stop_run, submit_question
 from pages.parts import dialogs, external_hosts, labels, markdown
-from pages.parts.document_intake import UPLOAD_TYPES
 from pages.parts.services import application, available_models, model_choice
 from pages.parts.session import is_phone
 
@@ -156,7 +156,7 @@ def draw_question_box(active: Run | None, *, waits: bool) -> DeltaGenerator:
             "Decide about the web search first" if waits else "Ask your documents",
             key=QUESTION_BOX_KEY,
             accept_file="multiple",
-            file_type=UPLOAD_TYPES,
+            file_type=UPLOAD_SUFFIXES,
             max_upload_size=application().settings.max_upload_mb,
             submit_mode="submit",
             max_chars=MAX_QUESTION_LENGTH,

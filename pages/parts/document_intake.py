@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from crag.ingest.parse.formats import FORMATS
 from crag.ingest.site import SiteLimits
 from crag.text.formatting import format_count
 from crag.types import DEFAULT_COLLECTION, AddResult, AddStatus, Progress
@@ -18,10 +19,8 @@ if TYPE_CHECKING:
     from crag.library.job_queue import Job, JobState
 
 
-UPLOAD_TYPES = ["pdf", "docx", "pptx", "xlsx", "odt", "epub", "eml", "html", "htm", "csv", "tsv", "json", "jsonl"]
-UPLOAD_TYPES += ["md", "markdown", "txt", "zip", "png", "jpg", "jpeg", "tif", "tiff"]
 # Plain words: screen readers read the label literally.
-_UPLOAD_KINDS = "PDF, Office, EPUB, e-mail, HTML, CSV, text, pictures, ZIP"
+_UPLOAD_KINDS = ", ".join([*dict.fromkeys(known.family for known in FORMATS), "ZIP"])
 
 
 def draw_uploader(label: str, collection: str = "") -> None:

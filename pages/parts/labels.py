@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from crag.ingest.parse.formats import FORMATS
 from crag.inspection import run_labels
 from crag.inspection.run_archive import RunRow, Thumb
 from crag.inspection.run_labels import Badge, describe_change, describe_grader
@@ -23,24 +24,8 @@ WEB_MODES: dict[WebMode, tuple[str, str]] = {
     "ask": ("Ask first", "you see and edit each query"),
     "auto": ("On", "when the documents do not answer, the rewritten question goes to Tavily"),
 }
-DOCUMENT_KINDS = {
-    "pdf": "PDF",
-    "docx": "Word",
-    "pptx": "PowerPoint",
-    "xlsx": "Excel",
-    "odt": "OpenDocument",
-    "epub": "E-book",
-    "eml": "E-mail",
-    "csv": "Table",
-    "json": "JSON",
-    "html": "HTML",
-    "web": "Web page",
-    "markdown": "Markdown",
-    "md": "Markdown",
-    "text": "Text",
-    "image": "Picture",
-    "txt": "Text",
-}
+# The label by kind of a document; an HTML file from the web is a `web` document.
+DOCUMENT_KINDS = {known.kind: known.label for known in FORMATS} | {"web": "Web page"}
 
 
 def badge_markdown(sign: run_labels.Badge) -> str:

@@ -63,7 +63,7 @@ def words(text: str) -> int:
 
 
 def document(*blocks: Block) -> Document:
-    return Document("A Title", "text", None, blocks)
+    return Document("A Title", None, blocks)
 
 
 def prose(sentences: int, seed: int = 1) -> str:

@@ -13,19 +13,12 @@ from typing import Any
 
 from crag.errors import SourceRefused
 from crag.ingest.parse.confinement import SendReply, run_confined
-from crag.ingest.parse.document import (
-    READABLE_SUFFIXES,
-    ParseLimits,
-    refusal_message,
-    too_large_refusal,
-    unsupported_refusal,
-)
+from crag.ingest.parse.document import ParseLimits, damaged_refusal, refusal_message, too_large_refusal
+from crag.ingest.parse.formats import ARCHIVE_SUFFIX, READABLE_SUFFIXES, unsupported_refusal
 from crag.ingest.parse.plain_text import decode_text
-from crag.ingest.parse.zip_container import ZIP_ERRORS
+from crag.ingest.parse.zip_container import MAX_MEMBERS, ZIP_ERRORS, inflate_member, inflated_size_refusal
 from crag.text.sanitization import clean_text
 
-_READ_BYTES = 1024 * 1024
-_MAX_MEMBERS = 10_000
 _OUTSIDE_PATH = re.compile(r"/|[A-Za-z]:|(?:.*/)?\.\.(?:/|$)")
 _HIDDEN_PATH = re.compile(r"(?:^|/)(?:\.[^./]|__MACOSX/)")
 _UTF8_NAME = 0x800  # general purpose bit 11 (APPNOTE.TXT 6.3.10, section 4.4.4)
@@ -53,8 +46,8 @@ def _read_members(limits: ParseLimits, only: str | None) -> Iterator[tuple[str, 
     left = limits.inflated
     with zipfile.ZipFile(sys.stdin.buffer) as archive:
         chosen = [(name, member) for name, member in _readable_members(archive).items() if only in (None, name)]
-        if len(chosen) > _MAX_MEMBERS:
-            raise too_large_refusal(f"holds more than {_MAX_MEMBERS:,} files")
+        if len(chosen) > MAX_MEMBERS:
+            raise too_large_refusal(f"holds more than {MAX_MEMBERS:,} files")
         if any(member.flag_bits & 1 for _, member in chosen):
             raise SourceRefused("encrypted", "The archive needs a password.", "Unpack it and add the files.")
         for name, member in sorted(chosen):
@@ -62,9 +55,9 @@ def _read_members(limits: ParseLimits, only: str | None) -> Iterator[tuple[str, 
             left -= len(found) if isinstance(found, bytes) else 0
             if found is None:
                 left -= limits.size
-                found = too_large_refusal(f"is larger than the limit of {limits.size / _READ_BYTES:,.0f} MB")
+                found = too_large_refusal(f"is larger than the limit of {limits.size / 1_048_576:,.0f} MB")
             if left < 0:
-                raise too_large_refusal(f"unpacks to more than {limits.inflated / _READ_BYTES:,.0f} MB")
+                raise inflated_size_refusal(limits)
             yield name, found
 
 
@@ -93,7 +86,7 @@ def _member_refusal(name: str, member: zipfile.ZipInfo) -> SourceRefused | None:
         return unsupported_refusal("This is a link to another file", "Add that file.")
     if _OUTSIDE_PATH.match(name):
         return unsupported_refusal("Its name points outside the archive", "Unpack the archive and add the file.")
-    if name.lower().endswith(".zip"):
+    if name.lower().endswith(ARCHIVE_SUFFIX):
         return unsupported_refusal("This is an archive within an archive", "Unpack the outer one and add this.")
     return None
 
@@ -102,18 +95,17 @@ def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, most: int) -
     """Decompress a member, counting bytes because its declared size is not trusted; None when over `most`."""
     data = bytearray()
     try:
-        with archive.open(member) as file:
-            while piece := file.read(_READ_BYTES):
-                data += piece
-                if len(data) > most:
-                    return None
+        for piece in inflate_member(archive, member):
+            data += piece
+            if len(data) > most:
+                return None
     except ZIP_ERRORS:
         return _damaged_refusal("The file")
     return bytes(data)
 
 
 def _damaged_refusal(what: str) -> SourceRefused:
-    return SourceRefused("corrupt", f"{what} is damaged and cannot be unpacked.", "Pack it anew and add that.")
+    return damaged_refusal(what, use="unpacked", remedy="Pack it anew and add that.")
 
 
 if __name__ == "__main__":

@@ -9,8 +9,8 @@ from typing import Any
 
 from crag.errors import SourceRefused
 from crag.ingest.parse.confinement import SendReply, run_confined
-from crag.ingest.parse.document import Block, Document, ParseLimits, ParseRequest, too_large_refusal
-from crag.ingest.parse.formats import parse_document
+from crag.ingest.parse.detection import detect_format
+from crag.ingest.parse.document import Block, Document, ParseLimits, ParseRequest, too_much_text_refusal
 from crag.text.sanitization import clean_display_name, clean_text
 
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
@@ -31,7 +31,18 @@ def _parse_file(values: dict[str, Any], limits: ParseLimits, answer: SendReply) 
 
     data = sys.stdin.buffer.read()
     request = ParseRequest(data=data, limits=limits, progress=progress, begin_ocr=begin_ocr, **values)
-    answer({"document": _finish_document(parse_document(request), request).as_json()})
+    answer({"document": _finish_document(_parse(request), request).as_json()})
+
+
+def _parse(request: ParseRequest) -> Document:
+    """Parse the requested file; its text is not yet cleaned.
+
+    Raises `SourceRefused`, `MemoryError`, and whatever a library raises for a damaged file. Such an exception ends the
+    process, which the parent reports as a damaged file.
+    """
+    found = detect_format(request)
+    document = found.load_reader()(request)
+    return replace(document, kind=document.kind or found.kind)
 
 
 def _finish_document(document: Document, request: ParseRequest) -> Document:
@@ -40,7 +51,7 @@ def _finish_document(document: Document, request: ParseRequest) -> Document:
     if not blocks:
         raise SourceRefused("no_text", "The file holds no text.")
     if sum(len(block.text) for block in blocks) > request.limits.characters:
-        raise too_large_refusal(f"holds more than {request.limits.characters:,} characters of text")
+        raise too_much_text_refusal(request.limits)
     title = _single_line(document.title) or clean_display_name(request.name)
     published = document.published if _ISO_DATE.fullmatch(document.published) else ""
     return replace(document, title=title, author=_single_line(document.author), published=published, blocks=blocks)

@@ -21,7 +21,7 @@ from typing import IO, Any, Self
 import crag
 from crag.cancellation import Cancellation
 from crag.errors import SourceRefused
-from crag.ingest.parse.document import Document, ParseLimits, out_of_memory_refusal, too_large_refusal
+from crag.ingest.parse.document import Document, ParseLimits, damaged_refusal, out_of_memory_refusal, too_large_refusal
 from crag.types import Progress, ProgressCallback, ignore_progress
 
 LaunchServer = Callable[[socket.socket], "subprocess.Popen[bytes]"]
@@ -237,7 +237,7 @@ def child_failure(child: ChildProcess, late: bool, limits: ParseLimits) -> Sourc
         _signal_exit_code("SIGTRAP"),
     ):  # native parsers abort when an allocation fails
         return out_of_memory_refusal()
-    return SourceRefused("corrupt", "The file is damaged and cannot be read.", "Open it, save it anew and add that.")
+    return damaged_refusal()
 
 
 def _signal_exit_code(name: str) -> int:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from crag.errors import SourceRefused
 
 BlockKind = Literal["heading", "paragraph", "item", "row", "code"]
-DocumentKind = Literal[
-    "pdf", "docx", "pptx", "xlsx", "odt", "epub", "eml", "html", "csv", "json", "markdown", "text", "image"
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +30,17 @@ class Document:
     """A parsed document.
 
     `pages` is None where the format has no pages. `author` and `published` (YYYY-MM-DD) are empty where the document
-    does not state them. `note` tells the user which parts are missing.
+    does not state them. `note` tells the user which parts are missing. A parser may leave `kind` empty: it is then the
+    kind of its format.
     """
 
     title: str
-    kind: DocumentKind
     pages: int | None
     blocks: tuple[Block, ...]
     author: str = ""
     published: str = ""
     note: str = ""
+    kind: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """Return the document as plain lists and values, the inverse of `from_json`."""
@@ -54,6 +52,11 @@ class Document:
     def from_json(cls, value: dict[str, Any]) -> Document:
         """Rebuild a document from the output of `as_json`."""
         return cls(**(value | {"blocks": tuple(Block(*block) for block in value["blocks"])}))
+
+
+def choose_title(stated: str | None, blocks: Iterable[Block]) -> str:
+    """Return the title that the file states, or else its first heading of level 1."""
+    return (stated or "").strip() or next((block.text for block in blocks if block.level == 1), "")
 
 
 def describe_unread_pages(pages: int, reasons: Mapping[str, int]) -> str:
@@ -88,27 +91,33 @@ def too_large_refusal(what: str) -> SourceRefused:
     return SourceRefused("too_large", f"The file {what}.", "Split it and add the parts.")
 
 
+def too_much_text_refusal(limits: ParseLimits) -> SourceRefused:
+    """Build the refusal of a file with more text than the limit."""
+    return too_large_refusal(f"holds more than {limits.characters:,} characters of text")
+
+
 def out_of_memory_refusal() -> SourceRefused:
     """Build the refusal of a file that cannot be parsed within the memory limit."""
     return too_large_refusal("needs more memory than it may use")
 
 
+def damaged_refusal(
+    what: str = "The file", *, use: str = "read", remedy: str = "Open it, save it anew and add that."
+) -> SourceRefused:
+    """Build the refusal of a damaged file; `what` names it, `use` says what cannot be done with it."""
+    return SourceRefused("corrupt", f"{what} is damaged and cannot be {use}.", remedy)
+
+
+def password_refusal() -> SourceRefused:
+    """Build the refusal of a file that only its password opens."""
+    return SourceRefused(
+        "encrypted", "Needs a password.", "Save it without one, then add it again. Nothing was stored."
+    )
+
+
 def refusal_message(refused: SourceRefused) -> dict[str, Any]:
     """Return the message that a child sends to its parent for a refused file."""
     return {"refused": [refused.code, refused.message, refused.remedy]}
-
-
-# Suffixes collected from folders and archives. The format itself is detected from the content.
-READABLE_SUFFIXES = frozenset(
-    """
-    .pdf .docx .pptx .pptm .xlsx .xlsm .odt .epub .eml .html .htm .xhtml .csv .tsv .json .jsonl .ndjson .md .markdown
-    .txt .text .zip
-    """.split()  # noqa: SIM905 — a list of that many quoted strings would be harder to read
-)
-SUPPORTED_FORMATS_HINT = (
-    "Add a PDF, an Office file (.docx, .pptx, .xlsx), OpenDocument text (.odt), an e-book (.epub), an e-mail (.eml), "
-    "a web page, a table (.csv), JSON, Markdown, text, a picture of text (.png, .jpg, .tif) or a .zip of these."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +132,3 @@ class ParseRequest:
     progress: Callable[[str, int, int], None]
     tesseract: str  # path of the Tesseract executable; empty if not installed
     begin_ocr: Callable[[int], float]  # requests time for this many OCR pages; returns the total in seconds
-
-    def is_declared_as(self, *extensions: str, types: tuple[str, ...]) -> bool:
-        """Return whether the name has one of `extensions` or the declared content type is one of `types`."""
-        return self.name.lower().rpartition(".")[2] in extensions or self.content_type in types
-
-
-def unsupported_refusal(what: str, remedy: str = SUPPORTED_FORMATS_HINT) -> SourceRefused:
-    """Build the refusal of an unsupported kind of file; `what` is a sentence without its full stop."""
-    return SourceRefused("unsupported", f"{what}.", remedy)

@@ -10,6 +10,8 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
+from crag.ingest.parse.formats import FORMATS
+
 PRELOADED_MODULES = ("crag.ingest.parse.child", "crag.ingest.parse.archive_child")
 _IDLE_SECONDS = 60.0
 
@@ -18,6 +20,8 @@ def main() -> None:
     """Serve until the parent has exited, or until no child is left and no request came for a while."""
     for module in PRELOADED_MODULES:
         import_module(module)
+    for known in FORMATS:
+        known.load_reader()
     children: set[int] = set()
     with socket.socket(fileno=os.dup(0)) as connection:
         while True:

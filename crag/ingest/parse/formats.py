@@ -1,107 +1,165 @@
-"""Format detection by content, and dispatch to the parser of each format."""
+"""Registry of file formats: names, suffixes and media types, how each is detected, and which function reads it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING
 
 from crag.errors import SourceRefused
-from crag.ingest.parse.document import Document, ParseRequest, unsupported_refusal
-from crag.ingest.parse.images import read_image
-from crag.ingest.parse.markup import read_email, read_epub, read_html
-from crag.ingest.parse.office import read_docx, read_odt, read_pptx, read_xlsx
-from crag.ingest.parse.pdf import read_pdf
-from crag.ingest.parse.plain_text import decode_text, read_csv, read_json, read_markdown, read_plain_text
-from crag.ingest.parse.zip_container import check_zip_members, detect_zipped_format
 
-_ZIPPED_FORMATS: dict[str, Callable[[ParseRequest], Document]] = {
-    "docx": read_docx,
-    "pptx": read_pptx,
-    "xlsx": read_xlsx,
-    "epub": read_epub,
-    "odt": read_odt,
-}
-_IMAGE_SIGNATURES = (b"\x89PNG", b"\xff\xd8\xff", b"II*\0", b"MM\0*")
-_UNSUPPORTED_SIGNATURES = {
-    b"GIF8": "an image",
-    b"BM": "an image",
-    b"RIFF": "a picture, sound or video",
-    b"MZ": "a program",
-    b"\x7fELF": "a program",
-    b"\xcf\xfa\xed\xfe": "a program",
-    b"\x1f\x8b": "a compressed file",
-    b"7z\xbc\xaf": "an archive",
-    b"Rar!": "an archive",
-    b"BZh": "a compressed file",
-    b"\xfd7zXZ": "a compressed file",
-    b"ID3": "a sound file",
-    b"OggS": "a sound file",
-    b"\x1aE\xdf\xa3": "a video",
-    b"SQLite format 3": "a database",
-    b"{\\rtf": "a rich text file (.rtf)",
-}
+if TYPE_CHECKING:
+    from crag.ingest.parse.document import Document, ParseRequest
+
+
+@dataclass(frozen=True, slots=True)
+class ZipPackage:
+    """What zipped formats are detected by: member names, `[Content_Types].xml` and `mimetype` (empty if missing)."""
+
+    names: frozenset[str] = frozenset()
+    content_types: bytes = b""
+    mimetype: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class FileSample:
+    """What formats are detected by: the first 4,096 bytes, and for a zip file what it is."""
+
+    start: bytes
+    package: ZipPackage = ZipPackage()
+
+
+Detect = Callable[[FileSample], bool]
+
+
+def _begins_with(*signatures: bytes) -> Detect:
+    return lambda file: file.start.startswith(signatures)
+
+
+def _has_content_type(*endings: bytes) -> Detect:
+    """Detect an Office file by its main part ([Content_Types].xml, ECMA-376-2, section 10.1.2)."""
+    return lambda file: any(ending in file.package.content_types for ending in endings)
+
+
+def _is_pdf(file: FileSample) -> bool:
+    return b"%PDF-" in file.start[:1024]
+
+
+def _is_odt(file: FileSample) -> bool:
+    return file.package.mimetype == b"application/vnd.oasis.opendocument.text"
+
+
+def _is_epub(file: FileSample) -> bool:
+    return file.package.mimetype == b"application/epub+zip" or "META-INF/container.xml" in file.package.names
+
+
 _HTML_START = re.compile(
     rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html[\s>]|head[\s>]|body[\s>])",
     re.IGNORECASE | re.DOTALL,
 )
 
 
-def parse_document(request: ParseRequest) -> Document:
-    """Parse the requested file; its text is not yet cleaned.
+def _is_html(file: FileSample) -> bool:
+    return bool(_HTML_START.match(file.start))
 
-    Raises `SourceRefused`, `MemoryError`, and whatever a library raises for a damaged file. Such an exception ends the
-    process, which the parent reports as a damaged file.
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A file format. `kind` is stored with each document; `label` is its name on screen, `family` that of its group.
+
+    `hint` completes the sentence “Add …” in refusals. `read` is the `module:function` in this package that parses it,
+    loaded by the child only. `detect` recognizes the content; without it, as a text without a signature, the format is
+    recognized by suffix or media type. `declared` allows that as well for a format with a `detect`. `in_folders` is
+    False for files not collected from folders and archives.
     """
-    data = request.data
-    if b"%PDF-" in data[:1024]:
-        return read_pdf(request)
-    if data.startswith(b"PK\x03\x04"):
-        return _ZIPPED_FORMATS[detect_zipped_format(request, check_zip_members(request))](request)
-    if data.startswith(_IMAGE_SIGNATURES):
-        return read_image(request)
-    if data.startswith(b"\xd0\xcf\x11\xe0"):
-        raise _ole_refusal(data)
-    for magic, what in _UNSUPPORTED_SIGNATURES.items():
-        if data.startswith(magic) and not (len(magic) < 3 and _looks_like_text(data)):
-            raise unsupported_refusal(f"This is {what}")
-    return _parse_text(request)
+
+    kind: str
+    label: str
+    family: str
+    hint: str
+    read: str
+    suffixes: tuple[str, ...]
+    media_types: tuple[str, ...] = ()
+    detect: Detect | None = None
+    declared: bool = False
+    in_folders: bool = True
+
+    def is_declared(self, name: str, media_type: str) -> bool:
+        """Return whether the suffix of the name or the media type declares this format, and may do so."""
+        suffix = f".{name.lower().rpartition('.')[2]}"
+        return (self.declared or self.detect is None) and (suffix in self.suffixes or media_type in self.media_types)
+
+    def load_reader(self) -> Callable[[ParseRequest], Document]:
+        """Import the parser."""
+        reader: Callable[[ParseRequest], Document] = resolve_name(f"{__package__}.{self.read}")
+        return reader
 
 
-def _parse_text(request: ParseRequest) -> Document:
-    html = bool(_HTML_START.match(request.data[:4096]))
-    if not html and request.is_declared_as("eml", types=("message/rfc822",)):
-        return read_email(request)
-    html = html or request.is_declared_as("html", "htm", "xhtml", types=("text/html", "application/xhtml+xml"))
-    text = decode_text(request.data, request.charset, html)
-    if not text.strip():
-        raise SourceRefused("no_text", "The file holds nothing but blank space.")
-    if html:
-        return read_html(request, text)
-    if request.is_declared_as("md", "markdown", types=("text/markdown", "text/x-markdown")):
-        return read_markdown(text)
-    if request.is_declared_as("csv", "tsv", "tab", types=("text/csv", "text/tab-separated-values")):
-        return read_csv(request, text)
-    if request.is_declared_as("json", "jsonl", "ndjson", types=("application/json", "application/x-ndjson")):
-        return read_json(text)
-    return read_plain_text(text)
+_OFFICE_HINT = "an Office file (.docx, .pptx, .xlsx)"
+# A file is of the first format whose `detect` recognizes its content, else of the first one declared, else plain text.
+FORMATS = (
+    Format("pdf", "PDF", "PDF", "a PDF", "pdf:read_pdf", (".pdf",), detect=_is_pdf),
+    Format(
+        *("docx", "Word", "Office", _OFFICE_HINT, "office:read_docx", (".docx",)),
+        detect=_has_content_type(b"wordprocessingml.document.main+xml"),
+    ),
+    Format(
+        *("pptx", "PowerPoint", "Office", _OFFICE_HINT, "office:read_pptx", (".pptx", ".pptm")),
+        detect=_has_content_type(
+            b"presentationml.presentation.main+xml", b"ms-powerpoint.presentation.macroEnabled.main+xml"
+        ),
+    ),
+    Format(
+        *("xlsx", "Excel", "Office", _OFFICE_HINT, "office:read_xlsx", (".xlsx", ".xlsm")),
+        detect=_has_content_type(b"spreadsheetml.sheet.main+xml", b"ms-excel.sheet.macroEnabled.main+xml"),
+    ),
+    Format(
+        *("odt", "OpenDocument", "Office", "OpenDocument text (.odt)", "office:read_odt", (".odt",)), detect=_is_odt
+    ),
+    Format("epub", "E-book", "EPUB", "an e-book (.epub)", "markup:read_epub", (".epub",), detect=_is_epub),
+    Format("eml", "E-mail", "e-mail", "an e-mail (.eml)", "markup:read_email", (".eml",), ("message/rfc822",)),
+    Format(
+        *("html", "HTML", "HTML", "a web page", "markup:read_html", (".html", ".htm", ".xhtml")),
+        media_types=("text/html", "application/xhtml+xml"),
+        detect=_is_html,
+        declared=True,
+    ),
+    Format(
+        *("csv", "Table", "CSV", "a table (.csv)", "plain_text:read_csv", (".csv", ".tsv", ".tab")),
+        media_types=("text/csv", "text/tab-separated-values"),
+    ),
+    Format(
+        *("json", "JSON", "text", "JSON", "plain_text:read_json", (".json", ".jsonl", ".ndjson")),
+        media_types=("application/json", "application/x-ndjson"),
+    ),
+    Format(
+        *("markdown", "Markdown", "text", "Markdown", "plain_text:read_markdown", (".md", ".markdown")),
+        media_types=("text/markdown", "text/x-markdown"),
+    ),
+    Format("text", "Text", "text", "text", "plain_text:read_plain_text", (".txt", ".text"), ("text/plain",)),
+    Format(
+        *("image", "Picture", "pictures", "a picture of text (.png, .jpg, .tif)", "images:read_image"),
+        suffixes=(".png", ".jpg", ".jpeg", ".tif", ".tiff"),
+        detect=_begins_with(b"\x89PNG", b"\xff\xd8\xff", b"II*\0", b"MM\0*"),
+        in_folders=False,
+    ),
+)
+PLAIN_TEXT = next(known for known in FORMATS if known.kind == "text")
+
+ARCHIVE_SUFFIX = ".zip"
+UPLOAD_SUFFIXES = (*(suffix for known in FORMATS for suffix in known.suffixes), ARCHIVE_SUFFIX)
+# Collected from folders and archives.
+READABLE_SUFFIXES = frozenset(
+    (*(suffix for known in FORMATS if known.in_folders for suffix in known.suffixes), ARCHIVE_SUFFIX)
+)
 
 
-def _looks_like_text(data: bytes) -> bool:
-    return not any(byte < 9 for byte in data[:512])
+def unsupported_refusal(what: str, remedy: str = "") -> SourceRefused:
+    """Build the refusal of an unsupported kind of file; `what` is a sentence without its full stop.
 
-
-def _ole_refusal(data: bytes) -> SourceRefused:
-    """Build the refusal of an OLE2 container ([MS-CFB]).
-
-    These are password-protected Office files, Office files from before 2007, and Outlook messages.
+    The remedy names the supported formats unless one is given.
     """
-    if "EncryptedPackage".encode("utf-16-le") in data:
-        return SourceRefused(
-            "encrypted", "Needs a password.", "Save it without one, then add it again. Nothing was stored."
-        )
-    if "__substg1.0_".encode("utf-16-le") in data:
-        return unsupported_refusal("Outlook messages (.msg) are not supported", "Save it as .eml and add that.")
-    return unsupported_refusal(
-        "Office files from before 2007 (.doc, .xls, .ppt) are not supported",
-        "Open it, save it in the new format (.docx, .xlsx, .pptx) and add that.",
-    )
+    supported = f"Add {', '.join(dict.fromkeys(known.hint for known in FORMATS))} or a .zip of these."
+    return SourceRefused("unsupported", f"{what}.", remedy or supported)

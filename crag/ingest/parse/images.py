@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from crag.errors import SourceRefused
 from crag.ingest.parse.confinement import limit_cpu_seconds
-from crag.ingest.parse.document import Document, ParseRequest, describe_unread_pages, too_large_refusal
+from crag.ingest.parse.document import Document, ParseRequest, damaged_refusal, describe_unread_pages, too_large_refusal
 from crag.ingest.parse.page_layout import join_lines, plain_block
 
 if TYPE_CHECKING:
@@ -134,16 +134,14 @@ def read_image(request: ParseRequest) -> Document:
                 raise SourceRefused("no_text", "This is a picture.", INSTALL_TESSERACT)
             pages = list(TesseractReader(request).read(_grayscale_frames(image, count), count))
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
-        raise SourceRefused(
-            "corrupt", "The picture is damaged and cannot be read.", "Save it anew and add that."
-        ) from error
+        raise damaged_refusal("The picture", remedy="Save it anew and add that.") from error
     blocks = tuple(plain_block(join_lines(lines, set()), n) for n, page in enumerate(pages, 1) for lines in page or ())
     late = pages.count(None)
     if not blocks and late:
         raise ocr_too_slow_refusal()
     if not blocks:
         raise SourceRefused("no_text", "There is no text in this picture that could be read.")
-    return Document("", "image", count, blocks, note=describe_unread_pages(count, {OCR_TIMED_OUT: late}))
+    return Document("", count, blocks, note=describe_unread_pages(count, {OCR_TIMED_OUT: late}))
 
 
 def _grayscale_frames(image: Image, count: int) -> Iterator[Image]:

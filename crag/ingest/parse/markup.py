@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 from crag.errors import SourceRefused
 from crag.ingest.parse.document import Block, Document, ParseRequest
-from crag.ingest.parse.plain_text import decode_text, read_plain_text
+from crag.ingest.parse.plain_text import decode_text, request_text, text_blocks
 from crag.ingest.parse.zip_container import read_xml
 from crag.text.language import is_cjk
 
@@ -81,8 +81,12 @@ _BOILERPLATE = "//noscript | //aside | //footer | //body/header | //*[@aria-hidd
 _MIN_MAIN_TEXT_CHARACTERS = 50  # trafilatura's default of 250 characters would be a whole page in Chinese
 
 
-def read_html(request: ParseRequest, text: str) -> Document:
+def read_html(request: ParseRequest) -> Document:
     """Parse the main text found by trafilatura, or else all text of the page. Raises `SourceRefused`."""
+    return _parse_page(request, request_text(request, html=True))
+
+
+def _parse_page(request: ParseRequest, text: str) -> Document:
     request.progress("Reading the page", 0, 0)
     tree = parse_html(text)
     if tree is None:
@@ -96,7 +100,7 @@ def read_html(request: ParseRequest, text: str) -> Document:
         blocks = _all_text_blocks(tree) or blocks
     if not any(block.text.strip() for block in blocks):
         raise _no_text_refusal()
-    return Document(title, "html", None, tuple(blocks), author, published)
+    return Document(title, None, tuple(blocks), author, published)
 
 
 def _no_text_refusal() -> SourceRefused:
@@ -229,7 +233,7 @@ def read_epub(request: ParseRequest) -> Document:
         for number, name in enumerate(names, 1):
             request.progress("Reading chapter", number, len(names))
             blocks += _chapter_blocks(archive.read(name), title)
-    return Document(title, "epub", None, tuple(blocks), authors, published)
+    return Document(title, None, tuple(blocks), authors, published)
 
 
 def _chapter_names(package: Any, folder: str) -> dict[str, None]:
@@ -288,7 +292,7 @@ def read_email(request: ParseRequest) -> Document:
     ]
     blocks += _email_body_blocks(message, request)
     blocks += [Block(f"Attachments: {', '.join(attached)}")] if attached else []
-    return Document(subject, "eml", None, tuple(blocks))
+    return Document(subject, None, tuple(blocks))
 
 
 def _header_text(message: EmailMessage, name: str) -> str:
@@ -309,4 +313,4 @@ def _email_body_blocks(message: EmailMessage, request: ParseRequest) -> Iterator
         return
     html = part.get_content_subtype() == "html"
     text = decode_text(data, part.get_content_charset(), html)
-    yield from read_html(request, text).blocks if html else read_plain_text(text).blocks
+    yield from _parse_page(request, text).blocks if html else text_blocks(text)

@@ -9,8 +9,16 @@ import zipfile
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from crag.errors import SourceRefused
-from crag.ingest.parse.document import Block, Document, ParseRequest, too_large_refusal
+from crag.ingest.parse.document import (
+    Block,
+    Document,
+    ParseRequest,
+    choose_title,
+    damaged_refusal,
+    password_refusal,
+    too_large_refusal,
+    too_much_text_refusal,
+)
 from crag.ingest.parse.zip_container import read_xml
 
 _HEADING_STYLE = re.compile(r"heading (\d)", re.IGNORECASE)
@@ -27,11 +35,8 @@ def read_docx(request: ParseRequest) -> Document:
         blocks = [block for part in document.iter_inner_content() for block in _word_blocks(part)]
         title, author = document.core_properties.title, document.core_properties.author
     except (LxmlError, KeyError, ValueError, AttributeError, IndexError) as error:
-        raise SourceRefused(
-            "corrupt", "The Word file is damaged and cannot be read.", "Open it, save it anew and add that."
-        ) from error
-    heading = next((block.text for block in blocks if block.level == 1), "")
-    return Document(title.strip() or heading, "docx", None, tuple(blocks), author)
+        raise damaged_refusal("The Word file") from error
+    return Document(choose_title(title, blocks), None, tuple(blocks), author)
 
 
 def _word_blocks(part: Any) -> list[Block]:
@@ -81,8 +86,7 @@ def read_pptx(request: ParseRequest) -> Document:
         request.progress("Reading slide", number, count)
         blocks += _slide_blocks(slide, number)
     title = (presentation.core_properties.title or "").strip()
-    first = next((block.text for block in blocks if block.kind == "heading"), "")
-    return Document(first if title in ("", _DEFAULT_TITLE) else title, "pptx", count, tuple(blocks))
+    return Document(choose_title("" if title == _DEFAULT_TITLE else title, blocks), count, tuple(blocks))
 
 
 def _slide_blocks(slide: Any, number: int) -> Iterator[Block]:
@@ -140,10 +144,10 @@ def read_xlsx(request: ParseRequest) -> Document:
         for row in _sheet_rows(sheet):
             left -= len(row)
             if left < 0:
-                raise too_large_refusal(f"holds more than {request.limits.characters:,} characters of text")
+                raise too_much_text_refusal(request.limits)
             rows.append(Block(row, "row"))
         blocks += [Block(sheet.title, "heading", level=1), *rows] if rows else []
-    return Document(workbook.properties.title or "", "xlsx", None, tuple(blocks))
+    return Document(workbook.properties.title or "", None, tuple(blocks))
 
 
 def _sheet_rows(sheet: Any) -> Iterator[str]:
@@ -183,7 +187,7 @@ def read_odt(request: ParseRequest) -> Document:
         names = archive.namelist()
         manifest = "META-INF/manifest.xml"
         if manifest in names and read_xml(archive, manifest).find(".//{*}encryption-data") is not None:
-            raise SourceRefused("encrypted", "Needs a password.", "Save it without one, then add it again.")
+            raise password_refusal()
         content = read_xml(archive, "content.xml")
         title = read_xml(archive, "meta.xml").findtext(".//{*}title") if "meta.xml" in names else ""
     titles = {"Title"} | {
@@ -192,8 +196,7 @@ def read_odt(request: ParseRequest) -> Document:
         if style.get(f"{_STYLE_NAMESPACE}parent-style-name") == "Title"
     }
     blocks = [block for body in content.iterfind(".//{*}body/{*}text") for block in _odt_blocks(body, titles)]
-    heading = next((block.text for block in blocks if block.level == 1), "")
-    return Document((title or "").strip() or heading, "odt", None, tuple(blocks))
+    return Document(choose_title(title, blocks), None, tuple(blocks))
 
 
 def _odt_blocks(element: Any, titles: set[str], in_list: bool = False) -> Iterator[Block]:

@@ -12,6 +12,7 @@ from crag.ingest.parse.confinement import SendReply, run_confined
 from crag.ingest.parse.document import ParseLimits
 from crag.ingest.parse.markup import parse_html
 from crag.ingest.parse.plain_text import decode_text
+from crag.ingest.parse.zip_container import xml_parser
 
 MAX_OUTLINKS = 5_000
 _MAX_ADDRESS_CHARACTERS = 4_096
@@ -45,10 +46,7 @@ def _sitemap_outlinks(data: bytes) -> dict[str, Any]:
     """Return the addresses of a sitemap, or of the sitemaps that an index names, up to the first damage."""
     from lxml import etree
 
-    parser = etree.XMLParser(
-        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_comments=True, recover=True
-    )
-    root = etree.fromstring(data, parser)
+    root = etree.fromstring(data, xml_parser(recover=True))
     return {
         "is_sitemap": True,
         "pages": _clean_addresses(root.xpath("/*/*[local-name()='url']/*[local-name()='loc']/text()")),

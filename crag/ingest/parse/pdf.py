@@ -10,7 +10,16 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from crag.errors import SourceRefused
-from crag.ingest.parse.document import Block, Document, ParseRequest, describe_unread_pages, too_large_refusal
+from crag.ingest.parse.document import (
+    Block,
+    Document,
+    ParseRequest,
+    damaged_refusal,
+    describe_unread_pages,
+    password_refusal,
+    too_large_refusal,
+    too_much_text_refusal,
+)
 from crag.ingest.parse.images import (
     INSTALL_TESSERACT,
     MAX_OCR_PIXELS,
@@ -56,7 +65,7 @@ def read_pdf(request: ParseRequest) -> Document:
         raise too_large_refusal(f"has {count:,} pages, more than the limit of {request.limits.pages:,}")
     pages = list(_read_pages(pdf, count, request))
     if all(page is None for page in pages):
-        raise _damaged_refusal()
+        raise damaged_refusal("The PDF")
     seen, late = _read_by_ocr(pdf, pages, request)
     blocks = list(_document_blocks([page or PageText() for page in pages], seen, _outline_headings(pdf)))
     if not blocks:
@@ -64,7 +73,7 @@ def read_pdf(request: ParseRequest) -> Document:
     said = pdf.get_metadata_dict()
     title, author = str(said.get("Title", "")), str(said.get("Author", ""))
     title = "" if _MEANINGLESS_TITLE.fullmatch(title) else title
-    return Document(title, "pdf", count, tuple(blocks), author, note=_unread_note(pages, late, request))
+    return Document(title, count, tuple(blocks), author, note=_unread_note(pages, late, request))
 
 
 def _unread_note(pages: Sequence[PageText | None], late: int, request: ParseRequest) -> str:
@@ -76,14 +85,8 @@ def _unread_note(pages: Sequence[PageText | None], late: int, request: ParseRequ
 
 def _pdfium_refusal(error: Any) -> SourceRefused:
     if error.err_code == _PASSWORD_ERROR:
-        return SourceRefused(
-            "encrypted", "Needs a password.", "Save it without one, then add it again. Nothing was stored."
-        )
-    return _damaged_refusal()
-
-
-def _damaged_refusal() -> SourceRefused:
-    return SourceRefused("corrupt", "The PDF is damaged and cannot be read.", "Open it, save it anew and add that.")
+        return password_refusal()
+    return damaged_refusal("The PDF")
 
 
 def _no_text_refusal(pages: Sequence[PageText | None], request: ParseRequest) -> SourceRefused:
@@ -114,7 +117,7 @@ def _read_pages(pdf: Any, count: int, request: ParseRequest) -> Iterator[PageTex
             continue
         left -= sum(len(line.text) for line in page.lines)
         if left < 0:
-            raise too_large_refusal(f"holds more than {request.limits.characters:,} characters of text")
+            raise too_much_text_refusal(request.limits)
         yield replace(page, lines=order_lines(page.lines))
 
 

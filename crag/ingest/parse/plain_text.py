@@ -12,7 +12,9 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from crag.ingest.parse.document import Block, BlockKind, Document, ParseRequest, unsupported_refusal
+from crag.errors import SourceRefused
+from crag.ingest.parse.document import Block, BlockKind, Document, ParseRequest
+from crag.ingest.parse.formats import unsupported_refusal
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -22,23 +24,36 @@ _FRONT_MATTER = re.compile(r"\A---\n.*?\n(?:---|\.\.\.)\n", re.DOTALL)
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 
 
-def read_plain_text(text: str) -> Document:
-    """Parse plain text; blank lines separate paragraphs."""
+def request_text(request: ParseRequest, *, html: bool = False) -> str:
+    """Decode the requested file. Raises `SourceRefused` (`unsupported`, `no_text`)."""
+    text = decode_text(request.data, request.charset, html)
+    if not text.strip():
+        raise SourceRefused("no_text", "The file holds nothing but blank space.")
+    return text
+
+
+def read_plain_text(request: ParseRequest) -> Document:
+    """Parse plain text. Raises `SourceRefused`."""
+    return Document("", None, text_blocks(request_text(request)))
+
+
+def text_blocks(text: str) -> tuple[Block, ...]:
+    """Return the paragraphs of plain text, which blank lines separate."""
     parts = _BLANK_LINE.split(text.replace("\r\n", "\n").replace("\r", "\n"))
-    return Document("", "text", None, tuple(Block(part) for part in parts))
+    return tuple(Block(part) for part in parts)
 
 
-def read_markdown(text: str) -> Document:
+def read_markdown(request: ParseRequest) -> Document:
     """Parse CommonMark with tables into headings, list items, rows, code and paragraphs, without markup.
 
-    The title is the first heading.
+    The title is the first heading. Raises `SourceRefused`.
     """
     from markdown_it import MarkdownIt
 
-    source = _FRONT_MATTER.sub("", text.replace("\r\n", "\n").lstrip("\ufeff"))
+    source = _FRONT_MATTER.sub("", request_text(request).replace("\r\n", "\n").lstrip("\ufeff"))
     blocks = _markdown_blocks(MarkdownIt("commonmark").enable("table").parse(source))
     title = next((block.text for block in blocks if block.kind == "heading"), "")
-    return Document(title, "markdown", None, tuple(blocks))
+    return Document(title, None, tuple(blocks))
 
 
 def _markdown_blocks(tokens: list[Token]) -> list[Block]:
@@ -184,14 +199,18 @@ def _decode_by_guess(data: bytes) -> str | None:
     return text
 
 
-def read_json(text: str) -> Document:
-    """Parse the elements of the outermost list, or the lines, as records; fall back to plain text if not JSON."""
+def read_json(request: ParseRequest) -> Document:
+    """Parse the elements of the outermost list, or the lines, as records; fall back to plain text if not JSON.
+
+    Raises `SourceRefused`.
+    """
+    text = request_text(request)
     try:
         records = list(_parse_records(text.removeprefix("\ufeff")))
         blocks = [Block("\n".join(_field_lines(record, "")), "code") for record in records]
     except (ValueError, RecursionError):
-        return read_plain_text(text)
-    return Document("", "json", None, tuple(blocks))
+        return Document("", None, text_blocks(text), kind="text")
+    return Document("", None, tuple(blocks))
 
 
 def _parse_records(text: str) -> Iterator[Any]:
@@ -225,15 +244,19 @@ _SAMPLE_CHARACTERS = 65_536
 _MAX_HEADING_CHARACTERS = 150
 
 
-def read_csv(request: ParseRequest, text: str) -> Document:
-    """Parse rows; the column names become the heading, so that every passage of the table carries them."""
+def read_csv(request: ParseRequest) -> Document:
+    """Parse rows; the column names become the heading, so that every passage of the table carries them.
+
+    Raises `SourceRefused`.
+    """
+    text = request_text(request)
     csv.field_size_limit(request.limits.characters)
     lines = io.StringIO(text.removeprefix("\ufeff"), newline="")
     rows = [row for row in csv.reader(lines, delimiter=_detect_delimiter(text)) if any(map(str.strip, row))]
     blocks = [Block(" | ".join(" ".join(cell.split()) for cell in row).rstrip(" |"), "row") for row in rows]
     if len(rows) > 1 and _is_header_row(rows[0]) and len(blocks[0].text) <= _MAX_HEADING_CHARACTERS:
         blocks[0] = Block(blocks[0].text, "heading", level=1)
-    return Document("", "csv", None, tuple(blocks))
+    return Document("", None, tuple(blocks))
 
 
 def _detect_delimiter(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Zip safety checks, detection of zipped formats, and hardened XML parsing."""
+"""Zip safety checks, the facts that zipped formats are detected by, and hardened XML parsing."""
 
 from __future__ import annotations
 
@@ -6,10 +6,18 @@ import io
 import re
 import zipfile
 import zlib
+from collections.abc import Iterator
 from typing import Any
 
 from crag.errors import SourceRefused
-from crag.ingest.parse.document import ParseRequest, too_large_refusal, unsupported_refusal
+from crag.ingest.parse.document import (
+    ParseLimits,
+    ParseRequest,
+    damaged_refusal,
+    password_refusal,
+    too_large_refusal,
+)
+from crag.ingest.parse.formats import ZipPackage, unsupported_refusal
 
 # Raised by `zipfile` for damaged or unknown archives; RuntimeError means that a password is needed.
 ZIP_ERRORS = (
@@ -21,13 +29,14 @@ ZIP_ERRORS = (
     RuntimeError,
     ValueError,
 )
+_CONTENT_TYPES = "[Content_Types].xml"
 _READ_BYTES = 1024 * 1024
-_MAX_MEMBERS = 10_000
+MAX_MEMBERS = 10_000
 # `<!DOCTYPE html>` is allowed: e-book chapters carry it, and it declares no entities.
 _DOCTYPE = re.compile(rb"<!DOCTYPE(?!\s+html\b[^\[>]*>)")
 
 
-def check_zip_members(request: ParseRequest) -> set[str]:
+def check_zip_members(request: ParseRequest) -> frozenset[str]:
     """Return the member names after decompressing and counting every member, without writing anything.
 
     Raises `SourceRefused` (`too_large`, `corrupt`, `encrypted`).
@@ -36,15 +45,13 @@ def check_zip_members(request: ParseRequest) -> set[str]:
     try:
         with zipfile.ZipFile(io.BytesIO(request.data)) as archive:
             members = archive.infolist()
-            if len(members) > _MAX_MEMBERS:
-                raise too_large_refusal(f"holds more than {_MAX_MEMBERS:,} parts")
+            if len(members) > MAX_MEMBERS:
+                raise too_large_refusal(f"holds more than {MAX_MEMBERS:,} parts")
             for member in members:
                 left = _count_inflated(archive, member, left, request)
-            return {member.filename for member in members}
+            return frozenset(member.filename for member in members)
     except ZIP_ERRORS as error:
-        raise SourceRefused(
-            "corrupt", "The file is damaged and cannot be read.", "Open it, save it anew and add that."
-        ) from error
+        raise damaged_refusal() from error
 
 
 def _count_inflated(archive: zipfile.ZipFile, member: zipfile.ZipInfo, left: int, request: ParseRequest) -> int:
@@ -53,48 +60,57 @@ def _count_inflated(archive: zipfile.ZipFile, member: zipfile.ZipInfo, left: int
     Raises `SourceRefused` for zip bombs, passwords and document type declarations.
     """
     if member.flag_bits & 1:
-        raise SourceRefused("encrypted", "Needs a password.", "Save it without one, then add it again.")
-    with archive.open(member) as file:
-        beginning = True
-        while piece := file.read(_READ_BYTES):
-            left -= len(piece)
-            if left < 0:
-                raise too_large_refusal(f"unpacks to more than {request.limits.inflated / _READ_BYTES:,.0f} MB")
-            if beginning and member.filename.endswith((".xml", ".rels")) and _DOCTYPE.search(piece[:4096]):
-                raise SourceRefused("corrupt", "The file declares XML entities, which no office program writes.")
-            beginning = False
+        raise password_refusal()
+    beginning = True
+    for piece in inflate_member(archive, member):
+        left -= len(piece)
+        if left < 0:
+            raise inflated_size_refusal(request.limits)
+        if beginning and member.filename.endswith((".xml", ".rels")) and _DOCTYPE.search(piece[:4096]):
+            raise SourceRefused("corrupt", "The file declares XML entities, which no office program writes.")
+        beginning = False
     return left
 
 
-# Content type of the main document part ([Content_Types].xml, ECMA-376-2, section 10.1.2).
-_OFFICE_FORMATS = {
-    b"wordprocessingml.document.main+xml": "docx",
-    b"presentationml.presentation.main+xml": "pptx",
-    b"ms-powerpoint.presentation.macroEnabled.main+xml": "pptx",
-    b"spreadsheetml.sheet.main+xml": "xlsx",
-    b"ms-excel.sheet.macroEnabled.main+xml": "xlsx",
-}
-_MIMETYPE_FORMATS = {b"application/epub+zip": "epub", b"application/vnd.oasis.opendocument.text": "odt"}
+def inflate_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Iterator[bytes]:
+    """Yield a member in pieces to be counted, because its declared size is not trusted. Raises `ZIP_ERRORS`."""
+    with archive.open(member) as file:
+        while piece := file.read(_READ_BYTES):
+            yield piece
 
 
-def detect_zipped_format(request: ParseRequest, names: set[str]) -> str:
-    """Return `docx`, `pptx`, `xlsx`, `epub` or `odt`. Raises `SourceRefused` (`unsupported`)."""
+def inflated_size_refusal(limits: ParseLimits) -> SourceRefused:
+    """Build the refusal of a zip file that is too large unpacked."""
+    return too_large_refusal(f"unpacks to more than {limits.inflated / 1_048_576:,.0f} MB")
+
+
+def open_package(request: ParseRequest) -> ZipPackage:
+    """Check every member and return what the format is detected by. Raises `SourceRefused` as `check_zip_members`."""
+    names = check_zip_members(request)
     with zipfile.ZipFile(io.BytesIO(request.data)) as archive:
-        types = archive.read("[Content_Types].xml") if "[Content_Types].xml" in names else b""
+        types = archive.read(_CONTENT_TYPES) if _CONTENT_TYPES in names else b""
         mimetype = archive.read("mimetype").strip() if "mimetype" in names else b""
-    if mimetype in _MIMETYPE_FORMATS:
-        return _MIMETYPE_FORMATS[mimetype]
-    for kind in (kind for content_type, kind in _OFFICE_FORMATS.items() if content_type in types):
-        return kind
-    if "META-INF/container.xml" in names:
-        return "epub"
-    if mimetype.startswith(b"application/vnd.oasis.opendocument"):
-        raise unsupported_refusal("Of OpenDocument only text (.odt) is supported", "Save it as a PDF and add that.")
-    if types:
-        raise unsupported_refusal(
+    return ZipPackage(names, types, mimetype)
+
+
+def unsupported_zip_refusal(package: ZipPackage) -> SourceRefused:
+    """Build the refusal of a zip file of no supported format."""
+    if package.mimetype.startswith(b"application/vnd.oasis.opendocument"):
+        return unsupported_refusal("Of OpenDocument only text (.odt) is supported", "Save it as a PDF and add that.")
+    if package.content_types:
+        return unsupported_refusal(
             "This kind of Office file is not supported", "Save it as .docx, .xlsx or .pptx and add that."
         )
-    raise unsupported_refusal("This is an archive", "Call it .zip and add it again, or unpack it and add the files.")
+    return unsupported_refusal("This is an archive", "Call it .zip and add it again, or unpack it and add the files.")
+
+
+def xml_parser(**options: bool) -> Any:
+    """Create an XML parser that loads nothing from elsewhere and expands no entities."""
+    from lxml import etree
+
+    return etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_comments=True, **options
+    )
 
 
 def read_xml(archive: zipfile.ZipFile, name: str) -> Any:
@@ -104,12 +120,7 @@ def read_xml(archive: zipfile.ZipFile, name: str) -> Any:
     """
     from lxml import etree
 
-    parser = etree.XMLParser(
-        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_comments=True, remove_pis=True
-    )
     try:
-        return etree.fromstring(archive.read(name), parser)
+        return etree.fromstring(archive.read(name), xml_parser(remove_pis=True))
     except (KeyError, etree.XMLSyntaxError) as error:
-        raise SourceRefused(
-            "corrupt", "The file is damaged and cannot be read.", "Open it, save it anew and add that."
-        ) from error
+        raise damaged_refusal() from error

@@ -17,6 +17,7 @@ from reportlab.platypus import PageBreak, Paragraph, SimpleDocTemplate
 from crag.cancellation import Cancellation
 from crag.ingest.parse.child_process import parse_file
 from crag.ingest.parse.document import Block, Document
+from crag.ingest.parse.formats import FORMATS, Format
 from crag.text.sanitization import clean_display_name, clean_text
 from crag.types import Progress
 
@@ -260,5 +261,18 @@ def test_a_name_is_only_text_to_show(name: str, shown: str) -> None:
 
 
 def test_a_document_survives_the_way_through_json() -> None:
-    document = Document("t", "pdf", 2, (Block("a", "heading", 1, 2), Block("b", page=2)))
+    document = Document("t", 2, (Block("a", "heading", 1, 2), Block("b", page=2)))
     assert Document.from_json(document.as_json()) == document
+
+
+@pytest.mark.parametrize("known", FORMATS, ids=lambda known: known.kind)
+def test_each_format_has_a_parser_and_is_named_in_the_readme(known: Format) -> None:
+    assert callable(known.load_reader())
+    readme = (Path(__file__).parents[3] / "README.md").read_text("utf-8").lower()
+    assert known.label.lower() in readme or known.family.lower() in readme
+
+
+def test_kinds_and_suffixes_of_formats_are_distinct() -> None:
+    suffixes = [suffix for known in FORMATS for suffix in known.suffixes]
+    assert len(set(suffixes)) == len(suffixes)
+    assert len({known.kind for known in FORMATS}) == len(FORMATS)
