@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from crag.concurrency.caches import LRUCache, TTLCache
 from crag.errors import ModelFault
 from crag.grading.registry import BUILTIN, GRADERS, GraderResources, choose_grader
 from crag.library.library import Library
@@ -16,8 +15,10 @@ from crag.protocols import ChatModel, Embedder, Engine, Grader
 from crag.settings import Settings
 from crag.storage.outbound_ledger import OutboundLog
 from crag.text.questions import TermStatistics
+from crag.types import Grade
 
 _CACHE_SECONDS = 10.0
+_MAX_CACHED_GRADES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,29 +52,20 @@ class Engines:
         may_send_to: Callable[[str], bool],
     ) -> None:
         """Create the factory. `may_send_to` says whether the user allowed the hosted model of this name."""
-        from crag.grading.composites import GradeCache
-
         self._settings = settings
         self._library = library
         self._embedder = builtin_embedder
         self._ledger = ledger
         self._may_send_to = may_send_to
-        self._grades = GradeCache()
-        self._lock = threading.Lock()
-        self._opened: dict[RoleAssignment, tuple[float, Engine]] = {}
+        self._grades: LRUCache[tuple[str, str, str], Grade] = LRUCache(_MAX_CACHED_GRADES)
+        self._engines = TTLCache(self._build_engine, _CACHE_SECONDS)
 
     def open(self, answering: str, options: RunOptions) -> Engine:
         """Open the engine in which the model `answering` answers and the options decide the rest.
 
         Raises `ModelFault`, also for a hosted model without permission; `BadRequest`.
         """
-        cast = self.cast(answering, options)
-        with self._lock:
-            opened_at, engine = self._opened.get(cast, (0.0, None))
-            if engine is None or time.monotonic() - opened_at > _CACHE_SECONDS:
-                engine = self._build_engine(cast)
-                self._opened[cast] = (time.monotonic(), engine)
-            return engine
+        return self._engines.get(self.cast(answering, options))
 
     def cast(self, answering: str, options: RunOptions) -> RoleAssignment:
         """Assign models to roles when `answering` answers; the result contains no `auto`.

@@ -2,73 +2,132 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
-from collections.abc import Callable
-from concurrent.futures import Future
-from contextlib import suppress
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from concurrent.futures import Future, wait
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Generic, TypeVar
 
-T = TypeVar("T")
+from crag.concurrency.workers import run_in_background
+
+Value = TypeVar("Value")
 
 
-class BackgroundCache(Generic[T]):
-    """Cache of the result of `compute`, refreshed in the background when it is read after `seconds`. Thread-safe."""
+@dataclass(slots=True, eq=False)
+class _Computation(Generic[Value]):
+    """One computation of a value, under way or ended; `previous` is the value of the one before."""
 
-    def __init__(self, compute: Callable[[], T], seconds: float) -> None:
+    previous: Value | None
+    future: Future[Value] = field(default_factory=Future)
+    started_at: float = field(default_factory=time.monotonic)
+    expires_at: float = math.inf
+
+    @property
+    def latest(self) -> Value | None:
+        """The value, or the previous one if it is not known."""
+        is_known = self.future.done() and self.future.exception() is None
+        return self.future.result() if is_known else self.previous
+
+
+class TTLCache(Generic[Value]):
+    """Cache of `compute(*key)` for some seconds. Each value is computed by one thread at a time. Thread-safe.
+
+    A failed computation raises its error and is not cached. A value computed from the state before `forget` is never
+    returned after it.
+    """
+
+    def __init__(self, compute: Callable[..., Value], seconds: float | Callable[[Value], float]) -> None:
+        """Create an empty cache. `seconds` is how long a value is valid, or a function that returns it for a value."""
         self._compute = compute
         self._seconds = seconds
         self._lock = threading.Lock()
-        self._refresh: Future[T] | None = None
-        self._value: T | None = None
-        self._started_at = self._expires_at = 0.0
+        self._computations: dict[tuple[Hashable, ...], _Computation[Value]] = {}
 
-    def now(self, patience: float) -> T | None:
-        """Return the value, or the previous one if a refresh takes longer than `patience` seconds.
+    def get(self, *key: Hashable) -> Value:
+        """Return the value; compute it in this thread if it is unknown or has expired. Raises what `compute` raises."""
+        while True:
+            computation, is_new = self._find_or_begin(key)
+            if is_new:
+                self._run(computation, key)
+            if is_new or computation.future.exception() is None:  # the error of another thread is its own
+                return computation.future.result()
 
-        The result is None if there is no previous value. The limit counts from the start of the refresh, however many
-        callers wait for it. Raises what `compute` raises.
+    def get_within(self, seconds: float, *key: Hashable) -> Value | None:
+        """Return the value, computed in the background if necessary; the previous one if that takes longer.
+
+        The result is None if there is no previous value. The limit counts from the start of the computation, however
+        many callers wait for it. Raises what `compute` raises.
         """
-        refresh, started_at = self._start_refresh()
-        if refresh is not None:
-            with suppress(TimeoutError):
-                return refresh.result(max(0.0, started_at + patience - time.monotonic()))
-        return self._value
+        computation, is_new = self._find_or_begin(key)
+        if is_new:
+            run_in_background("cache", partial(self._run, computation, key))
+        wait([computation.future], max(0.0, computation.started_at + seconds - time.monotonic()))
+        return computation.future.result() if computation.future.done() else computation.previous
 
-    def forget(self) -> None:
-        """Invalidate the value. The next caller gets a result computed after this call."""
+    def forget(self, *key: Hashable) -> None:
+        """Invalidate the value. The next caller gets one computed after this call."""
         with self._lock:
-            self._refresh, self._expires_at = None, 0.0
+            if computation := self._computations.get(key):
+                computation.expires_at = 0.0
 
-    def _start_refresh(self) -> tuple[Future[T] | None, float]:
-        """Return the refresh in progress, if any, and its start time; start one if the value has expired."""
+    def forget_all(self) -> None:
+        """Invalidate every value."""
         with self._lock:
-            if self._refresh is None and time.monotonic() >= self._expires_at:
-                self._refresh, self._started_at = Future(), time.monotonic()
-                threading.Thread(target=self._run, args=(self._refresh,), name="latest", daemon=True).start()
-            return self._refresh, self._started_at
+            for computation in self._computations.values():
+                computation.expires_at = 0.0
 
-    def _run(self, refresh: Future[T]) -> None:
+    def _find_or_begin(self, key: tuple[Hashable, ...]) -> tuple[_Computation[Value], bool]:
+        """Return the valid computation of this value, and whether it was created now, to be run by the caller."""
+        with self._lock:
+            last = self._computations.get(key)
+            if last and time.monotonic() < last.expires_at:
+                return last, False
+            computation = self._computations[key] = _Computation(last.latest if last else None)
+            return computation, True
+
+    def _run(self, computation: _Computation[Value], key: tuple[Hashable, ...]) -> None:
         try:
-            value = self._compute()
-        except Exception as error:  # noqa: BLE001 — handed to whoever asked
-            self._end_refresh(refresh)
-            refresh.set_exception(error)
+            value = self._compute(*key)
+            seconds = self._seconds(value) if callable(self._seconds) else self._seconds
+        except BaseException as error:  # noqa: BLE001 — raised to the callers
+            computation.expires_at = 0.0
+            computation.future.set_exception(error)
             return
-        self._store(refresh, value)
-        refresh.set_result(value)
-
-    def _store(self, refresh: Future[T], value: T) -> None:
-        """Store the value, unless it was invalidated during the refresh."""
         with self._lock:
-            if self._refresh is refresh:
-                self._value, self._expires_at = value, time.monotonic() + self._seconds
-        self._end_refresh(refresh)
+            if computation.expires_at:  # else it was invalidated meanwhile
+                computation.expires_at = time.monotonic() + seconds
+        computation.future.set_result(value)
 
-    def _end_refresh(self, refresh: Future[T]) -> None:
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+class LRUCache(Generic[Key, Value]):
+    """Cache that keeps the `size` values that were used last. Thread-safe."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._lock = threading.Lock()
+        self._values: OrderedDict[Key, Value] = OrderedDict()
+
+    def get(self, key: Key) -> Value | None:
+        """Return the cached value, if any."""
         with self._lock:
-            if self._refresh is refresh:
-                self._refresh = None
+            if key in self._values:
+                self._values.move_to_end(key)
+            return self._values.get(key)
+
+    def put(self, key: Key, value: Value) -> None:
+        """Cache a value; drop the least recently used beyond the size."""
+        with self._lock:
+            self._values[key] = value
+            self._values.move_to_end(key)
+            while len(self._values) > self._size:
+                self._values.popitem(last=False)
 
 
 Known = TypeVar("Known")

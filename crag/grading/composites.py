@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import threading
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from crag.cancellation import Cancellation
+from crag.concurrency.caches import LRUCache
 from crag.protocols import Grader
 from crag.text.language import detect_language
 from crag.types import Grade, Passage, Thresholds
@@ -91,29 +90,7 @@ def _map_linear(score: float, old: tuple[float, float], new: tuple[float, float]
 GradeKey = tuple[str, str, str]  # question, digest of the passage, grader
 
 
-class GradeCache:
-    """In-memory LRU cache of grades. Thread-safe."""
-
-    def __init__(self, size: int = 10_000) -> None:
-        self._size = size
-        self._lock = threading.Lock()
-        self._grades: OrderedDict[GradeKey, Grade] = OrderedDict()
-
-    def get(self, keys: Sequence[GradeKey]) -> dict[GradeKey, Grade]:
-        """Return the cached grades."""
-        with self._lock:
-            found = {key: self._grades[key] for key in keys if key in self._grades}
-            for key in found:
-                self._grades.move_to_end(key)
-            return found
-
-    def put(self, key: GradeKey, grade: Grade) -> None:
-        """Cache a grade; evict the least recently used beyond the size."""
-        with self._lock:
-            self._grades[key] = grade
-            self._grades.move_to_end(key)
-            while len(self._grades) > self._size:
-                self._grades.popitem(last=False)
+GradeCache = LRUCache[GradeKey, Grade]
 
 
 class CachedGrader:
@@ -137,7 +114,7 @@ class CachedGrader:
         """Yield cached grades first, then the others as they are graded. Raises `ModelFault`, `Stopped`."""
         stop.check()
         keys = [self._key(question, passage) for passage in passages]
-        known = self._cache.get(keys)
+        known = {key: grade for key in keys if (grade := self._cache.get(key))}
         yield from ((index, known[key]) for index, key in enumerate(keys) if key in known)
         missing = [index for index, key in enumerate(keys) if key not in known]
         if not missing:

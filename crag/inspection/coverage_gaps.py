@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from sqlalchemy import Connection, Row, func, or_, select, update
 from sqlalchemy.orm import aliased
 
+from crag.concurrency.caches import LRUCache
 from crag.conversations.conversation_list import visible_to
 from crag.errors import BadRequest
 from crag.events import AnswerWritten, QuestionCondensed, decode_event
@@ -225,7 +226,7 @@ class CoverageGaps:
         self._statistics = statistics
         self._submit = submit
         self._lock = threading.Lock()
-        self._grouped: dict[tuple[str, ...], Sequence[CoverageGap]] = {}
+        self._grouped: LRUCache[tuple[str, ...], Sequence[CoverageGap]] = LRUCache(_MAX_CACHED_LISTS)
         self._details: dict[str, RunDetails] = {}
 
     def list(self, person: str | None = None) -> list[CoverageGap]:
@@ -241,10 +242,11 @@ class CoverageGaps:
         with self._lock:
             self._details |= read
             key = tuple(row.id for rows in questions for row in rows)
-            if key not in self._grouped:
-                self._grouped[key] = self._group(questions)
-                self._grouped = dict([*self._grouped.items()][-_MAX_CACHED_LISTS:])
-            return [*self._grouped[key]]
+            gaps = self._grouped.get(key)
+            if gaps is None:
+                gaps = self._group(questions)
+                self._grouped.put(key, gaps)
+            return [*gaps]
 
     def filter_visible_questions(self, questions: Collection[str], person: str | None) -> set[str]:
         """Return those of these questions that the person may read: their own, or all for None."""

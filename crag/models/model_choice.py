@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
+from crag.concurrency.caches import TTLCache
 from crag.errors import ModelFault
 from crag.models.destinations import external_host
 from crag.models.nomic_weights import is_nomic_usable
@@ -168,25 +168,21 @@ class CachedModelChoice:
 
     def __init__(self, settings: Settings, on_change: Callable[[], None]) -> None:
         """`on_change` is called when a different model answers, and for the first one."""
-        self._settings = settings
+        self._cache = TTLCache(partial(choose_chat_model, settings), _CACHE_SECONDS)
         self._on_change = on_change
-        self._lock = threading.Lock()
-        self._known: tuple[float, ModelChoice] | None = None
+        self._name = ""
 
     def now(self, *, anew: bool = False) -> ModelChoice:
         """Return the current choice and its reason, looked up every few seconds at most, or again with `anew`."""
-        with self._lock:
-            known = self._known
-        if not anew and known is not None and time.monotonic() - known[0] <= _CACHE_SECONDS:
-            return known[1]
-        choice = choose_chat_model(self._settings)  # outside the lock, so that others need not wait
-        with self._lock:
-            self._known = (time.monotonic(), choice)
-        if known is None or known[1].name != choice.name:
+        if anew:
+            self._cache.forget()
+        choice = self._cache.get()
+        before, self._name = self._name, choice.name
+        if choice.name != before:
             self._on_change()
         return choice
 
     def forget(self) -> None:
         """Clear the cache after a change of the models."""
-        with self._lock:
-            self._known = None
+        self._cache.forget()
+        self._name = ""

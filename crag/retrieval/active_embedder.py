@@ -5,11 +5,10 @@ A model is recognized by the vector of one fixed sentence (the canary), and chec
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from crag.concurrency.caches import TTLCache
 from crag.errors import ModelFault
 from crag.protocols import Embedder, EmbedderProvider
 from crag.storage.engine import Database
@@ -69,14 +68,15 @@ class EmbedderCache:
         self.on_change: Callable[[], None] = _ignore_change
         self._database = database
         self._source = source
-        self._lock = threading.Lock()
-        self._cached: dict[str, _CachedEmbedder] = {}
+        self._found: dict[str, VerifiedEmbedder | ModelFault] = {}  # by name, also what has expired in the cache
+        self._cache = TTLCache(self._look, _seconds_to_cache)
 
     def open(self, name: str) -> VerifiedEmbedder:
         """Return the embedder with this name. Raises `ModelFault`."""
-        with self._lock:
-            cached = self._cached.setdefault(name, _CachedEmbedder(name, self._look, self._report_change))
-        return cached.open()
+        found = self._cache.get(name)
+        if isinstance(found, VerifiedEmbedder):
+            return found
+        raise ModelFault(found.code, found.message, found.remedy, found.fault)
 
     def open_for(self, space: EmbeddingSpace) -> VerifiedEmbedder:
         """Return the embedder of exactly this space. Raises `ModelFault`, also if another model now has its name."""
@@ -87,9 +87,7 @@ class EmbedderCache:
 
     def known_fault(self, space: EmbeddingSpace) -> ModelFault | None:
         """Return why the embedder of this space could not be opened when last tried; opens nothing."""
-        with self._lock:
-            cached = self._cached.get(space.name)
-        found = cached.found if cached else None
+        found = self._found.get(space.name)
         if isinstance(found, VerifiedEmbedder):
             if found.space.id == space.id:
                 return None
@@ -98,61 +96,29 @@ class EmbedderCache:
 
     def recheck(self) -> None:
         """Expire all cached embedders; each is opened again at its next use."""
-        with self._lock:
-            for cached in self._cached.values():
-                cached.expire()
+        self._cache.forget_all()
 
-    def _report_change(self) -> None:
-        self.on_change()
+    def _look(self, name: str) -> VerifiedEmbedder | ModelFault:
+        before = self._found.get(name)
+        try:
+            found = self._found[name] = self._open_and_verify(name)
+        except ModelFault as fault:
+            self._found[name] = fault
+            return fault
+        if before is not None and not _is_same_space(before, found):
+            self.on_change()
+        return found
 
-    def _look(self, name: str, on_changed: Callable[[], None]) -> VerifiedEmbedder:
+    def _open_and_verify(self, name: str) -> VerifiedEmbedder:
         embedder = self._source.open(name)
         canary = embedder.embed_documents([CANARY])[0]
         with self._database.read() as connection:
             space = recognize_space(connection, embedder.space, canary)
-        return VerifiedEmbedder(embedder, space, canary, on_changed)
+        return VerifiedEmbedder(embedder, space, canary, lambda: self._cache.forget(name))
 
 
-class _CachedEmbedder:
-    """One cached embedder. One thread opens it at a time; other embedders are not blocked meanwhile."""
-
-    def __init__(
-        self,
-        name: str,
-        look: Callable[[str, Callable[[], None]], VerifiedEmbedder],
-        on_change: Callable[[], None],
-    ) -> None:
-        self._name = name
-        self._look = look
-        self._on_change = on_change
-        self._lock = threading.Lock()
-        self._until = 0.0
-        self.found: VerifiedEmbedder | ModelFault | None = None
-
-    def open(self) -> VerifiedEmbedder:
-        with self._lock:
-            if time.monotonic() >= self._until:
-                self._look_again()
-            found = self.found
-        if isinstance(found, VerifiedEmbedder):
-            return found
-        assert found is not None  # noqa: S101 — opening yields an embedder or a fault
-        raise ModelFault(found.code, found.message, found.remedy, found.fault)
-
-    def _look_again(self) -> None:
-        before = self.found
-        try:
-            self.found = self._look(self._name, self.expire)
-            self._until = time.monotonic() + _CACHE_SECONDS
-        except ModelFault as fault:
-            self.found = fault
-            self._until = time.monotonic() + _FAULT_CACHE_SECONDS
-        if before is not None and isinstance(self.found, VerifiedEmbedder) and not _is_same_space(before, self.found):
-            self._on_change()
-
-    def expire(self) -> None:
-        """Make the next call open the embedder again."""
-        self._until = 0.0
+def _seconds_to_cache(found: VerifiedEmbedder | ModelFault) -> float:
+    return _FAULT_CACHE_SECONDS if isinstance(found, ModelFault) else _CACHE_SECONDS
 
 
 def _is_same_space(before: VerifiedEmbedder | ModelFault, after: VerifiedEmbedder) -> bool:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import sqlite3
 import threading
 import uuid
-from collections import OrderedDict
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 
 from crag.cancellation import Wait
+from crag.concurrency.caches import LRUCache
 from crag.errors import BadRequest
 from crag.events import ConsentGiven, NodeName, RunEnded
 from crag.graph.policy import SEARCH_DECLINED
@@ -54,7 +54,7 @@ class RunService:
         self._workers = ThreadPoolExecutor(_MAX_WORKERS, thread_name_prefix="run")
         self._lock = threading.Lock()
         self._live: dict[str, LiveRun] = {}
-        self._traces: OrderedDict[str, Trace] = OrderedDict()
+        self._traces: LRUCache[str, Trace] = LRUCache(_MAX_CACHED_TRACES)
 
     def start(
         self, conversation_id: str | None, question: str, options: RunOptions, *, evaluation_id: str | None = None
@@ -178,7 +178,7 @@ class RunService:
         if live := self._live.get(run_id):
             live.stop.request()
         if run_id not in self._live and (run := self._take_over(run_id)):  # it waits, perhaps only since a moment ago
-            self._keep(run_id, self._worker.finish(run, RunEnded("stopped", run.elapsed())))
+            self._traces.put(run_id, self._worker.finish(run, RunEnded("stopped", run.elapsed())))
             self._live.pop(run_id, None)
 
     def trace(self, run_id: str) -> Trace:
@@ -189,7 +189,7 @@ class RunService:
         ended = run.ended
         trace = Trace().apply_all(event for _, event in run.follow(seconds=0))
         if ended:
-            self._keep(run_id, trace)
+            self._traces.put(run_id, trace)
         return trace
 
     def calls(self, run_id: str) -> list[ModelCall]:
@@ -249,7 +249,7 @@ class RunService:
         run = task.run
         trace = self._worker.work(task)
         if trace is not None:
-            self._keep(run.id, trace)
+            self._traces.put(run.id, trace)
         with self._lock:
             if self._live.get(run.id) is run:  # else it waited, and already continues as another object
                 del self._live[run.id]
@@ -282,8 +282,3 @@ class RunService:
             run = LiveRun(run_id, question, self._log, events, elapsed=waiting.at if waiting else 0.0)
             self._live[run_id] = run
         return run
-
-    def _keep(self, run_id: str, trace: Trace) -> None:
-        self._traces[run_id] = trace
-        while len(self._traces) > _MAX_CACHED_TRACES:
-            self._traces.popitem(last=False)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from crag.concurrency.caches import BackgroundCache
+from crag.concurrency.caches import TTLCache
 from crag.concurrency.workers import BackgroundWorker, run_in_background
 from crag.errors import CragError, Stopped
 
@@ -112,12 +112,12 @@ def refresh_status() -> None:
 
 def _setup_status() -> SetupStatus | None:
     """Return the cached status, a few seconds old at most; do not wait long for a slow model server."""
-    return _status_cache().now(_STATUS_WAIT_SECONDS)
+    return _status_cache().get_within(_STATUS_WAIT_SECONDS)
 
 
 @st.cache_resource(show_spinner=False)
-def _status_cache() -> BackgroundCache[SetupStatus]:
-    return BackgroundCache(_read_status, _STATUS_FRESH_SECONDS)
+def _status_cache() -> TTLCache[SetupStatus]:
+    return TTLCache(_read_status, _STATUS_FRESH_SECONDS)
 
 
 def _read_status() -> SetupStatus:
@@ -171,13 +171,13 @@ class ServerMonitor:
 
     def __init__(self, app: Application) -> None:
         self._app = app
-        self._latest = BackgroundCache(self._look, _SERVER_FRESH_SECONDS)
+        self._status = TTLCache(self._look, _SERVER_FRESH_SECONDS)
         self._lock = threading.Lock()
         self._work: dict[str, ModelTask] = {}
 
     def seen(self, patience: float = _SERVER_WAIT_SECONDS) -> ServerStatus:
         """Return the latest state; refresh a stale one, waiting `patience` seconds at most."""
-        return self._latest.now(patience) or ServerStatus()
+        return self._status.get_within(patience) or ServerStatus()
 
     def work(self, name: str) -> ModelTask | None:
         """Return the running or failed operation on a model, if any."""
@@ -199,7 +199,7 @@ class ServerMonitor:
 
     def recheck(self) -> None:
         """Discard the cached state after a change."""
-        self._latest.forget()
+        self._status.forget()
 
     def _do(self, name: str, act: Callable[[str], object]) -> None:
         try:

@@ -1,11 +1,14 @@
-"""What is looked up in the background: nobody waits for long, and what changed is not told from memory."""
+"""What is looked up once at a time: nobody waits for long, and what changed is not told from memory."""
 
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 
-from crag.concurrency.caches import BackgroundCache
+from crag.concurrency.caches import LRUCache, TTLCache
+from crag.concurrency.workers import run_in_background
 from tests.waiting import wait_until
 
 
@@ -16,29 +19,29 @@ def test_a_slow_look_is_not_waited_for():
         assert may_end.wait(20)
         return 1
 
-    latest = BackgroundCache(look, 60)
-    assert latest.now(patience=0) is None
+    latest = TTLCache(look, 60)
+    assert latest.get_within(0) is None
     may_end.set()
-    wait_until(lambda: latest.now(patience=0) == 1)
+    wait_until(lambda: latest.get_within(0) == 1)
 
 
 def test_a_slow_look_is_waited_for_once_however_often_it_is_asked_for():
     may_end = threading.Event()
-    latest = BackgroundCache(lambda: may_end.wait(20), 60)
+    latest = TTLCache(lambda: may_end.wait(20), 60)
     began = time.monotonic()
-    assert [latest.now(patience=0.5) for _ in range(30)] == [None] * 30
+    assert [latest.get_within(0.5) for _ in range(30)] == [None] * 30
     assert time.monotonic() - began < 5, "thirty times half a second would be fifteen"
     may_end.set()
 
 
 def test_it_is_remembered_until_it_is_old_or_something_changed():
     looks = iter(range(9))
-    latest = BackgroundCache(lambda: next(looks), 60)
-    assert [latest.now(10), latest.now(10)] == [0, 0]
+    latest = TTLCache(lambda: next(looks), 60)
+    assert [latest.get_within(10), latest.get_within(10)] == [0, 0]
     latest.forget()
-    assert latest.now(10) == 1
-    always = BackgroundCache(lambda: next(looks), 0)
-    assert [always.now(10), always.now(10)] == [2, 3]
+    assert latest.get_within(10) == 1
+    always = TTLCache(lambda: next(looks), 0)
+    assert [always.get_within(10), always.get_within(10)] == [2, 3]
 
 
 def test_a_look_that_began_before_something_changed_does_not_count():
@@ -51,13 +54,13 @@ def test_a_look_that_began_before_something_changed_does_not_count():
         assert may_end.wait(20)
         return "old"
 
-    latest = BackgroundCache(look, 60)
-    assert latest.now(0) is None
+    latest = TTLCache(look, 60)
+    assert latest.get_within(0) is None
     assert began.wait(20)
     latest.forget()
-    assert latest.now(10) == "new"
+    assert latest.get_within(10) == "new"
     may_end.set()
-    assert latest.now(10) == "new"
+    assert latest.get_within(10) == "new"
 
 
 def test_what_goes_wrong_is_told_and_tried_again():
@@ -69,7 +72,79 @@ def test_what_goes_wrong_is_told_and_tried_again():
             raise answer
         return answer
 
-    latest = BackgroundCache(look, 60)
+    latest = TTLCache(look, 60)
     with pytest.raises(ValueError, match="no"):
-        latest.now(10)
-    assert latest.now(10) == 2
+        latest.get_within(10)
+    assert latest.get_within(10) == 2
+
+
+def test_each_key_is_computed_once_however_many_threads_ask():
+    computed = []
+    may_end = threading.Event()
+
+    def compute(name: str) -> str:
+        computed.append(name)
+        assert may_end.wait(20)
+        return name.upper()
+
+    cache = TTLCache(compute, 60)
+    found: list[str] = []
+    names = "abab"
+    readers = [run_in_background("reader", partial(lambda name: found.append(cache.get(name)), name)) for name in names]
+    wait_until(lambda: len(computed) == 2)
+    may_end.set()
+    assert all(reader.wait(20) for reader in readers)
+    assert (sorted(found), sorted(computed)) == (["A", "A", "B", "B"], ["a", "b"])
+    assert cache.get("a") == "A"
+    cache.forget("a")
+    assert (cache.get("a"), cache.get("b"), sorted(computed)) == ("A", "B", ["a", "a", "b"])
+    cache.forget_all()
+    assert (cache.get("a"), cache.get("b"), len(computed)) == ("A", "B", 5)
+
+
+def test_who_waited_for_a_failure_tries_it_again():
+    begun, may_fail = threading.Event(), threading.Event()
+
+    def compute() -> str:
+        if begun.is_set():
+            return "well"
+        begun.set()
+        assert may_fail.wait(20)
+        raise ValueError("no")
+
+    cache = TTLCache(compute, 60)
+    first = run_in_background("first", cache.get)
+    assert begun.wait(20)
+    found: list[str] = []
+    second = run_in_background("second", lambda: found.append(cache.get()))
+    may_fail.set()
+    assert first.wait(20)
+    assert second.wait(20)
+    assert found == ["well"]
+
+
+def test_the_value_may_say_how_long_it_is_valid():
+    numbers = iter(range(9))
+    cache = TTLCache(lambda: next(numbers), lambda number: 60 if number else 0)
+    assert [cache.get(), cache.get(), cache.get()] == [0, 1, 1]
+
+
+def test_the_value_used_longest_ago_is_dropped():
+    cache = LRUCache[str, int](2)
+    for number, name in enumerate("ab"):
+        cache.put(name, number)
+    assert cache.get("a") == 0
+    cache.put("c", 2)
+    assert [cache.get(name) for name in "abc"] == [0, None, 2]
+
+
+def test_the_size_holds_for_many_threads():
+    cache = LRUCache[int, int](50)
+
+    def use(number: int) -> None:
+        cache.put(number % 200, number)
+        cache.get(number % 200)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(use, range(2_000)))
+    assert sum(cache.get(number) is not None for number in range(200)) == 50

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 import pytest
 
 from crag.cancellation import Cancellation
@@ -99,7 +97,7 @@ def test_rejected_passages_need_no_model() -> None:
 
 def test_only_the_models_verdicts_are_remembered() -> None:
     first, model = TableGrader({1: 0.05, 2: 0.5}, thresholds=CLEAR), ScriptedModel(lambda _: "Yes")
-    cascade = CascadeGrader(first, CachedGrader(ScoreGrader(model), GradeCache()))
+    cascade = CascadeGrader(first, CachedGrader(ScoreGrader(model), GradeCache(100)))
     for _ in range(2):
         grades = dict(cascade.grade("q?", [passage(1), passage(2)], Cancellation()))
     assert first.graded == [1, 2, 1, 2]
@@ -114,7 +112,7 @@ def graded(grader: CachedGrader, question: str, *numbers: int) -> dict[int, Grad
 
 def test_a_known_passage_is_not_judged_again() -> None:
     table = TableGrader({1: 0.9, 2: 0.1, 3: 0.5})
-    grader = CachedGrader(table, GradeCache())
+    grader = CachedGrader(table, GradeCache(100))
     first = graded(grader, "q", 1, 2)
     second = graded(grader, "q", 3, 2, 1)
     assert table.graded == [1, 2, 3]
@@ -122,7 +120,7 @@ def test_a_known_passage_is_not_judged_again() -> None:
 
 
 def test_another_question_or_grader_is_judged_anew() -> None:
-    memory, table = GradeCache(), TableGrader({1: 0.9})
+    memory, table = GradeCache(100), TableGrader({1: 0.9})
     graded(CachedGrader(table, memory), "q", 1)
     graded(CachedGrader(table, memory), "another", 1)
     graded(CachedGrader(TableGrader({1: 0.2}, name="other"), memory), "q", 1)
@@ -131,7 +129,7 @@ def test_another_question_or_grader_is_judged_anew() -> None:
 
 def test_what_could_not_be_judged_is_tried_again() -> None:
     table = TableGrader({1: None})
-    grader = CachedGrader(table, GradeCache())
+    grader = CachedGrader(table, GradeCache(100))
     graded(grader, "q", 1)
     graded(grader, "q", 1)
     assert table.graded == [1, 1]
@@ -139,20 +137,7 @@ def test_what_could_not_be_judged_is_tried_again() -> None:
 
 def test_the_longest_unused_grade_is_forgotten() -> None:
     table = TableGrader({})
-    grader = CachedGrader(table, GradeCache(size=2))
+    grader = CachedGrader(table, GradeCache(2))
     for number in (1, 2, 1, 3, 1, 2):
         graded(grader, "q", number)
     assert table.graded == [1, 2, 3, 2]
-
-
-def test_the_memory_is_shared_between_threads() -> None:
-    memory = GradeCache(size=50)
-    keys = [(str(n), "d", "g") for n in range(200)]
-
-    def use(n: int) -> None:
-        memory.put(keys[n % 200], Grade(0.5, ""))
-        memory.get(keys)
-
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(use, range(2_000)))
-    assert len(memory.get(keys)) == 50
