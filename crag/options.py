@@ -1,12 +1,16 @@
-"""Options of a run: `RunOptions`, changes to it by name, the `Option` records, and presets of published variants."""
+"""Options of a run: `RunOptions`, changes to it by name, the `Option` records, and presets of published variants.
+
+To add an option, add a field to `RunOptions` and a record to `_OPTION_RECORDS`. Settings page, controls, command-line
+flags, grids, comparisons, exports and docs/settings.md are made from the record.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal
 
 from crag.errors import BadRequest
 from crag.types import Thresholds
@@ -77,7 +81,8 @@ class RunOptions:
     passage_size: int = 0
 
 
-ROLES = ("answering", "grading", "rewriting")
+ROLES = {"answering": "model", "grading": "grader_model", "rewriting": "rewriter_model"}
+"""What a language model is used for, and the option that names the model for it."""
 
 
 def list_option_names() -> tuple[str, ...]:
@@ -140,36 +145,103 @@ def _has_option_type(name: str, value: Any) -> bool:
     return isinstance(value, int | float if usual is float else usual) and isinstance(value, bool) == (usual is bool)
 
 
-OptionSection = Literal["Models", "Fine-tuning", "Grading", "Web search", "Answers"]
+OptionSection = Literal["Models", "Fine-tuning", "Grading", "Web search", "Answers", "Documents"]
+OptionKind = Literal["model", "choice", "switch", "number", "thresholds", "documents", "preset"]
+OptionScope = Literal["home", "conversation", "evaluation"]
 _MAX_MODEL_NAME_LENGTH = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option, by its name in `RunOptions`. For kind `model`, an empty value means the default model.
+    """Everything that is known about one option, by its name in `RunOptions`, except the code that acts on it.
 
-    Numbers range from `lowest` to `highest`, in `unit`; they are whole numbers if `step` is an int. `variable` is the
-    environment variable that sets the option.
+    `scope`: a home saves the option, or only a conversation sets it, or only an evaluation. `term` is its name within a
+    sentence, as in “policy any, k 6”. `values` gives a label and an explanation for each value of a choice. Numbers
+    range from `lowest` to `highest`, in `unit`; they are whole numbers if `step` is an int; a question on the command
+    line or in an imported file may go up to `run_highest`. `empty_means` says what an empty value stands for.
+    `offered` holds the values that a grid suggests: () all that there are, None none. `nodes` are the steps of the
+    graph that read the option. Options that do not `change_answers` only change how fast it comes, or name others.
+    Published variants set those `in_variants`. `receives` says which data goes to a model. `variable` is the
+    environment variable that sets the option; `Settings` has a field of that name.
     """
 
     name: str
     section: OptionSection
     title: str
-    meaning: str
-    kind: Literal["model", "choice", "switch", "number"]
-    choices: tuple[str, ...] = ()
+    help: str
+    kind: OptionKind
+    term: str = ""
+    scope: OptionScope = "home"
+    values: Mapping[Any, tuple[str, str]] = field(default_factory=dict, hash=False)
     lowest: float = 0
     highest: float = 0
+    run_highest: float = 0
     step: float = 1
     unit: str = ""
+    empty_means: str = ""
+    offered: tuple[Any, ...] | None = None
+    nodes: tuple[str, ...] = ()
+    changes_answers: bool = True
+    in_variants: bool = False
+    receives: str = ""
     variable: str = ""
+
+    @property
+    def role(self) -> str:
+        """Role of the model that a parameter belongs to; empty for other options."""
+        return self.name.rpartition(".")[0]
+
+    @property
+    def flag(self) -> str:
+        """Argument of the command line; empty for those that `settings set` alone changes, or none."""
+        if self.role or self.scope != "home":
+            return ""
+        return f"--{self.name.replace('_', '-')}" if len(self.name) > 1 else f"-{self.name}"
+
+    @property
+    def heading(self) -> str:
+        """Title with the unit, to stand over a control whose values are bare numbers."""
+        return f"{self.title}, {self.unit}" if self.unit else self.title
+
+    @property
+    def settings_field(self) -> str:
+        """Name in `Settings` of the value that the environment sets; empty if none can."""
+        return self.variable.removeprefix("CRAG_").lower()
 
     def check(self, value: Any) -> None:
         """Raise `BadRequest` for an invalid value."""
-        if not self._fits(value):
-            raise BadRequest(f"{self.title} cannot be “{value}”.", self._allowed())
+        if not self.is_valid(value):
+            raise BadRequest(f"{self.title} cannot be “{value}”.", self.requirement())
 
-    def read(self, written: str) -> Any:
+    def is_valid(self, value: Any, *, for_run: bool = False) -> bool:
+        """Return whether the value can be chosen; with `for_run`, whether a single question can be asked with it."""
+        match self.kind:
+            case "switch":
+                return isinstance(value, bool)
+            case "choice":
+                return isinstance(value, str) and value in self.values
+            case "number":
+                numbers = int if isinstance(self.step, int) else int | float
+                highest = (for_run and self.run_highest) or self.highest
+                return isinstance(value, numbers) and not isinstance(value, bool) and self.lowest <= value <= highest
+            case "thresholds":
+                return value is None or (isinstance(value, Thresholds) and 0 <= value.lower <= value.upper <= 1)
+            case "model":
+                return isinstance(value, str) and len(value) <= _MAX_MODEL_NAME_LENGTH and value == value.strip()
+        return isinstance(value, str | tuple)
+
+    def requirement(self) -> str:
+        """Return which values are valid, as a sentence."""
+        match self.kind:
+            case "switch":
+                return "It is on or off."
+            case "choice":
+                return f"Choose one of {', '.join(self.values)}."
+            case "model":
+                return "Write builtin, ollama:NAME, or provider:model such as openai:gpt-4o-mini."
+        return f"Choose a number from {self.lowest:,} to {self.highest:,}."
+
+    def parse(self, written: str) -> Any:
         """Parse a value written as text, such as `on` or `0.5`. Raises `BadRequest` if it is invalid."""
         value: Any = written
         with suppress(ValueError):
@@ -180,90 +252,115 @@ class Option:
         self.check(value)
         return value
 
-    def _fits(self, value: Any) -> bool:
-        match self.kind:
-            case "switch":
-                return isinstance(value, bool)
-            case "choice":
-                return value in self.choices
-            case "model":
-                return isinstance(value, str) and len(value) <= _MAX_MODEL_NAME_LENGTH and value == value.strip()
-        numbers = int if isinstance(self.step, int) else int | float
-        return isinstance(value, numbers) and not isinstance(value, bool) and self.lowest <= value <= self.highest
+    def write(self, value: Any) -> str:
+        """Return the value as `parse` reads it, or what an empty one means."""
+        if isinstance(value, bool):
+            return "on" if value else "off"
+        return str(value) if value != "" else self.empty_means
 
-    def _allowed(self) -> str:
-        match self.kind:
-            case "switch":
-                return "It is on or off."
-            case "choice":
-                return f"Choose one of {', '.join(self.choices)}."
-            case "model":
-                return "Write builtin, ollama:NAME, or provider:model such as openai:gpt-4o-mini."
-        return f"Choose a number from {self.lowest:,} to {self.highest:,}."
+    def format(self, value: Any) -> str:
+        """Return the value in words."""
+        if self.empty_means and (not value or (self.kind == "model" and value == "auto")):
+            return self.empty_means
+        if self.kind == "choice" and value in self.values:
+            return self.values[value][0]
+        match value:
+            case bool():
+                return "on" if value else "off"
+            case int() | float():
+                return f"{value:,} {self.unit}".rstrip()
+            case Thresholds():
+                return f"{value.lower:g} and {value.upper:g}"
+            case tuple():
+                return f"{len(value):,}"
+        return str(value or "")
 
-
-_PARAMETER_OPTIONS = (
-    Option(
-        "window",
-        "Fine-tuning",
-        "context window",
-        "How much the model reads at once. Larger windows need more memory; roles that share a model share the "
-        "largest of their windows.",
-        "number",
-        lowest=1024,
-        highest=131_072,
-        step=1024,
-        unit="tokens",
-    ),
-    Option(
-        "answer_limit",
-        "Fine-tuning",
-        "longest reply",
-        "Where the model is stopped. It is taken from the window: at most half of it.",
-        "number",
-        lowest=64,
-        highest=16_384,
-        step=64,
-        unit="tokens",
-    ),
-    Option(
-        "temperature",
-        "Fine-tuning",
-        "temperature",
-        "0 says the likeliest; more varies. Judging is best at 0.",
-        "number",
-        lowest=0.0,
-        highest=2.0,
-        step=0.1,
-    ),
-    Option(
-        "keep_alive",
-        "Fine-tuning",
-        "stays loaded",
-        "How long the model stays in memory after its last use. -1: until the server stops.",
-        "number",
-        lowest=-1,
-        highest=86_400,
-        step=1,
-        unit="seconds",
-    ),
-    Option(
-        "parallelism",
-        "Fine-tuning",
-        "requests at once",
-        "More than the server works on (OLLAMA_NUM_PARALLEL) only wait there. 0: automatic.",
-        "number",
-        lowest=0,
-        highest=32,
-        step=1,
-    ),
-)
+    def describe(self, value: Any) -> str:
+        """Return the option with a value, such as “policy any”: a choice as it is written, since this is stored."""
+        return f"{self.term or self.title.lower()} {value if self.kind == 'choice' else self.format(value)}"
 
 
-def _role_options(role: str, title: str) -> tuple[Option, ...]:
-    """Return the model parameters of one role."""
+POLICIES: dict[PolicyName, tuple[str, str]] = {
+    "paper": ("Paper", "the web when no passage is surely relevant"),
+    "any": ("Strict", "the web as soon as one passage is not relevant"),
+    "none": ("Lenient", "the web only when no passage is relevant"),
+    "off": ("No grading", "every passage is used, never the web"),
+}
+WEB_MODES: dict[WebMode, tuple[str, str]] = {
+    "off": ("Off", "only your documents are used"),
+    "ask": ("Ask first", "you see and edit each query"),
+    "auto": ("On", "when the documents do not answer, the rewritten question goes to Tavily"),
+}
+REWRITE_STYLES: dict[RewriteStyle, tuple[str, str]] = {
+    "question": ("Question", "a better question"),
+    "keywords": ("Keywords", "three at most, as in the paper"),
+    "none": ("None", "the question as you wrote it"),
+}
+
+
+def _role_options(role: str, owner: str, nodes: tuple[str, ...]) -> tuple[Option, ...]:
+    """Return the parameters of the model in one role; `owner` goes before their names within a sentence."""
+    parameters = (
+        Option(
+            "window",
+            "Fine-tuning",
+            "context window",
+            "How much the model reads at once. Larger windows need more memory; roles that share a model share the "
+            "largest of their windows.",
+            "number",
+            lowest=1024,
+            highest=131_072,
+            step=1024,
+            unit="tokens",
+            nodes=nodes,
+        ),
+        Option(
+            "answer_limit",
+            "Fine-tuning",
+            "longest reply",
+            "Where the model is stopped. It is taken from the window: at most half of it.",
+            "number",
+            lowest=64,
+            highest=16_384,
+            step=64,
+            unit="tokens",
+            nodes=nodes,
+        ),
+        Option(
+            "temperature",
+            "Fine-tuning",
+            "temperature",
+            "0 says the likeliest; more varies. Judging is best at 0.",
+            "number",
+            lowest=0.0,
+            highest=2.0,
+            step=0.1,
+            nodes=nodes,
+        ),
+        Option(
+            "keep_alive",
+            "Fine-tuning",
+            "stays loaded",
+            "How long the model stays in memory after its last use. -1: until the server stops.",
+            "number",
+            lowest=-1,
+            highest=86_400,
+            unit="seconds",
+            changes_answers=False,
+        ),
+        Option(
+            "parallelism",
+            "Fine-tuning",
+            "requests at once",
+            "More than the server works on (OLLAMA_NUM_PARALLEL) only wait there. 0: automatic.",
+            "number",
+            highest=32,
+            changes_answers=False,
+        ),
+    )
     return tuple(
-        replace(tuned, name=f"{role}.{tuned.name}", title=f"{title}: {tuned.title}") for tuned in _PARAMETER_OPTIONS
+        replace(one, name=f"{role}.{one.name}", title=f"{role.title()}: {one.title}", term=f"{owner}{one.title}")
+        for one in parameters
     )
 
 
@@ -271,25 +368,37 @@ _OPTION_RECORDS = (
     Option(
         "model",
         "Models",
-        "Answering",
+        "Answering model",
         "Writes the answer.",
         "model",
+        term="model",
+        empty_means="automatic",
+        offered=(),
+        nodes=("generate",),
+        receives="Your question, the conversation so far and the passages that were found",
         variable="CRAG_CHAT_MODEL",
     ),
     Option(
         "grader_model",
         "Models",
-        "Grading",
+        "Grading model",
         "Judges each passage. A smaller model is usually enough and much faster.",
         "model",
+        empty_means="same as answering",
+        offered=(),
+        nodes=("grade_documents",),
+        receives="Your question and every passage that is to be graded",
         variable="CRAG_GRADER_MODEL",
     ),
     Option(
         "rewriter_model",
         "Models",
-        "Rewriting",
+        "Rewriting model",
         "Makes follow-up questions stand alone, and writes queries for the web.",
         "model",
+        empty_means="same as answering",
+        nodes=("condense_question", "transform_query"),
+        receives="Your question and the conversation so far",
     ),
     Option(
         "thinking",
@@ -297,20 +406,67 @@ _OPTION_RECORDS = (
         "Think first",
         "Models that can think aloud do so before they answer; it takes longer. The thoughts are shown folded.",
         "switch",
+        term="thinking",
+        nodes=("generate",),
     ),
-    *_role_options("answering", "Answering"),
-    *_role_options("grading", "Grading"),
-    *_role_options("rewriting", "Rewriting"),
-    Option("policy", "Grading", "Policy", "From verdicts to what is done.", "choice", get_args(PolicyName)),
-    Option("grader", "Grading", "Grader", "How passages are judged.", "choice", tuple(GRADERS)),
-    Option("k", "Grading", "Passages to grade (k)", "How many are found and judged.", "number", lowest=1, highest=20),
+    *_role_options("answering", "", ("generate",)),
+    *_role_options("grading", "grader's ", ("grade_documents",)),
+    *_role_options("rewriting", "rewriter's ", ("condense_question", "transform_query")),
+    Option(
+        "policy",
+        "Grading",
+        "Policy",
+        "From verdicts to what is done.",
+        "choice",
+        values=POLICIES,
+        offered=(),
+        nodes=("decide",),
+        in_variants=True,
+    ),
+    Option(
+        "grader",
+        "Grading",
+        "Grader",
+        "How passages are judged.",
+        "choice",
+        values=GRADERS,
+        offered=(),
+        nodes=("grade_documents",),
+    ),
+    Option(
+        "thresholds",
+        "Grading",
+        "Thresholds",
+        "Irrelevant below the first, relevant from the second.",
+        "thresholds",
+        scope="conversation",
+        empty_means="automatic",
+        nodes=("decide",),
+    ),
+    Option(
+        "k",
+        "Grading",
+        "Passages to grade (k)",
+        "How many are found and judged.",
+        "number",
+        term="k",
+        lowest=1,
+        highest=20,
+        run_highest=100,
+        offered=(1, 2, 3, 4, 6, 8, 10, 15, 20),
+        nodes=("retrieve",),
+        in_variants=True,
+    ),
     Option(
         "web",
         "Web search",
         "Search the web",
         "When the documents do not answer.",
         "choice",
-        get_args(WebMode),
+        term="web",
+        values=WEB_MODES,
+        nodes=("web_search",),
+        in_variants=True,
     ),
     Option(
         "rewrite",
@@ -318,15 +474,42 @@ _OPTION_RECORDS = (
         "Rewritten as",
         "How the question is written anew for the web.",
         "choice",
-        get_args(RewriteStyle),
+        term="rewriting",
+        values=REWRITE_STYLES,
+        nodes=("transform_query",),
+        in_variants=True,
     ),
-    Option("web_results", "Web search", "Results", "How many are asked for.", "number", lowest=1, highest=10),
+    Option(
+        "web_results",
+        "Web search",
+        "Web results",
+        "How many are asked for.",
+        "number",
+        lowest=1,
+        highest=10,
+        run_highest=100,
+        nodes=("web_search",),
+        in_variants=True,
+    ),
+    Option(
+        "join_web",
+        "Web search",
+        "Web results as one passage",
+        "All results are joined and graded as one.",
+        "switch",
+        scope="conversation",
+        nodes=("web_search",),
+        in_variants=True,
+    ),
     Option(
         "fetch_pages",
         "Web search",
         "Read whole pages",
         "The pages that were found are fetched, not only quoted.",
         "switch",
+        term="whole pages",
+        nodes=("web_search",),
+        in_variants=True,
     ),
     Option(
         "refine",
@@ -334,6 +517,10 @@ _OPTION_RECORDS = (
         "Refine knowledge",
         "Passages are cut into strips; only those that help are used.",
         "switch",
+        term="refinement",
+        offered=(),
+        nodes=("refine_knowledge",),
+        in_variants=True,
     ),
     Option(
         "parent_context",
@@ -341,10 +528,61 @@ _OPTION_RECORDS = (
         "Wider context",
         "The text around each passage is given to the model, too.",
         "switch",
+        offered=(),
+        nodes=("generate",),
+        in_variants=True,
+    ),
+    Option(
+        "collection",
+        "Documents",
+        "Collection",
+        "The documents that are searched.",
+        "documents",
+        scope="conversation",
+        empty_means="all documents",
+        nodes=("retrieve",),
+    ),
+    Option(
+        "source_ids",
+        "Documents",
+        "Chosen documents",
+        "If any are chosen, only these are searched.",
+        "documents",
+        term="documents",
+        scope="conversation",
+        empty_means="all",
+        nodes=("retrieve",),
+    ),
+    Option(
+        "passage_size",
+        "Documents",
+        "Passage size",
+        "The documents are split into passages of up to this size, in a library of their own. That takes a while.",
+        "number",
+        scope="evaluation",
+        lowest=50,
+        highest=2000,
+        run_highest=100_000,
+        unit="tokens",
+        empty_means="as in the library",
+        offered=(100, 150, 250, 400, 600, 1000),
+    ),
+    Option(
+        "preset",
+        "Answers",
+        "Preset",
+        "The preset that the other values come from.",
+        "preset",
+        scope="conversation",
+        changes_answers=False,
     ),
 )
 
-OPTIONS: dict[str, Option] = {setting.name: setting for setting in _OPTION_RECORDS}
+OPTIONS: dict[str, Option] = {option.name: option for option in _OPTION_RECORDS}
+SAVED_OPTIONS: dict[str, Option] = {name: option for name, option in OPTIONS.items() if option.scope == "home"}
+MODEL_OPTIONS = tuple(name for name, option in OPTIONS.items() if option.kind == "model")
+DOCUMENT_OPTIONS = tuple(name for name, option in OPTIONS.items() if option.kind == "documents")
+MAIN_OPTIONS = ("policy", "k", "refine", "grader")  # shown first, and named in summaries
 
 
 PRESETS: dict[str, RunOptions] = {

@@ -11,6 +11,7 @@ from crag.app.checklist_facts import Check, CheckAction, ChecklistFacts
 from crag.models.model_choice import embedder_label, model_label
 from crag.models.nomic_weights import NOMIC, NOMIC_ON_OLLAMA, is_nomic_usable, nomic_embedder_name, weights_path
 from crag.models.providers import list_providers
+from crag.options import MODEL_OPTIONS, OPTIONS, get_option
 from crag.text.formatting import format_count, format_size
 
 LLAMA_CHECK = "Llama 3 on Ollama"
@@ -73,12 +74,8 @@ def check_ollama_version(facts: ChecklistFacts) -> list[Check]:
 def check_chosen_models(facts: ChecklistFacts) -> list[Check]:
     """Check that the models named in the options are installed; unknown while Ollama is absent."""
     options = facts.options
-    named = {"Answering": options.model, "Grading": options.grader_model, "Rewriting": options.rewriter_model}
-    checks = (
-        _check_chosen_model(facts, f"{role} model", name)
-        for role, name in named.items()
-        if name not in _BUILTIN_OR_AUTO
-    )
+    named = {OPTIONS[name].title: get_option(options, name) for name in MODEL_OPTIONS}
+    checks = (_check_chosen_model(facts, title, name) for title, name in named.items() if name not in _BUILTIN_OR_AUTO)
     return [check for check in checks if check]
 
 

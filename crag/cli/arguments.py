@@ -6,11 +6,11 @@ import argparse
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Protocol, get_args
+from typing import Any, Protocol
 
 from crag.app.application import Application
 from crag.errors import BadRequest
-from crag.options import GRADERS, OptionChanges, PolicyName, RunOptions, WebMode, apply_changes
+from crag.options import OPTIONS, Option, OptionChanges, RunOptions, apply_changes
 from crag.settings import Settings
 from crag.types import strip_unstorable
 
@@ -65,37 +65,46 @@ def parse_path(given: str) -> Path:
 
 def parse_count(given: str) -> int:
     """Parse a whole number from 1 to 100."""
-    if not given.isascii() or not given.isdigit() or not 1 <= int(given) <= 100:
-        raise argparse.ArgumentTypeError("must be a whole number from 1 to 100")
-    return int(given)
+    return _parse_whole_number(given, 1, 100)
 
 
 def parse_positive(given: str) -> int:
     """Parse a whole number from 1 to 1,000,000."""
-    if not given.isascii() or not given.isdigit() or len(given) > 7 or not 1 <= int(given) <= 1_000_000:
-        raise argparse.ArgumentTypeError("must be a whole number from 1 to 1,000,000")
+    return _parse_whole_number(given, 1, 1_000_000)
+
+
+def _parse_whole_number(given: str, lowest: int, highest: int) -> int:
+    digits = given.isascii() and given.isdigit() and len(given) <= len(str(highest))
+    if not digits or not lowest <= int(given) <= highest:
+        raise argparse.ArgumentTypeError(f"must be a whole number from {lowest:,} to {highest:,}")
     return int(given)
 
 
-MODEL_OPTIONS = ("model", "grader_model", "rewriter_model")
+_RUN_OPTIONS = tuple(option for option in OPTIONS.values() if option.flag)
 _NO_CHANGES: OptionChanges = MappingProxyType({})
 
 
 def add_run_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments that `build_run_options` reads."""
-    parser.add_argument("-k", type=parse_count, help="how many passages to retrieve (default: what is saved, else 4)")
-    parser.add_argument("--model", type=parse_text, help="auto, builtin, ollama:NAME or PROVIDER:NAME")
-    parser.add_argument("--grader", choices=GRADERS, help="how passages are judged (default: auto)")
-    parser.add_argument("--grader-model", type=parse_text, help="what judges them (default: the model that answers)")
-    parser.add_argument("--rewriter-model", type=parse_text, help="what writes questions anew (default: as above)")
-    parser.add_argument("--policy", choices=get_args(PolicyName))
-    parser.add_argument("--web", choices=get_args(WebMode), help="default: off")
-    parser.add_argument("--fetch-pages", action="store_true", help="read the pages that a web search found in full")
-    parser.add_argument("--no-refine", action="store_true", help="give whole passages to the model, not strips")
+    """Add the arguments that `build_run_options` reads: one for each option, and which documents are searched."""
+    for option in _RUN_OPTIONS:
+        _add_option_argument(parser, option)
     parser.add_argument("--collection", type=parse_text, default="")
     parser.add_argument(
         "--preset", type=parse_text, metavar="NAME", help="a known variant, or settings that were saved"
     )
+
+
+def _add_option_argument(parser: argparse.ArgumentParser, option: Option) -> None:
+    match option.kind:
+        case "switch":
+            parser.add_argument(option.flag, action=argparse.BooleanOptionalAction, help=option.help)
+        case "choice":
+            parser.add_argument(option.flag, choices=option.values, help=option.help)
+        case "model":
+            parser.add_argument(option.flag, type=parse_text, help=f"{option.help} {option.requirement()}")
+        case _:
+            bounds = int(option.lowest), int(option.run_highest)
+            parser.add_argument(option.flag, type=lambda given: _parse_whole_number(given, *bounds), help=option.help)
 
 
 def build_run_options(
@@ -106,16 +115,11 @@ def build_run_options(
     The arguments override the preset, which overrides the options `kept` by a conversation, which override saved ones.
     The web is off unless an argument or a preset enables it.
     """
-    names = (*MODEL_OPTIONS, "k", "policy", "web", "grader")
-    given = {name: getattr(options, name) for name in names}
-    changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    if options.no_refine:
-        changes["refine"] = False
-    if options.fetch_pages:
-        changes["fetch_pages"] = True
-    for name in MODEL_OPTIONS:
-        if given[name]:
-            application.preferences.allow_model_for_process(given[name])
+    given = {option: getattr(options, option.name) for option in _RUN_OPTIONS}
+    for option, value in given.items():
+        if option.kind == "model" and value:
+            application.preferences.allow_model_for_process(value)
+    changes: dict[str, Any] = {option.name: value for option, value in given.items() if value is not None}
     chosen = application.preferences.options({**kept, "web": "off", **_preset_changes(application, options.preset)})
     return apply_changes(chosen, {**changes, "collection": options.collection})
 

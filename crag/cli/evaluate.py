@@ -12,7 +12,6 @@ from crag.cancellation import Cancellation
 from crag.cli import reports
 from crag.cli.arguments import (
     FAILED,
-    MODEL_OPTIONS,
     OK,
     AddCommand,
     add_run_arguments,
@@ -35,6 +34,7 @@ from crag.evaluation.dataset_records import sample_questions, take_first_questio
 from crag.evaluation.grid import find_best_variant, make_variants, parse_axes
 from crag.evaluation.types import Cutoffs, Dataset, Evaluation, EvaluationPlan, EvaluationResult, Variant
 from crag.ingest.intake import list_named_files
+from crag.options import MODEL_OPTIONS
 from crag.storage.preferences import normalize_preset_name
 from crag.text.formatting import format_count, format_duration
 from crag.types import Progress

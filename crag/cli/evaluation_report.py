@@ -33,14 +33,12 @@ from crag.evaluation.types import (
     MetricDifference,
 )
 from crag.inspection import run_labels
-from crag.options import get_option
-from crag.runs.revisions import describe_option
+from crag.options import MAIN_OPTIONS, get_option
 from crag.text.formatting import format_count, format_duration, to_local_time
 
 _MAX_FULL_LIST = 20  # up to this many questions are listed one by one
 _MAX_SHOWN = 20
 _MAX_LINE_LENGTH = 90
-_MAIN_SETTINGS = ("policy", "k", "refine", "grader")
 _INTERVALS_NOTE = "Intervals: 95% of bootstrap resamples of the questions; n: how many questions a figure rests on."
 
 
@@ -100,8 +98,9 @@ def _heading_text(evaluation: Evaluation) -> str:
 def _settings_lines(evaluation: Evaluation) -> list[str]:
     """Return the main settings that all variants share."""
     differing, options = find_differing_options(evaluation.variants), evaluation.variants[0].options
-    shared = [describe_option(name, get_option(options, name)) for name in _MAIN_SETTINGS if name not in differing]
-    return [f"settings     {run_labels.describe_change(', '.join(shared))}"] if shared else []
+    shared = [name for name in MAIN_OPTIONS if name not in differing]
+    described = [run_labels.describe_option(name, get_option(options, name)) for name in shared]
+    return [f"settings     {', '.join(described)}"] if shared else []
 
 
 def _environment_lines(evaluation: Evaluation) -> list[str]:

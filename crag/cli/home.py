@@ -12,7 +12,7 @@ from crag.cli.arguments import FAILED, OK, AddCommand, parse_text
 from crag.cli.terminal import print_result
 from crag.errors import NotFound
 from crag.inspection.coverage_gaps import CoverageGap
-from crag.options import OPTIONS, Option, OptionChanges, RunOptions, get_option
+from crag.options import OPTIONS, SAVED_OPTIONS, Option, OptionChanges, RunOptions, get_option
 from crag.text.formatting import format_count, format_timestamp, to_local_time
 from crag.types import OutboundRecord
 
@@ -33,15 +33,15 @@ def register_settings_commands(command: AddCommand) -> None:
 
 def list_settings(application: Application, options: argparse.Namespace) -> int:
     """Lists every setting with the value that holds and where it comes from; changes them."""
-    rows = [_setting_json(application, name) for name in OPTIONS]
-    lines = [f"{row['name']:28} {_format_value(row['value']):24} {row['origin']}" for row in rows]
+    rows = [_setting_json(application, name) for name in SAVED_OPTIONS]
+    lines = [f"{row['name']:28} {OPTIONS[row['name']].write(row['value']):24} {row['origin']}" for row in rows]
     print_result(options.json, {"settings": rows}, "\n".join(lines))
     return OK
 
 
 def set_setting(application: Application, options: argparse.Namespace) -> int:
     """Saves a value for this home; conversations that say otherwise keep theirs."""
-    application.preferences.save(options.name, _find_setting(options.name).read(options.value))
+    application.preferences.save(options.name, _find_setting(options.name).parse(options.value))
     return _print_setting(application, options)
 
 
@@ -74,14 +74,14 @@ def delete_preset(application: Application, options: argparse.Namespace) -> int:
 
 def _print_setting(application: Application, options: argparse.Namespace) -> int:
     row = _setting_json(application, options.name)
-    print_result(options.json, row, f"{row['name']}: {_format_value(row['value'])} ({row['origin']})")
+    print_result(options.json, row, f"{row['name']}: {OPTIONS[row['name']].write(row['value'])} ({row['origin']})")
     return OK
 
 
 def _find_setting(name: str) -> Option:
-    if name not in OPTIONS:
+    if name not in SAVED_OPTIONS:
         raise NotFound(f"There is no setting called “{name}”.", "`settings` lists them.")
-    return OPTIONS[name]
+    return SAVED_OPTIONS[name]
 
 
 def _setting_json(application: Application, name: str) -> dict[str, Any]:
@@ -91,14 +91,9 @@ def _setting_json(application: Application, name: str) -> dict[str, Any]:
 
 def _preset_line(name: str, changes: OptionChanges) -> str:
     usual = RunOptions()
-    differs = [f"{key} {_format_value(value)}" for key, value in changes.items() if value != get_option(usual, key)]
+    changed = {key: value for key, value in changes.items() if value != get_option(usual, key)}
+    differs = [f"{key} {OPTIONS[key].write(value)}" for key, value in changed.items()]
     return f"{name}: {', '.join(differs) or 'as by default'}"
-
-
-def _format_value(value: Any) -> str:
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    return str(value) if value != "" else "as answering"
 
 
 def register_doctor_command(command: AddCommand) -> None:

@@ -5,18 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from crag.evaluation.metrics import METRICS, is_answer_right
 from crag.evaluation.summary import summarise_results
 from crag.evaluation.types import Cutoffs, Environment, Evaluation, EvaluationResult, Example, Variant
-from crag.inspection.run_labels import POLICY_LABELS
-from crag.models.model_choice import model_label
-from crag.options import GRADERS, OPTIONS, RunOptions, diff_options, get_option, list_option_names
+from crag.inspection.run_labels import format_option_value
+from crag.options import OPTIONS, RunOptions, diff_options, get_option
 from crag.text.sanitization import strip_invisible, to_one_line
-from crag.types import Thresholds
 
 JsonObject = dict[str, Any]
 
@@ -144,19 +142,6 @@ def _escape_formula(cell: CsvCell) -> CsvCell:
     return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
 
 
-_OPTION_TITLES = {
-    "model": "Model that answers",
-    "grader_model": "Model that grades",
-    "rewriter_model": "Model that rewrites",
-    "k": "Passages (k)",
-    "web_results": "Web results",
-    "join_web": "Web results as one passage",
-    "passage_size": "Passage size in tokens",
-    "collection": "Collection",
-    "source_ids": "Documents asked",
-    "thresholds": "Thresholds",
-    "preset": "Preset",
-}
 _ENVIRONMENT_TITLES = {
     "model": "Answered by",
     "fingerprint": "Digest of that model",
@@ -168,15 +153,6 @@ _ENVIRONMENT_TITLES = {
     "passages": "Passages",
     "thresholds": "Thresholds in force",
     "version": "Version of CRAG Chat",
-}
-_CHOICE_LABELS: Mapping[str, Mapping[Any, tuple[str, str]]] = {"policy": POLICY_LABELS, "grader": GRADERS}
-_EMPTY_MEANS = {
-    "grader_model": "automatic",
-    "rewriter_model": "automatic",
-    "collection": "the whole library",
-    "source_ids": "all",
-    "thresholds": "automatic",
-    "passage_size": "as in the library",
 }
 
 
@@ -198,44 +174,20 @@ def setting_rows(variants: Sequence[Variant]) -> list[SettingRow]:
 
 def _environment_values(environment: Environment) -> dict[str, str]:
     values = asdict(environment)
-    return {title: _format_option_value(values[name]) for name, title in _ENVIRONMENT_TITLES.items()}
+    return {title: _format_environment_value(values[name]) for name, title in _ENVIRONMENT_TITLES.items()}
+
+
+def _format_environment_value(value: str | int) -> str:
+    return f"{value:,}" if isinstance(value, int) else to_one_line(value)
 
 
 def _option_values(variant: Variant, names: Sequence[str]) -> dict[str, str]:
-    told = {}
-    for name in names:
-        value = get_option(variant.options, name)
-        title = _OPTION_TITLES.get(name) or OPTIONS[name].title
-        told[title] = _EMPTY_MEANS[name] if name in _EMPTY_MEANS and not value else _option_label(name, value)
-    return told
-
-
-def _option_label(name: str, value: Any) -> str:
-    """Return the on-screen label of a value."""
-    if name.endswith("model"):
-        return to_one_line(model_label(value))
-    words = _CHOICE_LABELS.get(name, {})
-    return words[value][0] if value in words else _format_option_value(value)
+    values = {name: get_option(variant.options, name) for name in names}
+    return {OPTIONS[name].title: to_one_line(format_option_value(name, value)) for name, value in values.items()}
 
 
 def _listed_options(variants: Sequence[Variant]) -> list[str]:
-    """Return all options with a title; model tuning only if any variant changes it."""
+    """Return all options; model parameters only if any variant changes them."""
     usual = RunOptions()
-    tuned = {name for one in variants for name in diff_options(usual, one.options)}
-    names = [name for name in list_option_names() if name in _OPTION_TITLES or name in OPTIONS]
-    return [name for name in names if "." not in name or name in tuned]
-
-
-def _format_option_value(value: object) -> str:
-    match value:
-        case bool():
-            return "on" if value else "off"
-        case Thresholds():
-            return f"{value.lower:g} and {value.upper:g}"
-        case int():
-            return f"{value:,}"
-        case tuple():
-            return f"{len(value):,}"
-        case None:
-            return ""
-    return to_one_line(str(value))
+    changed = {name for one in variants for name in diff_options(usual, one.options)}
+    return [name for name, option in OPTIONS.items() if not option.role or name in changed]

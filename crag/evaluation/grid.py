@@ -6,50 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
-from typing import Any, get_args
+from typing import Any
 
 from crag.errors import BadRequest
 from crag.evaluation.summary import VariantSummary, compare_results, summarise_results
 from crag.evaluation.types import Cutoffs, Evaluation, EvaluationResult, Variant
-from crag.inspection.run_labels import describe_change
-from crag.options import (
-    GRADERS,
-    OPTIONS,
-    Option,
-    PolicyName,
-    RunOptions,
-    apply_changes,
-    get_option,
-    list_option_names,
-)
-from crag.runs.revisions import describe_option
+from crag.inspection.run_labels import describe_option
+from crag.options import OPTIONS, Option, RunOptions, apply_changes, get_option
 
 MAX_VARIANTS = 64  # each answers every question; with more, a winner by chance becomes likely
 
-PASSAGE_SIZE_SETTING = Option(
-    "passage_size",
-    "Grading",
-    "Passage size",
-    "How long the passages are that documents are cut into.",
-    "number",
-    lowest=50,
-    highest=2000,
-    step=1,
-    unit="tokens",
-)
-# Settings worth trying, with suggested values; for models, those available are offered.
-SUGGESTED_AXES: dict[str, tuple[Any, ...]] = {
-    "policy": get_args(PolicyName),
-    "k": (2, 4, 8),
-    "passage_size": (150, 250, 500),
-    "grader": tuple(GRADERS),
-    "refine": (True, False),
-    "parent_context": (True, False),
-    "model": (),
-    "grader_model": (),
-}
-# They change the speed of an answer, not its text.
-_TIMING_SETTINGS = ("keep_alive", "parallelism")
+SUGGESTED_AXES = tuple(name for name, option in OPTIONS.items() if option.offered is not None)
+_AXIS_KINDS = ("model", "choice", "switch", "number")
 # Variants are ranked by these figures; among equals the fastest is best.
 _RANKING_METRICS = ("answer_right", "refusal_right")
 
@@ -63,7 +31,7 @@ class GridAxes:
     def __post_init__(self) -> None:
         """Check that each value is valid and unique, and that the combinations are not too many."""
         for name, values in self.values.items():
-            known = find_axis_setting(name)
+            known = find_axis_option(name)
             for value in values:
                 known.check(value)
             if not values:
@@ -108,12 +76,11 @@ class BestVariant:
         return not self.rivals
 
 
-def find_axis_setting(name: str) -> Option:
-    """Return the setting of this name, if it can be an axis. Raises `BadRequest`."""
-    if name == PASSAGE_SIZE_SETTING.name:
-        return PASSAGE_SIZE_SETTING
-    if name in OPTIONS and not name.endswith(_TIMING_SETTINGS):
-        return OPTIONS[name]
+def find_axis_option(name: str) -> Option:
+    """Return the option of this name, if it can be an axis. Raises `BadRequest`."""
+    option = OPTIONS.get(name)
+    if option and option.kind in _AXIS_KINDS and option.changes_answers:
+        return option
     raise BadRequest(f"There is nothing to try under “{name}”.", f"Such as {', '.join(SUGGESTED_AXES)} can be tried.")
 
 
@@ -125,9 +92,9 @@ def parse_axes(written: Sequence[str]) -> GridAxes:
         if not equals or not name:
             raise BadRequest(f"“{text}” names no values to try.", _axes_remedy())
         if name in values:
-            raise BadRequest(f"{find_axis_setting(name).title} is named twice.", "Name all of its values at once.")
+            raise BadRequest(f"{find_axis_option(name).title} is named twice.", "Name all of its values at once.")
         parts = [part.strip() for part in rest.split(",")]
-        values[name] = tuple(find_axis_setting(name).read(part) for part in parts) if all(parts) else ()
+        values[name] = tuple(find_axis_option(name).parse(part) for part in parts) if all(parts) else ()
     return GridAxes(values)
 
 
@@ -170,7 +137,7 @@ def find_best_variant(
 
 
 def _variant_name(chosen: Mapping[str, Any], telling: Sequence[str]) -> str:
-    return " · ".join(describe_change(describe_option(name, chosen[name])) for name in telling) or "as it is"
+    return " · ".join(describe_option(name, chosen[name]) for name in telling) or "as it is"
 
 
 def _ranking_key(summary: VariantSummary) -> tuple[float, ...]:
@@ -184,11 +151,8 @@ def _axes_remedy() -> str:
     return "Write a setting and its values, such as k=4,8."
 
 
-_DERIVED_OPTIONS = ("preset",)  # a preset only names other options, which are compared themselves
-
-
 def find_differing_options(variants: Sequence[Variant]) -> dict[str, list[Any]]:
     """Return the options that differ between variants, by name, with their values in order of appearance."""
-    names = [name for name in list_option_names() if name not in _DERIVED_OPTIONS]
+    names = [name for name, option in OPTIONS.items() if option.changes_answers]
     values = {name: list(dict.fromkeys(get_option(one.options, name) for one in variants)) for name in names}
     return {name: found for name, found in values.items() if len(found) > 1}

@@ -14,7 +14,7 @@ from crag.cancellation import Cancellation
 from crag.errors import LangSmithFailed
 from crag.evaluation.types import Evaluation, EvaluationResult, Example, Variant
 from crag.inspection.langsmith_client import LangSmithConnection
-from crag.options import dump_changes, get_option, list_option_names
+from crag.options import DOCUMENT_OPTIONS, dump_changes, get_option, list_option_names
 from crag.settings import LangSmithAccount
 from crag.storage.outbound_ledger import OutboundLog, on_behalf_of
 from crag.text.formatting import format_count
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 
 _NAME_DIGEST_LENGTH = 12  # digits of a digest or id in a name
-_PRIVATE_OPTIONS = ("collection", "source_ids")  # the contents of the library stay private
 _FINISHED_STATES = ("done", "failed")
 
 LangSmithRecord = dict[str, Any]
@@ -43,7 +42,8 @@ def experiment_name(evaluation: Evaluation, variant: Variant) -> str:
 
 def experiment_metadata(evaluation: Evaluation, variant: Variant) -> LangSmithRecord:
     """Return what the answers depend on: settings, digests of models and library, version."""
-    told = {name: get_option(variant.options, name) for name in list_option_names() if name not in _PRIVATE_OPTIONS}
+    options = variant.options  # without the names of documents, since the contents of the library stay private
+    told = {name: get_option(options, name) for name in list_option_names() if name not in DOCUMENT_OPTIONS}
     return {
         "evaluation": evaluation.name,
         "evaluation_id": evaluation.id,

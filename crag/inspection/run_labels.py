@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from crag.models.model_choice import model_label
-from crag.options import GRADERS, PolicyName
+from crag.options import GRADERS, OPTIONS
 from crag.runs.trace import Step, Trace
 from crag.text.formatting import format_count, format_duration, format_score
 from crag.text.sanitization import to_one_line
@@ -106,17 +106,22 @@ def _passages_used(trace: Trace) -> str:
     return f"{len(used)} of {format_count(len(library), 'passage')} used" if library and trace.outcome else ""
 
 
-POLICY_LABELS: dict[PolicyName, tuple[str, str]] = {
-    "paper": ("Paper", "the web when no passage is surely relevant"),
-    "any": ("Strict", "the web as soon as one passage is not relevant"),
-    "none": ("Lenient", "the web only when no passage is relevant"),
-    "off": ("No grading", "every passage is used, never the web"),
+_CHANGE_LABELS = {"same settings": "asked again", "model builtin": "model Built-in engine"} | {
+    option.describe(value): f"{option.describe(value).removesuffix(value)}{label}"
+    for option in OPTIONS.values()
+    for value, (label, _) in option.values.items()
 }
-_CHANGE_LABELS = (
-    {"same settings": "asked again", "model builtin": "model Built-in engine"}
-    | {f"policy {name}": f"policy {shown}" for name, (shown, _) in POLICY_LABELS.items()}
-    | {f"grader {kind}": f"grader {shown}" for kind, (shown, _) in GRADERS.items()}
-)
+
+
+def format_option_value(name: str, value: Any) -> str:
+    """Return the value of an option in words, with the display names of models; plain text."""
+    shown = OPTIONS[name].format(value)
+    return model_label(shown) if OPTIONS[name].kind == "model" else shown
+
+
+def describe_option(name: str, value: Any) -> str:
+    """Describe an option with a value in display names, such as “policy Strict”."""
+    return describe_change(OPTIONS[name].describe(value))
 
 
 def describe_change(change: str) -> str:

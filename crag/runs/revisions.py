@@ -4,26 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import cast
 
 from crag.errors import BadRequest
 from crag.events import NODES, ConsentAsked, ConsentGiven, Event, NodeName, NodeStarted, PassageGraded, RunEnded
 from crag.graph.state import GraphState
-from crag.options import RunOptions, diff_options, get_option
+from crag.options import OPTIONS, RunOptions, diff_options, get_option
 from crag.runs.trace import Trace
 from crag.types import Passage, Ruling, Thresholds, Turn, Verdict
 
-_TUNING_FIELDS = ("window", "answer_limit", "temperature")
-_NODE_OPTIONS: dict[NodeName, tuple[str, ...]] = {
-    "condense_question": ("rewriter_model", *(f"rewriting.{name}" for name in _TUNING_FIELDS)),
-    "retrieve": ("k", "collection", "source_ids"),
-    "grade_documents": ("grader", "grader_model", *(f"grading.{name}" for name in _TUNING_FIELDS)),
-    "decide": ("policy", "thresholds"),
-    "transform_query": ("rewrite", "rewriter_model", *(f"rewriting.{name}" for name in _TUNING_FIELDS)),
-    "web_search": ("web", "web_results", "fetch_pages", "join_web"),
-    "refine_knowledge": ("refine",),
-    "generate": ("model", "thinking", "parent_context", *(f"answering.{name}" for name in _TUNING_FIELDS)),
-}
 _NODE_ORDER = tuple(NODES)
 _QUERY_NODES: tuple[NodeName, ...] = ("transform_query", "web_search")
 
@@ -45,13 +34,18 @@ def resumable_nodes(trace: Trace) -> list[NodeName]:
     if trace.state in ("running", "waiting"):
         return []
     came_to = {step.node for step in trace.steps}
-    return [node for node in _NODE_OPTIONS if node in came_to]
+    return [node for node in _NODE_ORDER if node in came_to and _option_names(node)]
 
 
 def options_used_from(node: NodeName) -> list[str]:
     """Return the names of the options that this node and later ones use; changing others would have no effect."""
-    used = (name for later in _NODE_ORDER[_NODE_ORDER.index(node) :] for name in _NODE_OPTIONS.get(later, ()))
+    used = (name for later in _NODE_ORDER[_NODE_ORDER.index(node) :] for name in _option_names(later))
     return list(dict.fromkeys(used))
+
+
+def _option_names(node: NodeName) -> list[str]:
+    """Return the names of the options that this node uses."""
+    return [name for name, option in OPTIONS.items() if node in option.nodes]
 
 
 def check_revision(trace: Trace, node: NodeName, revision: Revision) -> None:
@@ -114,7 +108,7 @@ def _reusable_web_passages(trace: Trace, node: NodeName, revision: Revision) -> 
     """Return the web results of the earlier run that a re-run from this node may use."""
     after_search = _NODE_ORDER.index(node) > _NODE_ORDER.index("web_search")
     before, after = trace.options, revision.options or trace.options
-    as_it_was = all(get_option(before, name) == get_option(after, name) for name in _NODE_OPTIONS["web_search"])
+    as_it_was = all(get_option(before, name) == get_option(after, name) for name in _option_names("web_search"))
     if not after_search and not (node == "decide" and as_it_was):
         return ()
     return tuple(trace.passages[found] for found in trace.found.get("web", ()))
@@ -139,43 +133,6 @@ def _verdict_state(
 
 
 _RULING_VERBS = {"use": "you used", "drop": "you dropped"}
-_OPTION_NAMES = {
-    "model": "model",
-    "k": "k",
-    "policy": "policy",
-    "web": "web",
-    "refine": "refinement",
-    "rewrite": "rewriting",
-    "web_results": "web results",
-    "join_web": "web results as one passage",
-    "parent_context": "wider context",
-    "grader": "grader",
-    "grader_model": "grader model",
-    "rewriter_model": "rewriter model",
-    "thinking": "thinking",
-    "answering.window": "window",
-    "answering.answer_limit": "longest answer",
-    "answering.temperature": "temperature",
-    "grading.window": "grader's window",
-    "grading.answer_limit": "grader's longest reply",
-    "grading.temperature": "grader's temperature",
-    "rewriting.window": "rewriter's window",
-    "rewriting.answer_limit": "rewriter's longest reply",
-    "rewriting.temperature": "rewriter's temperature",
-    "thresholds": "thresholds",
-    "fetch_pages": "whole pages",
-    "collection": "collection",
-    "source_ids": "documents",
-    "passage_size": "passage size",
-}
-_UNSET_WORDS = {
-    "grader_model": "automatic",
-    "rewriter_model": "automatic",
-    "thresholds": "automatic",
-    "collection": "all",
-    "source_ids": "all",
-    "passage_size": "as usual",
-}
 
 
 def describe_revision(trace: Trace, node: NodeName, revision: Revision) -> str:
@@ -197,28 +154,9 @@ def describe_rulings(trace: Trace, rulings: Mapping[int, Ruling]) -> str:
 
 def describe_option_changes(before: RunOptions, after: RunOptions) -> str:
     """Describe how two sets of options differ, such as “policy any, k 6”. A preset is only a name for its options."""
-    words = [
-        describe_option(name, value) for name, value in diff_options(before, after).items() if name in _OPTION_NAMES
-    ]
+    changed = diff_options(before, after)
+    words = [OPTIONS[name].describe(value) for name, value in changed.items() if OPTIONS[name].changes_answers]
     return ", ".join(words) or "same settings"
-
-
-def describe_option(name: str, value: Any) -> str:
-    """Describe an option, by its name in `crag.options`, with a value, such as “k 6”."""
-    return f"{_OPTION_NAMES.get(name, name)} {_format_option_value(name, value)}"
-
-
-def _format_option_value(name: str, value: Any) -> str:
-    match value:
-        case bool():
-            return "on" if value else "off"
-        case None | "" | () | 0 if name in _UNSET_WORDS:
-            return _UNSET_WORDS[name]
-        case Thresholds():
-            return f"{value.lower:g} and {value.upper:g}"
-        case tuple():
-            return str(len(value))
-    return str(value)
 
 
 def _passage_place(trace: Trace, passage_id: int) -> str:

@@ -55,8 +55,6 @@ _MAX_PASSAGES = 100  # the maximum on the command line
 _MAX_TOKENS = 10**9
 _MAX_PAGES = 10**6
 _MAX_ID = 2**53
-_MAX_PASSAGE_TOKENS = 100_000  # tokens
-_IMPORT_MAXIMA = {"k": _MAX_PASSAGES, "web_results": _MAX_PASSAGES}  # wider than the bounds of saved options
 
 
 def within_bounds(event: Event) -> bool:
@@ -68,22 +66,8 @@ def within_bounds(event: Event) -> bool:
 
 def are_options_valid(options: RunOptions) -> bool:
     """Return whether a question could be asked under these options."""
-    for name, value in diff_options(RunOptions(), options).items():
-        if name in _IMPORT_MAXIMA:
-            if not 1 <= value <= _IMPORT_MAXIMA[name]:
-                return False
-        elif name in OPTIONS and not _is_valid_setting(name, value):
-            return False
-    bounded = [(0, options.passage_size, _MAX_PASSAGE_TOKENS), *_threshold_bounds(options.thresholds)]
-    return all(lowest <= value <= highest for lowest, value, highest in bounded)
-
-
-def _is_valid_setting(name: str, value: object) -> bool:
-    try:
-        OPTIONS[name].check(value)
-    except BadRequest:
-        return False
-    return True
+    changed = diff_options(RunOptions(), options)
+    return all(OPTIONS[name].is_valid(value, for_run=True) for name, value in changed.items())
 
 
 def _threshold_bounds(thresholds: Thresholds | None) -> Iterable[BoundedValue]:

@@ -15,12 +15,12 @@ from crag.errors import BadRequest, NotFound
 from crag.options import (
     OPTIONS,
     PRESETS,
+    SAVED_OPTIONS,
     OptionChanges,
     RunOptions,
     apply_changes,
     dump_changes,
     get_option,
-    list_option_names,
     load_changes,
 )
 from crag.settings import Settings
@@ -33,21 +33,9 @@ _ALLOWED_MODELS = "allowed_models"
 _TRACES_ALLOWED = "traces_allowed"
 _AUTO_REGRESSION = "pinned_questions_run_by_themselves"  # keys of users
 _MAX_PRESET_NAME_LENGTH = 60
-# Options set by a published variant: the steps of a run. Models and their parameters stay unchanged.
-_VARIANT_OPTIONS = (
-    "k",
-    "policy",
-    "web",
-    "refine",
-    "rewrite",
-    "web_results",
-    "join_web",
-    "parent_context",
-    "fetch_pages",
-)
-_EVALUATION_ONLY_OPTION = "passage_size"  # only evaluations split documents differently
-# Not part of a preset: which documents are searched.
-_NOT_IN_PRESETS = ("collection", "source_ids", "thresholds", "preset", _EVALUATION_ONLY_OPTION)
+# Published variants set the steps of a run; models and their parameters stay unchanged. Saved presets set both.
+_VARIANT_OPTIONS = tuple(name for name, option in OPTIONS.items() if option.in_variants)
+_PRESET_OPTIONS = tuple(name for name, option in OPTIONS.items() if option.in_variants or name in SAVED_OPTIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +55,8 @@ class Preferences:
         self._database = database
         self._settings = settings
         self._allowed_here: frozenset[str] = frozenset()
-        named = {"model": settings.chat_model, "grader_model": settings.grader_model}
+        set_there = {name: option.settings_field for name, option in OPTIONS.items() if option.variable}
+        named = {name: getattr(settings, field) for name, field in set_there.items()}
         self._environment = {name: value for name, value in named.items() if value not in ("", "auto")}
         self._defaults = RunOptions(web="ask" if settings.tavily_api_key else "off")
 
@@ -96,11 +85,12 @@ class Preferences:
         """Return the saved values by name, without those that are no longer valid."""
         with self._database.read() as connection:
             rows = connection.execute(select(preferences.c.name, preferences.c.value)).all()
-        return {name: value for name, text in rows if name in OPTIONS and _is_valid(name, value := _parse_value(text))}
+        values = {name: _parse_value(text) for name, text in rows if name in SAVED_OPTIONS}
+        return {name: value for name, value in values.items() if OPTIONS[name].is_valid(value)}
 
     def save(self, name: str, value: Any) -> None:
         """Save a value for every conversation that does not set its own. Raises `BadRequest`, `NotFound`."""
-        setting = OPTIONS.get(name)
+        setting = SAVED_OPTIONS.get(name)
         if setting is None:
             raise NotFound(f"There is no setting called “{name}”.", "Choose one of those on the settings page.")
         setting.check(value)
@@ -226,13 +216,13 @@ def normalize_preset_name(written: str) -> str:
 
 def preset_changes(options: RunOptions) -> Mapping[str, Any]:
     """Return all options that a preset fixes, so that it does not depend on what the home saves later."""
-    return {name: get_option(options, name) for name in list_option_names() if name not in _NOT_IN_PRESETS}
+    return {name: get_option(options, name) for name in _PRESET_OPTIONS}
 
 
 def _valid_changes(changes: OptionChanges) -> dict[str, Any]:
-    """Return the changes whose values are valid."""
-    known = {name: value for name, value in changes.items() if name != _EVALUATION_ONLY_OPTION}
-    return {name: value for name, value in known.items() if name not in OPTIONS or _is_valid(name, value)}
+    """Return the changes that a conversation can make and whose values are valid."""
+    known = {name: value for name, value in changes.items() if OPTIONS[name].scope != "evaluation"}
+    return {name: value for name, value in known.items() if OPTIONS[name].is_valid(value)}
 
 
 def _parse_value(text: str) -> Any:
@@ -241,11 +231,3 @@ def _parse_value(text: str) -> Any:
         return json.loads(text)
     except ValueError:
         return None
-
-
-def _is_valid(name: str, value: Any) -> bool:
-    try:
-        OPTIONS[name].check(value)
-    except BadRequest:
-        return False
-    return True

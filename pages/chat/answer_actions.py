@@ -7,8 +7,7 @@ from dataclasses import replace
 import streamlit as st
 
 from crag.evaluation.datasets import RunPins, standalone_question, suggested_reference
-from crag.inspection import run_labels
-from crag.options import PRESETS, RunOptions, apply_changes
+from crag.options import POLICIES, PRESETS, RunOptions, apply_changes
 from crag.runs.trace import Trace
 from crag.text import sanitization
 from crag.text.formatting import format_place
@@ -277,7 +276,7 @@ def regenerate_choices(options: RunOptions) -> dict[str, RunOptions]:
             choices[f"With {external_hosts.model_with_host(model.name)}"] = replace(
                 options, model=model.name, preset=""
             )
-    for policy, (name, meaning) in run_labels.POLICY_LABELS.items():
+    for policy, (name, meaning) in POLICIES.items():
         if policy != options.policy:
             choices[f"Policy {name} {labels.grey_text(meaning)}"] = replace(options, policy=policy, preset="")
     for preset, changes in application().preferences.presets().items():

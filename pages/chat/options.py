@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from crag.errors import CragError
-from crag.options import OPTIONS, Option, OptionSection, RunOptions, apply_changes, get_option
+from crag.options import OPTIONS, ROLES, Option, OptionSection, RunOptions, apply_changes, get_option
 from crag.storage.preferences import ValueOrigin
 from crag.types import Thresholds
 from pages.chat import state, versions
@@ -19,7 +19,6 @@ from pages.parts.routes import Page
 from pages.parts.services import application
 
 ChangeOptions = Callable[..., None]
-THRESHOLDS = "thresholds"
 _FIRST_OPTIONS = ("policy", "k", "refine")
 
 
@@ -41,25 +40,23 @@ class OptionControls:
         self._rows(_FIRST_OPTIONS)
         option = self.options
         self._group("Models", option_controls.format_value("model", option), _section_options("Models"))
-        self._group(
-            "Grading", option_controls.format_value("grader", option), (*_section_options("Grading"), THRESHOLDS)
-        )
+        self._group("Grading", option_controls.format_value("grader", option), _section_options("Grading"))
         self._group("Web search", option_controls.format_value("web", option), _section_options("Web search"))
         self._group("Answers", "", _section_options("Answers"))
         st.caption("Fine-tuning")
-        for role, title in labels.ROLE_TITLES.items():
+        for role in ROLES:
             window, limit = (
                 option_controls.format_value(f"{role}.{name}", option) for name in ("window", "answer_limit")
             )
-            self._group(title, f"window {window}, replies up to {limit} tokens", option_controls.tuning_options(role))
+            self._group(role.title(), f"window {window}, replies up to {limit}", option_controls.tuning_options(role))
 
     def draw_only(self, names: Iterable[str]) -> None:
-        """Draw only these options, in their order, with tuning options folded."""
-        known = [name for name in names if name in OPTIONS or name == THRESHOLDS]
-        tuning = [name for name in known if "." in name]
-        self._rows(name for name in known if name not in tuning)
-        if tuning:
-            self._group("Fine-tuning", "", tuning)
+        """Draw those of these options that have a control, in their order, with the parameters of each role folded."""
+        known = [name for name in names if name in option_controls.DRAWN_OPTIONS]
+        self._rows(name for name in known if not OPTIONS[name].role)
+        for role in ROLES:
+            if parameters := [name for name in known if OPTIONS[name].role == role]:
+                self._group(f"Fine-tuning: {role}", "", parameters)
 
     def _group(self, title: str, value: str, names: Iterable[str]) -> None:
         names = list(names)
@@ -70,7 +67,7 @@ class OptionControls:
 
     def _rows(self, names: Iterable[str]) -> None:
         for name in names:
-            if name == THRESHOLDS:
+            if OPTIONS[name].kind == "thresholds":
                 self._thresholds()
             elif name != "web" or state.has_web_search():
                 self._row(OPTIONS[name])
@@ -79,7 +76,7 @@ class OptionControls:
         """Draw one option: title, origin, meaning, control."""
         value, key = get_option(self.options, setting.name), self._key(setting.name)
         with st.container(gap="xxsmall"):
-            self._head(setting.name, option_controls.short_title(setting), _option_meaning(setting, value))
+            self._head(setting.name, option_controls.short_title(setting), _option_help(setting, value))
             option_controls.draw_control(setting, value, key, lambda: self._save_value(setting), titled=False)
 
     def _head(self, name: str, title: str, meaning: str) -> None:
@@ -105,11 +102,12 @@ class OptionControls:
         except CragError as error:
             st.caption(f":material/info: {markdown.escape_line(str(error))}")
             return
-        thresholds, key = judging.thresholds, self._key(THRESHOLDS)
+        setting = OPTIONS["thresholds"]
+        thresholds, key = judging.thresholds, self._key(setting.name)
         st.session_state[key] = thresholds.lower, thresholds.upper  # also changes with the grader
         origin = labels.threshold_origin(self.options, calibrated=judging.calibrated)
         with st.container(gap="xxsmall"):
-            self._head(THRESHOLDS, "Thresholds", f"Irrelevant below the first, relevant from the second: {origin}.")
+            self._head(setting.name, setting.title, f"{setting.help.removesuffix('.')}: {origin}.")
             st.slider(
                 "Irrelevant below · relevant from",
                 0.0,
@@ -136,18 +134,18 @@ class OptionControls:
             self.change(**{setting.name: value, "preset": ""})
 
     def _set_thresholds(self) -> None:
-        lower, upper = st.session_state[self._key(THRESHOLDS)]
+        lower, upper = st.session_state[self._key("thresholds")]
         self.change(thresholds=Thresholds(lower, upper), preset="")
 
 
 def _section_options(section: OptionSection) -> list[str]:
-    return [name for name, setting in OPTIONS.items() if setting.section == section and name not in _FIRST_OPTIONS]
+    names = [name for name in option_controls.DRAWN_OPTIONS if OPTIONS[name].section == section]
+    return [name for name in names if name not in _FIRST_OPTIONS]
 
 
-def _option_meaning(setting: Option, value: object) -> str:
-    """Return the meaning of the chosen value, or of the option if it has no named choices."""
-    chosen = option_controls.CHOICE_LABELS.get(setting.name, {}).get(value)
-    return f"{chosen[0]}: {chosen[1]}." if chosen else setting.meaning
+def _option_help(setting: Option, value: object) -> str:
+    """Return the explanation of the chosen value, or of the option if it has no named choices."""
+    return "{}: {}.".format(*setting.values[value]) if value in setting.values else setting.help
 
 
 _PRESET_NAME_KEY = "new_preset"

@@ -10,9 +10,8 @@ from streamlit.delta_generator import DeltaGenerator
 
 from crag.errors import CragError
 from crag.ingest.parse.formats import UPLOAD_SUFFIXES
-from crag.inspection import run_labels
 from crag.models.model_choice import model_label
-from crag.options import RunOptions, WebMode
+from crag.options import POLICIES, WEB_MODES, RunOptions, WebMode
 from crag.runs.run import Run
 from crag.text.formatting import format_count
 from crag.text.sanitization import MAX_QUESTION_LENGTH
@@ -102,8 +101,8 @@ def _draw_web_chip(options: RunOptions) -> None:
     word, icon = _WEB_CHIPS[options.web if state.has_web_search() else "off"]
     st.menu_button(
         f"Web: {word}",
-        list(labels.WEB_MODES),
-        format_func=lambda mode: f"{labels.WEB_MODES[mode][0]} {labels.grey_text(labels.WEB_MODES[mode][1])}",
+        list(WEB_MODES),
+        format_func=lambda mode: f"{WEB_MODES[mode][0]} {labels.grey_text(WEB_MODES[mode][1])}",
         icon=icon,
         type="tertiary",
         wrap=False,
@@ -122,7 +121,7 @@ def _choose_web_mode() -> None:
 
 def _draw_options_chip(options: RunOptions) -> None:
     own = 0 if options.preset else len(state.changed_options())
-    basis = markdown.escape_line(options.preset, 30) or run_labels.POLICY_LABELS[options.policy][0]
+    basis = markdown.escape_line(options.preset, 30) or POLICIES[options.policy][0]
     facts = [basis, f"k {options.k}", *([format_count(own, "change")] if own else [])]
     st.button(
         " · ".join(facts),

@@ -9,10 +9,11 @@ import streamlit as st
 
 from crag.conversations.conversations import Conversations
 from crag.errors import NotFound
-from crag.options import OPTIONS, OptionChanges, RunOptions, diff_options
+from crag.options import DOCUMENT_OPTIONS, SAVED_OPTIONS, OptionChanges, RunOptions, diff_options
 from crag.storage.preferences import ValueOrigin
 from crag.types import Conversation
 from pages.parts import dialogs
+from pages.parts.option_controls import DRAWN_OPTIONS
 from pages.parts.services import application
 from pages.parts.session import current_owner, is_phone
 from pages.parts.source_drawer import SourceView
@@ -106,21 +107,21 @@ def reset_options(*names: str) -> None:
 
 def use_preset(name: str) -> None:
     """Use a preset in place of this conversation's own options, except the choice of documents."""
-    documents = {own: value for own, value in option_changes().items() if own in ("collection", "source_ids")}
+    documents = {own: value for own, value in option_changes().items() if own in DOCUMENT_OPTIONS}
     _save_changes({**documents, **application().preferences.presets()[name], "preset": name})
 
 
 def changed_options() -> dict[str, Any]:
-    """Return the options that differ from the home's, other than the choice of documents."""
+    """Return the options with a control that differ from the home's."""
     home, own = application().preferences.options(), current_options()
     between = diff_options(home, own)
-    return {name: value for name, value in between.items() if name in OPTIONS or name == "thresholds"}
+    return {name: value for name, value in between.items() if name in DRAWN_OPTIONS}
 
 
 def option_origins() -> dict[str, ValueOrigin]:
     """Return the origin of each option's value in this conversation."""
     preferences, own = application().preferences, changed_options()
-    held: dict[str, ValueOrigin] = {name: preferences.effective(name).origin for name in OPTIONS}
+    held: dict[str, ValueOrigin] = {name: preferences.effective(name).origin for name in SAVED_OPTIONS}
     return held | dict.fromkeys(own, "conversation")
 
 

@@ -11,7 +11,7 @@ import streamlit as st
 from crag.errors import NotFound
 from crag.events import NODES, NodeName
 from crag.inspection.steps import describe_sent_query
-from crag.options import OPTIONS, Option
+from crag.options import DOCUMENT_OPTIONS, OPTIONS, Option
 from crag.runs.trace import Trace
 from crag.text.formatting import format_count, format_date, format_duration, format_score
 from crag.types import Passage, Version
@@ -25,24 +25,19 @@ _EMPTY_CELL = ":gray[–]"
 _DIFFERS_MARK = ":small[:blue[differs]]"
 
 
-def _setting_title(setting: Option) -> str:
-    """Return the title that identifies a setting among all settings."""
-    return f"{setting.title} model" if setting.kind == "model" else setting.title
-
-
 def _chosen_value(setting: Option, trace: Trace) -> str:
     """Return the requested value."""
     return option_controls.format_value(setting.name, trace.options)
 
 
 # Shown with the value resolved in the run instead of the requested one.
-_RESOLVED_SETTINGS = ("model", "grader")
+_RESOLVED_SETTINGS = ("model", "grader", "thresholds", *DOCUMENT_OPTIONS)
 _SETTING_VALUES: dict[str, Callable[[Trace], str]] = {
-    "Model": lambda trace: markdown.escape_line(trace.model, 60),
-    "Grader": lambda trace: labels.grader_label(trace.grader),
-    "Thresholds": lambda trace: _thresholds_cell(trace),
+    OPTIONS["model"].title: lambda trace: markdown.escape_line(trace.model, 60),
+    OPTIONS["grader"].title: lambda trace: labels.grader_label(trace.grader),
+    OPTIONS["thresholds"].title: lambda trace: _thresholds_cell(trace),
     **{
-        _setting_title(setting): partial(_chosen_value, setting)
+        setting.title: partial(_chosen_value, setting)
         for setting in OPTIONS.values()
         if setting.name not in _RESOLVED_SETTINGS
     },

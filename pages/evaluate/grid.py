@@ -10,17 +10,16 @@ import streamlit as st
 from crag.errors import BadRequest, CragError
 from crag.evaluation import chart_data, grid
 from crag.evaluation.grid import (
-    PASSAGE_SIZE_SETTING,
     SUGGESTED_AXES,
     BestVariant,
     GridAxes,
-    find_axis_setting,
     find_differing_options,
     make_variants,
 )
 from crag.evaluation.metrics import METRICS, format_figure, format_figure_briefly, format_interval, format_metric_value
 from crag.evaluation.types import Cutoffs, Evaluation, EvaluationResult, Figure, Variant
-from crag.options import OPTIONS, RunOptions
+from crag.inspection.run_labels import format_option_value
+from crag.options import OPTIONS, Option, RunOptions, get_option
 from crag.text import sanitization
 from crag.text.formatting import format_count
 from pages.evaluate import charts, results, selection
@@ -102,7 +101,6 @@ def _save_as_preset(variant: Variant) -> None:
         )
 
 
-_COLUMN_SETTINGS = ("k", PASSAGE_SIZE_SETTING.name)  # numbers read best from left to right
 _MIN_DEPTH = 0.1
 _MAX_COLUMNS = 3
 
@@ -137,12 +135,13 @@ def draw_grid_heat_maps(evaluation: Evaluation, figures: HeatMapFigures, usual: 
                 _make_cell(evaluation.variants[number], figures[number][metric], depths[number], across, down)
                 for number in numbers
             ]
-            _draw_map(title, cells, metric, _setting_title(across), _setting_title(down) if down else "")
+            _draw_map(title, cells, metric, OPTIONS[across].title, OPTIONS[down].title if down else "")
 
 
 def _choose_map_axes(differing: Mapping[str, Sequence[object]]) -> tuple[str, str, list[str]]:
     """Return the settings for columns, for rows (empty if none) and for separate maps."""
-    names = sorted(differing, key=lambda name: (name not in _COLUMN_SETTINGS, -len(differing[name])))
+    # Numbers read best from left to right.
+    names = sorted(differing, key=lambda name: (OPTIONS[name].kind != "number", -len(differing[name])))
     across, *others = names
     return across, others[0] if others else "", others[1:]
 
@@ -151,9 +150,7 @@ def _group_by_map(variants: Sequence[Variant], figures: HeatMapFigures, beside: 
     """Return the variant numbers of each map, by the title that its variants share."""
     parts: dict[str, list[int]] = {}
     for number in sorted(figures):
-        title = " · ".join(
-            f"{_setting_title(name)} {_setting_value(variants[number], name).lower()}" for name in beside
-        )
+        title = " · ".join(f"{OPTIONS[name].title} {_format_value(variants[number], name).lower()}" for name in beside)
         parts.setdefault(title, []).append(number)
     return parts
 
@@ -174,39 +171,25 @@ def _cell_depths(figures: HeatMapFigures, metric: str) -> dict[int, float]:
     return {number: max(_MIN_DEPTH, (value - worst) / span) for number, value in values.items()}
 
 
+def _format_value(variant: Variant, name: str) -> str:
+    return format_option_value(name, get_option(variant.options, name))
+
+
 def _make_cell(variant: Variant, figure: Figure, depth: float, across: str, down: str) -> charts.HeatMapCell:
     value = format_metric_value(figure.metric, figure.value)
-    row = _setting_value(variant, down) if down else METRICS[figure.metric].title
+    row = _format_value(variant, down) if down else METRICS[figure.metric].title
     told = f"{variant.name}: {format_figure(figure)}"
-    return charts.HeatMapCell(row, _setting_value(variant, across), value, depth, told, marked=depth == 1)
+    return charts.HeatMapCell(row, _format_value(variant, across), value, depth, told, marked=depth == 1)
 
 
 def _draw_map(title: str, cells: Sequence[charts.HeatMapCell], metric: str, across: str, down: str) -> None:
     if title:
-        st.markdown(f"**{title}**")
+        st.markdown(f"**{markdown.escape_line(title)}**")
     told = "; ".join(cell.told for cell in cells)
     charts.draw_heat_map(cells, down, across, f"{METRICS[metric].title} by settings: {told}")
 
 
-def _setting_title(name: str) -> str:
-    return (
-        PASSAGE_SIZE_SETTING.title
-        if name == PASSAGE_SIZE_SETTING.name
-        else OPTIONS[name].title
-        if name in OPTIONS
-        else name
-    )
-
-
-def _setting_value(variant: Variant, name: str) -> str:
-    if name == PASSAGE_SIZE_SETTING.name and not variant.options.passage_size:
-        return "as it is"
-    return option_controls.format_value(name, variant.options)
-
-
-_OFFERED_NUMBERS = {"k": (1, 2, 3, 4, 6, 8, 10, 15, 20), "passage_size": (100, 150, 250, 400, 600, 1000)}
 _SWITCH_LABELS = {True: "On", False: "Off"}
-_AXIS_HELP = {"passage_size": "The documents are cut anew, into a library of their own. That takes a while."}
 _VISIBLE_ROWS = 14
 _MIN_TO_COMPARE = 2
 
@@ -233,34 +216,35 @@ def draw_axes(base: RunOptions, questions: int) -> list[Variant]:
 
 def _is_axis_offered(name: str) -> bool:
     """Return whether the setting is offered; a model is offered only if there is one besides the built-in engine."""
-    return find_axis_setting(name).kind != "model" or any(not model.builtin for model in available_models())
+    return OPTIONS[name].kind != "model" or any(not model.builtin for model in available_models())
 
 
 def _draw_axis(name: str) -> Sequence[Any]:
     """Draw one setting and return the chosen values."""
-    axis, shown = find_axis_setting(name), _value_labels(name)
-    title = f"{axis.title} model" if axis.kind == "model" else f"{axis.title}, {axis.unit}" if axis.unit else axis.title
+    shown = _value_labels(OPTIONS[name])
     return st.pills(
-        title,
+        OPTIONS[name].heading,
         list(shown),
         selection_mode="multi",
         format_func=shown.__getitem__,
         key=f"grid-{name}",
-        help=_AXIS_HELP.get(name),
+        help=OPTIONS[name].help,
     )
 
 
-def _value_labels(name: str) -> Mapping[Any, str]:
-    """Return the offered values of a setting with their labels."""
-    match find_axis_setting(name).kind:
+def _value_labels(axis: Option) -> Mapping[Any, str]:
+    """Return the offered values of an option with their labels."""
+    match axis.kind:
         case "number":
-            return {value: f"{value:,}" for value in _OFFERED_NUMBERS[name]}
+            return {value: f"{value:,}" for value in axis.offered or ()}
         case "switch":
             return _SWITCH_LABELS
         case "model":
-            offered = [model.name for model in available_models() if name == "model" or not model.builtin]
-            return {model: markdown.escape_line(option_controls.format_model(name, model), 60) for model in offered}
-    return {value: word for value, (word, _) in option_controls.CHOICE_LABELS[name].items()}
+            offered = [model.name for model in available_models() if axis.name == "model" or not model.builtin]
+            return {
+                model: markdown.escape_line(option_controls.format_model(axis.name, model), 60) for model in offered
+            }
+    return {value: label for value, (label, _) in axis.values.items()}
 
 
 def draw_variant_table(evaluation: Evaluation, results: Sequence[EvaluationResult], cutoffs: Cutoffs) -> None:

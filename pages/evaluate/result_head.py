@@ -216,8 +216,8 @@ def _environment_facts(variant: Variant) -> dict[str, str]:
     }
     told = {name: markdown.escape_line(value, 120) for name, value in facts.items() if value}
     changed = diff_options(RunOptions(), options)
-    named = {name: OPTIONS[name].title for name in changed if name in OPTIONS and name != "model"}
-    return told | {title: option_controls.format_value(name, options) for name, title in named.items()}
+    named = {name: OPTIONS[name].title for name in changed if name != "model" and OPTIONS[name].changes_answers}
+    return {title: option_controls.format_value(name, options) for name, title in named.items()} | told
 
 
 def _draw_buttons(evaluation: Evaluation) -> None:

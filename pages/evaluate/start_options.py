@@ -10,10 +10,11 @@ from typing import Any
 import streamlit as st
 
 from crag.evaluation.types import Variant
-from crag.options import OPTIONS, RunOptions, apply_changes, diff_options
+from crag.inspection.run_labels import describe_option
+from crag.options import DOCUMENT_OPTIONS, MAIN_OPTIONS, OPTIONS, RunOptions, apply_changes, diff_options, get_option
 from crag.text import sanitization
 from crag.text.formatting import format_count
-from pages.chat.options import THRESHOLDS, OptionControls, draw_preset_menu
+from pages.chat.options import OptionControls, draw_preset_menu
 from pages.chat.state import has_web_search
 from pages.evaluate import grid
 from pages.parts import dialogs, markdown, option_controls
@@ -24,12 +25,11 @@ OPTIONS_DIALOG = "settings of an evaluation"
 _CHANGES_KEY = "evaluate_changes"
 _ALL_DOCUMENTS = "All documents"
 _DRAWER_WIDTH = 480
-_SHOWN_OPTIONS = {"model", "collection", "web", "preset", "policy", "k", "refine", "grader"}
-_OFFERED_OPTIONS = (
-    *("policy", "k", "refine", "grader", THRESHOLDS, "grader_model", "rewriter_model", "thinking", "rewrite"),
-    *("web_results", "fetch_pages", "parent_context", "answering.temperature", "answering.window"),
-    *("answering.answer_limit", "grading.window"),
-)
+_SHOWN_OPTIONS = {"model", "web", "preset", *DOCUMENT_OPTIONS, *MAIN_OPTIONS}
+_OFFERED_OPTIONS = [
+    *MAIN_OPTIONS,
+    *(name for name, known in OPTIONS.items() if known.changes_answers and name not in _SHOWN_OPTIONS),
+]
 
 
 def current_options() -> RunOptions:
@@ -81,15 +81,10 @@ def summarize_options(held: RunOptions) -> str:
 
 
 def describe_options(held: RunOptions, without: Collection[str] = ()) -> list[str]:
-    """Describe the main options in a few words each, except those in `without`."""
-    told = {
-        "preset": "" if without else markdown.escape_line(held.preset, 40),  # a preset names all options at once
-        "policy": f"policy {option_controls.format_value('policy', held)}",
-        "k": f"k {held.k}",
-        "refine": "refined" if held.refine else "not refined",
-        "grader": f"grader {option_controls.format_value('grader', held).lower()}",
-    }
-    return [said for name, said in told.items() if said and name not in without]
+    """Describe the main options in a few words each, except those in `without`; safe Markdown."""
+    preset = [] if without or not held.preset else [held.preset]  # a preset names all options at once
+    main = [describe_option(name, get_option(held, name)) for name in MAIN_OPTIONS if name not in without]
+    return [markdown.escape_line(words, 40) for words in (*preset, *main)]
 
 
 def _describe_other_changes() -> str:

@@ -8,10 +8,10 @@ from functools import partial
 import streamlit as st
 
 from crag.events import NODES, PromptBuilt
-from crag.inspection import run_labels
 from crag.inspection.node_values import NodeValue, describe_node
 from crag.inspection.run_labels import step_outcome, unfinished_label
 from crag.models.model_choice import model_label
+from crag.options import POLICIES, REWRITE_STYLES
 from crag.runs.revisions import resumable_nodes
 from crag.runs.trace import Step, Trace
 from crag.text import sanitization
@@ -25,8 +25,8 @@ from pages.parts.session import current_owner, is_phone
 from pages.parts.trace import STATE_ICONS, draw_prompt_size, strip_markdown
 
 _VALUE_LABELS = {
-    "Policy": lambda text: run_labels.POLICY_LABELS[text][0],
-    "Style": lambda text: labels.REWRITE_STYLES[text][0],
+    "Policy": lambda text: POLICIES[text][0],
+    "Style": lambda text: REWRITE_STYLES[text][0],
     "Grader": labels.grader_label,
 }
 _MAX_INLINE_LENGTH = 120  # characters; longer text is shown below its name

@@ -67,9 +67,9 @@ def _run_badges(trace: Trace) -> list[str]:
     under = [
         markdown.escape_line(trace.model, 60),
         labels.grader_label(trace.grader) if trace.grader else "",
-        f"policy {run_labels.POLICY_LABELS[options.policy][0]}",
-        f"k {options.k}",
-        f"cut to {format_count(options.passage_size, 'token')}" if options.passage_size else "",
+        run_labels.describe_option("policy", options.policy),
+        run_labels.describe_option("k", options.k),
+        run_labels.describe_option("passage_size", options.passage_size) if options.passage_size else "",
         markdown.escape_line(chosen, 60) or "All documents",
     ]
     return came + [f":gray-badge[{name}]" for name in under if name]

@@ -8,22 +8,11 @@ from crag.ingest.parse.formats import FORMATS
 from crag.inspection import run_labels
 from crag.inspection.run_archive import RunRow, Thumb
 from crag.inspection.run_labels import Badge, describe_change, describe_grader
-from crag.options import RewriteStyle, RunOptions, WebMode
+from crag.options import RunOptions
 from crag.text.sanitization import WORD_JOINER
 from crag.types import Action, Outcome, RunState, SupportStrength, Verdict, Version
 from pages.parts import markdown
 
-ROLE_TITLES = {"answering": "Answering", "grading": "Grading", "rewriting": "Rewriting"}
-REWRITE_STYLES: dict[RewriteStyle, tuple[str, str]] = {
-    "question": ("Question", "a better question"),
-    "keywords": ("Keywords", "three at most, as in the paper"),
-    "none": ("None", "the question as you wrote it"),
-}
-WEB_MODES: dict[WebMode, tuple[str, str]] = {
-    "off": ("Off", "only your documents are used"),
-    "ask": ("Ask first", "you see and edit each query"),
-    "auto": ("On", "when the documents do not answer, the rewritten question goes to Tavily"),
-}
 # The label by kind of a document; an HTML file from the web is a `web` document.
 DOCUMENT_KINDS = {known.kind: known.label for known in FORMATS} | {"web": "Web page"}
 

@@ -7,12 +7,11 @@ from typing import Any
 
 import streamlit as st
 
-from crag.inspection import run_labels
-from crag.options import GRADERS, OPTIONS, Option, RunOptions, get_option
+from crag.inspection.run_labels import format_option_value
+from crag.options import OPTIONS, Option, RunOptions, get_option
 from crag.storage.preferences import ValueOrigin
-from crag.text.formatting import format_count, format_score
-from crag.types import Thresholds
-from pages.parts import labels, markdown
+from crag.text.formatting import format_count
+from pages.parts import markdown
 from pages.parts.services import available_models
 
 _SLIDER_STEPS = 32
@@ -73,6 +72,7 @@ def _keep_alive_choices(value: float) -> list[int]:
     return list(dict.fromkeys([*_KEEP_ALIVE_SECONDS, int(value)]))
 
 
+DRAWN_OPTIONS = [name for name, known in OPTIONS.items() if known.scope == "home" or known.kind == "thresholds"]
 _MODEL_LABELS_KEY = "models_shown"
 
 
@@ -97,15 +97,7 @@ ORIGIN_BADGES: dict[ValueOrigin, str] = {
     "environment": ":violet-badge[:material/lock: environment]",
     "conversation": ":orange-badge[this conversation]",
 }
-CHOICE_LABELS: dict[str, Mapping[Any, tuple[str, str]]] = {
-    "policy": run_labels.POLICY_LABELS,
-    "grader": GRADERS,
-    "web": labels.WEB_MODES,
-    "rewrite": labels.REWRITE_STYLES,
-}
 _MOST_SEGMENTS = 3
-_SAME_MODEL_LABEL = "The one that answers"
-_AUTOMATIC_LABEL = "Automatic"
 
 
 def draw_control(
@@ -136,8 +128,7 @@ def draw_control(
             names = dict.fromkeys([_unset_model(setting), *_known_models(setting), value])
             draw_model_box(setting.title, {name: format_model(setting.name, name) for name in names}, common)
         case "number":
-            title = f"{setting.title}, {setting.unit}" if setting.unit else setting.title
-            _draw_number(setting, value, title, common, highest)
+            _draw_number(setting, value, setting.heading, common, highest)
 
 
 def read_control(setting: Option, key: str) -> Any:
@@ -149,7 +140,7 @@ def read_control(setting: Option, key: str) -> Any:
 
 def tuning_options(role: str) -> list[str]:
     """Return the names of the tuning options of a role."""
-    return [name for name in OPTIONS if name.startswith(f"{role}.")]
+    return [name for name, option in OPTIONS.items() if option.role == role]
 
 
 def short_title(setting: Option) -> str:
@@ -161,26 +152,18 @@ def short_title(setting: Option) -> str:
 def format_value(name: str, options: RunOptions) -> str:
     """Return the value of an option in words; safe Markdown."""
     value = get_option(options, name)
-    if name in CHOICE_LABELS:
-        return CHOICE_LABELS[name][value][0]
-    if name.endswith("model"):
-        return markdown.escape_line(format_model(name, value), 60)
-    match value:
-        case bool():
-            return "on" if value else "off"
-        case int() | float():
-            return f"{value:,}"
-        case Thresholds():
-            return f"{format_score(value.lower)} and {format_score(value.upper)}"
-        case None:
-            return "automatic"
-    return markdown.escape_line(str(value), 60)
+    match OPTIONS[name].kind:
+        case "number" | "switch" | "choice" | "thresholds":
+            return format_option_value(name, value)
+        case "model":
+            return markdown.escape_line(format_model(name, value), 60)
+    return markdown.escape_line(format_option_value(name, value), 60)
 
 
 def format_model(name: str, model: str) -> str:
     """Return the screen name of a model for the option `name`; plain text."""
     if model in ("", "auto"):
-        return _AUTOMATIC_LABEL if name == "model" else _SAME_MODEL_LABEL
+        return OPTIONS[name].empty_means.capitalize()
     known = {choice.name: choice for choice in available_models()}
     if model not in known:
         return model
@@ -191,12 +174,12 @@ def _draw_choice(setting: Option, common: dict[str, Any]) -> None:
     """Draw a few choices side by side, more in a select box."""
 
     def shown(chosen: Any) -> str:
-        return CHOICE_LABELS[setting.name][chosen][0]
+        return setting.values[chosen][0]
 
-    if len(setting.choices) <= _MOST_SEGMENTS:
-        st.segmented_control(setting.title, setting.choices, format_func=shown, required=True, **common)
+    if len(setting.values) <= _MOST_SEGMENTS:
+        st.segmented_control(setting.title, list(setting.values), format_func=shown, required=True, **common)
     else:
-        st.selectbox(setting.title, setting.choices, format_func=shown, **common)
+        st.selectbox(setting.title, list(setting.values), format_func=shown, **common)
 
 
 def _unset_model(setting: Option) -> str:

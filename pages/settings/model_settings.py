@@ -10,7 +10,7 @@ import streamlit as st
 from crag.models.model_choice import BUILTIN_LABEL, model_label
 from crag.models.ollama_api import find_by_name, is_cloud_name
 from crag.models.providers import PROVIDERS, Provider, list_providers
-from crag.options import OPTIONS, Option
+from crag.options import OPTIONS, ROLES, Option, get_option
 from crag.storage.preferences import EffectiveValue
 from crag.text.formatting import format_size
 from pages.parts import dialogs, downloads, external_hosts, labels, markdown, option_controls
@@ -128,7 +128,7 @@ def _choice_label(name: str) -> str:
     if name == AUTOMATIC:
         return f"Automatic, now {model_choice().label}" if is_status_known() else "Automatic"
     if name in (SAME_AS_ANSWERING, BUILTIN):
-        return BUILTIN_LABEL if name else "Same as answering"
+        return BUILTIN_LABEL if name else OPTIONS["grader_model"].empty_means.capitalize()
     if (found := model_report(name)) is None:
         return _hosted_label(name) if external_hosts.model_host(name) else name.removeprefix(OLLAMA_PREFIX)
     if found.host:
@@ -145,16 +145,6 @@ def _hosted_label(name: str) -> str:
 
 
 ALLOW_DIALOG = "allow_model"
-_DATA_SENT = {
-    "model": "Your question, the conversation so far and the passages that were found",
-    "grader_model": "Your question and every passage that is to be graded",
-    "rewriter_model": "Your question and the conversation so far",
-}
-
-
-def _describe_data_sent(setting_name: str) -> str:
-    """Return which data the model of this option receives."""
-    return _DATA_SENT[setting_name]
 
 
 def _open_consent_dialog(setting_name: str, model: str) -> None:
@@ -176,7 +166,7 @@ def _draw_consent_content(setting_name: str, model: str) -> None:
         model += (typed or "").strip()
     host = markdown.escape_line(external_hosts.model_host(model), 60)
     name = "It" if is_provider else f"**{markdown.escape_line(model_label(model), 60)}**"
-    st.markdown(f"{name} runs elsewhere, at **{host}**. {_describe_data_sent(setting_name)} would go there.")
+    st.markdown(f"{name} runs elsewhere, at **{host}**. {OPTIONS[setting_name].receives} would go there.")
     st.caption("Whatever is sent is listed under Privacy, where you can also take this back.")
     with st.container(horizontal=True):
         if st.button("Allow and use", icon=external_hosts.EXTERNAL_ICON, disabled=model.endswith(":")):
@@ -187,9 +177,6 @@ def _draw_consent_content(setting_name: str, model: str) -> None:
             dialogs.close_and_rerun()
 
 
-MODEL_OPTIONS = ("model", "grader_model", "rewriter_model")
-
-
 def model_row(name: str) -> setting_row.SettingsRow:
     """Return the row of a model option."""
     return setting_row.option_row(name, _draw_model_control, _explain_model)
@@ -198,8 +185,7 @@ def model_row(name: str) -> setting_row.SettingsRow:
 def model_in_role(role: str) -> str:
     """Return the model that plays `answering`, `grading` or `rewriting` in this home now."""
     options = application().preferences.options()
-    own = {"grading": options.grader_model, "rewriting": options.rewriter_model}.get(role, "")
-    name = own or options.model
+    name = get_option(options, ROLES[role]) or options.model
     return model_choice().name if name == AUTOMATIC else name
 
 
@@ -235,10 +221,10 @@ def _draw_model_notes(option: Option, name: str) -> None:
 
 def _explain_model(option: Option, effective: EffectiveValue) -> str:
     if effective.value == SAME_AS_ANSWERING:
-        return option.meaning
+        return option.help
     if host := external_hosts.model_host(model_choice().name if effective.value == AUTOMATIC else effective.value):
-        return f"{option.meaning} {_describe_data_sent(option.name)} go to {host}."
-    return f"{option.meaning} Local: nothing leaves this machine."
+        return f"{option.help} {option.receives} go to {host}."
+    return f"{option.help} Local: nothing leaves this machine."
 
 
 def _choose_model(option: Option, key: str) -> None:
@@ -265,17 +251,17 @@ _UNTUNED_NOTE = ", and has nothing to tune: what is set here counts for language
 
 def tuning_rows() -> tuple[setting_row.SettingsRow, ...]:
     """Return the rows of every role, each with the role in its title."""
-    return tuple(_tuning_row(name) for role in labels.ROLE_TITLES for name in option_controls.tuning_options(role))
+    return tuple(_tuning_row(name) for role in ROLES for name in option_controls.tuning_options(role))
 
 
 def draw_role_choice() -> tuple[setting_row.SettingsRow, ...]:
     """Draw the role selector and return the rows of the chosen role."""
     role = st.segmented_control(
         "Role",
-        list(labels.ROLE_TITLES),
+        list(ROLES),
         default=None if _ROLE_KEY in st.session_state else "answering",
         required=True,
-        format_func=labels.ROLE_TITLES.__getitem__,
+        format_func=str.title,
         label_visibility="collapsed",
         key=_ROLE_KEY,
         persist_state="session",
@@ -299,7 +285,7 @@ def _draw_window_control(option: Option, effective: EffectiveValue) -> None:
 
 def _explain_window(option: Option, effective: EffectiveValue) -> str:
     if (most := _largest_window(option)) is None:
-        return option.meaning
+        return option.help
     if effective.value > most:
         return f"This model reads {most:,} tokens at most."
     window = f"{effective.value:,} of the model's {most:,} tokens"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from crag.models.ollama_server import SUGGESTED_MODELS
+from crag.options import ROLES
 from crag.text.formatting import format_size
 from pages.parts import dialogs, downloads, external_hosts, labels, markdown, option_controls
 from pages.parts.services import ModelTask, application, server_monitor
@@ -172,9 +173,9 @@ def _model_badges(model: ModelReport) -> str:
         if model.cloud
         else []
     )
-    roles = [role for role in labels.ROLE_TITLES if model_report(model_settings.model_in_role(role)) == model]
+    roles = [role for role in ROLES if model_report(model_settings.model_in_role(role)) == model]
     if roles:
-        marks.append(f":blue-badge[used for {'all' if len(roles) == len(labels.ROLE_TITLES) else ' and '.join(roles)}]")
+        marks.append(f":blue-badge[used for {'all' if len(roles) == len(ROLES) else ' and '.join(roles)}]")
     return " ".join(marks)
 
 

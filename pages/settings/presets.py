@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from crag.options import OPTIONS, PRESETS, OptionChanges, RunOptions, apply_changes
-from crag.text.formatting import format_count
+from crag.inspection import run_labels
+from crag.options import MAIN_OPTIONS, PRESETS, SAVED_OPTIONS, OptionChanges, RunOptions, get_option
 from pages.chat import state
-from pages.parts import dialogs, labels, markdown, option_controls
+from pages.parts import dialogs, labels, markdown
 from pages.parts.services import application
 from pages.settings import setting_row
 
@@ -53,27 +53,12 @@ def _draw_preset(name: str, changes: OptionChanges) -> None:
 
 
 def _describe_preset(changes: OptionChanges) -> str:
-    """Return the options of a preset in one line; safe Markdown."""
-    options = apply_changes(RunOptions(), changes)
-    facts = [
-        option_controls.format_value("policy", options),
-        f"k {options.k}",
-        f"web: {option_controls.format_value('web', options).lower()}, {format_count(options.web_results, 'result')}",
-        f"rewritten as: {option_controls.format_value('rewrite', options).lower()}",
-        *(word for name, word in _SWITCH_WORDS.items() if getattr(options, name)),
-    ]
-    if "model" in changes:
-        facts.append(option_controls.format_value("model", options))
-    return " · ".join(facts)
-
-
-_SWITCH_WORDS = {
-    "refine": "strips",
-    "join_web": "web results as one document",
-    "parent_context": "wider context",
-    "fetch_pages": "whole web pages",
-    "thinking": "thinks first",
-}
+    """Return the main options of a preset and those that differ from the defaults, in one line; safe Markdown."""
+    usual = RunOptions()
+    named = {name: value for name, value in changes.items() if name in MAIN_OPTIONS or value != get_option(usual, name)}
+    return markdown.escape_line(
+        " · ".join(run_labels.describe_option(name, value) for name, value in named.items()), 300
+    )
 
 
 def _use_preset(key: str, name: str, changes: OptionChanges) -> None:
@@ -83,7 +68,7 @@ def _use_preset(key: str, name: str, changes: OptionChanges) -> None:
         return
     preferences = application().preferences
     for changed, value in changes.items():
-        if changed in OPTIONS and preferences.effective(changed).origin != "environment":
+        if changed in SAVED_OPTIONS and preferences.effective(changed).origin != "environment":
             preferences.save(changed, value)
     left_out = " Joining web results can be used in a conversation only." if changes.get("join_web") else ""
     st.toast(f"{markdown.escape_line(name, 60)} holds for this home now.{left_out}", icon=":material/check:")

@@ -8,7 +8,7 @@ from functools import cache
 
 import streamlit as st
 
-from crag.options import OPTIONS
+from crag.options import MODEL_OPTIONS, SAVED_OPTIONS, OptionSection
 from pages.parts import setup_checklist
 from pages.settings import embeddings, library, model_settings, ollama, presets, privacy, setting_row
 from pages.settings.setting_row import SettingsRow
@@ -69,16 +69,17 @@ class Section:
 def _model_rows() -> tuple[SettingsRow, ...]:
     """Return the model per role, then the sources of models."""
     return (
-        *map(model_settings.model_row, model_settings.MODEL_OPTIONS),
-        setting_row.option_row("thinking"),
+        *map(model_settings.model_row, MODEL_OPTIONS),
+        *_section_rows("Models", MODEL_OPTIONS),
         SettingsRow(ollama.OLLAMA_WORDS, ollama.draw_ollama, framed=False),
         SettingsRow(model_settings.PROVIDER_WORDS, model_settings.draw_providers, framed=False),
     )
 
 
-def _section_rows(section: str) -> tuple[SettingsRow, ...]:
-    """Return the rows of the catalogue options in this section."""
-    return tuple(setting_row.option_row(name) for name, known in OPTIONS.items() if known.section == section)
+def _section_rows(section: OptionSection, without: Sequence[str] = ()) -> tuple[SettingsRow, ...]:
+    """Return the rows of the options in this section."""
+    names = (name for name, known in SAVED_OPTIONS.items() if known.section == section and name not in without)
+    return tuple(map(setting_row.option_row, names))
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Row of the settings: name, origin and meaning on the left, control on the right."""
+"""Row of the settings: name, origin and explanation on the left, control on the right."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class SettingsRow:
 
 
 @contextmanager
-def lay_out_row(name: str, badge: str, meaning: str) -> Iterator[None]:
-    """Lay out a row whose right side is drawn inside the `with` block; `meaning` is shown as plain text."""
-    explained = f"{name} {badge}  \n{labels.grey_text(markdown.escape_line(meaning))}"
+def lay_out_row(name: str, badge: str, explanation: str) -> Iterator[None]:
+    """Lay out a row whose right side is drawn inside the `with` block; `explanation` is shown as plain text."""
+    explained = f"{name} {badge}  \n{labels.grey_text(markdown.escape_line(explanation))}"
     if is_phone():  # stacked columns would put the value closer to the next name than to its own
         with st.container(gap="xxsmall"):
             st.markdown(explained)
@@ -51,7 +51,7 @@ def lay_out_row(name: str, badge: str, meaning: str) -> Iterator[None]:
 
 
 def read_only_row(
-    name: str, meaning: str, value: Callable[[], str], variable: str = "", field: str = ""
+    name: str, explanation: str, value: Callable[[], str], variable: str = "", field: str = ""
 ) -> SettingsRow:
     """Return a read-only row.
 
@@ -62,10 +62,10 @@ def read_only_row(
     def draw() -> None:
         is_set = bool(field) and _is_set_by_environment(field)
         badge = ORIGIN_BADGES["environment" if is_set else "default"] if field else ""
-        with lay_out_row(name, badge, f"{meaning} Set by {variable}." if is_set else meaning):
+        with lay_out_row(name, badge, f"{explanation} Set by {variable}." if is_set else explanation):
             st.text(value())
 
-    return SettingsRow(f"{name} {variable} {meaning}", draw)
+    return SettingsRow(f"{name} {variable} {explanation}", draw)
 
 
 def _is_set_by_environment(field: str) -> bool:
@@ -97,7 +97,7 @@ ExplainValue = Callable[[Option, EffectiveValue], str]
 def option_row(
     name: str, draw: DrawControl | None = None, explain: ExplainValue | None = None, title: str = ""
 ) -> SettingsRow:
-    """Return the row of an option; `draw`, `explain` and `title` replace the usual control, meaning and title."""
+    """Return the row of an option; `draw`, `explain` and `title` replace the usual control, explanation and title."""
     setting = OPTIONS[name]
     return SettingsRow(
         _search_words(setting),
@@ -122,11 +122,11 @@ def draw_option_control(setting: Option, effective: EffectiveValue, highest: flo
 
 
 def _explain_option(setting: Option, effective: EffectiveValue) -> str:
-    """Return the meaning of the option and of its current value."""
-    if setting.name not in option_controls.CHOICE_LABELS:
-        return setting.meaning
-    word, explained = option_controls.CHOICE_LABELS[setting.name][effective.value]
-    return f"{setting.meaning} {word}: {explained}."
+    """Return the explanation of the option and of its current value."""
+    if effective.value not in setting.values:
+        return setting.help
+    word, explained = setting.values[effective.value]
+    return f"{setting.help} {word}: {explained}."
 
 
 def control_key(setting: Option) -> str:
@@ -186,6 +186,6 @@ def _value_prefix(setting: Option) -> str:
 
 
 def _search_words(setting: Option) -> str:
-    """Return title, meaning, choices and names of the option, for the search."""
-    choices = (f"{word} {meant}" for word, meant in option_controls.CHOICE_LABELS.get(setting.name, {}).values())
-    return " ".join((setting.title, setting.meaning, *choices, setting.name, setting.variable, setting.unit))
+    """Return title, explanation, choices and names of the option, for the search."""
+    choices = (f"{word} {meant}" for word, meant in setting.values.values())
+    return " ".join((setting.title, setting.help, *choices, setting.name, setting.variable, setting.unit))

@@ -9,7 +9,7 @@ from crag.evaluation.grid import (
     MAX_VARIANTS,
     SUGGESTED_AXES,
     GridAxes,
-    find_axis_setting,
+    find_axis_option,
     find_best_variant,
     make_variants,
     parse_axes,
@@ -59,14 +59,11 @@ def test_what_cannot_be_tried_is_refused_in_words(written, said):
 def test_what_a_page_chooses_is_checked_alike():
     with pytest.raises(BadRequest, match="twice"):
         GridAxes({"k": (4, 4)})
-    for name, usual in SUGGESTED_AXES.items():
-        assert all(find_axis_setting(name)._fits(value) for value in usual)
-    assert (
-        GridAxes(
-            {name: usual for name, usual in SUGGESTED_AXES.items() if usual and name in ("policy", "k")}
-        ).combinations
-        == 12
-    )
+    with pytest.raises(BadRequest, match=r"Such as .*policy.* can be tried"):
+        find_axis_option("preset")
+    for axis in map(find_axis_option, SUGGESTED_AXES):
+        assert all(axis.is_valid(value) for value in axis.offered)
+    assert GridAxes({"policy": ("paper", "any", "none", "off"), "k": (2, 4, 8)}).combinations == 12
     assert MAX_VARIANTS == 64
 
 
@@ -75,9 +72,9 @@ def test_variants_are_every_combination_in_order_named_by_what_differs():
     axes = parse_axes(["policy=paper,any", "k=4,8", "refine=off", "passage_size=250,500"])
     made = make_variants(base, axes)
     assert [variant.name for variant in made][:3] == [
-        "policy Paper · k 4 · passage size 250",
-        "policy Paper · k 4 · passage size 500",
-        "policy Paper · k 8 · passage size 250",
+        "policy Paper · k 4 · passage size 250 tokens",
+        "policy Paper · k 4 · passage size 500 tokens",
+        "policy Paper · k 8 · passage size 250 tokens",
     ]
     assert len({variant.name for variant in made}) == len(made) == 8
     assert made[-1].options == apply_changes(

@@ -63,7 +63,7 @@ def test_settings_are_told_in_words():
     before, after = RunOptions(), RunOptions(thresholds=Thresholds(0.3, 0.75), source_ids=("a", "b"))
     assert describe_option_changes(before, after) == "thresholds 0.3 and 0.75, documents 2"
     assert describe_option_changes(after, before) == "thresholds automatic, documents all"
-    assert describe_option_changes(RunOptions(collection="Papers"), before) == "collection all"
+    assert describe_option_changes(RunOptions(collection="Papers"), before) == "collection all documents"
 
 
 def test_a_dropped_passage_is_not_answered_from(house):

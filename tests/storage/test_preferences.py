@@ -8,7 +8,15 @@ from sqlalchemy import insert, text
 
 from crag.conversations.conversations import Conversations
 from crag.errors import BadRequest, NotFound
-from crag.options import OPTIONS, PRESETS, ModelParameters, RunOptions, diff_options, get_option, list_option_names
+from crag.options import (
+    PRESETS,
+    SAVED_OPTIONS,
+    ModelParameters,
+    RunOptions,
+    diff_options,
+    get_option,
+    list_option_names,
+)
 from crag.settings import Settings
 from crag.storage.engine import Database
 from crag.storage.preferences import EffectiveValue, Preferences
@@ -30,7 +38,7 @@ def preferences(database):
 
 def test_without_a_word_from_anybody_everything_is_the_default(preferences):
     assert preferences.options() == RunOptions()
-    assert {preferences.effective(name).origin for name in OPTIONS} == {"default"}
+    assert {preferences.effective(name).origin for name in SAVED_OPTIONS} == {"default"}
 
 
 def test_each_layer_stands_above_the_one_below(database):
@@ -102,10 +110,10 @@ def test_values_of_another_time_are_left_out(database, preferences):
 
 
 def test_every_setting_is_an_option_and_takes_its_own_default():
-    for setting in OPTIONS.values():
+    for setting in SAVED_OPTIONS.values():
         setting.check(get_option(RunOptions(), setting.name))
         assert setting.title
-        assert setting.meaning.endswith(".")
+        assert setting.help.endswith(".")
 
 
 def test_a_preset_means_the_same_whatever_the_home_has_saved(preferences):
@@ -180,7 +188,7 @@ def test_changes_that_are_none_any_longer_do_no_harm(database, preferences, name
         connection.execute(insert(table).values(name=name, value=json.dumps(value)))
     assert preferences.options(conversations.get(kept).changes) == RunOptions()
     assert preferences.options(preferences.presets()["p"]) == RunOptions()
-    if name in OPTIONS:
+    if name in SAVED_OPTIONS:
         assert preferences.effective(name, conversations.get(kept).changes).origin == "default"
     conversations.follow_collection("a", "b")
 

@@ -80,7 +80,7 @@ def test_two_answers_differ_in_how_a_role_was_tuned(drawer, services):
     drawer.switch_page("pages/compare/page.py").run()
     differing = next(item.value for item in drawer.markdown if item.value.startswith("| Setting"))
     assert "| **Answering: temperature** | 0.0 | 0.7 |" in differing
-    assert "**Rewriting model** | The one that answers |" in differing
+    assert "**Rewriting model** | Same as answering |" in differing
     assert "Answering: context window" not in differing
 
 

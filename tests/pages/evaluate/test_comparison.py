@@ -112,7 +112,7 @@ def test_two_evaluations_are_held_against_each_other_and_a_third_with_them(chat,
 def test_a_grid_is_ranked_and_drawn_and_its_best_saved(chat, services, grid):
     chat.session_state[f"plots-of-{grid.id}"] = True
     drawn(chat, evaluation=grid.id)
-    assert said(chat, "Built-in engine · refined · grader automatic")
+    assert said(chat, "Built-in engine · refinement on · grader Automatic")
     assert said(chat, "Not clearly better than any of the 3 others.")
     table = next(frame.value for frame in chat.dataframe if "Place" in frame.value)
     assert len(table) == 4

@@ -124,7 +124,7 @@ def test_a_run_over_documents_cut_anew_says_so_and_opens_what_is_no_longer_there
     assert "passages of up to 60 tokens, cut for an evaluation." in " ".join(services.runs.trace(run.id).notes)
     services.library.remove([notes])
     app = opened(laid_open(chat, run.id), run.id, 0)
-    assert said(app, ":gray-badge[cut to 60 tokens]")
+    assert said(app, ":gray-badge[passage size 60 tokens]")
     app.session_state["dialog"] = (navigation.PASSAGE_DIALOG, (run.id, cited.passage_id))
     app.run()
     assert said(app, "six weeks")

@@ -110,7 +110,7 @@ def test_each_role_is_tuned_by_itself(chat, services):
 def test_what_the_environment_sets_is_locked(chat, monkeypatch):
     monkeypatch.setenv("CRAG_CHAT_MODEL", "ollama:llama3.1:8b")
     page = open_settings(chat, "models")
-    assert said(page, "Answering :violet-badge[:material/lock: environment]")
+    assert said(page, "Answering model :violet-badge[:material/lock: environment]")
     assert said(page, "Set by CRAG_CHAT_MODEL; change it there.")
     assert control(page, "model").disabled
     assert not control(page, "grader_model").disabled
