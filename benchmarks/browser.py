@@ -224,7 +224,7 @@ def _fill(home: Path) -> None:
     try:
         for number in range(SOURCES):
             text = f"# Topic {number}\n\nOf question {number} is said that it was settled in the year {1800 + number}."
-            application.library.add_bytes(f"topic {number}.md", text.encode())
+            application.library.pipeline.add_bytes(f"topic {number}.md", text.encode())
         _talk(application, "The short one", 1)
         _talk(application, "The long one", MESSAGES // 2)
     finally:

@@ -60,7 +60,7 @@ def _add(library: Library, folder: Path, entry: dict[str, str]) -> Added:
     watch = threading.Thread(target=_watch_memory, args=(over, most))
     watch.start()
     begun = time.perf_counter()
-    [result] = library.add(str(folder / entry["file"]))
+    [result] = library.pipeline.add(str(folder / entry["file"]))
     seconds = time.perf_counter() - begun
     over.set()
     watch.join()

@@ -47,7 +47,7 @@ def _grouped(questions: Sequence[str], elsewhere: Sequence[str]) -> tuple[list[i
     """Return the group number of each question, and the processor time of grouping in seconds."""
     with tempfile.TemporaryDirectory() as home:
         application: Application = open_application(Settings(home=Path(home), chat_model="builtin", embedder="builtin"))
-        application.library.add_bytes("articles.md", "\n\n".join(elsewhere).encode())
+        application.library.pipeline.add_bytes("articles.md", "\n\n".join(elsewhere).encode())
         began = time.process_time()
         rarity = application.library.idf(sorted({term for question in questions for term in topic_terms(question)}))
         vectors = DeferredEmbedder("builtin", application.settings).embed_documents(questions)

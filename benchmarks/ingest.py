@@ -92,7 +92,7 @@ def _ours(folder: Path, home: Path) -> int:
 
     application = open_application(Settings(home=home, chat_model="builtin", embedder="builtin"))
     try:
-        results = list(application.library.add(str(folder)))
+        results = list(application.library.pipeline.add(str(folder)))
         application.library.warm()
         application.library.save()
     finally:

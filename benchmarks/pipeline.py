@@ -115,7 +115,7 @@ def main(arguments: Sequence[str] = ()) -> None:
 def _fill(home: Path, material: Material) -> None:
     application = open_application(Settings(home=home, chat_model="builtin", embedder="builtin"))
     for name, data in material.documents:
-        if error := application.library.add_bytes(name, data).error:
+        if error := application.library.pipeline.add_bytes(name, data).error:
             raise SystemExit(error.message)
     application.close()
 

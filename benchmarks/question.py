@@ -80,7 +80,7 @@ def main() -> None:
 def _fill(application: Application) -> None:
     began = time.perf_counter()
     for name, data in documents(PASSAGES):
-        result = application.library.add_bytes(name, data)
+        result = application.library.pipeline.add_bytes(name, data)
         if result.error:
             raise SystemExit(result.error.message)
     sources, passages, _ = application.library.counts()

@@ -49,7 +49,7 @@ def fetch_posts(library: Library, addresses: Sequence[str]) -> list[str]:
     for address in addresses:
         if address not in present:
             print(f"Fetching {address}", file=sys.stderr)
-            added = library.add_address(address, collection=COLLECTION)
+            added = library.pipeline.add_address(address, collection=COLLECTION)
             missing += [f"{address}: {one.error.message}" for one in added if one.error]
     return missing
 

@@ -152,7 +152,7 @@ def _run_and_report(tasks: Sequence[IngestTask], options: argparse.Namespace) ->
 
 def _create_refresh_task(application: Application, source_id: str, title: str) -> IngestTask:
     def do(report: ProgressCallback, stop: Cancellation) -> Iterator[AddResult]:
-        return iter(application.library.refresh([source_id], progress=report, stop=stop))
+        return iter(application.library.pipeline.refresh([source_id], progress=report, stop=stop))
 
     return IngestTask(source_id, title, do)
 

@@ -45,8 +45,8 @@ def create_add_task(application: Application, spec: str, collection: str, site: 
 
     def do(report: ProgressCallback, stop: Cancellation) -> Iterator[AddResult]:
         if site and is_url(spec):
-            return application.library.add_site(spec, site, collection=collection, progress=report, stop=stop)
-        return application.library.add(spec, collection=collection, progress=report, stop=stop)
+            return application.library.pipeline.add_site(spec, site, collection=collection, progress=report, stop=stop)
+        return application.library.pipeline.add(spec, collection=collection, progress=report, stop=stop)
 
     return IngestTask(spec, strip_credentials(spec) if is_url(spec) else Path(spec).name, do)
 

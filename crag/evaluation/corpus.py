@@ -60,7 +60,7 @@ def add_corpus(
     def add(paragraph: _CorpusPassage, stop: Cancellation) -> AddResult:
         document = RawDocument(paragraph.name, paragraph.data)
         incoming = SourceInput(paragraph.name, paragraph.name, True, collection, document)
-        return library.add_with_reader(incoming, _split_plain_text, stop=stop)
+        return library.pipeline.add_with_reader(incoming, _split_plain_text, stop=stop)
 
     done = len(paragraphs) - len(missing)
     for paragraph, added in zip(missing, map_in_order(add, missing, stop), strict=True):

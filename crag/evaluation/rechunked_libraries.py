@@ -115,7 +115,7 @@ class Rechunker:
             return None
         _link_original(path, made.folder / original_relative_path(source.sha256))
         document = RawDocument(Path(source.location).name, path.read_bytes(), _MEDIA_TYPES.get(source.kind, ""))
-        result = made.library.add_with_reader(_source_input(source, document), self._reader(source), stop=stop)
+        result = made.library.pipeline.add_with_reader(_source_input(source, document), self._reader(source), stop=stop)
         return result if result.error is None or result.error.code == "embedding_failed" else None
 
     def _reader(self, source: Source) -> DocumentReader:
@@ -139,7 +139,7 @@ class Rechunker:
         reading = ReadDocument(source.title, source.kind, source.pages, chunks, chunker=NOT_RECHUNKED)
         document = RawDocument(source.title, source.id.encode())
         return (
-            made.library.add_with_reader(_source_input(source, document), lambda *_: reading, stop=stop)
+            made.library.pipeline.add_with_reader(_source_input(source, document), lambda *_: reading, stop=stop)
             if chunks
             else None
         )

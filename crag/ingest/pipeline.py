@@ -1,4 +1,4 @@
-"""Ingest pipeline: turn bytes into passages and vectors, stored in one commit."""
+"""Ingest pipeline: every way of adding, from bytes to passages and vectors stored in one commit."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 from crag.cancellation import Cancellation
 from crag.concurrency.workers import map_in_order
@@ -38,10 +39,20 @@ from crag.types import DEFAULT_COLLECTION, AddResult, Progress, ProgressCallback
 _MAX_ATTEMPTS = 3
 
 
-class IngestPipeline:
-    """Ingests one document at a time. Safe to use from several threads and processes at once.
+class AddOptions(TypedDict, total=False):
+    """Options of every way of adding: the collection, who sees the progress, and what cancels it."""
 
-    Reading and embedding come first; a short transaction then makes the source visible.
+    collection: str
+    progress: ProgressCallback | None
+    stop: Cancellation | None
+
+
+class IngestPipeline:
+    """Adds uploads, files, folders, archives, web pages and sites. Safe to use from several threads and processes.
+
+    Reading and embedding come first; a short transaction then makes a document visible. A document that cannot be added
+    yields a failed `AddResult`. Adding raises only `Stopped`, `HomeFault` and, for an invalid collection name,
+    `BadRequest`.
     """
 
     def __init__(
@@ -49,6 +60,7 @@ class IngestPipeline:
         store: SourceStore,
         originals: Originals,
         answering: ActiveEmbedder,
+        intake: Intake,
         read: DocumentReader,
         chunker: str,
         limit_bytes: int,
@@ -56,11 +68,161 @@ class IngestPipeline:
         self._store = store
         self._originals = originals
         self._answering = answering
+        self._intake = intake
         self._read = read
         self._chunker = chunker
         self._limit_bytes = limit_bytes
 
+    def add_bytes(
+        self,
+        name: str,
+        data: bytes,
+        **options: Unpack[AddOptions],
+    ) -> AddResult:
+        """Add an upload. `name` is for display and a hint at the format, never a path."""
+        return self._add(name, lambda *_: self._intake.upload(name, data, _collection(options)), options)
+
+    def add_upload(
+        self,
+        name: str,
+        data: bytes,
+        **options: Unpack[AddOptions],
+    ) -> Iterator[AddResult]:
+        """Add an upload; for an archive, every supported file in it."""
+        if is_archive(name, data):
+            archive = ArchiveInput(name, data, clean_display_name(name), located=False)
+            yield from self._add_archive(archive, options)
+        else:
+            yield self.add_bytes(name, data, **options)
+
+    def add_path(
+        self,
+        path: Path,
+        **options: Unpack[AddOptions],
+    ) -> AddResult:
+        """Add one file; a changed file replaces its old version."""
+        return self._add(str(path), lambda *_: self._intake.file(path, _collection(options)), options)
+
+    def add_address(
+        self,
+        url: str,
+        *,
+        found_by: str = "",
+        **options: Unpack[AddOptions],
+    ) -> Iterator[AddResult]:
+        """Add what a URL holds; for an archive, every supported file. Changed content replaces its old version.
+
+        `found_by` is the question whose web search found the URL, if any.
+        """
+        try:
+            incoming = self._intake.address(url, _collection(options), *_progress_and_stop(options), found_by)
+        except SourceRefused as error:
+            yield failed_result(url, error)
+            return
+        data = incoming.document.data
+        if is_archive(incoming.document.name, data):
+            archive = ArchiveInput(strip_credentials(url), data, incoming.location, located=True, found_by=found_by)
+            yield from self._add_archive(archive, options)
+        else:
+            yield self._add(url, lambda *_: incoming, options)
+
+    def add_site(
+        self,
+        url: str,
+        limits: SiteLimits,
+        **options: Unpack[AddOptions],
+    ) -> Iterator[AddResult]:
+        """Add a page and the pages it links to on its site, or the pages of a sitemap; `progress` counts pages."""
+        report, stop = _progress_and_stop(options)
+        found = False
+        for address, get in self._intake.site(url, _collection(options), limits, report, stop):
+            found = True
+            yield self._add(address, get, {"stop": stop})
+        if not found:
+            yield failed_result(url, SourceRefused("empty", "This sitemap names no page of its site."))
+
     def add(
+        self,
+        spec: str,
+        **options: Unpack[AddOptions],
+    ) -> Iterator[AddResult]:
+        """Add a URL, a file, or every supported file below a folder or in an archive, one by one."""
+        if is_url(spec):
+            yield from self.add_address(spec, **options)
+            return
+        try:
+            files = list_named_files(spec)
+        except SourceRefused as error:
+            yield failed_result(spec, error)
+            return
+        for are_archives, group in groupby(files, lambda file: is_archive(file.name, file)):
+            if are_archives:
+                for file in group:
+                    archive = ArchiveInput(str(file), file, str(file.resolve()), located=True)
+                    yield from self._add_archive(archive, options)
+            else:
+                yield from self._add_files(group, options)
+
+    def add_with_reader(
+        self,
+        incoming: SourceInput,
+        read: DocumentReader,
+        **options: Unpack[AddOptions],
+    ) -> AddResult:
+        """Add passages that were split elsewhere: `read` supplies them instead of parsing a file."""
+        return self._add(incoming.asked, lambda *_: incoming, options, read)
+
+    def refresh(
+        self,
+        ids: Sequence[str] | None = None,
+        **options: Unpack[AddOptions],
+    ) -> list[AddResult]:
+        """Fetch or read these sources again, or all; uploads cannot change and yield *unchanged*."""
+        chosen = self._store.sources() if ids is None else self._store.sources(sources.c.id.in_(ids))
+        return [self._refresh(source, options) for source in chosen]
+
+    def _add_files(self, files: Iterable[Path], options: AddOptions) -> Iterator[AddResult]:
+        def add(file: Path, stop: Cancellation) -> AddResult:
+            return self.add_path(file, **(options | AddOptions(stop=stop)))
+
+        yield from map_in_order(add, files, options.get("stop") or Cancellation())
+
+    def _add_archive(self, archive: ArchiveInput, options: AddOptions) -> Iterator[AddResult]:
+        """Add each file in the archive, then report files added from it earlier that it no longer contains."""
+        collection, (report, stop), held = _collection(options), _progress_and_stop(options), set()
+        try:
+            for name, get in self._intake.unpack(archive, collection, stop):
+                held.add(member_location(archive.place, name))
+                yield self._add(member_location(archive.asked, name), get, {"progress": report, "stop": stop})
+        except SourceRefused as error:
+            yield failed_result(archive.asked, error)
+            return
+        below = sources.c.location.startswith(member_location(archive.place, ""), autoescape=True)
+        for source in self._store.sources(sources.c.collection == collection, below) if archive.located else []:
+            if source.location not in held:
+                yield replace(
+                    failed_result(source.location, missing_member_refusal()), id=source.id, title=source.title
+                )
+
+    def _refresh(self, source: Source, options: AddOptions) -> AddResult:
+        if self._intake.can_reread(source):
+            return self._add(source.location, lambda *way: self._intake.again(source, *way), options)
+        return AddResult(source.location, source.id, source.title, "unchanged", source.passages, source.pages)
+
+    def _add(
+        self,
+        asked: str,
+        get: Callable[[ProgressCallback, Cancellation], SourceInput],
+        options: AddOptions,
+        read: DocumentReader | None = None,
+    ) -> AddResult:
+        report, stop = _progress_and_stop(options)
+        try:
+            return self._ingest(get(report, stop), report, stop, read)
+        except (SourceRefused, ModelFault) as error:
+            return failed_result(asked, error)
+
+    def _ingest(
         self, incoming: SourceInput, report: ProgressCallback, stop: Cancellation, read: DocumentReader | None = None
     ) -> AddResult:
         """Ingest one document and return the result after the commit.
@@ -132,6 +294,14 @@ class IngestPipeline:
         return NewPassages(reading.chunks, terms, vectors, embedder.space, embedder.canary, active.number)
 
 
+def _collection(options: AddOptions) -> str:
+    return options.get("collection", DEFAULT_COLLECTION)
+
+
+def _progress_and_stop(options: AddOptions) -> tuple[ProgressCallback, Cancellation]:
+    return options.get("progress") or ignore_progress, options.get("stop") or Cancellation()
+
+
 def _identify_source(incoming: SourceInput) -> SourceIdentity:
     """Return collection, location, SHA-256 and size of the input."""
     digest = hashlib.sha256(incoming.document.data).hexdigest()
@@ -140,196 +310,6 @@ def _identify_source(incoming: SourceInput) -> SourceIdentity:
     location = incoming.location.encode("utf-8", "backslashreplace").decode()
     size = len(incoming.document.data)
     return SourceIdentity(collection, location, incoming.located, digest, size, incoming.source_id)
-
-
-class SourceAdder:
-    """Adds uploads, files, folders, archives, web pages and sites. Safe to share between threads.
-
-    A document that cannot be added yields a failed `AddResult`. Adding raises only `Stopped`, `HomeFault` and, for an
-    invalid collection name, `BadRequest`.
-    """
-
-    def __init__(self, intake: Intake, ingest: IngestPipeline, store: SourceStore) -> None:
-        self._intake = intake
-        self._ingest = ingest
-        self._store = store
-
-    def add_bytes(
-        self,
-        name: str,
-        data: bytes,
-        *,
-        collection: str = DEFAULT_COLLECTION,
-        progress: ProgressCallback | None = None,
-        stop: Cancellation | None = None,
-    ) -> AddResult:
-        """Add an upload. `name` is for display and a hint at the format, never a path."""
-        return self._add(name, lambda *_: self._intake.upload(name, data, collection), progress, stop)
-
-    def add_upload(
-        self,
-        name: str,
-        data: bytes,
-        *,
-        collection: str = DEFAULT_COLLECTION,
-        progress: ProgressCallback | None = None,
-        stop: Cancellation | None = None,
-    ) -> Iterator[AddResult]:
-        """Add an upload; for an archive, every supported file in it."""
-        if is_archive(name, data):
-            archive = ArchiveInput(name, data, clean_display_name(name), located=False)
-            yield from self._add_archive(archive, collection, progress, stop)
-        else:
-            yield self.add_bytes(name, data, collection=collection, progress=progress, stop=stop)
-
-    def add_path(
-        self,
-        path: Path,
-        *,
-        collection: str = DEFAULT_COLLECTION,
-        progress: ProgressCallback | None = None,
-        stop: Cancellation | None = None,
-    ) -> AddResult:
-        """Add one file; a changed file replaces its old version."""
-        return self._add(str(path), lambda *_: self._intake.file(path, collection), progress, stop)
-
-    def add_address(
-        self,
-        url: str,
-        *,
-        collection: str = DEFAULT_COLLECTION,
-        found_by: str = "",
-        progress: ProgressCallback | None = None,
-        stop: Cancellation | None = None,
-    ) -> Iterator[AddResult]:
-        """Add what a URL holds; for an archive, every supported file. Changed content replaces its old version.
-
-        `found_by` is the question whose web search found the URL, if any.
-        """
-        try:
-            incoming = self._intake.address(
-                url, collection, progress or ignore_progress, stop or Cancellation(), found_by
-            )
-        except SourceRefused as error:
-            yield failed_result(url, error)
-            return
-        data = incoming.document.data
-        if is_archive(incoming.document.name, data):
-            archive = ArchiveInput(strip_credentials(url), data, incoming.location, located=True, found_by=found_by)
-            yield from self._add_archive(archive, collection, progress, stop)
-        else:
-            yield self._add(url, lambda *_: incoming, progress, stop)
-
-    def add_site(
-        self,
-        url: str,
-        limits: SiteLimits,
-        *,
-        collection: str = DEFAULT_COLLECTION,
-        progress: ProgressCallback | None = None,
-        stop: Cancellation | None = None,
-    ) -> Iterator[AddResult]:
-        """Add a page and the pages it links to on its site, or the pages of a sitemap; `progress` counts pages."""
-        stop = stop or Cancellation()
-        found = False
-        for address, get in self._intake.site(url, collection, limits, progress or ignore_progress, stop):
-            found = True
-            yield self._add(address, get, None, stop)
-        if not found:
-            yield failed_result(url, SourceRefused("empty", "This sitemap names no page of its site."))
-
-    def add(
-        self,
-        spec: str,
-        *,
-        collection: str = DEFAULT_COLLECTION,
-        progress: ProgressCallback | None = None,
-        stop: Cancellation | None = None,
-    ) -> Iterator[AddResult]:
-        """Add a URL, a file, or every supported file below a folder or in an archive, one by one."""
-        if is_url(spec):
-            yield from self.add_address(spec, collection=collection, progress=progress, stop=stop)
-            return
-        try:
-            files = list_named_files(spec)
-        except SourceRefused as error:
-            yield failed_result(spec, error)
-            return
-        for are_archives, group in groupby(files, lambda file: is_archive(file.name, file)):
-            if are_archives:
-                for file in group:
-                    archive = ArchiveInput(str(file), file, str(file.resolve()), located=True)
-                    yield from self._add_archive(archive, collection, progress, stop)
-            else:
-                yield from self._add_files(group, collection, progress, stop or Cancellation())
-
-    def add_with_reader(
-        self,
-        incoming: SourceInput,
-        read: DocumentReader,
-        *,
-        progress: ProgressCallback | None = None,
-        stop: Cancellation | None = None,
-    ) -> AddResult:
-        """Add passages that were split elsewhere: `read` supplies them instead of parsing a file."""
-        return self._add(incoming.asked, lambda *_: incoming, progress, stop, read)
-
-    def refresh(
-        self,
-        ids: Sequence[str] | None = None,
-        *,
-        progress: ProgressCallback | None = None,
-        stop: Cancellation | None = None,
-    ) -> list[AddResult]:
-        """Fetch or read these sources again, or all; uploads cannot change and yield *unchanged*."""
-        chosen = self._store.sources() if ids is None else self._store.sources(sources.c.id.in_(ids))
-        return [self._refresh(source, progress, stop) for source in chosen]
-
-    def _add_files(
-        self, files: Iterable[Path], collection: str, progress: ProgressCallback | None, stop: Cancellation
-    ) -> Iterator[AddResult]:
-        def add(file: Path, stop: Cancellation) -> AddResult:
-            return self.add_path(file, collection=collection, progress=progress, stop=stop)
-
-        yield from map_in_order(add, files, stop)
-
-    def _add_archive(
-        self, archive: ArchiveInput, collection: str, progress: ProgressCallback | None, stop: Cancellation | None
-    ) -> Iterator[AddResult]:
-        """Add each file in the archive, then report files added from it earlier that it no longer contains."""
-        stop, held = stop or Cancellation(), set()
-        try:
-            for name, get in self._intake.unpack(archive, collection, stop):
-                held.add(member_location(archive.place, name))
-                yield self._add(member_location(archive.asked, name), get, progress, stop)
-        except SourceRefused as error:
-            yield failed_result(archive.asked, error)
-            return
-        below = sources.c.location.startswith(member_location(archive.place, ""), autoescape=True)
-        for source in self._store.sources(sources.c.collection == collection, below) if archive.located else []:
-            if source.location not in held:
-                yield replace(
-                    failed_result(source.location, missing_member_refusal()), id=source.id, title=source.title
-                )
-
-    def _refresh(self, source: Source, progress: ProgressCallback | None, stop: Cancellation | None) -> AddResult:
-        if self._intake.can_reread(source):
-            return self._add(source.location, lambda *way: self._intake.again(source, *way), progress, stop)
-        return AddResult(source.location, source.id, source.title, "unchanged", source.passages, source.pages)
-
-    def _add(
-        self,
-        asked: str,
-        get: Callable[[ProgressCallback, Cancellation], SourceInput],
-        progress: ProgressCallback | None,
-        stop: Cancellation | None,
-        read: DocumentReader | None = None,
-    ) -> AddResult:
-        report, stop = progress or ignore_progress, stop or Cancellation()
-        try:
-            return self._ingest.add(get(report, stop), report, stop, read)
-        except (SourceRefused, ModelFault) as error:
-            return failed_result(asked, error)
 
 
 def failed_result(asked: str, error: SourceRefused | ModelFault) -> AddResult:

@@ -39,15 +39,15 @@ def run_job(
     """Add what the job names; yield one result per file. Raises `CragError`, `Stopped`."""
     way: _AddOptions = {"collection": job.collection, "progress": report, "stop": stop}
     if job.kind == "upload":
-        for result in library.add_upload(job.name, spool.get(job.id), **way):
+        for result in library.pipeline.add_upload(job.name, spool.get(job.id), **way):
             older = library.namesakes(result.id) if result.id and result.status != "unchanged" else []
             yield replace(result, older=tuple(source.id for source in older))
     elif job.kind == "address":
-        yield from library.add_address(job.spec, found_by=job.options.get("found_by", ""), **way)
+        yield from library.pipeline.add_address(job.spec, found_by=job.options.get("found_by", ""), **way)
     elif job.kind == "site":
-        yield from library.add_site(job.spec, SiteLimits(**job.options["limits"]), **way)
+        yield from library.pipeline.add_site(job.spec, SiteLimits(**job.options["limits"]), **way)
     else:
-        yield from library.add(job.spec, **way)
+        yield from library.pipeline.add(job.spec, **way)
 
 
 def restore_added_status(result: AddResult, job: Job, library: Library, others: Sequence[Job]) -> AddResult:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from crag.cancellation import Cancellation
 from crag.errors import NotFound
 from crag.ingest.intake import Intake
-from crag.ingest.pipeline import IngestPipeline, SourceAdder
+from crag.ingest.pipeline import IngestPipeline
 from crag.ingest.reader import CHUNK_OVERLAP, CHUNK_TOKENS, DocumentReader, GuardedReader
 from crag.library.suggestions import suggest_follow_ups, suggest_questions
 from crag.protocols import EmbedderProvider
@@ -42,10 +42,10 @@ if TYPE_CHECKING:
     from crag.retrieval.vector_index import IndexState
 
 
-class Library(SourceAdder):
+class Library:
     """All documents of one home. Safe to share between threads; several processes may work on one home.
 
-    `SourceAdder` documents the methods that add, and what they raise.
+    `pipeline` adds documents; `retriever` finds passages for a run; `spaces` holds the embedding spaces.
     """
 
     def __init__(
@@ -76,11 +76,8 @@ class Library(SourceAdder):
         limit = settings.max_upload_bytes
         chunker = f"{counter_name}:{CHUNK_TOKENS}/{CHUNK_OVERLAP}"
         reader = read or GuardedReader(count_tokens, limit)
-        super().__init__(
-            Intake(settings, OutboundLog(database)),
-            IngestPipeline(self._store, self._originals, answering, reader, chunker, limit),
-            self._store,
-        )
+        intake = Intake(settings, OutboundLog(database))
+        self.pipeline = IngestPipeline(self._store, self._originals, answering, intake, reader, chunker, limit)
         self._store.keep_used_originals(self._originals.keep_only)
 
     def remove(self, ids: Sequence[str]) -> list[Source]:

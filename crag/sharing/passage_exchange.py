@@ -295,4 +295,4 @@ class PassageExchange:
             return AddResult(
                 incoming.asked, existing.id, existing.title, "unchanged", existing.passages, existing.pages
             )
-        return self._library.add_with_reader(incoming, imported.read, stop=stop)
+        return self._library.pipeline.add_with_reader(incoming, imported.read, stop=stop)

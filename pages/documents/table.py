@@ -89,7 +89,7 @@ def _draw_refresh(source_ids: list[str] | None) -> None:
             share = min(1.0, progress.done / progress.total) if progress.total else 0.0
             bar.progress(share, text=markdown.escape_line(progress.stage, 80))
 
-        st.session_state.refreshed = application().library.refresh(source_ids, progress=show)
+        st.session_state.refreshed = application().library.pipeline.refresh(source_ids, progress=show)
         bar.empty()
     results: list[AddResult] = st.session_state.refreshed
     summary = summarize_results(results) or "nothing to do"

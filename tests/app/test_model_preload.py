@@ -43,7 +43,7 @@ def opened(ollama: ScriptedOllama, tmp_path: Path) -> Iterator[Open]:
 
 def test_the_first_question_finds_the_model_there(opened: Open, ollama: ScriptedOllama) -> None:
     application = opened()
-    application.library.add_bytes("bees.md", b"# Bees\n\nBees dance to tell where the flowers are.")
+    application.library.pipeline.add_bytes("bees.md", b"# Bees\n\nBees dance to tell where the flowers are.")
     application.warm_up()
     assert application.model_preloader.wait(30)
     assert ollama.memory.loads == [("llama3.1:8b", 8192)]

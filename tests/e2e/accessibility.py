@@ -310,7 +310,7 @@ def _filled() -> Iterator[tuple[str, list[str]]]:
 
 def _ask_beforehand(home: Path) -> Iterable[str]:
     application = open_application(Settings(home=home, chat_model="builtin", embedder="builtin"))
-    application.library.add_bytes("brewing.md", NOTES.encode())
+    application.library.pipeline.add_bytes("brewing.md", NOTES.encode())
     add_facts(application.library)
     conversation = application.conversations.create()
     options = RunOptions(model="builtin", web="off")

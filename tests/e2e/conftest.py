@@ -84,7 +84,7 @@ def notes_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home that holds the notes, to be copied."""
     home = tmp_path_factory.mktemp("notes") / "home"
     application = open_application(Settings(home=home, chat_model="builtin", embedder="builtin"))
-    application.library.add_bytes("brewing.md", NOTES.encode())
+    application.library.pipeline.add_bytes("brewing.md", NOTES.encode())
     application.close()
     return home
 

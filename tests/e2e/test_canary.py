@@ -138,7 +138,7 @@ def test_text_of_strangers_is_shown_and_never_obeyed(page: Page, tmp_path: Path,
     application = application_on()
     notes = f"# Notes {canary.text('heading')}\n\nThe espresso machine is descaled with acid. {canary.text('document')}"
     name = f"<img src=x onerror=window.pwned=1>![x](http:127.0.0.1:{canary.port}) :red[n].md"
-    assert application.library.add_bytes(name, notes.encode()).error is None
+    assert application.library.pipeline.add_bytes(name, notes.encode()).error is None
     application.close()
 
     with hostile_app(tmp_path / "home", canary) as address:

@@ -47,7 +47,7 @@ def choose(page: Page, menu: str, option: str) -> None:
 def test_a_question_is_edited_its_branches_switched_its_sources_read_and_its_answer_judged(page: Page, tmp_path: Path):
     home = tmp_path / "home"
     application = open_application(Settings(home=home, chat_model="builtin", embedder="builtin"))
-    application.library.add_bytes("guide.pdf", guide())
+    application.library.pipeline.add_bytes("guide.pdf", guide())
     application.close()
     with forked(home, OLLAMA_HOST="127.0.0.1:9") as address:
         open_page(page, address)

@@ -37,7 +37,7 @@ def load_slowly(home: Path, seconds: float) -> ColdLoad:
     with ScriptedOllama() as ollama:
         ollama.memory.load_seconds = seconds
         application = open_application(Settings(home=home, ollama_host=ollama.url, embedder="builtin"))
-        application.library.add_bytes("traces.md", NOTES)
+        application.library.pipeline.add_bytes("traces.md", NOTES)
         options = RunOptions(model=f"ollama:{LLAMA.name}", grader="score")
         run = application.runs.start(None, "When is a fragment blacklisted?", options)
         while not run.ended:

@@ -154,7 +154,7 @@ def crowded(folder: Path) -> Iterator[str]:
     """The application on the notes, with the scripted model; gives its address."""
     home = folder / "home"
     application = open_application(Settings(home=home, chat_model="builtin", embedder="builtin"))
-    application.library.add_bytes("brewing.md", NOTES)
+    application.library.pipeline.add_bytes("brewing.md", NOTES)
     application.close()
     with (
         ScriptedOllama(script=answer_by_question, slots=AT_ONCE) as ollama,

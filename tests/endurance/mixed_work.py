@@ -88,12 +88,12 @@ class Worker:
     def _add(self, name: str, deed: dict[str, Any]) -> Any:
         path = self._files / f"{name}.txt"
         path.write_text(text_of(name, deed["version"], deed["size"]))
-        added = self._library.add_path(path)
+        added = self._library.pipeline.add_path(path)
         return self._added(name, deed, added)
 
     def _change(self, name: str, deed: dict[str, Any]) -> Any:
         (self._files / f"{name}.txt").write_text(text_of(name, deed["version"], deed["size"]))
-        (added,) = self._library.refresh([self._ids[name]])
+        (added,) = self._library.pipeline.refresh([self._ids[name]])
         return self._added(name, deed, added)
 
     def _added(self, name: str, deed: dict[str, Any], added: Any) -> Any:

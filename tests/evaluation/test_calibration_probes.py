@@ -108,7 +108,7 @@ def test_one_long_document_hides_the_passage_and_its_neighbours(tmp_path):
         f"The {town} festival of {1800 + n} drew {n * 37 + 11} visitors to its old harbour."
         for n, town in enumerate(TOWNS)
     ]
-    library.add_bytes("all.txt", "\n".join(lines).encode())
+    library.pipeline.add_bytes("all.txt", "\n".join(lines).encode())
     for probe in maker(library).make("", 20, Cancellation()):
         if probe.kind == "hidden":
             assert probe.passages

@@ -53,7 +53,7 @@ def test_what_two_passages_say_alike_is_found_under_both_ids(library, tmp_path):
 def test_a_passage_is_cut_as_the_same_text_in_a_file(library, tmp_path):
     text = "\n\n".join(f"Sentence number {n} says a little more than the one before it. " * 4 for n in range(30))
     (id_,) = add_corpus(library, written(tmp_path, [{"id": "a", "text": text}]), "set").values()
-    added = library.add_bytes("a.txt", text.strip().encode(), collection="file")
+    added = library.pipeline.add_bytes("a.txt", text.strip().encode(), collection="file")
     assert library.source(id_).passages == added.passages > 3
 
 
@@ -96,7 +96,7 @@ def test_a_file_without_passages_or_under_no_name_is_refused(library, tmp_path):
 def test_no_name_of_a_stranger_becomes_a_place_to_read_again(library, tmp_path):
     rows = [{"id": "/etc/passwd", "text": "a"}, {"id": "b", "title": "http://127.0.0.1/x", "text": "b"}]
     ids = add_corpus(library, written(tmp_path, rows), "set")
-    assert {one.status for one in library.refresh(list(ids.values()))} == {"unchanged"}
+    assert {one.status for one in library.pipeline.refresh(list(ids.values()))} == {"unchanged"}
 
 
 def test_it_is_stopped_and_gone_on_with(library, tmp_path):

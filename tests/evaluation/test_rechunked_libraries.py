@@ -33,8 +33,8 @@ OPTIONS = RunOptions(model="builtin", passage_size=60)
 def application(tmp_path: Path) -> Iterator[Application]:
     settings = Settings(home=tmp_path / "home", chat_model="builtin", embedder="builtin")
     with closing(open_application(settings)) as opened:
-        opened.library.add_bytes("kettles.md", KETTLES.encode())
-        opened.library.add_bytes("looms.md", LOOMS.encode(), collection="Looms")
+        opened.library.pipeline.add_bytes("kettles.md", KETTLES.encode())
+        opened.library.pipeline.add_bytes("looms.md", LOOMS.encode(), collection="Looms")
         yield opened
 
 

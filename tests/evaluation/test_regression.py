@@ -32,8 +32,8 @@ THEN = Environment(
 def application(tmp_path):
     settings = Settings(home=tmp_path / "home", chat_model="builtin", embedder="builtin")
     with closing(open_application(settings)) as opened:
-        opened.library.add_bytes("hall.md", HALL.encode())
-        opened.library.add_bytes("garden.md", b"# The garden\n\nThe garden has nine apple trees and a pond.\n")
+        opened.library.pipeline.add_bytes("hall.md", HALL.encode())
+        opened.library.pipeline.add_bytes("garden.md", b"# The garden\n\nThe garden has nine apple trees and a pond.\n")
         run = opened.runs.start(None, QUESTION, opened.preferences.options())
         assert list(run.follow())[-1][1].state == "done"
         opened.datasets.pin_answer(run.id, text="2019")
@@ -64,7 +64,7 @@ def test_pinned_questions_are_due_once_and_again_after_a_change_that_is_told(app
     assert (report.broken, report.mended) == (1, 0)
     assert report.in_words().startswith("1 of 1 broke since ")
 
-    application.library.add_bytes("hall.md", HALL.encode())
+    application.library.pipeline.add_bytes("hall.md", HALL.encode())
     ask(application)
     assert regression.report(None).in_words().startswith("None of 1 broke since ")
     assert regression.report(None).in_words().endswith("; 1 was mended.")
@@ -82,7 +82,7 @@ def test_by_themselves_they_are_asked_only_after_a_quiet_minute_and_once(applica
     regression.set_automatic(None, True)
     assert regression.state(None).automatic
     assert [regression.look(now) for now in (200.0, 230.0)] == [None, None]
-    application.library.add_bytes("news.md", b"# News\n\nThe pond was cleaned in May.\n")
+    application.library.pipeline.add_bytes("news.md", b"# News\n\nThe pond was cleaned in May.\n")
     assert [regression.look(now) for now in (260.0, 300.0)] == [None, None]
     begun = regression.look(330.0)
     assert begun.kind == "regression"
@@ -90,7 +90,7 @@ def test_by_themselves_they_are_asked_only_after_a_quiet_minute_and_once(applica
     application.evaluations.wait(begun.id)
     assert [regression.look(now) for now in (500.0, 700.0)] == [None, None]
 
-    application.library.add_bytes("more.md", b"# More\n\nThe trees were cut in June.\n")
+    application.library.pipeline.add_bytes("more.md", b"# More\n\nThe trees were cut in June.\n")
     regression.set_automatic(None, False)
     assert [regression.look(now) for now in (800.0, 900.0)] == [None, None]
 

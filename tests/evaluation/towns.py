@@ -28,5 +28,5 @@ def add_facts(library: Library, collection: str = "Documents", towns: int = 40) 
             f"Today {people} people live near the {thing} of {town}, descended from immigrant glass workers. "
             f"Every {_SEASONS[number % 4]} the citizens of {town} hold a boat race there."
         )
-        result = library.add_bytes(f"{town}.txt", text.encode(), collection=collection)
+        result = library.pipeline.add_bytes(f"{town}.txt", text.encode(), collection=collection)
         assert result.id is not None, result.error

@@ -27,7 +27,7 @@ def filled_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("filled") / "home"
     application = open_application(Settings(home=home, ollama_host=closed_address(), embedder="builtin"))
     for name, text in NOTES.items():
-        application.library.add_bytes(name, text.encode())
+        application.library.pipeline.add_bytes(name, text.encode())
     application.close()
     return home
 

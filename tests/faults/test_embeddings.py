@@ -29,7 +29,7 @@ BY_WORDS = (
 def application(opened, tmp_path):
     """A library that Ollama embeds, with one document."""
     made = opened(home=tmp_path / "embedded", embedder=EMBEDDER)
-    assert made.library.add_bytes("traces.md", NOTES["traces.md"].encode()).status == "added"
+    assert made.library.pipeline.add_bytes("traces.md", NOTES["traces.md"].encode()).status == "added"
     return made
 
 
@@ -85,7 +85,7 @@ ROWS = [
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_what_are_no_vectors_is_never_stored_nor_searched_with(application, ollama, row):
     ollama.embed = row.embed
-    refused = application.library.add_bytes("bees.md", OTHER.encode())
+    refused = application.library.pipeline.add_bytes("bees.md", OTHER.encode())
     assert (refused.status, refused.error.code) == ("failed", "embedding_failed")
     assert refused.error.message == f"{row.added} {AGAIN}"
     assert application.library.counts()[:2] == (1, 1), "nothing is half stored"
@@ -99,7 +99,7 @@ def assert_mended(application, ollama) -> None:
     """With the server in order again the same document is added, found and answered from, and nothing is noted."""
     ollama.embed = embed_words
     ollama.next_replies.clear()
-    assert application.library.add_bytes("bees.md", OTHER.encode()).status == "added"
+    assert application.library.pipeline.add_bytes("bees.md", OTHER.encode()).status == "added"
     assert application.library.count_missing_vectors() == 0
     trace = ask(application, "Why do bees dance?")
     assert (trace.state, trace.outcome, trace.notes) == ("done", "documents", [])
@@ -134,7 +134,7 @@ def assert_mended(application, ollama) -> None:
 )
 def test_an_embedder_that_refuses(application, ollama, reply, words, monkeypatch):
     ollama.next_replies.extend([reply] * 20)
-    refused = application.library.add_bytes("bees.md", OTHER.encode())
+    refused = application.library.pipeline.add_bytes("bees.md", OTHER.encode())
     assert (refused.status, refused.error.code) == ("failed", "embedding_failed")
     assert refused.error.message == words
     assert application.library.counts()[:2] == (1, 1)
@@ -145,7 +145,7 @@ def test_an_embedder_that_refuses(application, ollama, reply, words, monkeypatch
 
 def test_60_busy_at_first_and_then_embedded(application, ollama):
     ollama.fail_next(2, 503)
-    assert application.library.add_bytes("bees.md", OTHER.encode()).status == "added"
+    assert application.library.pipeline.add_bytes("bees.md", OTHER.encode()).status == "added"
 
 
 def test_68_the_connection_is_closed(application, ollama):
@@ -153,7 +153,7 @@ def test_68_the_connection_is_closed(application, ollama):
         raise ConnectionResetError
 
     ollama.embed = close
-    refused = application.library.add_bytes("bees.md", OTHER.encode())
+    refused = application.library.pipeline.add_bytes("bees.md", OTHER.encode())
     assert refused.error.message == f"nomic-embed-text on Ollama could not embed this text. {AGAIN}"
     assert application.library.counts()[:2] == (1, 1)
     assert ask(application).outcome == "documents"

@@ -40,7 +40,7 @@ def window(request):
 @pytest.fixture
 def library(application, ollama):
     """The application with a document whose passages are long, and a server that finds all of them of use."""
-    application.library.add_bytes("manual.md", MANUAL.encode())
+    application.library.pipeline.add_bytes("manual.md", MANUAL.encode())
     ollama.script = say_yes
     return application
 
@@ -148,7 +148,9 @@ def test_after_a_long_conversation(library, ollama, window):
 def test_it_is_judged_by_what_is_asked_and_not_by_the_text_around_it(application, ollama, ask_at, monkeypatch):
     """With the default grader, whose built-in part would find nothing like the whole text."""
     monkeypatch.setitem(ASKS, "english", "Who built the lighthouse at Cape Wrath?")
-    application.library.add_bytes("cape.md", b"The lighthouse at Cape Wrath was built by Clara Stevenson in 1828.")
+    application.library.pipeline.add_bytes(
+        "cape.md", b"The lighthouse at Cape Wrath was built by Clara Stevenson in 1828."
+    )
     question = long_question("english", 2048, ask_at)
     assert ask(application, question, model="builtin").outcome == "documents"
     trace = ask(application, question)

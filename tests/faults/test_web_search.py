@@ -56,7 +56,7 @@ def opened(home, url, key=KEY):
 
 def add_notes(application):
     for name, text in NOTES.items():
-        application.library.add_bytes(name, text.encode())
+        application.library.pipeline.add_bytes(name, text.encode())
 
 
 @pytest.fixture(scope="module")

@@ -291,7 +291,7 @@ def test_a_site_leaves_one_row_for_every_request_robots_and_sitemap_too(web: Web
     database = Database(tmp_path)
     settings = Settings(home=tmp_path, allow_private_urls=THIS_MACHINE)
     library = Library(database, Shelf(HashEmbedder()), lambda text: len(text.split()), settings, counter_name="words")
-    list(library.add_site(web.url("/"), SiteLimits(depth=1, sitemap=True)))
+    list(library.pipeline.add_site(web.url("/"), SiteLimits(depth=1, sitemap=True)))
     rows = OutboundLog(database).entries()
     library.close()
     database.close()

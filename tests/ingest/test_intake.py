@@ -150,34 +150,36 @@ def test_unpacking_stops_when_asked_and_leaves_no_process() -> None:
 def test_an_archive_is_added_like_a_folder_and_its_files_are_read_again(library: Library, tmp_path: Path) -> None:
     path = tmp_path / "papers.zip"
     path.write_bytes(packed({"cats/a.txt": "The cat sleeps.", "b.txt": "The dog barks.", "c.txt": ""}))
-    results = {result.source: result for result in library.add(str(tmp_path))}
+    results = {result.source: result for result in library.pipeline.add(str(tmp_path))}
     assert list(results) == [f"{path}!/b.txt", f"{path}!/c.txt", f"{path}!/cats/a.txt"]
     assert [result.status for result in results.values()] == ["added", "failed", "added"]
     assert library.search("cat")[0].location == f"{path}!/cats/a.txt"
     path.write_bytes(packed({"cats/a.txt": "The lion sleeps.", "b.txt": "The dog barks."}))
-    again = {result.source: result.status for result in library.refresh()}
+    again = {result.source: result.status for result in library.pipeline.refresh()}
     assert again == {f"{path}!/b.txt": "unchanged", f"{path}!/cats/a.txt": "replaced"}
     assert "lion" in library.search("sleeps")[0].text
     path.unlink()
-    assert {result.error.code for result in library.refresh() if result.error} == {"unreachable"}
+    assert {result.error.code for result in library.pipeline.refresh() if result.error} == {"unreachable"}
 
 
 def test_an_uploaded_archive_gives_a_result_for_each_file(library: Library) -> None:
-    results = list(library.add_upload("papers.zip", packed({"a.txt": "The cat sleeps.", "b/c.zip": "x"})))
+    results = list(library.pipeline.add_upload("papers.zip", packed({"a.txt": "The cat sleeps.", "b/c.zip": "x"})))
     assert [(result.source, result.status) for result in results] == [
         ("papers.zip!/a.txt", "added"),
         ("papers.zip!/b/c.zip", "failed"),
     ]
-    assert [result.status for result in library.add_upload("a.txt", b"Another cat.")] == ["added"]
-    assert [result.error.code for result in library.add_upload("a.zip", packed({})) if result.error] == ["empty"]
+    assert [result.status for result in library.pipeline.add_upload("a.txt", b"Another cat.")] == ["added"]
+    assert [result.error.code for result in library.pipeline.add_upload("a.zip", packed({})) if result.error] == [
+        "empty"
+    ]
 
 
 def test_a_file_that_left_the_archive_is_said_to_be_gone(library: Library, tmp_path: Path) -> None:
     path = tmp_path / "a.zip"
     path.write_bytes(packed({"a.txt": "A cat.", "b.txt": "A dog."}))
-    list(library.add(str(path)))
+    list(library.pipeline.add(str(path)))
     path.write_bytes(packed({"b.txt": "A dog."}))
-    gone = [result for result in library.refresh() if result.error]
+    gone = [result for result in library.pipeline.refresh() if result.error]
     assert [(result.source, result.error and result.error.code) for result in gone] == [
         (f"{path}!/a.txt", "unreachable")
     ]
@@ -188,9 +190,9 @@ def test_an_archive_that_is_added_again_brings_its_new_files_and_says_which_are_
 ) -> None:
     path = tmp_path / "a.zip"
     path.write_bytes(packed({"a.txt": "A cat.", "b.txt": "A dog."}))
-    list(library.add(str(path)))
+    list(library.pipeline.add(str(path)))
     path.write_bytes(packed({"b.txt": "A dog.", "c.txt": "A cow."}))
-    results = {result.source: result for result in library.add(str(path))}
+    results = {result.source: result for result in library.pipeline.add(str(path))}
     assert {source: result.status for source, result in results.items()} == {
         f"{path}!/b.txt": "unchanged",
         f"{path}!/c.txt": "added",

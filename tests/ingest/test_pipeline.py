@@ -41,7 +41,7 @@ home, point, data = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3]).read_bytes
 die = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
 embedder = HashEmbedder()
 library = open_library(home, embedder=embedder)
-print(library.add_bytes("kept.txt", b"This one was acknowledged.").status, flush=True)
+print(library.pipeline.add_bytes("kept.txt", b"This one was acknowledged.").status, flush=True)
 if point == "embedding":
     embedder.before_batch = lambda: embedder.embedded > 32 and die()
 elif point == "after the original":
@@ -55,10 +55,10 @@ elif point == "before the commit":
 elif point == "after the commit":
     pipeline.AddResult = die
 elif point == "removing":
-    library.add_bytes("lost.txt", data)
+    library.pipeline.add_bytes("lost.txt", data)
     Originals.remove = die
     library.remove([s.id for s in library.sources() if s.title == "lost.txt"])
-library.add_bytes("lost.txt", data)
+library.pipeline.add_bytes("lost.txt", data)
 """
 
 RACING = """
@@ -70,7 +70,7 @@ library = open_library(Path(sys.argv[1]))
 data = Path(sys.argv[2]).read_bytes()
 print("ready", flush=True)
 sys.stdin.readline()
-print(library.add_bytes("same.txt", data).status, flush=True)
+print(library.pipeline.add_bytes("same.txt", data).status, flush=True)
 """
 
 
@@ -89,7 +89,7 @@ def web_library(tmp_path):
 
 
 def add(web_library, url):
-    [result] = web_library.add(url)
+    [result] = web_library.pipeline.add(url)
     return result
 
 
@@ -106,9 +106,9 @@ def test_a_page_is_known_by_its_final_address(web_library, web):
 def test_a_page_that_changed_is_replaced_and_keeps_its_id(web_library, web):
     url = web.page("/page", CATS)
     first = add(web_library, url)
-    assert web_library.refresh()[0].status == "unchanged"
+    assert web_library.pipeline.refresh()[0].status == "unchanged"
     web.page("/page", DOGS)
-    (again,) = web_library.refresh([first.id])
+    (again,) = web_library.pipeline.refresh([first.id])
     assert (again.status, again.id, again.title) == ("replaced", first.id, "All about dogs")
     assert {passage.title for passage in web_library.search("cat dog")} == {"All about dogs"}
     web.page("/page", CATS)
@@ -119,14 +119,14 @@ def test_a_page_that_moved_is_refreshed_under_its_old_address(web_library, web):
     url = web.page("/page", CATS)
     first = add(web_library, url)
     web.redirect("/page", web.page("/moved", DOGS))
-    assert [(result.status, result.id) for result in web_library.refresh()] == [("replaced", first.id)]
+    assert [(result.status, result.id) for result in web_library.pipeline.refresh()] == [("replaced", first.id)]
     assert [source.location for source in web_library.sources()] == [url]
 
 
 def test_a_page_that_is_gone_keeps_what_was_added(web_library, web):
     add(web_library, web.page("/page", CATS))
     web.page("/page", b"gone", status=404)
-    (result,) = web_library.refresh()
+    (result,) = web_library.pipeline.refresh()
     assert (result.status, result.error.code) == ("failed", "http_error")
     assert web_library.search("cat", k=1)[0].title == "All about cats"
 
@@ -139,12 +139,12 @@ def test_two_pages_with_one_text_are_kept_once(web_library, web):
 
 @pytest.mark.parametrize("address", ["data:text/plain,hello", "javascript:alert(1)", "jar:x!/y", "FILE:/etc/passwd"])
 def test_what_is_no_web_address_is_refused_as_one(web_library, address):
-    (result,) = web_library.add(address)
+    (result,) = web_library.pipeline.add(address)
     assert result.error.code == "blocked_url"
 
 
 def test_a_password_in_an_address_is_not_repeated(web_library):
-    (result,) = web_library.add("http://me:secret@example.com/")
+    (result,) = web_library.pipeline.add("http://me:secret@example.com/")
     assert result.error.code == "blocked_url"
     assert "secret" not in str(result)
     assert (result.source, result.title) == ("http://example.com/", "example.com")
@@ -186,7 +186,7 @@ def test_author_and_date_of_a_page_are_kept_and_follow_its_changes(web_library, 
     listed = reports.source_json(source)
     assert (listed["author"], listed["published"]) == ("Ada Lovelace", "2024-03-05")
     web.page("/a", DOGS)
-    web_library.refresh()
+    web_library.pipeline.refresh()
     (source,) = web_library.sources()
     assert (source.author, source.published) == ("", "")
 
@@ -197,7 +197,7 @@ def test_a_site_is_added_page_by_page_and_what_fails_is_told(web_library, web):
     web.page("/cats", CATS)
     web.page("/dogs.pdf", pdf("The dog barks."))
     steps = []
-    results = list(web_library.add_site(web.url("/"), SiteLimits(), progress=steps.append))
+    results = list(web_library.pipeline.add_site(web.url("/"), SiteLimits(), progress=steps.append))
     assert [(result.source, result.status) for result in results] == [
         (web.url("/"), "added"),
         (web.url("/cats"), "added"),
@@ -207,7 +207,7 @@ def test_a_site_is_added_page_by_page_and_what_fails_is_told(web_library, web):
     assert "404" in results[2].error.message
     assert [(step.done, step.total) for step in steps] == [(1, 1), (2, 4), (3, 4), (4, 4)]
     assert {source.kind for source in web_library.sources()} == {"html", "pdf"}
-    again = web_library.add_site(web.url("/"), SiteLimits())
+    again = web_library.pipeline.add_site(web.url("/"), SiteLimits())
     assert [result.status for result in again] == ["unchanged", "unchanged", "failed", "unchanged"]
 
 
@@ -227,7 +227,7 @@ def test_a_stop_between_two_pages_of_a_site_keeps_those_that_were_added(web_libr
     web.page("/", CATS + b'<a href="/dogs">Dogs</a>')
     web.page("/dogs", DOGS)
     stop = Cancellation()
-    pages = web_library.add_site(web.url("/"), SiteLimits(), stop=stop)
+    pages = web_library.pipeline.add_site(web.url("/"), SiteLimits(), stop=stop)
     assert next(pages).status == "added"
     stop.request()
     with pytest.raises(Stopped):
@@ -237,7 +237,9 @@ def test_a_stop_between_two_pages_of_a_site_keeps_those_that_were_added(web_libr
 
 def test_a_sitemap_that_names_nothing_of_its_site_says_so(web_library, web):
     elsewhere = b"<urlset><url><loc>http://other.test/</loc></url></urlset>"
-    (result,) = web_library.add_site(web.page("/sitemap.xml", elsewhere, content_type="text/xml"), SiteLimits())
+    (result,) = web_library.pipeline.add_site(
+        web.page("/sitemap.xml", elsewhere, content_type="text/xml"), SiteLimits()
+    )
     assert (result.status, result.error.code) == ("failed", "empty")
 
 
@@ -246,13 +248,15 @@ def test_an_archive_behind_an_address_is_unpacked_and_its_files_are_fetched_agai
         return web.page("/papers.zip", packed(files), content_type="application/zip")
 
     url = put({"a.txt": "A cat.", "b.txt": "A dog."})
-    results = [(result.source, result.status) for result in web_library.add(url)]
+    results = [(result.source, result.status) for result in web_library.pipeline.add(url)]
     assert results == [(f"{url}!/a.txt", "added"), (f"{url}!/b.txt", "added")]
     put({"a.txt": "A lion.", "c.txt": "A cow."})
-    again = {result.source: result.status for result in web_library.refresh()}
+    again = {result.source: result.status for result in web_library.pipeline.refresh()}
     assert again == {f"{url}!/a.txt": "replaced", f"{url}!/b.txt": "failed"}
-    assert [result.status for result in web_library.add(url)] == ["unchanged", "added", "failed"]
-    assert [result.error.code for result in web_library.add(web.page("/none.zip", b"", status=404))] == ["http_error"]
+    assert [result.status for result in web_library.pipeline.add(url)] == ["unchanged", "added", "failed"]
+    assert [result.error.code for result in web_library.pipeline.add(web.page("/none.zip", b"", status=404))] == [
+        "http_error"
+    ]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs SIGKILL")
@@ -274,7 +278,7 @@ def test_a_kill_leaves_the_whole_or_nothing(tmp_path, data, reopen, point, there
     library = reopen()
     check_whole(library)
     assert {source.title for source in library.sources()} == {"kept.txt"} | ({"lost.txt"} if there else set())
-    again = library.add_bytes("lost.txt", NOTES)
+    again = library.pipeline.add_bytes("lost.txt", NOTES)
     assert again.status == ("unchanged" if there else "added")
     check_whole(library)
 
@@ -300,7 +304,7 @@ def test_adding_what_is_being_removed_keeps_its_original(library):
     def churn():
         try:
             for _ in range(10):
-                library.remove([library.add_bytes("same.txt", NOTES).id])
+                library.remove([library.pipeline.add_bytes("same.txt", NOTES).id])
         except Exception as error:  # noqa: BLE001 — a thread's failure is shown by the test
             failures.append(error)
 
@@ -310,7 +314,7 @@ def test_adding_what_is_being_removed_keeps_its_original(library):
     for thread in threads:
         thread.join()
     assert failures == []
-    library.add_bytes("same.txt", NOTES)
+    library.pipeline.add_bytes("same.txt", NOTES)
     check_whole(library)
 
 

@@ -48,7 +48,7 @@ class World:
 
     def add_notes(self) -> None:
         """A document that answers none of this."""
-        self.application.library.add_bytes("notes.md", NOTES)
+        self.application.library.pipeline.add_bytes("notes.md", NOTES)
 
 
 @pytest.fixture

@@ -182,15 +182,15 @@ def test_its_question_stays_when_it_is_fetched_again_moved_or_added_once_more_by
     library = world.application.library
     (source,) = library.sources()
     world.web.page("/finals", b"<html><body><p>The Celtics won in five games, the fans say.</p></body></html>")
-    assert library.refresh([source.id])[0].status == "replaced"
+    assert library.pipeline.refresh([source.id])[0].status == "replaced"
     library.move([source.id], "Basketball")
     world.web.page("/finals", b"<html><body><p>The Celtics won in five games, all say.</p></body></html>")
-    assert [result.status for result in library.add(world.page, collection="Basketball")] == ["replaced"]
+    assert [result.status for result in library.pipeline.add(world.page, collection="Basketball")] == ["replaced"]
     assert [(one.id, one.found_by) for one in library.sources()] == [(source.id, QUESTION)]
 
 
 def test_what_a_person_had_added_stays_theirs(world, added):
-    list(world.application.library.add(world.page))
+    list(world.application.library.pipeline.add(world.page))
     run, _ = world.ask("Which team did the Boston Celtics beat?")
     world.web.page("/finals", b"<html><body><p>The Celtics won in five games, the fans say.</p></body></html>")
     world.application.jobs.submit_url(world.page, found_by=run.question)

@@ -49,7 +49,7 @@ def opened(tmp_path, langsmith, monkeypatch):
         host = ollama_host or closed_address()
         settings = Settings(home=tmp_path / "home", ollama_host=host, embedder="builtin", langsmith=given)
         made.append(open_application(replace(settings, tavily_api_key=tavily and "tvly-x", tavily_url=tavily)))
-        made[-1].library.add_bytes("paper.txt", TEXT.encode())
+        made[-1].library.pipeline.add_bytes("paper.txt", TEXT.encode())
         return made[-1]
 
     yield open_

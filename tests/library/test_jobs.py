@@ -314,7 +314,7 @@ def test_a_slow_model_is_given_few_passages_at_once(library, embedder, monkeypat
     monkeypatch.setattr(embedding_batches, "_TARGET_BATCH_SECONDS", seconds)
     before = []
     embedder.before_batch = lambda: before.append(embedder.embedded)
-    library.add_bytes("notes.txt", NOTES)
+    library.pipeline.add_bytes("notes.txt", NOTES)
     sizes = [after - first for first, after in zip(before, [*before[1:], embedder.embedded], strict=True)]
     assert sizes[-len(batches) :] == batches
 
@@ -330,7 +330,7 @@ def test_the_spool_removes_what_is_of_no_job_once_it_is_old(tmp_path):
 
 
 def test_a_collection_that_is_added_to_keeps_its_name_and_place_until_that_has_ended(jobs, library, reader):
-    library.add_bytes("dogs.txt", b"Dogs bark.", collection="Animals")
+    library.pipeline.add_bytes("dogs.txt", b"Dogs bark.", collection="Animals")
     reader.may_end.clear()
     jobs.submit_bytes("cats.txt", b"Cats sleep.", "Animals")
     for change in (lambda: library.rename_collection("Animals", "Pets"), lambda: library.delete_collection("Animals")):
@@ -403,7 +403,7 @@ def test_a_folder_goes_on_where_it_was_and_says_of_each_file_what_it_did(tmp_pat
     for name in "abc":
         (folder / f"{name}.txt").write_bytes(name.encode() * 5 + NOTES[:600])
     library = reopen()
-    library.add_bytes("twin.txt", (folder / "a.txt").read_bytes())
+    library.pipeline.add_bytes("twin.txt", (folder / "a.txt").read_bytes())
     kill(tmp_path / "home", "in the middle of a folder", data, folder)
     (job,) = go_on(library)
     assert [result.status for result in job.results] == ["unchanged", "added", "added"]

@@ -22,7 +22,7 @@ def originals(home: Path) -> set[str]:
 
 def test_what_is_added_is_listed_found_and_kept(library):
     seen = []
-    result = library.add_bytes("notes.md", NOTES, progress=seen.append)
+    result = library.pipeline.add_bytes("notes.md", NOTES, progress=seen.append)
     assert (result.status, result.title, result.passages, result.error) == ("added", "notes.md", 3, None)
     (source,) = library.sources()
     assert (source.id, source.kind, source.location, source.passages) == (result.id, "text", "notes.md", 3)
@@ -34,7 +34,7 @@ def test_what_is_added_is_listed_found_and_kept(library):
 
 
 def test_a_passage_knows_its_place_and_its_context(library):
-    library.add_bytes("notes.md", NOTES)
+    library.pipeline.add_bytes("notes.md", NOTES)
     found = library.search("whistles", k=1)[0]
     passage = library.passage(found.id)
     assert (passage.title, passage.heading, passage.page, passage.origin) == ("notes.md", "Kettles", 1, "library")
@@ -43,18 +43,18 @@ def test_a_passage_knows_its_place_and_its_context(library):
 
 
 def test_the_same_bytes_are_kept_once_in_a_collection_whatever_their_name(library):
-    first = library.add_bytes("notes.md", NOTES)
-    again = library.add_bytes("copy of notes.md", NOTES)
+    first = library.pipeline.add_bytes("notes.md", NOTES)
+    again = library.pipeline.add_bytes("copy of notes.md", NOTES)
     assert (again.status, again.id, again.passages) == ("unchanged", first.id, 3)
-    other = library.add_bytes("notes.md", NOTES, collection="Other")
+    other = library.pipeline.add_bytes("notes.md", NOTES, collection="Other")
     assert other.status == "added"
     assert [source.id for source in library.sources("Other")] == [other.id]
     assert originals(library.home) == {hashlib.sha256(NOTES).hexdigest()}
 
 
 def test_removing_takes_everything_but_what_others_still_use(library):
-    first = library.add_bytes("notes.md", NOTES)
-    second = library.add_bytes("notes.md", NOTES, collection="Other")
+    first = library.pipeline.add_bytes("notes.md", NOTES)
+    second = library.pipeline.add_bytes("notes.md", NOTES, collection="Other")
     assert [source.id for source in library.remove([first.id, "unknown"])] == [first.id]
     assert library.original_path(second.id) is not None
     assert {passage.source_id for passage in library.search("cat sleeps water")} == {second.id}
@@ -71,7 +71,7 @@ def test_removing_takes_everything_but_what_others_still_use(library):
     [(b"", "empty"), (b"x" * (1024 * 1024 + 1), "too_large"), (b"REFUSE", "corrupt"), (b"# Only a heading", "no_text")],
 )
 def test_what_cannot_be_added_says_why_and_leaves_nothing(library, data, code):
-    result = library.add_bytes("bad.txt", data)
+    result = library.pipeline.add_bytes("bad.txt", data)
     assert (result.status, result.id, result.error.code) == ("failed", None, code)
     assert result.error.message
     assert library.counts()[:2] == (0, 0)
@@ -83,7 +83,7 @@ def test_a_model_that_fails_is_said_and_leaves_nothing(library, embedder):
         raise ModelFault("unreachable", "Ollama does not answer.", "Start it.")
 
     embedder.before_batch = fail
-    result = library.add_bytes("notes.md", NOTES)
+    result = library.pipeline.add_bytes("notes.md", NOTES)
     assert (result.error.code, result.error.message) == ("embedding_failed", "Ollama does not answer. Start it.")
     assert library.sources() == []
 
@@ -92,19 +92,19 @@ def test_stopping_between_batches_leaves_nothing(library, embedder):
     stop = Cancellation()
     embedder.before_batch = stop.request
     with pytest.raises(Stopped):
-        library.add_bytes("notes.md", NOTES, stop=stop)
+        library.pipeline.add_bytes("notes.md", NOTES, stop=stop)
     assert library.sources() == []
 
 
 def test_a_disk_that_refuses_is_not_the_fault_of_the_file(library):
     (library.home / "originals").write_text("in the way")
     with pytest.raises(HomeFault):
-        library.add_bytes("notes.md", NOTES)
+        library.pipeline.add_bytes("notes.md", NOTES)
     assert library.sources() == []
 
 
 def test_a_disk_that_fills_up_leaves_nothing_half_there_and_adding_works_again_after(library):
-    library.add_bytes("notes.md", NOTES)
+    library.pipeline.add_bytes("notes.md", NOTES)
     large = "\n".join(f"Line {n} is about lamp {n * n}." for n in range(2000)).encode()
     with library._database.read() as connection:
         pages = connection.scalar(text("PRAGMA page_count"))
@@ -116,24 +116,24 @@ def test_a_disk_that_fills_up_leaves_nothing_half_there_and_adding_works_again_a
     event.listen(engine, "connect", limit)
     engine.dispose()  # every connection from now on is limited, whichever thread asks for it
     with pytest.raises(HomeFault, match="disk is full"):
-        library.add_bytes("large.md", large)
+        library.pipeline.add_bytes("large.md", large)
     assert [source.title for source in library.sources()] == ["notes.md"]
     assert library.search("cat water")
     event.remove(engine, "connect", limit)
     engine.dispose()
-    assert library.add_bytes("large.md", large).status == "added"
+    assert library.pipeline.add_bytes("large.md", large).status == "added"
     check_whole(library)
 
 
 def test_a_strange_folder_among_the_originals_does_no_harm(library, reopen):
     strange = library.home / "originals" / "00" / f"{0:064}"
     strange.mkdir(parents=True)
-    assert reopen().add_bytes("notes.md", NOTES).status == "added"
+    assert reopen().pipeline.add_bytes("notes.md", NOTES).status == "added"
     assert strange.is_dir()
 
 
 def test_names_are_shown_and_never_paths(library):
-    result = library.add_bytes("../../etc/\x00pass\ud800wd\u202e.md", NOTES)
+    result = library.pipeline.add_bytes("../../etc/\x00pass\ud800wd\u202e.md", NOTES)
     assert result.title == "passwd.md"
     assert library.source(result.id).location == "passwd.md"
 
@@ -141,10 +141,10 @@ def test_names_are_shown_and_never_paths(library):
 def test_a_file_that_changed_takes_the_place_of_its_old_version(library, tmp_path):
     file = tmp_path / "notes.md"
     file.write_bytes(NOTES)
-    first = library.add_path(file)
-    assert library.add_path(file).status == "unchanged"
+    first = library.pipeline.add_path(file)
+    assert library.pipeline.add_path(file).status == "unchanged"
     file.write_bytes(b"A dog barks.\n")
-    second = library.add_path(file)
+    second = library.pipeline.add_path(file)
     assert (first.status, second.status, second.id) == ("added", "replaced", first.id)
     assert [passage.text for passage in library.search("cat water dog")] == ["A dog barks."]
     assert originals(library.home) == {hashlib.sha256(b"A dog barks.\n").hexdigest()}
@@ -153,13 +153,13 @@ def test_a_file_that_changed_takes_the_place_of_its_old_version(library, tmp_pat
 def test_refreshing_reads_again_and_keeps_what_is_gone_from_disk(library, tmp_path):
     file = tmp_path / "notes.md"
     file.write_bytes(NOTES)
-    added = library.add_path(file)
-    upload = library.add_bytes("upload.md", b"An upload comes once.")
-    assert {result.status for result in library.refresh()} == {"unchanged"}
+    added = library.pipeline.add_path(file)
+    upload = library.pipeline.add_bytes("upload.md", b"An upload comes once.")
+    assert {result.status for result in library.pipeline.refresh()} == {"unchanged"}
     file.write_bytes(b"A dog barks.\n")
-    assert [(result.id, result.status) for result in library.refresh([added.id])] == [(added.id, "replaced")]
+    assert [(result.id, result.status) for result in library.pipeline.refresh([added.id])] == [(added.id, "replaced")]
     file.unlink()
-    (gone,) = library.refresh([added.id])
+    (gone,) = library.pipeline.refresh([added.id])
     assert (gone.status, gone.error.code) == ("failed", "unreachable")
     assert {source.id for source in library.sources()} == {added.id, upload.id}
 
@@ -169,10 +169,10 @@ def test_files_whose_names_look_alike_stay_apart_and_are_found_again(library, tm
     names = ["e\u0301.txt", "\u00e9.txt", "a.txt", "a\x01.txt", "a\udcfe.txt", "a\udcff.txt"]
     for name in names:
         (tmp_path / name).write_text(f"This is {name!a}.")
-        assert library.add_path(tmp_path / name).status == "added"
+        assert library.pipeline.add_path(tmp_path / name).status == "added"
     for name in names[:4]:
         (tmp_path / name).write_text(f"This is now {name!a}.")
-    refreshed = [result.status for result in reversed(library.refresh())]
+    refreshed = [result.status for result in reversed(library.pipeline.refresh())]
     assert refreshed == ["replaced"] * 4 + ["failed"] * 2  # the last two have names that no text can hold
     assert len(library.sources()) == len(names)
 
@@ -180,10 +180,10 @@ def test_files_whose_names_look_alike_stay_apart_and_are_found_again(library, tm
 def test_a_location_that_now_holds_a_known_text_gives_up_its_old_one(library, tmp_path):
     file = tmp_path / "notes.md"
     file.write_bytes(NOTES)
-    library.add_path(file)
-    known = library.add_bytes("dog.md", b"A dog barks.\n")
+    library.pipeline.add_path(file)
+    known = library.pipeline.add_bytes("dog.md", b"A dog barks.\n")
     file.write_bytes(b"A dog barks.\n")
-    result = library.add_path(file)
+    result = library.pipeline.add_path(file)
     assert (result.status, result.id) == ("unchanged", known.id)
     assert [source.id for source in library.sources()] == [known.id]
     assert len(originals(library.home)) == 1
@@ -196,7 +196,7 @@ def test_a_folder_is_added_file_by_file(library, tmp_path):
     for name in ("a.md", "deeper/b.txt", "c.exe", ".hidden/d.md"):
         (folder / name).write_text(f"The file {name} speaks.")
     (folder / "bad.txt").write_text("REFUSE")
-    results = list(library.add(str(folder)))
+    results = list(library.pipeline.add(str(folder)))
     assert [(Path(result.source).name, result.status) for result in results] == [
         ("a.md", "added"),
         ("bad.txt", "failed"),
@@ -206,7 +206,7 @@ def test_a_folder_is_added_file_by_file(library, tmp_path):
 
 def test_a_folder_without_anything_to_read_says_so(library, tmp_path):
     (tmp_path / "folder").mkdir()
-    (result,) = library.add(str(tmp_path / "folder"))
+    (result,) = library.pipeline.add(str(tmp_path / "folder"))
     assert (result.status, result.error.code) == ("failed", "empty")
 
 
@@ -222,14 +222,14 @@ def test_a_folder_without_anything_to_read_says_so(library, tmp_path):
     ],
 )
 def test_what_leads_nowhere_is_refused(library, spec, code):
-    (result,) = library.add(spec)
+    (result,) = library.pipeline.add(spec)
     assert (result.status, result.error.code) == ("failed", code)
 
 
 def test_collections_are_made_when_needed_and_counted(library):
     assert [collection.name for collection in library.collections()] == [DEFAULT_COLLECTION]
     assert library.create_collection("  My \x00 papers ") == "My papers"
-    library.add_bytes("notes.md", NOTES, collection="My papers")
+    library.pipeline.add_bytes("notes.md", NOTES, collection="My papers")
     assert [(c.name, c.sources, c.passages) for c in library.collections()] == [
         (DEFAULT_COLLECTION, 0, 0),
         ("My papers", 1, 3),
@@ -240,8 +240,10 @@ def test_collections_are_made_when_needed_and_counted(library):
 
 
 def test_questions_to_begin_with_come_from_headings(library):
-    library.add_bytes("a.md", b"# Introduction\nHello.\n# 2.1 Blacklisting\nText.\n# How does it end?\nWell.\n")
-    library.add_bytes("b.md", b"# Kettles and pans\nBoil.\n")
+    library.pipeline.add_bytes(
+        "a.md", b"# Introduction\nHello.\n# 2.1 Blacklisting\nText.\n# How does it end?\nWell.\n"
+    )
+    library.pipeline.add_bytes("b.md", b"# Kettles and pans\nBoil.\n")
     assert set(library.suggest_questions(3)) == {
         "What is Blacklisting?",
         "How does it end?",
@@ -252,13 +254,13 @@ def test_questions_to_begin_with_come_from_headings(library):
 
 def test_the_name_of_a_file_is_nothing_to_ask_about(library):
     for name in ("scan_0012.txt", "Presentation1.txt", "Kettle.txt"):
-        library.add_bytes(name, name.encode() + b" boils.")
+        library.pipeline.add_bytes(name, name.encode() + b" boils.")
     assert library.suggest_questions(3) == ["What is Kettle?"]
 
 
 @pytest.mark.parametrize("heading", ["Let’s eat", "Agent System Overview"])
 def test_a_heading_that_is_no_thing_is_not_asked_for_as_one(library, heading):
-    library.add_bytes("a.md", f"# {heading}\nText.\n".encode())
+    library.pipeline.add_bytes("a.md", f"# {heading}\nText.\n".encode())
     assert library.suggest_questions(1) == [f"What do the documents say about “{heading}”?"]
 
 
@@ -272,15 +274,15 @@ def test_adding_stops_while_it_is_saved_and_leaves_nothing(library, monkeypatch)
 
     columns = sources._chunk_columns
     with pytest.raises(Stopped):
-        library.add_bytes("long.txt", b"A line of it.\n" * 1000, progress=stop_when_saving, stop=stop)
+        library.pipeline.add_bytes("long.txt", b"A line of it.\n" * 1000, progress=stop_when_saving, stop=stop)
     assert library.counts()[:2] == (0, 0)
     monkeypatch.setattr(sources, "_chunk_columns", columns)
-    assert library.add_bytes("long.txt", b"A line of it.\n" * 1000).passages == 1000
+    assert library.pipeline.add_bytes("long.txt", b"A line of it.\n" * 1000).passages == 1000
 
 
 def test_the_files_of_a_folder_are_added_in_order(library, tmp_path):
     for number in range(7):
         (tmp_path / f"{number}.txt").write_text(f"Note {number}.")
-    results = list(library.add(str(tmp_path)))
+    results = list(library.pipeline.add(str(tmp_path)))
     assert [result.title for result in results] == [f"{number}.txt" for number in range(7)]
     assert {result.status for result in results} == {"added"}

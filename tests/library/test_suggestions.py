@@ -20,8 +20,8 @@ OTHER = "The boiler of the house is checked every autumn by a plumber from Lyon.
 @pytest.fixture
 def guided(tmp_path):
     library = open_library(tmp_path / "home")
-    library.add_bytes("coffee.md", GUIDE.encode())
-    library.add_bytes("boiler.md", OTHER.encode())
+    library.pipeline.add_bytes("coffee.md", GUIDE.encode())
+    library.pipeline.add_bytes("boiler.md", OTHER.encode())
     yield library
     library._database.close()
 

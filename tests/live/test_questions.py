@@ -36,13 +36,13 @@ def assert_whole(trace: Trace) -> None:
 
 @pytest.mark.parametrize("grader", ["cascade", "score", "explained", "listwise"])
 def test_a_question(application, chat_name, grader):
-    application.library.add_bytes("kitchen.md", NOTES.encode())
+    application.library.pipeline.add_bytes("kitchen.md", NOTES.encode())
     assert_whole(ask(application, chat_name, grader=grader))
 
 
 def test_a_question_in_the_space_of_the_embedder(settings, chat_name, embedder_name):
     application = open_application(replace(settings, embedder=f"ollama:{embedder_name}"))
-    assert application.library.add_bytes("kitchen.md", NOTES.encode()).status == "added"
+    assert application.library.pipeline.add_bytes("kitchen.md", NOTES.encode()).status == "added"
     trace = ask(application, chat_name)
     application.close()
     assert_whole(trace)
@@ -50,7 +50,7 @@ def test_a_question_in_the_space_of_the_embedder(settings, chat_name, embedder_n
 
 
 def test_a_follow_up_is_condensed(application, chat_name):
-    application.library.add_bytes("kitchen.md", NOTES.encode())
+    application.library.pipeline.add_bytes("kitchen.md", NOTES.encode())
     conversation = application.conversations.create().id
     options = RunOptions(model=f"ollama:{chat_name}", answering=TUNING, grading=TUNING, rewriting=TUNING)
     for question in (QUESTION, "And with what?"):

@@ -55,7 +55,7 @@ def opened(tmp_path: Path, server: WebServer, monkeypatch: pytest.MonkeyPatch):
 def begin(application: Application, *documents: bytes) -> None:
     """As the running application does, with these documents."""
     for number, document in enumerate(documents):
-        application.library.add_bytes(f"notes {number}.md", document)
+        application.library.pipeline.add_bytes(f"notes {number}.md", document)
     application.warm_up()
     assert application.library.space_work.wait(30)
 
@@ -129,7 +129,7 @@ def test_documents_move_when_that_is_accepted_and_all_is_offline_afterwards(open
     assert (trace.state, trace.outcome, trace.notes) == ("done", "documents", [])
     hit = application.library.search("bees dance", k=1)[0]
     assert "Bees dance" in hit.text
-    assert application.library.add_bytes("more.md", b"# Ants\n\nAnts walk.\n").status == "added"
+    assert application.library.pipeline.add_bytes("more.md", b"# Ants\n\nAnts walk.\n").status == "added"
     assert len(server.seen) == asked
     assert len(application.ledger.entries()) == 1
 

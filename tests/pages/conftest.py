@@ -71,7 +71,7 @@ def notes(services: Application) -> str:
 
 
 def add(services: Application, name: str, text: str) -> str:
-    result = services.library.add_bytes(name, text.encode())
+    result = services.library.pipeline.add_bytes(name, text.encode())
     assert result.id is not None, result.error
     return result.id
 

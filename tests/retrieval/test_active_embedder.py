@@ -54,7 +54,7 @@ def other_weights(texts, size):
 def test_another_model_under_the_same_name_is_noticed_said_and_followed(opened, digest_told):
     with ScriptedOllama() as ollama:
         application = opened(ollama_host=ollama.url, embedder=NOMIC)
-        application.library.add_bytes("bees.md", BEES)
+        application.library.pipeline.add_bytes("bees.md", BEES)
         assert ask(application).notes == []
         before = application.library.spaces.answering.active().space
         ollama.embed = other_weights
@@ -73,7 +73,7 @@ def test_another_model_under_the_same_name_is_noticed_said_and_followed(opened, 
 
 def test_a_server_that_is_gone_leaves_the_words_and_a_note(opened):
     with ScriptedOllama() as ollama:
-        opened(ollama_host=ollama.url, embedder=NOMIC).library.add_bytes("bees.md", BEES)
+        opened(ollama_host=ollama.url, embedder=NOMIC).library.pipeline.add_bytes("bees.md", BEES)
     application = opened(ollama_host=closed_address(), embedder=NOMIC)
     trace = ask(application)
     assert (trace.state, trace.outcome) == ("done", "documents")
@@ -100,10 +100,10 @@ def lose(_texts, _size):
 def test_vectors_that_are_none_are_never_stored_and_words_find_instead(opened, answer, words):
     with ScriptedOllama() as ollama:
         application = opened(ollama_host=ollama.url, embedder=NOMIC)
-        application.library.add_bytes("bees.md", BEES)
+        application.library.pipeline.add_bytes("bees.md", BEES)
         held = application.library.size()
         ollama.embed = answer
-        refused = application.library.add_bytes("ants.md", b"# Ants\n\nAnts walk in lines.\n")
+        refused = application.library.pipeline.add_bytes("ants.md", b"# Ants\n\nAnts walk in lines.\n")
         assert (refused.status, refused.error.code) == ("failed", "embedding_failed")
         assert words in refused.error.message
         assert "choose another embedder" in refused.error.message
@@ -115,7 +115,7 @@ def test_vectors_that_are_none_are_never_stored_and_words_find_instead(opened, a
 
 def test_old_vectors_whose_server_is_gone_give_way_to_those_that_are_wanted(opened):
     with ScriptedOllama() as ollama:
-        opened(ollama_host=ollama.url, embedder=NOMIC).library.add_bytes("bees.md", BEES)
+        opened(ollama_host=ollama.url, embedder=NOMIC).library.pipeline.add_bytes("bees.md", BEES)
     application = opened(ollama_host=closed_address(), embedder="builtin")
     application.warm_up()
     assert application.library.space_work.wait(20)

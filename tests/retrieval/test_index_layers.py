@@ -35,7 +35,7 @@ def filled_home(tmp_path_factory):
     home = tmp_path_factory.mktemp("filled") / "home"
     library = open_library(home)
     for n in range(3):
-        library.add_bytes(f"{n}.txt", texts(PASSAGES // 3))
+        library.pipeline.add_bytes(f"{n}.txt", texts(PASSAGES // 3))
     library._database.close()
     return home
 
@@ -116,7 +116,7 @@ def test_searching_goes_on_while_it_is_built(opened, filled, embedder):
     index = opened(sample=sample)
     assert share_found(index, filled, questions(embedder, 5)) == 1
     assert index.state().kind == "exact"
-    added = filled.add_bytes("meanwhile.txt", b"a unicorn")
+    added = filled.pipeline.add_bytes("meanwhile.txt", b"a unicorn")
     filled.remove([filled.sources()[-1].id])
     assert index.ids() == set(stored(filled)[0])
     may_go_on.set()
@@ -130,7 +130,7 @@ def test_searching_goes_on_while_it_is_built(opened, filled, embedder):
 def test_what_comes_and_goes_afterwards_is_followed(built, filled, embedder):
     gone = filled.sources()[0]
     filled.remove([gone.id])
-    filled.add_bytes("new.txt", b"a unicorn\n" + texts(20))
+    filled.pipeline.add_bytes("new.txt", b"a unicorn\n" + texts(20))
     assert built.search(embedder.embed_query("unicorn"), 1) == [PASSAGES + 1]
     assert built.ids() == set(stored(filled)[0])
     assert share_found(built, filled, questions(embedder)) >= 0.97
@@ -159,7 +159,7 @@ def test_nothing_is_found_within_nothing(built, embedder):
 
 def test_it_is_opened_from_its_file_and_caught_up_with(built, opened, filled, embedder):
     built.close()
-    filled.add_bytes("new.txt", b"a unicorn")
+    filled.pipeline.add_bytes("new.txt", b"a unicorn")
     again = opened()
     assert again.search(embedder.embed_query("unicorn"), 1) == [PASSAGES + 1]
     assert again.ids() == set(stored(filled)[0])
@@ -195,7 +195,7 @@ def test_an_older_file_in_its_place_is_caught_up_with(built, opened, filled, emb
     path = next((tmp_path / "index").glob("*.faiss"))
     old = path.read_bytes()
     filled.remove([filled.sources()[0].id])
-    filled.add_bytes("new.txt", b"a unicorn\n" + texts(300))
+    filled.pipeline.add_bytes("new.txt", b"a unicorn\n" + texts(300))
     build(built).close()
     path.unlink()
     path.write_bytes(old)
@@ -266,7 +266,7 @@ def test_searching_beside_changes_is_safe(built, filled, embedder):
     for thread in threads:
         thread.start()
     for n in range(6):
-        filled.add_bytes(f"more {n}.txt", texts(60))
+        filled.pipeline.add_bytes(f"more {n}.txt", texts(60))
     filled.remove([filled.sources()[-1].id])
     for thread in threads:
         thread.join()

@@ -25,8 +25,8 @@ class AllAlike:
 
 
 def test_a_passage_is_found_by_the_title_of_its_document(library):
-    library.add_bytes("Kublai Khan.txt", b"He was born in 1215.\nHis mother was a princess.")
-    library.add_bytes("Other people.txt", b"Nobody was born here, and nobody was born there.")
+    library.pipeline.add_bytes("Kublai Khan.txt", b"He was born in 1215.\nHis mother was a princess.")
+    library.pipeline.add_bytes("Other people.txt", b"Nobody was born here, and nobody was born there.")
     assert library.search("Where was Kublai born?", k=1)[0].text == "He was born in 1215."
 
 
@@ -78,8 +78,8 @@ OTHERS = "\n".join(f"Page {n} speaks of something else, such as cooking, walking
 
 
 def test_a_title_finds_the_passage_that_holds_it_among_all_those_under_it(library):
-    library.add_bytes("paper.md", PAPER.encode())
-    library.add_bytes("others.md", OTHERS.encode())
+    library.pipeline.add_bytes("paper.md", PAPER.encode())
+    library.pipeline.add_bytes("others.md", OTHERS.encode())
     [first] = [hit.passage.text for hit in library.explain(TITLE)[0] if hit.words_rank == 1]
     assert first.startswith(f"{TITLE}, by")
 
@@ -101,9 +101,9 @@ def test_ranks_begin_with_one_and_leave_out_what_has_no_score():
 
 
 def test_the_same_text_in_two_documents_takes_one_place(library):
-    library.add_bytes("a.txt", f"{NOTICE}\nThe lift is serviced in March.".encode())
-    library.add_bytes("b.txt", f"{NOTICE.replace('It may', 'it may')}\nThe roof is tight.".encode())
-    library.add_bytes("c.txt", f"{NOTICE}\nThe heating is new.".encode())
+    library.pipeline.add_bytes("a.txt", f"{NOTICE}\nThe lift is serviced in March.".encode())
+    library.pipeline.add_bytes("b.txt", f"{NOTICE.replace('It may', 'it may')}\nThe roof is tight.".encode())
+    library.pipeline.add_bytes("c.txt", f"{NOTICE}\nThe heating is new.".encode())
     first, *others = library.search("Who must consent to copying the report?", k=4)
     assert first.text.lower() == NOTICE.lower()
     assert len(first.also_in) == 2
@@ -133,7 +133,7 @@ def test_what_differs_in_the_thing_asked_for_is_kept_apart():
 
 
 def test_a_search_explains_itself(library):
-    library.add_bytes("animals.txt", "The café cat sleeps.\nA dog barks.\nNothing at all.".encode())
+    library.pipeline.add_bytes("animals.txt", "The café cat sleeps.\nA dog barks.\nNothing at all.".encode())
     hits, _ = library.explain("cat in a cafe", k=3)
     assert [hit.passage for hit in hits] == library.search("cat in a cafe", k=3)
     assert hits[0].matched == {"cat", "cafe"}

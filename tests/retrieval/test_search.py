@@ -23,7 +23,7 @@ ANIMALS = "\n".join(
 
 @pytest.fixture
 def animals(library):
-    library.add_bytes("animals.txt", ANIMALS)
+    library.pipeline.add_bytes("animals.txt", ANIMALS)
     return library
 
 
@@ -85,8 +85,8 @@ def test_no_more_than_k_and_none_for_none(animals):
 
 def test_limits_are_exact_even_where_better_passages_lie_outside(library):
     for n in range(60):
-        library.add_bytes(f"{n}.txt", f"The cat number {n} is a cat among cats.".encode())
-    inside = library.add_bytes("inside.txt", b"Somewhere a cat.\nNothing of interest.", collection="Small")
+        library.pipeline.add_bytes(f"{n}.txt", f"The cat number {n} is a cat among cats.".encode())
+    inside = library.pipeline.add_bytes("inside.txt", b"Somewhere a cat.\nNothing of interest.", collection="Small")
     found = library.search("cat", k=4, collection="Small")
     assert [passage.text for passage in found] == ["Somewhere a cat.", "Nothing of interest."]
     assert library.search("cat", source_ids=[inside.id]) == found
@@ -96,14 +96,14 @@ def test_limits_are_exact_even_where_better_passages_lie_outside(library):
 
 
 def test_a_limit_follows_the_library(library):
-    library.add_bytes("a.txt", b"The cat sleeps.", collection="Small")
+    library.pipeline.add_bytes("a.txt", b"The cat sleeps.", collection="Small")
     assert len(library.search("cat", collection="Small")) == 1
-    library.add_bytes("b.txt", b"Another cat.", collection="Small")
+    library.pipeline.add_bytes("b.txt", b"Another cat.", collection="Small")
     assert len(library.search("cat", collection="Small")) == 2
 
 
 def test_the_retriever_obeys_the_options(animals):
-    other = animals.add_bytes("cats.txt", b"Cats again.", collection="Other")
+    other = animals.pipeline.add_bytes("cats.txt", b"Cats again.", collection="Other")
     retriever = animals.retriever
     options = RunOptions(k=2, collection="Other")
     assert [passage.source_id for passage in retriever.retrieve("cat", options)[0]] == [other.id]
@@ -112,14 +112,14 @@ def test_the_retriever_obeys_the_options(animals):
 
 
 def test_rare_terms_weigh_more_and_absent_ones_most(library):
-    library.add_bytes("a.txt", b"Cats and dogs.\nCats and mice.\nCats and Caf\xc3\xa9s.\n")
+    library.pipeline.add_bytes("a.txt", b"Cats and dogs.\nCats and mice.\nCats and Caf\xc3\xa9s.\n")
     weights = library.idf(extract_terms("cats dogs unicorns"))
     cat, dog, unicorn = weights.values()
     assert 0 < cat < dog < unicorn
     assert cat == pytest.approx(math.log(1 + 0.5 / 3.5))
     assert unicorn == pytest.approx(math.log(1 + 3.5 / 0.5))
     assert library.idf(extract_terms("cafés"))["cafés"] == pytest.approx(weights["dog"])
-    library.add_bytes("b.txt", b"A unicorn.")
+    library.pipeline.add_bytes("b.txt", b"A unicorn.")
     assert library.idf(["unicorn"])["unicorn"] < unicorn
     assert library.idf([]) == {}
 

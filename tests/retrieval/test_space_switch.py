@@ -82,7 +82,7 @@ def new():
 @pytest.fixture
 def filled(reopen, old):
     library = reopen(shelf=Shelf(old))
-    library.add_bytes("notes.txt", NOTES)
+    library.pipeline.add_bytes("notes.txt", NOTES)
     return library
 
 
@@ -112,7 +112,7 @@ def check_found(library):
 
 def test_the_first_document_brings_its_space_in_the_same_commit(library):
     assert (answers(library), library.spaces.statuses()) == (None, [])
-    library.add_bytes("a.txt", b"A.")
+    library.pipeline.add_bytes("a.txt", b"A.")
     assert states(library) == {OLD: ("answering", 1)}
     with library._database.read() as connection:
         assert connection.scalar(select(func.count()).where(spaces.c.canary.is_not(None))) == 1
@@ -120,7 +120,7 @@ def test_the_first_document_brings_its_space_in_the_same_commit(library):
 
 def test_one_shot_use_of_other_settings_leaves_what_answers(switching, new):
     assert switching.search("word123", k=1)[0].text.endswith("word123.")
-    assert switching.add_bytes("more.txt", b"One more.").status == "added"
+    assert switching.pipeline.add_bytes("more.txt", b"One more.").status == "added"
     assert (answers(switching), new.embedded, switching.count_missing_vectors()) == (OLD, 0, 0)
     assert switching.spaces.answering.wanted() == NEW
 
@@ -171,7 +171,7 @@ def test_no_question_and_no_document_is_lost_while_switching(filled, switching, 
     def add():
         try:
             for n in range(15):
-                assert filled.add_bytes(f"{n}.txt", f"Added {n} meanwhile.".encode()).status == "added"
+                assert filled.pipeline.add_bytes(f"{n}.txt", f"Added {n} meanwhile.".encode()).status == "added"
         except Exception as error:  # noqa: BLE001 — as above
             failures.append(error)
 
@@ -201,7 +201,7 @@ def test_a_document_embedded_before_the_swap_and_stored_after_it_is_embedded_aga
 
     old.before_batch = swap
     filled.spaces._source.embedders.append(new)
-    assert filled.add_bytes("late.txt", b"Too late for the old one.").status == "added"
+    assert filled.pipeline.add_bytes("late.txt", b"Too late for the old one.").status == "added"
     assert library.count_missing_vectors() == 0
     check_found(library)
 
@@ -221,7 +221,7 @@ def test_a_build_that_is_stopped_keeps_what_is_done_and_goes_on(switching, reope
 
 def test_going_back_sticks_until_it_is_chosen_anew(switching, reopen, old, new):
     switching.spaces.use(NEW, quietly, Cancellation())
-    switching.add_bytes("more.txt", b"One more.")
+    switching.pipeline.add_bytes("more.txt", b"One more.")
     assert switching.spaces.go_back(quietly, Cancellation()).name == OLD
     assert switching.count_missing_vectors() == 0
     restarted = reopen(shelf=Shelf(new, old))
@@ -328,7 +328,7 @@ def test_weights_that_change_while_a_document_is_embedded_are_noticed_before_it_
             old.weights = "changed"
 
     old.before_batch = change
-    assert filled.add_bytes("more.txt", NOTES.replace(b"speaks", b"tells")).status == "added"
+    assert filled.pipeline.add_bytes("more.txt", NOTES.replace(b"speaks", b"tells")).status == "added"
     with filled._database.read() as connection:
         per_space = dict(
             connection.execute(select(spaces.c.digest, func.count()).join(vectors).group_by(spaces.c.digest)).all()
@@ -350,7 +350,7 @@ def test_while_the_embedder_is_gone_words_answer_and_it_is_said(filled, old):
     assert OLD in notice
     assert "Start it." in notice
     assert filled.spaces.answering.known_fault() == notice
-    result = filled.add_bytes("more.txt", b"One more.")
+    result = filled.pipeline.add_bytes("more.txt", b"One more.")
     assert (result.status, result.error.code) == ("failed", "embedding_failed")
     old.gone = False
     assert filled.explain("word123")[1] == ""
@@ -359,7 +359,7 @@ def test_while_the_embedder_is_gone_words_answer_and_it_is_said(filled, old):
 
 def test_while_the_old_embedder_is_gone_the_wanted_one_stands_in_and_takes_over(switching, old):
     old.gone = True
-    assert switching.add_bytes("more.txt", b"One more about bees.").status == "added"
+    assert switching.pipeline.add_bytes("more.txt", b"One more about bees.").status == "added"
     assert answers(switching) == OLD
     assert switching.search("bees", k=1)[0].text == "One more about bees."
     switching.spaces.apply_choice(quietly, Cancellation())
@@ -372,7 +372,7 @@ def test_gaps_are_filled_when_the_embedder_is_back(filled, reopen, old, new):
     library.space_work.begin()
     assert library.space_work.wait(20)
     old.gone = True
-    library.add_bytes("more.txt", b"One more about bees.")
+    library.pipeline.add_bytes("more.txt", b"One more about bees.")
     assert library.count_missing_vectors() == 1
     old.gone = False
     library.search("bees")
@@ -383,7 +383,7 @@ def test_gaps_are_filled_when_the_embedder_is_back(filled, reopen, old, new):
 def test_a_library_that_was_emptied_belongs_to_no_space(switching):
     switching.remove([source.id for source in switching.sources()])
     assert answers(switching) is None
-    switching.add_bytes("a.txt", b"Anew.")
+    switching.pipeline.add_bytes("a.txt", b"Anew.")
     assert (answers(switching), switching.count_missing_vectors()) == (NEW, 0)
 
 
@@ -404,7 +404,7 @@ def test_a_space_can_be_activated_only_when_it_is_known(library):
 
 def test_the_swap_waits_for_what_was_added_just_before_it(filled, switching):
     def add_once(_space):
-        filled.add_bytes("last.txt", b"Added before the swap.")  # unchanged at the second time
+        filled.pipeline.add_bytes("last.txt", b"Added before the swap.")  # unchanged at the second time
 
     switching.spaces._prepare = add_once
     switching.spaces.apply_choice(quietly, Cancellation())
@@ -426,7 +426,7 @@ def test_the_swap_waits_for_what_was_added_just_before_it(filled, switching):
 def test_a_kill_leaves_one_whole_space_that_answers(tmp_path, reopen, point, answering, embedded):
     filled = reopen()
     for n in range(3):
-        filled.add_bytes(f"{n}.txt", LINES.replace(b"topic", f"topic {n}".encode()))
+        filled.pipeline.add_bytes(f"{n}.txt", LINES.replace(b"topic", f"topic {n}".encode()))
     with Forked(KILLED, tmp_path / "home", point) as process:
         process.communicate(timeout=60)
     assert process.returncode == -signal.SIGKILL

@@ -26,7 +26,7 @@ def snapshot(library):
 
 @pytest.fixture
 def saved(library):
-    library.add_bytes("notes.txt", NOTES)
+    library.pipeline.add_bytes("notes.txt", NOTES)
     library.warm()
     library.close()
     return snapshot(library)
@@ -79,7 +79,7 @@ def test_a_stale_snapshot_is_caught_up_with(saved, reopen):
     old = saved.read_bytes()
     first = reopen()
     first.remove([first.sources()[0].id])
-    first.add_bytes("new.txt", b"A unicorn.")
+    first.pipeline.add_bytes("new.txt", b"A unicorn.")
     saved.write_bytes(old)
     library = reopen()
     assert opened_from_disk(library)
@@ -92,7 +92,7 @@ def test_a_snapshot_of_another_history_of_the_same_database_is_foreign(saved, re
     first = reopen()
     with first._database.read() as connection:
         connection.exec_driver_sql(f"VACUUM INTO '{tmp_path / 'backup'}'")
-    first.add_bytes("one.txt", b"A unicorn.")
+    first.pipeline.add_bytes("one.txt", b"A unicorn.")
     first.warm()
     first.close()
     first._database.close()
@@ -100,7 +100,7 @@ def test_a_snapshot_of_another_history_of_the_same_database_is_foreign(saved, re
         path.unlink()
     (tmp_path / "backup").rename(database)
     second = reopen()
-    second.add_bytes("two.txt", b"A teapot.")
+    second.pipeline.add_bytes("two.txt", b"A teapot.")
     assert not opened_from_disk(second)
     assert second.search("teapot", k=1)[0].text == "A teapot."
 
@@ -108,7 +108,7 @@ def test_a_snapshot_of_another_history_of_the_same_database_is_foreign(saved, re
 def test_two_libraries_on_one_home_see_each_other_at_the_next_search(library, reopen):
     other = reopen()
     assert other.search("cat") == []
-    added = library.add_bytes("notes.txt", NOTES)
+    added = library.pipeline.add_bytes("notes.txt", NOTES)
     assert other.search("cat", k=1)[0].text == "The cat sleeps."
     assert index_of(other).ids() == visible(library)
     other.remove([added.id])
@@ -117,7 +117,7 @@ def test_two_libraries_on_one_home_see_each_other_at_the_next_search(library, re
 
 
 def test_vectors_of_two_spaces_never_meet(library, reopen, embedder):
-    library.add_bytes("notes.txt", NOTES)
+    library.pipeline.add_bytes("notes.txt", NOTES)
     changed = reopen(shelf=Shelf(HashEmbedder("another", dimension=32), embedder))
     assert changed.search("dog", k=1)[0].text == "A dog barks."
     assert changed.count_missing_vectors() == 0
@@ -129,7 +129,7 @@ def test_vectors_of_two_spaces_never_meet(library, reopen, embedder):
 
 
 def test_searching_beside_adding_and_removing_is_safe(library):
-    library.add_bytes("notes.txt", NOTES)
+    library.pipeline.add_bytes("notes.txt", NOTES)
     failures = []
 
     def search():
@@ -143,7 +143,7 @@ def test_searching_beside_adding_and_removing_is_safe(library):
     for thread in threads:
         thread.start()
     for n in range(10):
-        result = library.add_bytes(f"{n}.txt", f"Text {n}.".encode())
+        result = library.pipeline.add_bytes(f"{n}.txt", f"Text {n}.".encode())
         library.remove([result.id])
     for thread in threads:
         thread.join()

@@ -49,7 +49,7 @@ def probed(reopen, embedder):
         model = Knowing(embedder.space, deaf)
         embedder.embed_query, embedder.embed_documents = model.embed_query, model.embed_documents
         library = reopen()
-        library.add_bytes("a.txt", "\n".join(told(n, named=deaf) for n in range(60)).encode())
+        library.pipeline.add_bytes("a.txt", "\n".join(told(n, named=deaf) for n in range(60)).encode())
         return (
             library._database,
             library._full_text,
@@ -80,7 +80,7 @@ def test_vectors_that_know_nothing_get_none_where_words_tell(probed):
 
 
 def test_a_small_library_cannot_tell(library, embedder):
-    library.add_bytes("a.txt", told(1, named=True).encode())
+    library.pipeline.add_bytes("a.txt", told(1, named=True).encode())
     index = library.retriever.open_index(embedder.space)
     assert (
         fit_vector_weight(library._database, library._full_text, index, embedder, ignore_progress, Cancellation())
@@ -104,7 +104,7 @@ def knowing(reopen, embedder):
 
 
 def fill(library):
-    library.add_bytes("a.txt", "\n".join(told(n, named=False) for n in range(60)).encode())
+    library.pipeline.add_bytes("a.txt", "\n".join(told(n, named=False) for n in range(60)).encode())
 
 
 def weight_of(library):
@@ -114,7 +114,7 @@ def weight_of(library):
 
 def test_a_space_is_weighed_when_the_library_has_become_large_enough(knowing):
     library, _ = knowing
-    library.add_bytes("one.txt", told(1, named=True).encode())
+    library.pipeline.add_bytes("one.txt", told(1, named=True).encode())
     library.spaces.apply_choice(ignore_progress, Cancellation())
     assert weight_of(library) == VectorWeight(0.5, "default")
     library.space_work.begin()
@@ -157,7 +157,7 @@ def test_weighing_that_is_stopped_or_without_its_embedder_leaves_the_default(kno
 
 
 def test_a_fitted_share_is_kept_with_its_space(library, embedder):
-    library.add_bytes("a.txt", b"A cat.")
+    library.pipeline.add_bytes("a.txt", b"A cat.")
     before = read_vector_weight(library._database, embedder.space)
     write_vector_weight(library._database, embedder.space, 0.15)
     assert before == VectorWeight(0.5, "default")

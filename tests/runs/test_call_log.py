@@ -34,7 +34,7 @@ def ollama():
 def application(ollama, tmp_path, monkeypatch):
     monkeypatch.setattr("crag.models.chat_client.FIRST_HALF_PAUSE", 0.01)
     opened = open_application(Settings(home=tmp_path, ollama_host=ollama.url, embedder="builtin"))
-    opened.library.add_bytes("notes.md", NOTES.encode())
+    opened.library.pipeline.add_bytes("notes.md", NOTES.encode())
     yield opened
     opened.close()
 

@@ -102,8 +102,8 @@ def exchange(library, exchange_of):
 
 @pytest.fixture
 def filled(library):
-    library.add_bytes("kettles.md", KETTLES)
-    library.add_bytes("cats.md", CATS, collection="Animals")
+    library.pipeline.add_bytes("kettles.md", KETTLES)
+    library.pipeline.add_bytes("cats.md", CATS, collection="Animals")
     return library
 
 
@@ -118,7 +118,7 @@ def other(tmp_path, reopen, embedder, reader):
 @pytest.fixture
 def saved(library, tmp_path):
     """A backup of a home with two documents."""
-    library.add_bytes("notes.md", NOTES)
-    library.add_bytes("cats.md", b"A cat sleeps all day.\n", collection="Animals")
+    library.pipeline.add_bytes("notes.md", NOTES)
+    library.pipeline.add_bytes("cats.md", b"A cat sleeps all day.\n", collection="Animals")
     save(library, tmp_path / "saved.backup")
     return tmp_path / "saved.backup"

@@ -35,7 +35,7 @@ def test_what_was_saved_is_put_back(saved, tmp_path):
 
 
 def test_nothing_but_the_library_is_in_it(library, tmp_path):
-    library.add_bytes("notes.md", NOTES)
+    library.pipeline.add_bytes("notes.md", NOTES)
     library.search("kettle")
     library.save()
     for name in (".env", "index/other.faiss", "originals/.env", "key.txt"):
@@ -48,7 +48,7 @@ def test_nothing_but_the_library_is_in_it(library, tmp_path):
 
 
 def test_what_was_removed_is_not_in_a_later_backup(library, tmp_path):
-    added = library.add_bytes("secret.md", b"The code word is Quetzalcoatl.\n")
+    added = library.pipeline.add_bytes("secret.md", b"The code word is Quetzalcoatl.\n")
     library.remove([added.id])
     save(library, tmp_path / "saved")
     with zipfile.ZipFile(tmp_path / "saved") as archive:
@@ -58,12 +58,12 @@ def test_what_was_removed_is_not_in_a_later_backup(library, tmp_path):
 def test_saving_goes_on_while_others_add_and_remove(library, tmp_path):
     """A second connection for each thread, as other processes would have."""
     end, failures = threading.Event(), []
-    library.add_bytes("kept.md", NOTES)
+    library.pipeline.add_bytes("kept.md", NOTES)
 
     def churn(name):
         try:
             for n in range(10_000):
-                added = library.add_bytes(f"{name} {n}.md", f"{name} says {n}.\nAnd more of {n}.\n".encode())
+                added = library.pipeline.add_bytes(f"{name} {n}.md", f"{name} says {n}.\nAnd more of {n}.\n".encode())
                 if n % 3:
                     library.remove([added.id])
                 if end.is_set():
@@ -89,8 +89,8 @@ def test_saving_goes_on_while_others_add_and_remove(library, tmp_path):
 
 
 def test_a_document_removed_while_it_is_saved_is_left_out(library, tmp_path, monkeypatch):
-    library.add_bytes("notes.md", NOTES)
-    gone = library.add_bytes("gone.md", b"A dog barks.\n")
+    library.pipeline.add_bytes("notes.md", NOTES)
+    gone = library.pipeline.add_bytes("gone.md", b"A dog barks.\n")
     disown = backup._release_ownership
     monkeypatch.setattr(backup, "_release_ownership", lambda copy: (disown(copy), library.remove([gone.id])))
     assert save(library, tmp_path / "saved").sources == 1
@@ -100,8 +100,8 @@ def test_a_document_removed_while_it_is_saved_is_left_out(library, tmp_path, mon
 
 @pytest.mark.parametrize("spoil", [Path.unlink, lambda path: path.write_bytes(b"rotten")])
 def test_an_original_that_was_lost_before_is_said_and_the_rest_is_saved(library, tmp_path, spoil):
-    added = library.add_bytes("notes.md", NOTES)
-    library.add_bytes("cats.md", b"A cat sleeps all day.\n")
+    added = library.pipeline.add_bytes("notes.md", NOTES)
+    library.pipeline.add_bytes("cats.md", b"A cat sleeps all day.\n")
     spoil(library.original_path(added.id))
     manifest = save(library, tmp_path / "saved")
     assert manifest.missing == [library.source(added.id).sha256]
@@ -143,7 +143,7 @@ def test_uploads_that_wait_go_with_their_jobs_and_belong_to_nobody(library, tmp_
 
 
 def test_saving_writes_over_nothing_and_can_be_stopped(library, tmp_path):
-    library.add_bytes("notes.md", NOTES)
+    library.pipeline.add_bytes("notes.md", NOTES)
     (tmp_path / "there").write_text("mine")
     with pytest.raises(BadRequest, match="exists already"):
         save(library, tmp_path / "there")

@@ -101,7 +101,7 @@ def test_an_imported_source_is_shown_without_a_file_to_read_again(exchange, libr
     added = only(exchange.import_passages(path))
     source = library.source(added.id)
     assert (source.kind, source.location, source.pages, source.title) == ("imported", str(secret), 3, "secret.txt")
-    assert only(library.refresh([added.id])).status == "unchanged"
+    assert only(library.pipeline.refresh([added.id])).status == "unchanged"
     assert library.search("cat", k=1)[0].text == "A cat sleeps."
     assert b"A cat sleeps." in library.original_path(added.id).read_bytes()
 

@@ -18,7 +18,7 @@ def names(library):
 
 
 def test_a_renamed_collection_keeps_its_documents_and_is_searched_by_the_new_name(library):
-    library.add_bytes("tea.md", TEA, collection="Drinks")
+    library.pipeline.add_bytes("tea.md", TEA, collection="Drinks")
     assert titles(library, "tea", "Drinks") == ["tea.md"]
     assert library.rename_collection("Drinks", " Hot  drinks ") == "Hot drinks"
     assert names(library) == [DEFAULT_COLLECTION, "Hot drinks"]
@@ -36,7 +36,7 @@ def test_a_renamed_collection_keeps_its_documents_and_is_searched_by_the_new_nam
     ],
 )
 def test_what_cannot_be_renamed_stays(library, old, new, error):
-    library.add_bytes("tea.md", TEA, collection="Drinks")
+    library.pipeline.add_bytes("tea.md", TEA, collection="Drinks")
     with pytest.raises(error):
         library.rename_collection(old, new)
     assert names(library) == [DEFAULT_COLLECTION, "Drinks"]
@@ -44,8 +44,8 @@ def test_what_cannot_be_renamed_stays(library, old, new, error):
 
 
 def test_a_moved_document_is_found_where_it_went_and_nowhere_else(library):
-    tea = library.add_bytes("tea.md", TEA).id
-    library.add_bytes("coffee.md", COFFEE)
+    tea = library.pipeline.add_bytes("tea.md", TEA).id
+    library.pipeline.add_bytes("coffee.md", COFFEE)
     assert set(titles(library, "tea", DEFAULT_COLLECTION)) == {"tea.md", "coffee.md"}
     assert [result.status for result in library.move([tea, "unknown"], "Drinks")] == ["moved"]
     assert titles(library, "tea", "Drinks") == ["tea.md"]
@@ -53,8 +53,8 @@ def test_a_moved_document_is_found_where_it_went_and_nowhere_else(library):
 
 
 def test_a_document_that_is_there_already_ends_as_one_copy(library):
-    library.add_bytes("tea.md", TEA, collection="Drinks")
-    second = library.add_bytes("tea again.md", TEA)
+    library.pipeline.add_bytes("tea.md", TEA, collection="Drinks")
+    second = library.pipeline.add_bytes("tea again.md", TEA)
     assert [result.status for result in library.move([second.id], "Drinks")] == ["merged"]
     assert [source.title for source in library.sources()] == ["tea.md"]
     assert library.original_path(library.sources()[0].id).read_bytes() == TEA
@@ -63,9 +63,9 @@ def test_a_document_that_is_there_already_ends_as_one_copy(library):
 def test_two_versions_of_one_file_are_not_moved_together(library, tmp_path):
     path = tmp_path / "tea.md"
     path.write_bytes(TEA)
-    old = library.add_path(path).id
+    old = library.pipeline.add_path(path).id
     path.write_bytes(COFFEE)
-    library.add_path(path, collection="Drinks")
+    library.pipeline.add_path(path, collection="Drinks")
     assert [result.status for result in library.move([old], "Drinks")] == ["kept"]
     assert {(source.id == old, source.collection) for source in library.sources()} == {
         (True, DEFAULT_COLLECTION),
@@ -74,9 +74,9 @@ def test_two_versions_of_one_file_are_not_moved_together(library, tmp_path):
 
 
 def test_deleting_takes_the_documents_and_only_their_originals(library):
-    library.add_bytes("tea.md", TEA, collection="Drinks")
-    coffee = library.add_bytes("coffee.md", COFFEE, collection="Drinks").id
-    kept = library.add_bytes("tea.md", TEA).id
+    library.pipeline.add_bytes("tea.md", TEA, collection="Drinks")
+    coffee = library.pipeline.add_bytes("coffee.md", COFFEE, collection="Drinks").id
+    kept = library.pipeline.add_bytes("tea.md", TEA).id
     lost = library.original_path(coffee)
     assert library.delete_collection("Drinks") == 2
     assert names(library) == [DEFAULT_COLLECTION]
@@ -87,7 +87,7 @@ def test_deleting_takes_the_documents_and_only_their_originals(library):
 
 
 def test_the_default_collection_and_unknown_ones_cannot_be_deleted(library):
-    library.add_bytes("tea.md", TEA)
+    library.pipeline.add_bytes("tea.md", TEA)
     for name, error in ((DEFAULT_COLLECTION, BadRequest), ("Gone", NotFound)):
         with pytest.raises(error):
             library.delete_collection(name)

@@ -197,7 +197,7 @@ def test_surrogates_and_signs_that_are_none_are_cleaned_and_what_is_left_is_foun
 ) -> None:
     library = reopen(read=GuardedReader(lambda words: len(words.split()), 1 << 20))
     record = b'{"title": "lamps \\ud800 of \\ufffe brass", "note": "a\\u0000b \\udfff\\uffff"}'
-    assert library.add_bytes("a.json", record).status == "added"
+    assert library.pipeline.add_bytes("a.json", record).status == "added"
     [hit] = library.search("brass lamps", 1)
     assert "lamps  of  brass" in hit.text
     assert not any(sign in hit.text for sign in "\0\ud800\udfff\ufffe\uffff")
@@ -206,7 +206,7 @@ def test_surrogates_and_signs_that_are_none_are_cleaned_and_what_is_left_is_foun
 @pytest.mark.parametrize("name", ["a.exe", "a.pdf", "a.txt"])
 def test_a_file_of_a_wrong_type_that_got_past_the_page_is_refused(name: str, reopen: Callable[..., Library]) -> None:
     library = reopen(read=GuardedReader(lambda words: len(words.split()), 1 << 20))
-    [result] = library.add_upload(name, b"MZ\x90\0\x03\0\0\0" + bytes(500))
+    [result] = library.pipeline.add_upload(name, b"MZ\x90\0\x03\0\0\0" + bytes(500))
     assert (result.status, result.error and result.error.code) == ("failed", "unsupported")
     assert result.error
     assert "a program" in result.error.message

@@ -111,7 +111,7 @@ def test_a_selection_does_not_pass_to_other_documents(chat, notes, services):
     chat.switch_page("pages/documents/page.py").run()
     before = chat.dataframe[0].proto.id
     assert chat.run().dataframe[0].proto.id == before
-    services.library.add_bytes("minutes.md", b"The board met in May.")
+    services.library.pipeline.add_bytes("minutes.md", b"The board met in May.")
     assert chat.run().dataframe[0].proto.id != before
 
 
@@ -149,7 +149,7 @@ def test_removing_asks_first(chat, notes, services):
 
 
 def test_collections_narrow_the_table(chat, notes, services):
-    services.library.add_bytes("minutes.md", b"The board met in May.", collection="Board")
+    services.library.pipeline.add_bytes("minutes.md", b"The board met in May.", collection="Board")
     chat.run()
     chat.switch_page("pages/documents/page.py").run()
     assert len(chat.dataframe[0].value) == 2
@@ -212,7 +212,7 @@ def test_deleting_a_collection_says_what_goes(chat, notes, services):
 
 
 def test_documents_are_moved_and_a_second_copy_is_said(chat, notes, services):
-    services.library.add_bytes("again.md", NOTES.encode(), collection="Kitchen")
+    services.library.pipeline.add_bytes("again.md", NOTES.encode(), collection="Kitchen")
     open_dialog(chat, table.MOVE_DIALOG, [notes])
     next(box for box in chat.selectbox if box.label == "To").set_value("Kitchen")
     press(chat, "Move")

@@ -45,7 +45,7 @@ def test_a_hit_opens_in_the_source_drawer(trying):
 
 def test_hits_stay_within_a_collection_and_a_number(trying, services):
     for number in range(6):
-        services.library.add_bytes(f"{number}.md", f"Grinder {number} is blue.".encode(), collection="Blue")
+        services.library.pipeline.add_bytes(f"{number}.md", f"Grinder {number} is blue.".encode(), collection="Blue")
     ask_for(trying, "grinder")
     trying.number_input(key="retrieval_hits").set_value(3).run()
     trying.selectbox(key="retrieval_collection").set_value("Blue").run()

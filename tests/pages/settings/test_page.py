@@ -58,7 +58,7 @@ def test_it_never_shows_a_key(chat, monkeypatch):
 
 
 def test_a_backup_can_be_made(chat, services):
-    services.library.add_bytes("notes.md", b"The lift is serviced in March.")
+    services.library.pipeline.add_bytes("notes.md", b"The lift is serviced in March.")
     page = open_settings(chat, "backup")
     (button,) = page.get("download_button")
     assert button.label.startswith("Download a backup (at most ")
