@@ -32,8 +32,8 @@ def _environment_changes(then: Environment, now: Environment) -> Iterator[str]:
         yield f"the model: {then.model} → {now.model}"
     elif then.fingerprint != now.fingerprint:
         yield f"the model {now.model}: {_digest_changes(then.fingerprint, now.fingerprint)}"
-    if _grader_label(then.grader) != _grader_label(now.grader):
-        yield f"the grader: {_grader_label(then.grader)} → {_grader_label(now.grader)}"
+    if describe_grader(then.grader) != describe_grader(now.grader):
+        yield f"the grader: {describe_grader(then.grader)} → {describe_grader(now.grader)}"
     if then.thresholds != now.thresholds:
         yield f"the thresholds: {then.thresholds} → {now.thresholds}"
     if then.embedder != now.embedder:
@@ -44,11 +44,6 @@ def _environment_changes(then: Environment, now: Environment) -> Iterator[str]:
         yield _describe_document_change(now.documents - then.documents)
     if then.version != now.version:
         yield f"the application: {then.version} → {now.version}"
-
-
-def _grader_label(name: str) -> str:
-    kind, model = describe_grader(name)
-    return f"{kind} by {model}" if model else kind
 
 
 def _digest_changes(then: str, now: str) -> str:

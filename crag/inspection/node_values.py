@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
-from crag.events import NodeName, PromptBuilt
+from crag.events import NodeName
 from crag.inspection.run_labels import describe_thresholds
+from crag.inspection.steps import (
+    PassageDescription,
+    PromptSize,
+    SentenceDescription,
+    describe_prompt,
+    describe_sentence,
+    describe_strips,
+    describe_verdicts,
+)
 from crag.runs.trace import Trace
 from crag.text.formatting import format_count
-from crag.types import Passage, Strip, Support, Turn, Verdict
+from crag.types import Passage, Turn
 
 NodeContent = (
     str
-    | PromptBuilt
+    | PromptSize
     | tuple[Passage, ...]
-    | tuple[Verdict, ...]
-    | tuple[Support, ...]
+    | tuple[PassageDescription, ...]
+    | tuple[SentenceDescription, ...]
     | tuple[Turn, ...]
-    | Mapping[int, tuple[Strip, ...]]
+    | None
 )
 
 
 @dataclass(frozen=True, slots=True)
 class NodeValue:
-    """One named value. Passages are ordered by rank; strips are keyed by the id of their passage."""
+    """One named value. Passages are ordered by rank."""
 
     name: str
     content: NodeContent
@@ -57,10 +66,6 @@ def _question_value(trace: Trace) -> NodeValue:
 def _found_passages(trace: Trace, *origins: str) -> tuple[Passage, ...]:
     ids = [found for origin, held in trace.found.items() if origin in origins for found in held]
     return tuple(trace.passages[found] for found in ids)
-
-
-def _verdicts_on(trace: Trace, *origins: str) -> tuple[Verdict, ...]:
-    return tuple(trace.verdicts[one.id] for one in _found_passages(trace, *origins) if one.id in trace.verdicts)
 
 
 def _usable_passages(trace: Trace) -> tuple[Passage, ...]:
@@ -102,7 +107,7 @@ def _thresholds_text(trace: Trace) -> str:
 def _decide_inputs(trace: Trace) -> list[NodeValue]:
     return [
         NodeValue("Policy", trace.options.policy),
-        NodeValue("Verdicts", _verdicts_on(trace, "library")),
+        NodeValue("Verdicts", describe_verdicts(trace, "library")),
         NodeValue("Thresholds", _thresholds_text(trace)),
     ]
 
@@ -138,7 +143,7 @@ def _web_search_outputs(trace: Trace) -> list[NodeValue]:
         NodeValue("Why nothing more", trace.web_skipped),
         NodeValue("Results", _found_passages(trace, "web")),
         NodeValue("Pages", "read whole from their own sites, where they could be" if _read_in_full(trace) else ""),
-        NodeValue("Verdicts", _verdicts_on(trace, "web")),
+        NodeValue("Verdicts", describe_verdicts(trace, "web")),
     ]
 
 
@@ -151,13 +156,14 @@ def _refine_inputs(trace: Trace) -> list[NodeValue]:
 
 
 def _generate_inputs(trace: Trace) -> list[NodeValue]:
-    kept = {found: strips for found, cut in trace.strips.items() if (strips := tuple(s for s in cut if s.kept))}
+    cut = (replace(one, strips=tuple(strip for strip in one.strips if strip.kept)) for one in describe_strips(trace))
+    kept = tuple(one for one in cut if one.strips)
     knowledge = (
         NodeValue("Knowledge, kept strips", kept)
         if kept
         else NodeValue("Knowledge, whole passages", _usable_passages(trace))
     )
-    prompt = NodeValue("Prompt", trace.prompt) if trace.prompt and trace.prompt.window else NodeValue("Prompt", "")
+    prompt = NodeValue("Prompt", describe_prompt(trace))
     return [_question_value(trace), knowledge, prompt, NodeValue("Model", trace.model)]
 
 
@@ -181,17 +187,17 @@ _VALUE_READERS: dict[NodeName, tuple[ValueReader, ValueReader]] = {
         lambda trace: [NodeValue("Question that stands alone", trace.condensed)],
     ),
     "retrieve": (_retrieve_inputs, _retrieve_outputs),
-    "grade_documents": (_grade_inputs, lambda trace: [NodeValue("Verdicts", _verdicts_on(trace, "library"))]),
+    "grade_documents": (_grade_inputs, lambda trace: [NodeValue("Verdicts", describe_verdicts(trace, "library"))]),
     "decide": (_decide_inputs, _decide_outputs),
     "transform_query": (
         lambda trace: [_question_value(trace), NodeValue("Style", trace.options.rewrite)],
         lambda trace: [NodeValue("Query", trace.query)],
     ),
     "web_search": (_web_search_inputs, _web_search_outputs),
-    "refine_knowledge": (_refine_inputs, lambda trace: [NodeValue("Strips", dict(trace.strips))]),
+    "refine_knowledge": (_refine_inputs, lambda trace: [NodeValue("Strips", describe_strips(trace))]),
     "generate": (_generate_inputs, _generate_outputs),
     "check_answer": (
         lambda trace: [NodeValue("Answer", trace.text)],
-        lambda trace: [NodeValue("Sentences", trace.sentences)],
+        lambda trace: [NodeValue("Sentences", tuple(map(describe_sentence, trace.sentences)))],
     ),
 }

@@ -8,9 +8,8 @@ from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from crag.events import NODES, NodeName
-from crag.inspection.run_labels import step_outcome, unfinished_label
+from crag.inspection.steps import summarize_step
 from crag.runs.trace import Step, Trace
-from crag.text.formatting import format_duration
 from crag.types import ModelCall
 
 _DIAGRAM_LAYOUT = (
@@ -50,7 +49,8 @@ def path_diagram(trace: Trace) -> str:
 def describe_path(trace: Trace) -> str:
     """Describe the path in words, for readers who cannot see the diagram."""
     steps = [
-        f"{NODES[step.node].title}{f' ({told})' if (told := _step_label(step, trace)) else ''}" for step in trace.steps
+        f"{NODES[step.node].title}{f' ({told})' if (told := summarize_step(step, trace)) else ''}"
+        for step in trace.steps
     ]
     return f"The path taken: {', '.join(steps)}" if steps else "The run took no step"
 
@@ -85,20 +85,9 @@ def _edge_position(edge: Edge) -> tuple[int, int]:
 
 def _node_box(node: NodeName, trace: Trace) -> str:
     step = trace.step(node)
-    told = _step_label(step, trace) if step else ""
+    told = summarize_step(step, trace) if step else ""
     text = "<br/>".join(part for part in (NODES[node].title, _escape_mermaid(told)) if part)
     return f'{node}("{text}")' if node == "decide" else f'{node}["{text}"]'
-
-
-def _step_label(step: Step, trace: Trace) -> str:
-    """Describe the outcome of a node with its duration or state."""
-    if step.kept:
-        time = "kept"
-    elif state := unfinished_label(step):
-        time = state
-    else:
-        time = "" if step.node == "decide" or step.seconds is None else format_duration(step.seconds)
-    return " · ".join(part for part in (step_outcome(step, trace), time) if part)
 
 
 def _edge_arrow(edge: Edge, *, taken: bool) -> str:

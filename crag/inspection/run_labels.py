@@ -1,4 +1,4 @@
-"""Labels of runs and steps: badges, names, counts and outcomes."""
+"""Labels of runs: badges, names and outcomes."""
 
 from __future__ import annotations
 
@@ -6,23 +6,24 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from crag.models.model_choice import model_label
-from crag.options import GRADERS, OPTIONS
-from crag.runs.trace import Step, Trace
+from crag.options import GRADERS, OPTIONS, RunOptions
+from crag.runs.trace import Trace
 from crag.text.formatting import format_count, format_duration, format_score
 from crag.text.sanitization import to_one_line
-from crag.types import Action, Outcome, Ruling, SupportStrength, Thresholds, Verdict, VerdictWord
+from crag.types import Action, Outcome, Ruling, RunState, SupportStrength, Thresholds, Verdict, VerdictWord
 
 Colour = Literal["green", "orange", "red", "blue", "gray"]
 
 
 @dataclass(frozen=True, slots=True)
 class Badge:
-    """One badge; `number` is shown next to the word, where there is one."""
+    """One badge; `number` follows the word, and `remark` the badge, where there is one."""
 
     colour: Colour
     icon: str
     word: str
     number: str = ""
+    remark: str = ""
 
 
 VERDICT_BADGES: dict[VerdictWord, Badge] = {
@@ -52,14 +53,29 @@ OUTCOME_BADGES: dict[Outcome, Badge] = {
     "web": Badge("blue", "travel_explore", "from the web"),
     "not_answered": Badge("gray", "block", "not in your documents"),
 }
+RUN_STATE_BADGES: dict[RunState, Badge] = {
+    "running": Badge("blue", "pending", "running"),
+    "waiting": Badge("orange", "pause_circle", "waiting for you"),
+    "done": Badge("green", "check_circle", "done"),
+    "stopped": Badge("gray", "stop_circle", "stopped"),
+    "failed": Badge("red", "error", "failed"),
+    "interrupted": Badge("gray", "stop_circle", "interrupted"),
+}
 
 
 def verdict_badge(verdict: Verdict | None) -> Badge:
-    """Return the badge of a verdict with the grader's score; an override shows the user's ruling with that score."""
+    """Return the badge of a verdict with the grader's score; the score is only a remark on the user's own ruling."""
     if verdict is None:
         return Badge("gray", "pending", "not graded")
-    badge = RULING_BADGES[verdict.ruling] if verdict.ruling else VERDICT_BADGES[verdict.word]
-    return badge if verdict.score is None else replace(badge, number=f"{verdict.score:.2f}")
+    score = "" if verdict.score is None else f"{verdict.score:.2f}"
+    if verdict.ruling:
+        return replace(RULING_BADGES[verdict.ruling], remark=score)
+    return replace(VERDICT_BADGES[verdict.word], number=score)
+
+
+def run_badge(state: RunState, action: Action | None) -> Badge:
+    """Return the badge for how a run ended: its action when it completed, else its state."""
+    return ACTION_BADGES[action] if state == "done" else RUN_STATE_BADGES[state]
 
 
 def answer_badge(trace: Trace) -> Badge:
@@ -69,7 +85,7 @@ def answer_badge(trace: Trace) -> Badge:
     if trace.state == "failed":
         return Badge("red", "error", "broken off" if trace.text else "not answered")
     if trace.state in {"stopped", "interrupted"}:
-        return Badge("gray", "stop_circle", trace.state)
+        return RUN_STATE_BADGES[trace.state]
     if trace.waiting and trace.waiting.from_answer:
         return Badge("orange", "link_off", "no source")
     if trace.waiting and trace.action == "ambiguous":
@@ -135,14 +151,14 @@ def version_label(number: int, total: int, change: str) -> str:
     return " · ".join(part for part in (f"Version {number} of {total}", described) if part)
 
 
-def describe_grader(name: str) -> tuple[str, str]:
-    """Return the display name of a grader's kind, and its model; an unknown name is returned as the kind."""
+def describe_grader(name: str) -> str:
+    """Return a grader's display name with its model, such as “One-token score, llama3.1:8b”; else the name as it is."""
     kind, _, rest = name.partition(":")
     if kind not in GRADERS:
-        return name, ""
+        return name
     last = rest.rpartition("+")[2]  # in a cascade: the grader for passages that the built-in one leaves open
     model = last.partition("@")[0].rpartition("ollama:")[2]
-    return GRADERS[kind][0], "" if kind == "builtin" else model
+    return f"{GRADERS[kind][0]}, {model}" if model and kind != "builtin" else GRADERS[kind][0]
 
 
 def _describe_model_change(change: str) -> str:
@@ -151,69 +167,13 @@ def _describe_model_change(change: str) -> str:
     return f"{role}model {model_label(name)}" if found and ":" in name else change
 
 
-_UNFINISHED_LABELS = {
-    "running": "running",
-    "waiting": "waiting for you",
-    "stopped": "stopped here",
-    "failed": "failed here",
-    "interrupted": "interrupted here",
-}
-
-
-def step_count_label(step: Step, trace: Trace) -> str:
-    """Return how many passages, results, strips, tokens or sentences a node has processed; empty without a count."""
-    found = trace.found.get("library", ())
-    match step.node:
-        case "retrieve" if "library" in trace.found:
-            return f"{len(found)} of {format_count(trace.searched, 'passage')}"
-        case "grade_documents":
-            return f"{sum(item in trace.verdicts for item in found)} of {len(found)}"
-        case "web_search" if "web" in trace.found:
-            return format_count(len(trace.found["web"]), "result")
-        case "refine_knowledge" if trace.strips:
-            strips = [strip for cut in trace.strips.values() for strip in cut]
-            return f"{sum(strip.kept for strip in strips)} of {format_count(len(strips), 'strip')} kept"
-        case "generate" if trace.prompt and (trace.pieces or trace.usage.answer_tokens):
-            return format_count(trace.usage.answer_tokens or trace.pieces, "token")
-        case "generate" if step.state == "done" and trace.prompt is None:
-            return "nothing to write from"
-        case "check_answer" if trace.sentences:
-            held = sum(sentence.strength != "unsupported" for sentence in trace.sentences)
-            return f"{held} of {format_count(len(trace.sentences), 'sentence')} supported"
-        case "check_answer" if step.state == "done":
-            return "nothing to check"
-    return ""
-
-
-def step_outcome(step: Step, trace: Trace) -> str:
-    """Return the outcome of a node: its count, the relevant passages for grading, the best score for the decision."""
-    found = trace.found.get("library", ())
-    if step.node == "grade_documents" and step.state == "done":
-        relevant = sum(item in trace.verdicts and trace.verdicts[item].word == "relevant" for item in found)
-        return f"{relevant} of {len(found)} relevant"
-    return _best_score_label(trace) if step.node == "decide" else step_count_label(step, trace)
+def threshold_origin(options: RunOptions, *, calibrated: bool) -> str:
+    """Return where the thresholds come from."""
+    if options.thresholds is not None:
+        return "set by you"
+    return f"calibrated for {options.collection or 'all documents'}" if calibrated else "the grader's own thresholds"
 
 
 def describe_thresholds(thresholds: Thresholds) -> str:
     """Describe the scores at which verdicts change."""
     return f"relevant from {format_score(thresholds.upper)}, irrelevant below {format_score(thresholds.lower)}"
-
-
-def unfinished_label(step: Step) -> str:
-    """Return the state of an unfinished node; empty for a finished one."""
-    return _UNFINISHED_LABELS.get(step.state, "")
-
-
-def _best_score_label(trace: Trace) -> str:
-    """Return the grader's best score with the threshold it is above or below."""
-    verdicts = (trace.verdicts.get(item) for item in trace.found.get("library", ()))
-    scores = [one.score for one in verdicts if one and one.ruling is None and one.score is not None]
-    held = trace.thresholds
-    if not scores or held is None:
-        return ""
-    best = max(scores)
-    if best >= held.upper:
-        return f"best {best:.2f} ≥ {format_score(held.upper)}"
-    if best < held.lower:
-        return f"best {best:.2f} < {format_score(held.lower)}"
-    return f"best {best:.2f}, between {format_score(held.lower)} and {format_score(held.upper)}"

@@ -1,140 +1,345 @@
-"""Step descriptions: the steps of a run in words, with the passages they judged."""
+"""Step descriptions: the steps of a run in words. Screen, exports and diagrams paint them and add nothing.
+
+The texts are plain single lines. Lines, passages and sentences may hold text of documents, models or the web, which
+a painter must escape; titles, badges and summaries never do.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from crag.events import NODES
-from crag.inspection import run_labels
-from crag.inspection.run_labels import Badge, describe_grader, describe_thresholds, step_count_label
+from crag.events import NODES, NodeName
+from crag.inspection.run_labels import (
+    ACTION_BADGES,
+    RUN_STATE_BADGES,
+    STRENGTH_BADGES,
+    Badge,
+    describe_grader,
+    describe_thresholds,
+    threshold_origin,
+    verdict_badge,
+)
 from crag.runs.trace import Step, Trace
-from crag.text.formatting import format_count, format_duration, format_place
+from crag.text.formatting import format_count, format_duration, format_place, format_score
 from crag.text.sanitization import to_one_line
-from crag.types import Passage, RunState, Strip
+from crag.types import Origin, Passage, RunState, Strip, Support
 
-_STATE_ICONS: dict[RunState, str] = {
-    "running": "pending",
-    "waiting": "pending",
-    "stopped": "stop_circle",
-    "interrupted": "stop_circle",
-    "failed": "error",
-}
+_EXPANDED_NODES: frozenset[NodeName] = frozenset({"grade_documents", "decide", "web_search"})
+_UNTIMED_NODES: frozenset[NodeName] = frozenset({"decide", "check_answer"})  # a few milliseconds
+_GRADED_ORIGINS: dict[NodeName, Origin] = {"grade_documents": "library", "web_search": "web"}
+_SKIPPED_ICON = "remove_circle_outline"
 
 
 @dataclass(frozen=True, slots=True)
 class PassageDescription:
-    """A judged passage, with its strips where it was cut."""
+    """A judged passage, with its strips if it was cut. `irrelevant`: it is not used for the answer."""
 
+    id: int
     badge: Badge
     place: str
-    title: str
     reason: str
     text: str
-    strips: Sequence[Strip]
+    irrelevant: bool = False
+    strips: tuple[Strip, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceDescription:
+    """A sentence of the answer, with the badge of its support and the numbers of the sources that it cites."""
+
+    badge: Badge
+    text: str
+    citations: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PromptSize:
+    """How much of the model's context window the prompt takes, in words and as a `share` up to 1.
+
+    `counted` says how many tokens the server counted; empty if it does not report it. `cut`: it cut the prompt.
+    """
+
+    share: float
+    text: str
+    counted: str = ""
+    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class StepDescription:
-    """One step of the trace: its name, counts and duration, its lines, the passages it judged."""
+    """One step. `badge` and `summary` stand next to the title; `candidates` counts passages, judged or not yet."""
 
-    name: str
-    facts: str
-    badge: Badge | None
-    lines: Sequence[str]
-    passages: Sequence[PassageDescription]
-    meter: tuple[int, int] | None
-    opened: bool
+    node: NodeName
+    title: str
     state: RunState
     icon: str
+    badge: Badge | None = None
+    summary: str = ""
+    lines: tuple[str, ...] = ()
+    prompt: PromptSize | None = None
+    passages: tuple[PassageDescription, ...] = ()
+    candidates: int = 0
+    sentences: tuple[SentenceDescription, ...] = ()
+    expanded: bool = False
+
+
+def describe_steps(trace: Trace) -> list[StepDescription]:
+    """Describe the steps in order, including a web search that was wanted but not begun."""
+    described = []
+    for step in trace.steps:
+        described.append(describe_step(step, trace))
+        if step.node == "decide" and trace.web_skipped and trace.step("web_search") is None:
+            described.append(_describe_skipped_search(trace))
+    return described
 
 
 def describe_step(step: Step, trace: Trace) -> StepDescription:
     """Describe one step of the trace."""
-    decided = step.node == "decide" and bool(trace.action_reason)
-    facts = [] if step.node == "decide" else [step_count_label(step, trace)]
-    if step.seconds is not None and step.node not in ("decide", "check_answer"):
-        facts.append(format_duration(step.seconds))
-    prompt = trace.prompt if step.node == "generate" else None
+    origin = _GRADED_ORIGINS.get(step.node)
     return StepDescription(
-        name=NODES[step.node].title,
-        facts=" · ".join(fact for fact in facts if fact),
-        badge=run_labels.ACTION_BADGES[trace.action] if decided else None,
-        lines=[line for line in _step_lines(step, trace) if line],
-        passages=_step_passages(step, trace),
-        meter=(min(prompt.tokens, prompt.window), prompt.window) if prompt and prompt.window else None,
-        opened=step.node in ("grade_documents", "decide", "web_search"),
+        node=step.node,
+        title=NODES[step.node].title,
         state=step.state,
-        icon=_STATE_ICONS.get(step.state, "check_circle"),
+        icon=_SKIPPED_ICON if step.node == "web_search" and trace.web_skipped else RUN_STATE_BADGES[step.state].icon,
+        badge=ACTION_BADGES[trace.action] if step.node == "decide" and trace.action_reason else None,
+        summary=summarize_step(step, trace),
+        lines=tuple(line for line in _step_lines(step, trace) if line),
+        prompt=describe_prompt(trace) if step.node == "generate" else None,
+        passages=describe_strips(trace) if step.node == "refine_knowledge" else describe_verdicts(trace, origin),
+        candidates=len(trace.found.get(origin, ())) if origin else 0,
+        sentences=_doubtful_sentences(trace) if step.node == "check_answer" else (),
+        expanded=step.node in _EXPANDED_NODES or step.state == "running",
     )
+
+
+def _describe_skipped_search(trace: Trace) -> StepDescription:
+    return StepDescription(
+        node="web_search",
+        title=NODES["web_search"].title,
+        state="done",
+        icon=_SKIPPED_ICON,
+        summary="not done",
+        lines=(to_one_line(trace.web_skipped),),
+        expanded=True,
+    )
+
+
+def summarize_step(step: Step, trace: Trace) -> str:
+    """Return what came of a step, and its duration or the state in which it is."""
+    return " · ".join(part for part in (_outcome(step, trace), _timing(step)) if part)
+
+
+def _outcome(step: Step, trace: Trace) -> str:
+    """Return how many passages, results, strips, tokens or sentences a step processed; empty without a count."""
+    match step.node:
+        case "retrieve" if "library" in trace.found:
+            return f"{len(trace.found['library'])} of {format_count(trace.searched, 'passage')}"
+        case "grade_documents":
+            return _graded_count(step, trace)
+        case "decide":
+            return _best_score(trace)
+        case "web_search" if "web" in trace.found:
+            return format_count(len(trace.found["web"]), "result")
+        case "refine_knowledge" if trace.strips:
+            strips = [strip for cut in trace.strips.values() for strip in cut]
+            return f"{sum(strip.kept for strip in strips)} of {format_count(len(strips), 'strip')} kept"
+        case "generate" if trace.prompt and (trace.pieces or trace.usage.answer_tokens):
+            return format_count(trace.usage.answer_tokens or trace.pieces, "token")
+        case "generate" if step.state == "done" and trace.prompt is None:
+            return "nothing to write from"
+        case "check_answer" if trace.sentences:
+            held = sum(sentence.strength != "unsupported" for sentence in trace.sentences)
+            return f"{held} of {format_count(len(trace.sentences), 'sentence')} supported"
+        case "check_answer" if step.state == "done":
+            return "nothing to check"
+    return ""
+
+
+def _graded_count(step: Step, trace: Trace) -> str:
+    """Return how many passages are graded; once all are, how many of them are relevant."""
+    found = trace.found.get("library", ())
+    words = [trace.verdicts[one].word for one in found if one in trace.verdicts]
+    if step.state == "done":
+        return f"{words.count('relevant')} of {len(found)} relevant"
+    return f"{len(words)} of {len(found)}"
+
+
+def _best_score(trace: Trace) -> str:
+    """Return the grader's best score with the threshold it is above or below."""
+    verdicts = (trace.verdicts.get(item) for item in trace.found.get("library", ()))
+    scores = [one.score for one in verdicts if one and one.ruling is None and one.score is not None]
+    held = trace.thresholds
+    if not scores or held is None:
+        return ""
+    best = max(scores)
+    if best >= held.upper:
+        return f"best {best:.2f} ≥ {format_score(held.upper)}"
+    if best < held.lower:
+        return f"best {best:.2f} < {format_score(held.lower)}"
+    return f"best {best:.2f}, between {format_score(held.lower)} and {format_score(held.upper)}"
+
+
+def _timing(step: Step) -> str:
+    if step.kept:
+        return "kept"
+    if step.state == "done":
+        return "" if step.node in _UNTIMED_NODES or step.seconds is None else format_duration(step.seconds)
+    word = RUN_STATE_BADGES[step.state].word
+    return word if step.state in ("running", "waiting") else f"{word} here"
+
+
+def _step_lines(step: Step, trace: Trace) -> Iterable[str]:
+    """Yield the sentences on a step; empty ones are dropped by the caller."""
+    running = step.state == "running"
+    match step.node:
+        case "condense_question":
+            yield _quote(trace.condensed) or ("Reading what was said before." if running else "")
+        case "retrieve":
+            yield _retrieval_line(trace) or ("Looking for the nearest passages." if running else "")
+        case "grade_documents" if not running and not trace.verdicts:
+            yield "No verdicts."
+        case "decide":
+            yield to_one_line(trace.action_reason) or ("Adding the verdicts up." if running else "")
+            yield describe_grading(trace)
+        case "transform_query":
+            yield _quote(trace.query) or ("Written from your question alone." if running else "")
+        case "web_search":
+            yield _query_line(trace)
+            yield to_one_line(trace.web_skipped)
+        case "refine_knowledge" if not trace.strips:
+            yield "Cutting the passages into strips." if running else "Nothing to cut."
+        case "generate":
+            yield _prompt_line(step, trace)
+        case "check_answer" if not running:
+            yield _check_line(trace)
+
+
+def _quote(text: str) -> str:
+    return f"“{to_one_line(text)}”" if text else ""
+
+
+def _retrieval_line(trace: Trace) -> str:
+    if "library" not in trace.found:
+        return ""
+    nearest = f"Nearest by meaning and by words, with {to_one_line(trace.embedder)}."
+    return nearest if trace.found["library"] else "Nothing was found."
+
+
+def describe_grading(trace: Trace) -> str:
+    """Return the grader, its thresholds and their origin; empty if nothing was graded."""
+    thresholds = trace.thresholds
+    if thresholds is None or not trace.grader or not trace.verdicts:
+        return ""
+    origin = threshold_origin(trace.options, calibrated=trace.calibrated)
+    return to_one_line(f"Graded by: {describe_grader(trace.grader)} · {describe_thresholds(thresholds)} · {origin}")
+
+
+def _query_line(trace: Trace) -> str:
+    if trace.waiting:
+        return f"{_quote(trace.waiting.query)} has not been sent."
+    reused = "Found for an earlier version of this answer; nothing was sent now." if "web" in trace.found else ""
+    return describe_sent_query(trace) or reused
 
 
 def describe_sent_query(trace: Trace) -> str:
     """Return which query was sent to which web search; empty if none was."""
-    sent = f"Sent to {to_one_line(trace.web_provider)}: “{to_one_line(trace.query_sent)}”"
-    return sent if trace.query_sent else ""
+    return f"Sent to {to_one_line(trace.web_provider)}: {_quote(trace.query_sent)}" if trace.query_sent else ""
 
 
-def _step_lines(step: Step, trace: Trace) -> Iterable[str]:
-    """Yield the lines that a step reported; empty ones are dropped by the caller."""
-    match step.node:
-        case "condense_question":
-            yield f"“{to_one_line(trace.condensed)}”" if trace.condensed else ""
-        case "retrieve" if trace.found.get("library"):
-            yield f"Nearest by meaning and by words, with {to_one_line(trace.embedder)}."
-        case "decide":
-            yield to_one_line(trace.action_reason)
-            yield _grading_line(trace)
-            yield "" if trace.step("web_search") else to_one_line(trace.web_skipped)
-        case "transform_query":
-            yield f"“{to_one_line(trace.query)}”" if trace.query else ""
-        case "web_search":
-            yield describe_sent_query(trace)
-            yield to_one_line(trace.web_skipped)
-        case "generate":
-            yield _prompt_line(trace)
-        case "check_answer":
-            yield from (
-                f"{'No source' if one.strength == 'unsupported' else 'Weak source'}: {to_one_line(one.sentence)}"
-                for one in trace.sentences
-                if one.strength != "supported"
-            )
+def _prompt_line(step: Step, trace: Trace) -> str:
+    if trace.prompt is None:
+        return "Putting the knowledge together." if step.state == "running" else "There was nothing to write from."
+    return "" if trace.prompt.window else "Quoted from the passages; no language model was running."
 
 
-def _grading_line(trace: Trace) -> str:
-    held = trace.thresholds
-    if held is None or not trace.verdicts:
-        return ""
-    grader = to_one_line(", ".join(part for part in describe_grader(trace.grader) if part))
-    return f"Graded by {grader} · {describe_thresholds(held)}"
-
-
-def _prompt_line(trace: Trace) -> str:
+def describe_prompt(trace: Trace) -> PromptSize | None:
+    """Describe the size of the writer's prompt; None if no model was asked."""
     prompt = trace.prompt
-    if prompt is None:
-        return ""
-    if prompt.window == 0:
-        return "Quoted from the passages; no language model was running."
-    left_out = f"{format_count(prompt.left_out, 'strip')} left out" if prompt.left_out else "nothing left out"
-    return f"Prompt {prompt.tokens:,} of {prompt.window:,} tokens · {left_out}"
+    if prompt is None or not prompt.window:
+        return None
+    question = trace.shortened and f"{format_count(trace.shortened.left_out, 'token')} of your question left out"
+    strips = prompt.left_out and f"{format_count(prompt.left_out, 'strip')} left out"
+    left_out = " · ".join(part for part in (question, strips) if part) or "nothing left out"
+    counted = trace.usage.prompt_tokens
+    return PromptSize(
+        share=min(1.0, prompt.tokens / prompt.window),
+        text=f"Prompt {prompt.tokens:,} of {prompt.window:,} tokens · {left_out}",
+        counted=f"The server counted {counted:,}." if counted else "",
+        cut=trace.usage.prompt_cut,
+    )
 
 
-def _step_passages(step: Step, trace: Trace) -> list[PassageDescription]:
-    """Return the passages that a step judged or cut into strips."""
-    if step.node == "refine_knowledge":
-        return [_describe_passage(trace.passages[number], trace, cut) for number, cut in trace.strips.items()]
-    origin = {"grade_documents": "library", "web_search": "web"}.get(step.node)
-    found = trace.found.get(origin, ()) if origin else ()  # type: ignore[call-overload]
-    return [_describe_passage(trace.passages[number], trace, ()) for number in found]
+def _check_line(trace: Trace) -> str:
+    if not trace.sentences:
+        return "There was nothing to check."
+    return "" if _doubtful_sentences(trace) else "Every sentence rests on its sources."
 
 
-def _describe_passage(passage: Passage, trace: Trace, cut: Sequence[Strip]) -> PassageDescription:
+def _doubtful_sentences(trace: Trace) -> tuple[SentenceDescription, ...]:
+    """Return the sentences without a source, then those with a weak one."""
+    return tuple(
+        describe_sentence(one)
+        for strength in ("unsupported", "weak")
+        for one in trace.sentences
+        if one.strength == strength
+    )
+
+
+def describe_sentence(sentence: Support) -> SentenceDescription:
+    """Describe the support of one sentence of the answer."""
+    return SentenceDescription(STRENGTH_BADGES[sentence.strength], to_one_line(sentence.sentence), sentence.citations)
+
+
+def describe_verdicts(trace: Trace, origin: Origin | None) -> tuple[PassageDescription, ...]:
+    """Describe the passages of one origin that have a verdict, by rank."""
+    found = trace.found.get(origin, ()) if origin else ()
+    return tuple(_describe_passage(trace.passages[one], trace) for one in found if one in trace.verdicts)
+
+
+def describe_strips(trace: Trace) -> tuple[PassageDescription, ...]:
+    """Describe the passages that were cut into strips."""
+    return tuple(_describe_passage(trace.passages[one], trace, cut) for one, cut in trace.strips.items())
+
+
+def _describe_passage(passage: Passage, trace: Trace, cut: Sequence[Strip] = ()) -> PassageDescription:
     verdict = trace.verdicts.get(passage.id)
     return PassageDescription(
-        badge=run_labels.verdict_badge(verdict),
+        id=passage.id,
+        badge=verdict_badge(verdict),
         place=format_place(to_one_line(passage.title), passage.page, page_first=True),
-        title=to_one_line(passage.title),
         reason=to_one_line(verdict.reason) if verdict else "",
         text=to_one_line(passage.text),
-        strips=[Strip(to_one_line(strip.text), strip.score, strip.kept) for strip in cut],
+        irrelevant=verdict is not None and verdict.word == "irrelevant",
+        strips=tuple(Strip(to_one_line(strip.text), strip.score, strip.kept) for strip in cut),
+    )
+
+
+def describe_activity(trace: Trace) -> tuple[str, str]:
+    """Return what a run is doing, and how far it is; the latter may hold the query."""
+    if not trace.steps:
+        return "Getting ready", ""
+    return NODES[trace.steps[-1].node].activity, _progress(trace.steps[-1].node, trace)
+
+
+def _progress(node: NodeName, trace: Trace) -> str:
+    found = trace.found.get("library", ())
+    match node:
+        case "grade_documents" if found:
+            return f"{sum(one in trace.verdicts for one in found)} of {len(found)}"
+        case "web_search" if trace.query_sent:
+            return f"for {_quote(trace.query_sent)}"
+        case "generate" if trace.verdicts:
+            usable = sum(verdict.word != "irrelevant" for verdict in trace.verdicts.values())
+            return f"from {usable} of {format_count(len(trace.verdicts), 'passage')}"
+    return ""
+
+
+def describe_duration(trace: Trace) -> str:
+    """Return how long a run took and how it ended; empty until it ends."""
+    if trace.seconds is None:
+        return ""
+    taken = format_duration(trace.seconds)
+    return {"stopped": f"Stopped after {taken}", "failed": f"Failed after {taken}", "interrupted": "Interrupted"}.get(
+        trace.state, f"{taken} in all"
     )

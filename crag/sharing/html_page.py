@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from crag.inspection import run_labels
 from crag.inspection.run_labels import STRENGTH_BADGES, Badge, version_label
-from crag.inspection.steps import StepDescription, describe_sent_query, describe_step
+from crag.inspection.steps import StepDescription, describe_sent_query, describe_steps
 from crag.models.model_choice import model_label
 from crag.runs.trace import Trace
 from crag.sharing.conversation_document import SharedConversation, SharedRun
@@ -151,7 +151,7 @@ def build_answer_view(
         notes=[to_one_line(note) for note in trace.notes],
         sources=sources,
         thought=strip_invisible(trace.thought).strip(),
-        steps=[describe_step(step, trace) for step in trace.steps],
+        steps=describe_steps(trace),
         feedback=_feedback_text(run),
         calls=list(calls),
     )

@@ -45,7 +45,7 @@ def sentence_sources(trace: Trace, sentence: Support) -> Iterator[tuple[Citation
 def _draw_sentence_support(run_id: str, trace: Trace, sentence: Support, key: str) -> None:
     with st.container(gap="xxsmall"):
         shown = markdown.escape_sentence(sentence.sentence, _SENTENCE_LENGTH)
-        st.markdown(f":small[{labels.strength_badge(sentence.strength)} {shown}]")
+        st.markdown(f":small[{labels.badge_markdown(run_labels.STRENGTH_BADGES[sentence.strength])} {shown}]")
         for cited, quote in sentence_sources(trace, sentence):
             if quote and markdown.escape_sentence(quote, _SENTENCE_LENGTH) != shown:  # else it repeats the sentence
                 st.caption(f"“{markdown.escape_line(quote, _QUOTE_LENGTH)}”")

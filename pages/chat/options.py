@@ -9,6 +9,7 @@ from typing import Any
 import streamlit as st
 
 from crag.errors import CragError
+from crag.inspection.run_labels import threshold_origin
 from crag.options import OPTIONS, ROLES, Option, OptionSection, RunOptions, apply_changes, get_option
 from crag.storage.preferences import ValueOrigin
 from crag.types import Thresholds
@@ -105,7 +106,7 @@ class OptionControls:
         setting = OPTIONS["thresholds"]
         thresholds, key = judging.thresholds, self._key(setting.name)
         st.session_state[key] = thresholds.lower, thresholds.upper  # also changes with the grader
-        origin = labels.threshold_origin(self.options, calibrated=judging.calibrated)
+        origin = markdown.escape_line(threshold_origin(self.options, calibrated=judging.calibrated), 60)
         with st.container(gap="xxsmall"):
             self._head(setting.name, setting.title, f"{setting.help.removesuffix('.')}: {origin}.")
             st.slider(

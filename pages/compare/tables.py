@@ -10,6 +10,7 @@ import streamlit as st
 
 from crag.errors import NotFound
 from crag.events import NODES, NodeName
+from crag.inspection.run_labels import threshold_origin
 from crag.inspection.steps import describe_sent_query
 from crag.options import DOCUMENT_OPTIONS, OPTIONS, Option
 from crag.runs.trace import Trace
@@ -142,7 +143,7 @@ def _thresholds_cell(trace: Trace) -> str:
     thresholds = trace.thresholds
     if thresholds is None:
         return ""
-    origin = labels.threshold_origin(trace.options, calibrated=trace.calibrated)
+    origin = markdown.escape_line(threshold_origin(trace.options, calibrated=trace.calibrated), 60)
     return f"{format_score(thresholds.lower)} and {format_score(thresholds.upper)}, {origin}"
 
 

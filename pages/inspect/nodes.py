@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import streamlit as st
 
-from crag.events import NODES, PromptBuilt
+from crag.events import NODES
 from crag.inspection.node_values import NodeValue, describe_node
-from crag.inspection.run_labels import step_outcome, unfinished_label
+from crag.inspection.steps import PassageDescription, PromptSize, SentenceDescription, StepDescription, describe_step
 from crag.models.model_choice import model_label
 from crag.options import POLICIES, REWRITE_STYLES
 from crag.runs.revisions import resumable_nodes
 from crag.runs.trace import Step, Trace
 from crag.text import sanitization
 from crag.text.formatting import format_count, format_duration
-from crag.types import ModelCall, Passage, Strip, Support, Turn, Verdict
+from crag.types import ModelCall, Passage, Turn
 from pages.inspect import navigation
 from pages.parts import dialogs, labels, markdown
 from pages.parts.layout import draw_folded
 from pages.parts.services import application
 from pages.parts.session import current_owner, is_phone
-from pages.parts.trace import STATE_ICONS, draw_prompt_size, strip_markdown
+from pages.parts.trace import draw_prompt_size, draw_strips, step_icon, step_label
 
 _VALUE_LABELS = {
     "Policy": lambda text: POLICIES[text][0],
@@ -32,20 +32,19 @@ _VALUE_LABELS = {
 _MAX_INLINE_LENGTH = 120  # characters; longer text is shown below its name
 
 
-def draw_value(value: NodeValue, trace: Trace) -> None:
+def draw_value(value: NodeValue) -> None:
     """Draw the name of a value and its content."""
     name, content = value.name, value.content
     if isinstance(content, str):
         _draw_text_value(name, content)
-    elif isinstance(content, PromptBuilt):
+    elif isinstance(content, PromptSize):
         st.caption(f"**{name}**")
-        draw_prompt_size(trace)
-    elif isinstance(content, Mapping):
-        st.caption(f"**{name}**")
-        _draw_strips(content, trace)
-    else:
-        st.caption(f"**{name}** {len(content)}")
-        _draw_list_value(content, trace)
+        draw_prompt_size(content)
+    elif content:
+        strips = sum(len(one.strips) for one in content if isinstance(one, PassageDescription))
+        st.caption(f"**{name}** {strips or len(content)}")
+        for rank, one in enumerate(content, start=1):
+            _draw_item(rank, one)
 
 
 def _draw_text_value(name: str, text: str) -> None:
@@ -59,22 +58,20 @@ def _draw_text_value(name: str, text: str) -> None:
         st.text(sanitization.strip_invisible(text))
 
 
-def _draw_list_value(content: Sequence[Passage | Verdict | Support | Turn], trace: Trace) -> None:
-    for rank, one in enumerate(content, start=1):
-        match one:
-            case Passage():
-                _draw_passage(rank, one)
-            case Verdict():
-                where = markdown.escape_page_and_title(trace.passages[one.passage_id])
-                st.markdown(f"{labels.verdict_badge(one)} {where} {labels.grey_text(markdown.escape_line(one.reason))}")
-            case Support():
-                cited = "".join(f"\\[{number}\\]" for number in one.citations)
-                st.markdown(
-                    f"{labels.strength_badge(one.strength)} {markdown.escape_line(one.sentence, 600)} "
-                    f"{labels.grey_text(cited)}"
-                )
-            case Turn():
-                st.markdown(f":small[:gray[{one.role}]] {markdown.escape_line(one.text, 400)}")
+def _draw_item(rank: int, one: Passage | PassageDescription | SentenceDescription | Turn) -> None:
+    match one:
+        case Passage():
+            _draw_passage(rank, one)
+        case PassageDescription() if one.strips:
+            draw_strips(one)
+        case PassageDescription():
+            place, reason = markdown.escape_line(one.place, 120), labels.grey_text(markdown.escape_line(one.reason))
+            st.markdown(f"{labels.badge_markdown(one.badge)} {place} {reason}")
+        case SentenceDescription():
+            cited = labels.grey_text("".join(f"\\[{number}\\]" for number in one.citations))
+            st.markdown(f"{labels.badge_markdown(one.badge)} {markdown.escape_line(one.text, 600)} {cited}")
+        case Turn():
+            st.markdown(f":small[:gray[{one.role}]] {markdown.escape_line(one.text, 400)}")
 
 
 def _draw_passage(rank: int, passage: Passage) -> None:
@@ -84,13 +81,6 @@ def _draw_passage(rank: int, passage: Passage) -> None:
     )
     with st.expander(head, type="compact"):
         st.text(sanitization.strip_invisible(passage.text))
-
-
-def _draw_strips(cuts: Mapping[int, Sequence[Strip]], trace: Trace) -> None:
-    for passage_id, cut in cuts.items():
-        st.caption(markdown.escape_page_and_title(trace.passages[passage_id]))
-        for strip in cut:
-            st.markdown(f":small[{strip_markdown(strip)}]")
 
 
 _CALL_TEXT_HEIGHT = 320  # pixels; longer texts scroll
@@ -146,28 +136,22 @@ def draw_nodes(run_id: str, trace: Trace, sent: Sequence[ModelCall]) -> None:
         for index, step in enumerate(trace.steps):
             own = [call for call in sent if call.node == step.node]
             inside = partial(_draw_node, run_id, trace, step, own, bool(sent))
-            draw_folded(
-                _node_label(step, trace), f"node-{run_id}-{index}", inside, type="step", icon=STATE_ICONS[step.state]
-            )
+            shown = describe_step(step, trace)
+            draw_folded(_node_label(shown), f"node-{run_id}-{index}", inside, type="step", icon=step_icon(shown))
 
 
-def _node_label(step: Step, trace: Trace) -> str:
-    """Return title, graph name (except on a phone), outcome and duration of a step."""
-    time = "kept from the version before" if step.kept else unfinished_label(step)
-    if not time and step.seconds is not None:
-        time = format_duration(step.seconds)
-    told = " · ".join(part for part in (step_outcome(step, trace).replace("<", "\\<"), time) if part)
-    own = "" if is_phone() else f" :small[:gray-badge[{step.node}]]"
-    return f"{NODES[step.node].title}{own} {labels.grey_text(told)}"
+def _node_label(step: StepDescription) -> str:
+    """Return title, graph name (except on a phone), badge and summary of a step."""
+    return step_label(step, "" if is_phone() else f":small[:gray-badge[{step.node}]]")
 
 
 def _draw_node(run_id: str, trace: Trace, step: Step, own: Sequence[ModelCall], any_calls: bool) -> None:
     shown = describe_node(step.node, trace, _load_history(run_id) if step.node == "condense_question" else ())
     output, given, prompts = st.tabs(["Output", "Input", "Prompt as sent"])
     with output:
-        _draw_values(shown.outputs, trace, "Nothing came of it.")
+        _draw_values(shown.outputs, "Nothing came of it.")
     with given:
-        _draw_values(shown.inputs, trace, "It was given nothing.")
+        _draw_values(shown.inputs, "It was given nothing.")
     with prompts:
         if own:
             draw_calls(run_id, own)
@@ -183,11 +167,11 @@ def _draw_node(run_id: str, trace: Trace, step: Step, own: Sequence[ModelCall], 
         )
 
 
-def _draw_values(held: Sequence[NodeValue], trace: Trace, none: str) -> None:
+def _draw_values(held: Sequence[NodeValue], none: str) -> None:
     if not held:
         st.caption(none)
     for value in held:
-        draw_value(value, trace)
+        draw_value(value)
 
 
 def _explain_missing_prompts(step: Step, trace: Trace, any_calls: bool) -> str:

@@ -57,7 +57,9 @@ def _draw_dialog_button(word: str, icon: str, dialog: str, run_id: str) -> None:
 
 def _run_badges(trace: Trace) -> list[str]:
     """Return badges for state, action and outcome, then for the options."""
-    came = [] if trace.state in ("running", "done") else [labels.badge_markdown(labels.RUN_STATE_BADGES[trace.state])]
+    came = (
+        [] if trace.state in ("running", "done") else [labels.badge_markdown(run_labels.RUN_STATE_BADGES[trace.state])]
+    )
     if trace.action_reason:
         came.append(labels.action_badge(trace.action))
     if trace.outcome:
@@ -182,7 +184,7 @@ def _run_label(row: RunRow) -> str:
     change = labels.version_change(row.change) if row.change else ""
     facts = " · ".join(part for part in (change, format_date_time(row.started_at)) if part)
     question = markdown.escape_line(row.question, 80)
-    return f"{labels.badge_label(labels.run_badge(row))} {question} {labels.grey_text(facts)}"
+    return f"{labels.badge_label(run_labels.run_badge(row.state, row.action))} {question} {labels.grey_text(facts)}"
 
 
 _REFRESH_SECONDS = 1.0

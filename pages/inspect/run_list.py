@@ -63,10 +63,10 @@ def _draw_run_rows(rows: Iterable[RunRow], run_id: str) -> None:
 
 def draw_run_row(row: RunRow, prefix: str, *, is_chosen: bool = False, fact: str = "") -> None:
     """Draw a run: its question as a button, and below it `fact` (safe Markdown), by default its outcome."""
-    title = markdown.escape_line(row.question, 120)
+    title, badge = markdown.escape_line(row.question, 120), run_labels.run_badge(row.state, row.action)
     with st.container(gap=None):
         opened = st.button(
-            f"{labels.badge_icon(labels.run_badge(row))} {f'**{title}**' if is_chosen else title}",
+            f"{labels.badge_icon(badge)} {f'**{title}**' if is_chosen else title}",
             key=f"{prefix}-{row.run_id}",
             type="tertiary",
             wrap=False,
@@ -180,8 +180,8 @@ def _draw_more_filters(found: RunFacets) -> None:
     models = [model for model in found.models if model]
     _draw_pills("Model", _MODELS_KEY, models, lambda model: markdown.escape_line(model, 40))
     _draw_pills("Thumbs", _THUMBS_KEY, list(labels.FEEDBACK_LABELS), labels.FEEDBACK_LABELS.__getitem__)
-    states = [state for state in labels.RUN_STATE_BADGES if state in found.states]
-    _draw_pills("State", _STATES_KEY, states, lambda state: labels.badge_label(labels.RUN_STATE_BADGES[state]))
+    states = [state for state in run_labels.RUN_STATE_BADGES if state in found.states]
+    _draw_pills("State", _STATES_KEY, states, lambda state: labels.badge_label(run_labels.RUN_STATE_BADGES[state]))
     st.pills("Web", list(_WEB_LABELS), format_func=_WEB_LABELS.__getitem__, key=_WEB_KEY, persist_state="session")
     st.selectbox("When", [_ANY_TIME, *_DAYS_BACK, _BETWEEN_DAYS], key=_WHEN_KEY, persist_state="session")
     if st.session_state[_WHEN_KEY] == _BETWEEN_DAYS:

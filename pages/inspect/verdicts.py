@@ -7,14 +7,14 @@ from typing import Any
 import streamlit as st
 
 from crag.inspection import run_labels
+from crag.inspection.steps import describe_grading
 from crag.runs.trace import Trace
 from crag.text import sanitization
 from crag.text.formatting import format_count, format_place
 from crag.types import Passage, Ruling
 from pages.inspect import navigation
-from pages.parts import dialogs, layout, pins
+from pages.parts import dialogs, layout, markdown, pins
 from pages.parts.session import is_phone
-from pages.parts.trace import grading_summary
 
 _VERDICT_COLOURS = {
     badge.word: badge.colour
@@ -45,8 +45,8 @@ def draw_verdicts(run_id: str, trace: Trace) -> None:
         alt=f"Table of {format_count(len(passages), 'verdict')}",
         column_config=_column_config(run_id, passages),
     )
-    if judged := grading_summary(trace):
-        st.caption(judged)
+    if judged := describe_grading(trace):
+        st.caption(markdown.escape_line(judged))
 
 
 def _table_columns(run_id: str, passages: list[Passage], trace: Trace) -> dict[str, list[Any]]:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from crag.ingest.parse.formats import FORMATS
 from crag.inspection import run_labels
 from crag.inspection.run_archive import RunRow, Thumb
-from crag.inspection.run_labels import Badge, describe_change, describe_grader
-from crag.options import RunOptions
+from crag.inspection.run_labels import Badge, describe_change, describe_grader, run_badge
 from crag.text.sanitization import WORD_JOINER
-from crag.types import Action, Outcome, RunState, SupportStrength, Verdict, Version
+from crag.types import Action, Outcome, Verdict, Version
 from pages.parts import markdown
 
 # The label by kind of a document; an HTML file from the web is a `web` document.
@@ -18,25 +15,15 @@ DOCUMENT_KINDS = {known.kind: known.label for known in FORMATS} | {"web": "Web p
 
 
 def badge_markdown(sign: run_labels.Badge) -> str:
-    """Return a badge as Markdown."""
+    """Return a badge as Markdown, with its remark in grey after it."""
     number = f" {sign.number}" if sign.number else ""
-    return f":{sign.colour}-badge[:material/{sign.icon}: {sign.word}{number}]"
+    remark = grey_text(f" {sign.remark}") if sign.remark else ""
+    return f":{sign.colour}-badge[:material/{sign.icon}: {sign.word}{number}]{remark}"
 
 
 def verdict_badge(verdict: Verdict | None) -> str:
-    """Return the badge of a verdict with its score.
-
-    An overridden verdict shows the user's word, with the grader's score in grey after it.
-    """
-    sign = run_labels.verdict_badge(verdict)
-    if verdict is None or verdict.ruling is None:
-        return badge_markdown(sign)
-    return f"{badge_markdown(replace(sign, number=''))}{grey_text(f' {sign.number}' if sign.number else '')}"
-
-
-def strength_badge(strength: SupportStrength) -> str:
-    """Return the badge for how well a sentence of an answer is supported by its sources."""
-    return badge_markdown(run_labels.STRENGTH_BADGES[strength])
+    """Return the badge of a verdict with its score."""
+    return badge_markdown(run_labels.verdict_badge(verdict))
 
 
 def action_badge(action: Action | None) -> str:
@@ -70,19 +57,8 @@ def version_caption(version: Version, total: int) -> str:
 
 
 def grader_label(name: str) -> str:
-    """Return a grader's screen name with its model, such as *One-token score, llama3.1:8b*; safe Markdown."""
-    kind, model = describe_grader(name)
-    shown = markdown.escape_line(name, 60) if kind == name else kind
-    return f"{shown}, {markdown.escape_line(model, 60)}" if model else shown
-
-
-def threshold_origin(options: RunOptions, *, calibrated: bool) -> str:
-    """Return where the thresholds come from; safe Markdown."""
-    if options.thresholds is not None:
-        return "set by you"
-    if calibrated:
-        return f"calibrated for {markdown.escape_line(options.collection, 40) or 'all documents'}"
-    return "the grader's own thresholds"
+    """Return a grader's screen name with its model; safe Markdown."""
+    return markdown.escape_line(describe_grader(name), 120)
 
 
 def grey_text(text: str) -> str:
@@ -103,14 +79,6 @@ def non_breaking(text: str) -> str:
     return text.replace(" ", "\u00a0").replace("–", f"{WORD_JOINER}–{WORD_JOINER}")
 
 
-RUN_STATE_BADGES: dict[RunState, Badge] = {
-    "running": Badge("blue", "pending", "running"),
-    "waiting": Badge("orange", "pause_circle", "waiting for you"),
-    "done": Badge("green", "check", "done"),
-    "stopped": Badge("gray", "stop_circle", "stopped"),
-    "failed": Badge("red", "error", "failed"),
-    "interrupted": Badge("gray", "stop_circle", "interrupted"),
-}
 FEEDBACK_LABELS: dict[Thumb, str] = {
     "up": ":material/thumb_up: up",
     "down": ":material/thumb_down: down",
@@ -128,12 +96,7 @@ def badge_icon(badge: Badge) -> str:
     return f":{badge.colour}[:material/{badge.icon}:]"
 
 
-def run_badge(row: RunRow) -> Badge:
-    """Return the badge for how a run ended: its action when it completed, else its state."""
-    return run_labels.ACTION_BADGES[row.action] if row.state == "done" else RUN_STATE_BADGES[row.state]
-
-
 def run_outcome_words(row: RunRow) -> list[str]:
     """Return how a run ended and where its answer came from, in words."""
-    told = [run_badge(row).word] if row.state != "done" or row.action else []
+    told = [run_badge(row.state, row.action).word] if row.state != "done" or row.action else []
     return [*told, run_labels.OUTCOME_BADGES[row.outcome].word] if row.outcome else told

@@ -10,6 +10,7 @@ from pathlib import Path
 import streamlit as st
 
 from crag.errors import CragError
+from crag.inspection.run_labels import STRENGTH_BADGES
 from crag.runs.trace import Trace
 from crag.text.formatting import format_date
 from crag.types import Passage, Ruling, Source, Strip, Verdict
@@ -167,7 +168,7 @@ def _draw_supported_sentences(passage: Passage, trace: Trace) -> None:
     label = f"Sentences of the answer that rest on this {labels.grey_text(str(len(resting)))}"
     with st.expander(label, type="compact", key=f"resting-{passage.id}"), st.container(gap="xxsmall"):
         for sentence in resting[:_SENTENCES_SHOWN]:
-            badge = labels.strength_badge(sentence.strength)
+            badge = labels.badge_markdown(STRENGTH_BADGES[sentence.strength])
             st.markdown(f":small[{badge} {markdown.escape_sentence(sentence.sentence, _SENTENCE_LENGTH)}]")
         if len(resting) > _SENTENCES_SHOWN:
             st.caption(f"and {len(resting) - _SENTENCES_SHOWN} more")

@@ -1,0 +1,154 @@
+"""The steps of a run in words, as every painter shows them."""
+
+from dataclasses import replace
+
+import pytest
+
+from crag.events import AnswerChecked, NodeEnded, NodeStarted, QuestionShortened, WebSkipped
+from crag.inspection.steps import (
+    describe_activity,
+    describe_duration,
+    describe_prompt,
+    describe_sent_query,
+    describe_step,
+    describe_steps,
+)
+from crag.runs.trace import Step, Trace
+from crag.types import Support, Verdict
+from tests.inspection import runs
+
+GRADED_BY = (
+    "Graded by: One-token score, llama · relevant from 0.59, irrelevant below 0.31 · the grader's own thresholds"
+)
+
+
+def steps(trace):
+    return {step.node: step for step in describe_steps(trace)}
+
+
+@pytest.mark.parametrize(
+    ("node", "summary", "lines"),
+    [
+        ("retrieve", "2 of 1,284 passages · 20 ms", ("Nearest by meaning and by words, with Nomic.",)),
+        ("grade_documents", "0 of 2 relevant · 1.7 s", ()),
+        (
+            "decide",
+            "best 0.06 < 0.31",
+            (
+                "Best 0.06.",
+                GRADED_BY,
+            ),
+        ),
+        ("transform_query", "0.9 s", ("“winner 2024”",)),
+        ("web_search", "1 result · 0.8 s", ("Sent to Tavily: “winner of 2024”",)),
+        ("refine_knowledge", "1 of 2 strips kept · 0.2 s", ()),
+        ("generate", "43 tokens · 1.3 s", ()),
+        ("check_answer", "1 of 1 sentence supported", ("Every sentence rests on its sources.",)),
+    ],
+)
+def test_a_step_has_a_summary_and_lines(node, summary, lines):
+    step = steps(runs.incorrect())[node]
+    assert (step.summary, step.lines) == (summary, lines)
+
+
+def test_a_step_holds_the_passages_it_judged_with_badge_place_and_reason():
+    graded, searched = (steps(runs.incorrect())[node] for node in ("grade_documents", "web_search"))
+    assert [(one.badge.word, one.badge.number, one.irrelevant) for one in graded.passages] == [
+        ("irrelevant", "0.06", True),
+        ("irrelevant", "0.02", True),
+    ]
+    assert [(one.id, one.reason) for one in searched.passages] == [(-1, "Names the winner.")]
+    assert (graded.candidates, searched.candidates) == (2, 1)
+
+
+def test_a_ruling_of_the_user_shows_the_score_of_the_grader_apart():
+    trace = runs.correct()
+    trace.verdicts[1] = Verdict(1, "irrelevant", 0.94, "Because.", ruling="drop")
+    badge = steps(trace)["grade_documents"].passages[0].badge
+    assert (badge.word, badge.number, badge.remark) == ("you dropped it", "", "0.94")
+
+
+def test_refining_shows_strips():
+    (passage,) = steps(runs.correct())["refine_knowledge"].passages
+    assert [(strip.text, strip.kept) for strip in passage.strips] == [("Kept.", True), ("Struck.", False)]
+
+
+def test_the_decision_has_the_badge_of_its_action():
+    assert steps(runs.incorrect())["decide"].badge.word == "incorrect"
+
+
+@pytest.mark.parametrize(
+    ("trace", "node", "summary", "icon"),
+    [
+        (runs.waiting(), "web_search", "waiting for you", "pause_circle"),
+        (runs.halted("stopped"), "grade_documents", "0 of 0 · stopped here", "stop_circle"),
+        (runs.halted("failed"), "grade_documents", "0 of 0 · failed here", "error"),
+        (runs.version(), "grade_documents", "1 of 2 relevant · kept", "check_circle"),
+    ],
+)
+def test_a_step_that_did_not_end_or_was_kept_says_so(trace, node, summary, icon):
+    assert (steps(trace)[node].summary, steps(trace)[node].icon) == (summary, icon)
+
+
+def test_a_query_that_waits_has_not_been_sent():
+    assert steps(runs.waiting())["web_search"].lines == ("“winner 2024” has not been sent.",)
+    assert describe_sent_query(runs.waiting()) == ""
+
+
+def test_a_search_that_was_wanted_and_not_begun_is_a_step_of_its_own():
+    trace = runs.without_web()
+    trace.apply(WebSkipped("The web is off, so the web was not searched."))
+    described = describe_steps(trace)
+    assert [step.node for step in described][2:4] == ["decide", "web_search"]
+    assert (described[3].summary, described[3].lines) == ("not done", ("The web is off, so the web was not searched.",))
+    assert described[3].icon == "remove_circle_outline"
+
+
+def test_a_running_step_is_open_and_says_what_it_does():
+    trace = Trace().apply_all([NodeStarted("retrieve", 0.0)])
+    (step,) = describe_steps(trace)
+    assert (step.summary, step.lines, step.expanded) == ("running", ("Looking for the nearest passages.",), True)
+    trace.apply(NodeEnded("retrieve", 0.1))
+    assert describe_steps(trace)[0].lines == ()
+
+
+def test_a_refusal_says_that_there_was_nothing_to_write_from():
+    written, checked = (describe_step(Step(node, 0.0, "done", 0.001), Trace()) for node in ("generate", "check_answer"))
+    assert (written.summary, written.lines) == ("nothing to write from · 1 ms", ("There was nothing to write from.",))
+    assert (checked.summary, checked.lines) == ("nothing to check", ("There was nothing to check.",))
+
+
+def test_the_prompt_says_what_was_left_out_and_what_the_server_counted():
+    trace = runs.correct()
+    assert describe_prompt(trace).text == "Prompt 612 of 8,192 tokens · nothing left out"
+    assert describe_prompt(trace).counted == "The server counted 700."
+    trace.apply(QuestionShortened(900, 300))
+    trace.prompt = replace(trace.prompt, left_out=2)
+    assert describe_prompt(trace).text.endswith("300 tokens of your question left out · 2 strips left out")
+
+
+def test_without_a_model_the_passages_are_quoted():
+    trace = runs.correct()
+    trace.prompt = replace(trace.prompt, window=0)
+    assert describe_prompt(trace) is None
+    assert steps(trace)["generate"].lines == ("Quoted from the passages; no language model was running.",)
+
+
+def test_sentences_without_a_source_come_before_those_with_a_weak_one():
+    trace = runs.correct()
+    trace.apply(
+        AnswerChecked(
+            (Support("Weak.", "weak", (1,)), Support("Held.", "supported", (1,)), Support("Bare.", "unsupported"))
+        )
+    )
+    step = steps(trace)["check_answer"]
+    assert [(one.badge.word, one.text) for one in step.sentences] == [("no source", "Bare."), ("weak source", "Weak.")]
+    assert (step.summary, step.lines) == ("2 of 3 sentences supported", ())
+
+
+def test_activity_and_duration_of_the_run():
+    assert describe_activity(Trace()) == ("Getting ready", "")
+    assert describe_activity(runs.halted("stopped")) == ("Grading passages", "")
+    assert describe_duration(runs.correct()) == "3.3 s in all"
+    assert describe_duration(runs.halted("stopped")) == "Stopped after 0.5 s"
+    assert describe_duration(runs.waiting()) == ""
