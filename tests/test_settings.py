@@ -36,9 +36,7 @@ def test_keys_of_providers_come_from_both_files(files: tuple[Path, Path]) -> Non
     assert "tvly" not in repr(settings)
 
 
-def test_they_are_provided_for_packages_and_the_environment_comes_first(
-    files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_keys_are_exported_but_the_environment_wins(files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     import os
 
     monkeypatch.setenv("OPENAI_API_KEY", "of-environment")
@@ -108,7 +106,7 @@ def test_env_is_read_and_the_key_is_never_told(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("address", ["example.org", "file:///etc", "http://", "http://example.org:99999"])
-def test_an_endpoint_that_is_none_is_refused_where_it_would_be_used(address):
+def test_a_bad_endpoint_is_refused_where_it_would_be_used(address):
     assert read(LANGSMITH_ENDPOINT=address).url == DEFAULT_LANGSMITH_URL
     with pytest.raises(BadRequest, match="LANGSMITH_ENDPOINT"):
         read(LANGSMITH_ENDPOINT=address, LANGSMITH_API_KEY="k")

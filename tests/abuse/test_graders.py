@@ -90,7 +90,7 @@ HOSTILE_REPLIES = (
 
 @pytest.mark.parametrize("reply", HOSTILE_REPLIES)
 @pytest.mark.parametrize("kind", [ScoreGrader, ExplainedGrader, ListwiseGrader])
-def test_whatever_an_obedient_grader_says_is_a_score_and_a_short_reason(kind: Any, reply: str) -> None:
+def test_obeyed_instructions_change_only_score_and_reason(kind: Any, reply: str) -> None:
     for given in judged(kind(ScriptedModel(lambda prompt: reply)), ANSWER, ATTACKS[0]):
         assert given.score is None or 0 <= given.score <= 1
         assert len(given.reason) <= 400
@@ -118,7 +118,7 @@ def test_praising_itself_earns_nothing_with_the_built_in_grader(builtin: Builtin
     assert praised.score <= plain.score + 0.1  # as any few words move it, up or down
 
 
-def test_stuffing_with_the_words_of_the_question_earns_what_the_question_does(builtin: BuiltinGrader) -> None:
+def test_keyword_stuffing_scores_no_more_than_the_question(builtin: BuiltinGrader) -> None:
     """Words count once however often they stand there: repeating is worth no more than saying them once."""
     once, often, scattered, answer = judged(
         builtin,

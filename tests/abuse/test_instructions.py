@@ -40,7 +40,7 @@ LIVE = {"image", "link_open", "html_inline", "html_block"}
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
-def test_obeying_a_document_neither_leaves_the_machine_nor_looks_like_fact(scene: Scene, setting: str) -> None:
+def test_an_obeyed_instruction_neither_leaks_nor_reads_as_fact(scene: Scene, setting: str) -> None:
     model = ObedientModel()
     scene.ollama.script = model
     options, step = SETTINGS[setting]

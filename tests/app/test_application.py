@@ -123,7 +123,7 @@ def test_a_model_that_runs_elsewhere_is_named_as_such(opened):
 
 
 @pytest.mark.parametrize("grader", get_args(GraderKind))
-def test_each_request_to_a_model_elsewhere_is_in_the_ledger_with_the_question_and_no_documents(opened, grader):
+def test_requests_to_remote_models_are_logged_without_documents(opened, grader):
     cloud = Model("gpt-oss:120b-cloud", digest="d" * 64)
     with ScriptedOllama(models=[LLAMA, cloud]) as ollama:
         application = opened(ollama_host=ollama.url)
@@ -139,7 +139,7 @@ def test_each_request_to_a_model_elsewhere_is_in_the_ledger_with_the_question_an
     assert all(QUESTION in row.what and "The trace is compiled" not in row.what for row in rows)
 
 
-def test_passages_are_graded_at_the_same_time_and_tokens_come_while_they_are_made(opened):
+def test_passages_are_graded_in_parallel_and_tokens_stream(opened):
     with ScriptedOllama(first_token_after=0.15) as ollama:
         ollama.script = lambda asked: Say(answer_like_a_little_model(asked), end="hang" if asked.writes else "done")
         application = opened(ollama_host=ollama.url)
@@ -186,7 +186,7 @@ def test_a_document_that_is_removed_while_it_is_answered_from(opened):
         assert ask(application).outcome == "not_answered", "nothing removed is found again"
 
 
-def test_a_grader_that_cannot_be_read_counts_as_ambiguous_and_says_so(opened):
+def test_unreadable_grades_count_as_ambiguous(opened):
     with ScriptedOllama() as ollama:
         ollama.script = lambda asked: Say("Hmm, perhaps?" if asked.schema else "TraceMonkey records a trace [1].")
         application = opened(ollama_host=ollama.url)
@@ -196,7 +196,7 @@ def test_a_grader_that_cannot_be_read_counts_as_ambiguous_and_says_so(opened):
     assert (trace.action, trace.outcome) == ("ambiguous", "documents")
 
 
-def test_ollama_embeds_in_a_space_of_its_own_and_old_passages_are_still_found(opened):
+def test_a_new_embedding_space_still_finds_old_passages(opened):
     with ScriptedOllama() as ollama:
         application = opened()
         application.library.pipeline.add_bytes("paper.md", PAPER.encode())
@@ -283,7 +283,7 @@ def test_no_prompt_is_traced_to_another_service(opened, monkeypatch):
     get_env_var.cache_clear()
 
 
-def test_several_questions_at_once_are_served_in_turn_and_everybody_sees_their_place(opened):
+def test_parallel_questions_are_queued_fairly(opened):
     gate = threading.Event()
 
     def reply(asked):
@@ -343,7 +343,7 @@ def ask_with_web(application, question=WEB_QUESTION, **options):
     return conversation, run, wait(run)
 
 
-def test_what_was_asked_before_a_restart_is_sent_after_it_as_it_was_edited(opened_with_web, tavily):
+def test_a_pending_query_survives_a_restart_and_an_edit(opened_with_web, tavily):
     application = opened_with_web()
     application.library.pipeline.add_bytes("notes.md", NOTES)
     conversation, run, trace = ask_with_web(application, web="ask")

@@ -62,7 +62,7 @@ def test_an_ollama_that_is_installed_is_only_to_be_started(opened, monkeypatch):
     assert checked(opened())["Llama 3 on Ollama"].action.commands == "ollama serve"
 
 
-def test_an_ollama_on_another_machine_is_not_installed_on_this_one(opened):
+def test_a_remote_ollama_is_not_taken_as_installed_here(opened):
     llama = checked(opened(ollama_host="http://ollama.invalid:11434"))["Llama 3 on Ollama"]
     assert llama.action.kind == "key"
     assert llama.action.commands.startswith("OLLAMA_HOST=")
@@ -78,7 +78,7 @@ def test_the_command_is_that_of_the_system(opened, monkeypatch, platform, comman
     assert command in checked(application)["Llama 3 on Ollama"].action.commands
 
 
-def test_without_a_model_the_one_for_this_machine_is_to_be_got_and_then_all_is_well(opened, ollama):
+def test_a_missing_model_is_offered_and_the_list_then_passes(opened, ollama):
     application = opened(ollama_host=ollama.url)
     name, size = application.ollama.recommended()
     llama = checked(application)["Llama 3 on Ollama"]
@@ -104,7 +104,7 @@ def test_a_download_that_was_begun_is_the_one_to_go_on_with(opened, ollama):
     ("version", "status", "words"),
     [("0.4.7", "warn", "0.5"), ("0.12.10", "warn", "0.12.11"), ("0.12.11", "ok", ""), ("0.30.11-rc1", "ok", "")],
 )
-def test_a_server_that_is_too_old_is_told_with_the_command_that_updates_it(opened, ollama, version, status, words):
+def test_an_old_server_comes_with_its_update_command(opened, ollama, version, status, words):
     ollama.version = version
     check = checked(opened(ollama_host=ollama.url))["Ollama's version"]
     assert (check.status, words in check.detail) == (status, True)
@@ -116,7 +116,7 @@ def test_a_version_that_says_nothing_is_not_complained_about(opened, ollama):
     assert "Ollama's version" not in checked(opened(ollama_host=ollama.url))
 
 
-def test_models_that_the_settings_name_are_looked_for_in_every_role(opened, ollama):
+def test_models_of_every_role_are_checked(opened, ollama):
     ollama.models = [LLAMA]
     application = opened(ollama_host=ollama.url, chat_model="ollama:llama3.1:8b", grader_model="ollama:llama3.2:1b")
     application.preferences.save("rewriter_model", "ollama:qwen3:4b")
@@ -139,7 +139,7 @@ def test_a_hosted_model_needs_its_package_and_its_key(opened, monkeypatch):
     assert "sk-secret" not in str(application.checks())
 
 
-def test_a_model_larger_than_the_memory_is_told_with_a_smaller_one(opened, ollama):
+def test_a_model_too_large_for_memory_suggests_a_smaller_one(opened, ollama):
     ollama.models = [HUGE]
     application = opened(ollama_host=ollama.url)
     check = checked(application)["Memory"]

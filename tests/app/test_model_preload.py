@@ -149,7 +149,7 @@ def test_a_command_loads_nothing(opened: Open, ollama: ScriptedOllama) -> None:
     assert ollama.memory.loads == []
 
 
-def test_a_server_that_is_started_later_loads_it_as_soon_as_it_is_noticed(tmp_path: Path) -> None:
+def test_a_server_started_later_gets_the_model_loaded(tmp_path: Path) -> None:
     address = closed_address()
     application = open_application(Settings(home=tmp_path / "home", ollama_host=address, embedder="builtin"))
     application.warm_up()

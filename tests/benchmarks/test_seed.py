@@ -32,7 +32,7 @@ def test_posts_are_fetched_once_and_what_is_missing_is_named(library):
     assert [source.collection for source in library.sources()] == [seed.COLLECTION]
 
 
-def test_without_the_posts_nothing_is_asked_and_what_to_do_is_said(tmp_path, monkeypatch, capsys):
+def test_missing_posts_stop_the_evaluation_with_a_remedy(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(seed, "EXAMPLE_URLS", ("http://127.0.0.1:9/agents",))
     monkeypatch.setenv("CRAG_EMBEDDER", "builtin")
     assert seed.main(["--home", str(tmp_path / "home")]) == 1

@@ -180,7 +180,7 @@ def test_a_site_is_added_page_by_page(crag, monkeypatch):
     assert crag("add", web.url("/"), "--site", "--depth", "9")[0] == 1
 
 
-def test_a_file_is_told_once_and_only_when_it_has_stopped_changing(folder):
+def test_a_watched_file_is_added_once_it_stops_changing(folder):
     watched = FolderWatch([folder])
     file = folder / "copy.txt"
     for size in (10, 20, 30):

@@ -98,7 +98,7 @@ def crag(evaluated, tmp_path, monkeypatch, capsys):
     return run
 
 
-def test_a_grid_is_asked_kept_shown_compared_exported_and_deleted(crag, tmp_path):
+def test_a_grid_is_run_kept_shown_compared_exported_and_deleted(crag, tmp_path):
     (listed,) = crag("evaluations")[1]["evaluations"]
     assert (listed["name"], listed["kind"], listed["state"], listed["done"]) == ("towns", "grid", "done", 6)
     code, document = crag("evaluations", "show", listed["id"][:6])
@@ -119,7 +119,7 @@ def test_a_grid_is_asked_kept_shown_compared_exported_and_deleted(crag, tmp_path
     assert crag("evaluations")[1] == {"evaluations": []}
 
 
-def test_the_best_of_a_grid_is_kept_as_a_preset_and_the_report_is_written(crag, tmp_path):
+def test_the_best_variant_is_saved_as_a_preset_and_reported(crag, tmp_path):
     assert "k 1" in (tmp_path / "towns.html").read_text(encoding="utf-8")
     code, document = crag("evaluate", "towns.jsonl", "--preset", "best of towns", "--limit", "1")
     assert code == 0
@@ -145,7 +145,7 @@ def test_the_built_in_questions_are_told_one_by_one(crag):
     assert sum(example.question in told for example in SEED_DATASET.examples) == 2
 
 
-def test_answers_that_are_there_are_judged_by_a_model_and_not_asked_again(crag, monkeypatch):
+def test_existing_answers_are_judged_without_asking_again(crag, monkeypatch):
     id_ = crag("evaluations")[1]["evaluations"][0]["id"]
     asked = {row["run_id"] for row in crag("evaluations", "show", id_)[1]["rows"]}
     with ScriptedOllama(script=lambda _: Say('{"reason": "It says little.", "points": 2}')) as ollama:
@@ -301,7 +301,7 @@ def test_a_local_model_with_the_web_goes_the_notebooks_ways(capsys, monkeypatch,
     assert len(tavily.queries) >= 6, "the last two questions are not answered by the texts"
 
 
-def test_the_built_in_engine_answers_what_the_texts_hold_and_refuses_the_rest(capsys, monkeypatch, tmp_path, texts):
+def test_the_builtin_engine_answers_from_the_texts_or_declines(capsys, monkeypatch, tmp_path, texts):
     given = ("--preset", "langgraph-local", "--web", "off", "--model", "builtin")
     document = evaluate(capsys, monkeypatch, tmp_path, texts, *given)
     assert by_question(document, lambda row: row["outcome"] == "documents") == [3, 3, 3, 0, 0]

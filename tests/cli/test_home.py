@@ -40,7 +40,7 @@ def test_what_cannot_be_is_refused(crag, written):
     assert document["error"]["message"]
 
 
-def test_what_holds_is_kept_under_a_name_and_a_question_runs_under_it(crag, tmp_path):
+def test_a_saved_preset_applies_to_a_question(crag, tmp_path):
     for name in ("tea", "coffee", "cocoa"):
         (tmp_path / f"{name}.txt").write_text(f"A warm drink called {name} is drunk in the morning.")
     assert crag("add", *(str(tmp_path / f"{name}.txt") for name in ("tea", "coffee", "cocoa")))[0] == 0

@@ -100,7 +100,7 @@ def test_addresses_of_ones_own_network_are_not_fetched(crag, url):
     assert (code, document["sources"][0]["error"]["code"]) == (1, "blocked_url")
 
 
-def test_an_answer_of_the_builtin_engine_holds_the_whole_contract(crag, notes):
+def test_a_builtin_answer_fulfils_the_whole_contract(crag, notes):
     crag("add", notes)
     code, answer = crag("ask", QUESTION)
     assert code == 0
@@ -115,7 +115,7 @@ def test_an_answer_of_the_builtin_engine_holds_the_whole_contract(crag, notes):
     assert {"retrieve", "generate", "total"} <= set(answer["timings"])
 
 
-def test_a_question_the_documents_do_not_answer_sends_nothing_without_a_key(crag, notes, monkeypatch):
+def test_without_a_key_nothing_is_sent_to_the_web(crag, notes, monkeypatch):
     with TavilyServer(results=[CELTICS]) as tavily:
         monkeypatch.setenv("CRAG_TAVILY_URL", tavily.url)
         crag("add", notes)
@@ -291,7 +291,7 @@ def test_an_address_of_ollama_that_is_none_is_refused(crag, monkeypatch, address
     assert "OLLAMA_HOST" in document["error"]["message"]
 
 
-def test_asking_for_consent_where_nobody_sits_sends_nothing_and_says_so(crag, notes, monkeypatch):
+def test_consent_without_a_terminal_sends_nothing_and_says_so(crag, notes, monkeypatch):
     with TavilyServer(results=[CELTICS]) as tavily:
         monkeypatch.setenv("CRAG_TAVILY_URL", tavily.url)
         monkeypatch.setenv("TAVILY_API_KEY", "tvly-secret")
@@ -376,7 +376,7 @@ def test_arguments_that_are_no_text_are_read_as_far_as_they_go(crag, option):
     assert document["error"]["code"] in ("unknown_model", "not_found", "bad_request")
 
 
-def test_a_line_to_grade_that_cannot_be_read_is_named_as_an_editor_counts(crag, tmp_path):
+def test_an_unreadable_line_to_grade_is_named_by_its_number(crag, tmp_path):
     (tmp_path / "pairs.jsonl").write_text('{"question": "q", "passage": "p"}\n\n{"question": "q"}\n')
     code, document = crag("grade", str(tmp_path / "pairs.jsonl"), "--model", "builtin")
     assert (code, document["error"]["message"].partition(":")[0]) == (1, "Line 3")

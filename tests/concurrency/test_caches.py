@@ -25,7 +25,7 @@ def test_a_slow_look_is_not_waited_for():
     wait_until(lambda: latest.get_within(0) == 1)
 
 
-def test_a_slow_look_is_waited_for_once_however_often_it_is_asked_for():
+def test_a_slow_lookup_is_shared_by_all_who_wait():
     may_end = threading.Event()
     latest = TTLCache(lambda: may_end.wait(20), 60)
     began = time.monotonic()
@@ -44,7 +44,7 @@ def test_it_is_remembered_until_it_is_old_or_something_changed():
     assert [always.get_within(10), always.get_within(10)] == [2, 3]
 
 
-def test_a_look_that_began_before_something_changed_does_not_count():
+def test_a_lookup_begun_before_a_change_is_discarded():
     began, may_end = threading.Event(), threading.Event()
 
     def look() -> str:

@@ -30,7 +30,7 @@ class Gate:
         self.running -= 1
 
 
-def test_nothing_runs_before_it_is_started_and_after_it_is_closed() -> None:
+def test_nothing_runs_before_start_or_after_close() -> None:
     passes: list[object] = []
     worker = BackgroundWorker("worker", passes.append)
     worker.wake()

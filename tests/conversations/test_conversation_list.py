@@ -43,7 +43,7 @@ def test_it_is_found_whatever_the_case_and_only_where_it_is(conversations, conve
     assert [one.id for one in conversations.find(sought, "ann", 9).conversations] == [held]
 
 
-def test_the_snippet_is_of_the_latest_message_that_holds_it_and_on_one_line(conversations, conversation):
+def test_the_snippet_is_one_line_of_the_latest_matching_message(conversations, conversation):
     one = conversation("A zebra.", "word " * 40 + "two\nZebras,\n\nthree" + " word" * 40, "Nothing.")
     found = conversations.find(" zebra ", "ann", 9)
     snippet = found.snippets[one]
@@ -61,7 +61,7 @@ def test_a_snippet_begins_with_a_whole_word(conversations, conversation):
     assert conversations.find("okapi", "ann", 9).snippets[other].before == "…" + "w" * 30
 
 
-def test_a_list_is_limited_and_counts_the_rest_but_nothing_of_other_people(conversations, conversation):
+def test_a_limited_list_counts_only_the_rest_of_the_same_person(conversations, conversation):
     ids = [conversation("A zebra.") for _ in range(5)]
     conversation("A zebra.", person="ben")
     conversations.pin(ids[0], pinned=True)

@@ -66,7 +66,7 @@ def test_changes_are_kept_whole(conversations):
     assert conversations.get(conversation.id).changes == changes
 
 
-def test_search_looks_into_titles_and_texts_and_takes_signs_literally(database, conversations):
+def test_search_covers_titles_and_texts_and_takes_signs_as_is(database, conversations):
     one, other = conversations.create(), conversations.create()
     say(database, one, "about 100% of it")
     say(database, other, "about 100 of it")
@@ -137,7 +137,7 @@ def seen(home, person):
     return {found.id for found in home.conversations.list(person=person)}
 
 
-def test_who_comes_first_after_an_update_takes_over_what_was_asked_before(home, people):
+def test_the_first_person_claims_unowned_conversations(home, people):
     old = conversation(home)
     OutboundLog(home.database).record("api.tavily.com", "web search", "cats")
     people.claim_unowned("first")
@@ -159,7 +159,7 @@ def test_conversations_are_handed_over_one_by_one_or_all_at_once(home, people):
         people.transfer("newest", [one])
 
 
-def test_the_command_hands_over_those_that_are_named_and_none_where_one_is_unknown(home, capsys):
+def test_the_command_transfers_all_named_conversations_or_none(home, capsys):
     one, other = conversation(home, "old"), conversation(home, "old")
 
     def give(*arguments):

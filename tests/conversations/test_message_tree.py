@@ -31,7 +31,7 @@ def questions(home, conversation_id):
     return [message.text for message in home.conversations.messages(conversation_id) if message.role == "user"]
 
 
-def test_an_edited_question_takes_the_place_of_the_old_one_and_what_followed_it(home):
+def test_an_edited_question_replaces_the_old_one_and_its_sequel(home):
     conversation = home.conversations.create().id
     asked(home, conversation, "One?")
     second = asked(home, conversation, "Two?")
@@ -58,13 +58,13 @@ def test_branches_are_switched_to_where_they_were_left(home):
     assert home.conversations.messages(conversation)[0].branches == (first, other)
 
 
-def test_a_question_that_was_never_edited_has_no_branches_beside_it(home):
+def test_an_unedited_question_has_no_branches(home):
     conversation = home.conversations.create().id
     message = asked(home, conversation, "One?")
     assert [one.branches for one in home.conversations.messages(conversation)] == [(message,), ()]
 
 
-def test_models_see_the_branch_that_is_shown_and_nothing_of_the_other(home):
+def test_models_see_only_the_shown_branch(home):
     conversation = home.conversations.create().id
     first = asked(home, conversation, "What of whales?")
     second = asked(home, conversation, "And then?")
@@ -96,7 +96,7 @@ def test_versions_of_an_answer_stay_in_their_branch(home):
     assert [message.versions for message in home.conversations.messages(conversation)] == [1, 2]
 
 
-def test_what_is_gone_or_of_another_conversation_cannot_be_edited_or_shown(home):
+def test_missing_or_foreign_messages_cannot_be_edited_or_shown(home):
     one, other = home.conversations.create().id, home.conversations.create().id
     message = asked(home, one, "One?")
     answer = home.conversations.messages(one)[1].id
@@ -152,7 +152,7 @@ def test_pinned_conversations_come_first(home):
     assert [found.id for found in home.conversations.list()] == [other, one]
 
 
-def test_people_see_their_own_conversations_and_nothing_of_others(home):
+def test_people_see_only_their_own_conversations(home):
     mine, theirs = (home.conversations.create(person=person).id for person in ("me", "them"))
     asked(home, mine, "What of whales?")
     asked(home, theirs, "What of bees?")
@@ -176,7 +176,7 @@ def test_a_run_of_no_conversation_is_nobodys(home):
         home.conversations.of_run(run.id, person="me")
 
 
-def test_nothing_is_asked_in_a_conversation_that_another_tab_deleted(home):
+def test_a_deleted_conversation_takes_no_more_questions(home):
     conversation = home.conversations.create().id
     first = asked(home, conversation, "One?")
     run_id = home.conversations.messages(conversation)[-1].run_id

@@ -34,7 +34,7 @@ def ask(ollama: TimedOllama, *texts: str, **more: Any) -> float:
     return time.monotonic() - began
 
 
-def test_prompts_share_the_rate_and_each_end_makes_the_others_faster() -> None:
+def test_prompts_share_the_rate_and_speed_up_as_others_end() -> None:
     processor = PromptProcessor(rate=400)
     processor.begin("long", 400, now=0.0)
     processor.begin("short", 100, now=0.5)
@@ -119,7 +119,7 @@ def test_prompts_at_once_share_and_more_than_the_slots_wait(ollama: TimedOllama)
     assert took >= in_all / 2000
 
 
-def test_a_client_that_goes_away_leaves_its_slot_and_what_was_processed(ollama: TimedOllama) -> None:
+def test_a_client_that_leaves_frees_its_slot(ollama: TimedOllama) -> None:
     message = {"role": "user", "content": WORDS * 1600}  # eight seconds
     with pytest.raises(httpx.ReadTimeout):
         httpx.post(f"{ollama.url}/api/chat", json={"model": "llama3.1:8b", "messages": [message]}, timeout=1)

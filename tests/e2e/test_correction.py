@@ -40,9 +40,7 @@ def button(page: Page | Locator, name: str) -> Locator:
     return page.get_by_role("button", name=name).locator("visible=true").first
 
 
-def test_a_query_goes_to_the_web_as_it_was_edited_even_after_a_restart(
-    page: Page, tavily: TavilyServer, home_with_notes
-):
+def test_an_edited_query_reaches_the_web_even_after_a_restart(page: Page, tavily: TavilyServer, home_with_notes):
     settings = {"OLLAMA_HOST": "127.0.0.1:9", "TAVILY_API_KEY": "tvly-test", "CRAG_TAVILY_URL": tavily.url}
     query = page.get_by_label("Query for the web")
     with forked(home_with_notes, **settings) as app:

@@ -19,7 +19,7 @@ ROWS = (
 _ROW_HEIGHT, _HALF = 35, 17  # pixels: the table is a canvas, so that its rows are told by where they are
 
 
-def test_a_dataset_is_uploaded_run_to_its_end_labelled_and_laid_open(page: Page, home_with_notes: Path):
+def test_a_dataset_is_uploaded_run_labelled_and_inspected(page: Page, home_with_notes: Path):
     with forked(home_with_notes, OLLAMA_HOST="127.0.0.1:9", CRAG_PEOPLE="one") as app:
         open_page(page, f"{app}/evaluate")
         upload_dataset(page, b'{"question": 3}')

@@ -16,7 +16,7 @@ QUESTION = "Who won the 2024 NBA finals?"
 FINALS = "The Boston Celtics won the 2024 NBA finals against the Dallas Mavericks."
 
 
-def test_what_is_missing_is_filled_with_one_click_and_then_answered_from_documents(page: Page, home_with_notes):
+def test_a_gap_is_filled_with_one_click_and_then_answered(page: Page, home_with_notes):
     with TavilyServer() as tavily, serving() as web:
         text = f"<html><title>Finals of 2024</title><body><p>{FINALS}</p></body></html>"
         found = {"title": "Finals of 2024", "url": web.page("/finals", text.encode()), "content": FINALS, "score": 0.9}

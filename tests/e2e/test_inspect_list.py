@@ -31,7 +31,7 @@ def asked(home_with_notes: Path) -> Iterator[str]:
         yield address
 
 
-def test_a_run_is_found_opened_and_found_again_and_is_nobody_elses(page: Page, browser: Browser, asked: str):
+def test_a_run_is_found_and_reopened_by_its_owner_only(page: Page, browser: Browser, asked: str):
     open_page(page, f"{asked}/inspect")
     side = page.get_by_test_id("stSidebar")
     rows = side.locator("[class*=st-key-run-] button:visible")

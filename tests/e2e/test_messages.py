@@ -44,7 +44,7 @@ def choose(page: Page, menu: str, option: str) -> None:
     page.get_by_role("menuitem", name=option).click()
 
 
-def test_a_question_is_edited_its_branches_switched_its_sources_read_and_its_answer_judged(page: Page, tmp_path: Path):
+def test_a_conversation_is_edited_branched_read_and_rated(page: Page, tmp_path: Path):
     home = tmp_path / "home"
     application = open_application(Settings(home=home, chat_model="builtin", embedder="builtin"))
     application.library.pipeline.add_bytes("guide.pdf", guide())

@@ -20,7 +20,7 @@ def phone(browser: Browser) -> Iterator[Page]:
     context.close()
 
 
-def test_a_passage_opens_from_the_trace_and_closing_it_leads_back(phone: Page, app: str):
+def test_a_passage_opens_from_the_trace_and_closes_back_to_it(phone: Page, app: str):
     open_page(phone, app)
     upload(phone, "brewing.md", NOTES.encode())
     outcome = phone.get_by_text("Added: 1 passage").bounding_box()

@@ -39,7 +39,7 @@ def app(ollama, home):
         yield address
 
 
-def test_settings_are_found_while_one_types_moved_by_keys_and_models_got_and_asked_about(page, app, home, ollama):
+def test_settings_are_searched_and_set_by_keys_and_models_pulled(page, app, home, ollama):
     open_page(page, f"{app}/settings")
     _get_cancel_and_go_on(page, ollama)
     _is_asked_before_anything_leaves(page, ollama)

@@ -58,7 +58,7 @@ def button(page: Page, name: str) -> Locator:
     return found
 
 
-def test_from_an_empty_machine_to_an_answer_by_llama_3_in_two_clicks(page: Page, empty: str, nowhere: str):
+def test_an_empty_machine_answers_with_llama_3_after_two_clicks(page: Page, empty: str, nowhere: str):
     page.add_init_script(COUNT_CLICKS)
     open_page(page, empty)
     expect(chip(page, "Built-in engine")).to_be_visible()
@@ -84,9 +84,7 @@ def test_from_an_empty_machine_to_an_answer_by_llama_3_in_two_clicks(page: Page,
         assert len(ollama.memory.loads) == 1, "it was warmed up as the question needs it"
 
 
-def test_a_pull_is_gone_on_with_after_a_full_disk_a_cancel_and_the_end_of_the_server(
-    page: Page, empty: str, nowhere: str
-):
+def test_a_pull_resumes_after_a_full_disk_a_cancel_and_a_crash(page: Page, empty: str, nowhere: str):
     full = Mishap(0.3, "error", "write /root/.ollama/models/blobs/sha256-11: no space left on device")
     main = page.get_by_test_id("stMain")
     with installed(nowhere, seconds=4.0, mishap=full) as ollama:

@@ -74,7 +74,7 @@ def links(page: Page) -> list[str]:
     return page.eval_on_selector_all("a", "all => all.map(one => one.getAttribute('href'))")
 
 
-def test_citations_lead_to_the_marked_quote_and_the_trace_unfolds(opened, tmp_path, original):  # noqa: F811
+def test_citations_lead_to_the_marked_quote_and_the_trace_opens(opened, tmp_path, original):  # noqa: F811
     page = show(opened, tmp_path, original.sharing.html(original.conversation))
     cited = page.get_by_role("link", name="[1]").first
     cited.focus()

@@ -18,13 +18,13 @@ def test_nothing_acknowledged_is_lost_by_kills(tmp_path):
     assert ledger.errors == []
 
 
-def test_several_processes_on_one_home_do_not_get_in_each_others_way(tmp_path):
+def test_several_processes_share_one_home(tmp_path):
     ledger = live_together(tmp_path, seconds=1)
     assert ledger.deeds
     assert ledger.errors == []
 
 
-def test_a_model_that_loads_for_long_is_waited_for_and_told_about(tmp_path):
+def test_a_slow_model_load_is_waited_for_and_reported(tmp_path):
     seen = load_slowly(tmp_path, seconds=3)
     assert (seen.trace.state, seen.trace.outcome) == ("done", "documents")
     assert {told.kind for told, _ in seen.waits} == {"answering"}

@@ -45,7 +45,7 @@ def test_agreement_is_as_counted_by_hand():
     assert 0.55 < found.high < 0.7
 
 
-def test_each_judge_model_is_told_apart_and_what_it_could_not_read_is_left_out():
+def test_judges_are_compared_one_by_one_without_unread_answers():
     labelled = [result(n, n % 2 == 0, 1.0, float(n % 2 == 0)) for n in range(10)]
     labelled += [result(n, n % 2 == 0, 1.0, float(n % 2), QWEN) for n in range(10, 16)]
     unread = replace(result(20, True), judged=Judgement(QWEN, None, "The judge's reply could not be read."))
@@ -58,7 +58,7 @@ def test_each_judge_model_is_told_apart_and_what_it_could_not_read_is_left_out()
     assert found[0].low < 1.0  # ten of ten are no certainty
 
 
-def test_without_labels_nothing_is_said_and_without_two_kinds_no_kappa():
+def test_agreement_needs_labels_and_kappa_two_kinds():
     assert measure_agreement([result(1, None, 1.0, 1.0)], Cutoffs()) == []
     (found,) = measure_agreement([result(n, True, float(n > 0)) for n in range(4)], Cutoffs())
     assert (found.kappa, found.low, found.high, found.agree, found.n) == (None, None, None, 0.75, 4)

@@ -46,7 +46,7 @@ def maker(library: Library, **options: Any) -> ProbeMaker:
 
 
 @pytest.mark.parametrize("language", SENTENCES)
-def test_a_question_asks_for_a_part_of_its_sentence_in_its_language(language):
+def test_a_question_asks_for_part_of_a_sentence_in_its_language(language):
     sentence = SENTENCES[language]
     question = make_cloze_question(sentence, [], random.Random(1))
     assert question is not None
@@ -56,7 +56,7 @@ def test_a_question_asks_for_a_part_of_its_sentence_in_its_language(language):
     assert 2 <= len(held & set(extract_terms(question))) < len(held)
 
 
-def test_some_words_are_told_otherwise_but_neither_names_nor_numbers():
+def test_words_are_paraphrased_but_not_names_or_numbers():
     chance = random.Random(3)
     made = [make_cloze_question(SENTENCES["en"], ["zeppelin"], chance) or "" for _ in range(60)]
     assert 10 < sum("zeppelin" in question for question in made) < 60

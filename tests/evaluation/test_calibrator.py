@@ -101,12 +101,12 @@ def test_runs_judge_by_what_was_kept_for_their_collection(home):
     )
 
 
-def test_other_collections_do_not_take_those_of_the_whole_library(home):
+def test_home_thresholds_do_not_apply_to_collections(home):
     keep(home, "", Thresholds(0.33, 0.44))
     assert not home.grading_setup(replace(OPTIONS, collection="Towns")).calibrated
 
 
-def test_thresholds_follow_a_renamed_collection_and_go_with_a_deleted_one(home):
+def test_thresholds_follow_renames_and_deletions_of_a_collection(home):
     grader = keep(home, "Towns", Thresholds(0.11, 0.22))
     ruling(home, 1, "The bridge of Alder was opened in 1799.", "use")
     home.rename_collection("Towns", "Places")
@@ -118,7 +118,7 @@ def test_thresholds_follow_a_renamed_collection_and_go_with_a_deleted_one(home):
     assert not home.calibration._rows.labels("Places")
 
 
-def test_thresholds_of_a_collection_that_was_renamed_meanwhile_are_refused(home):
+def test_thresholds_for_a_renamed_collection_are_refused(home):
     measured = home.calibration.run(
         replace(OPTIONS, collection="Towns"), CalibrationPlan([ProvidedQuestion(BRIDGE, True)])
     )

@@ -36,7 +36,7 @@ def figure(metric: str, value: float) -> Figure:
     return Figure(metric, value, 60, value, value)
 
 
-def test_best_scores_are_told_by_whether_there_is_an_answer_and_counted_once_a_question():
+def test_best_scores_are_split_by_answerability():
     spread = chart_data.spread_by_answerable(
         [
             result(KNOWN, 0, 2, best=0.1),
@@ -51,7 +51,7 @@ def test_best_scores_are_told_by_whether_there_is_an_answer_and_counted_once_a_q
     assert not chart_data.spread_by_answerable([result(KNOWN, best=0.9)]).has_both_kinds
 
 
-def test_best_scores_are_told_by_whether_a_right_passage_was_found_where_that_is_measured():
+def test_best_scores_are_split_by_relevance_if_measured():
     found = result(KNOWN, 0, best=0.9, scores={"recall": 0.5})
     lost = result(KNOWN, 1, best=0.3, scores={"recall": 0.0})
     spread = chart_data.spread_by_retrieval([found, lost, result(KNOWN, 2, best=0.7)])
@@ -88,7 +88,7 @@ def test_thresholds_cost_what_they_refuse_answer_and_send():
     assert [costs.sent_to_web(upper) for upper in (0.2, 0.5, 0.71)] == [0.0, 0.5, 0.75]
 
 
-def test_under_the_policy_any_the_lowest_passage_decides_on_the_web():
+def test_under_policy_any_the_lowest_passage_decides_on_the_web():
     graded = result(KNOWN, best=0.9, grades=(GradedPassage(0.9, True, True), GradedPassage(0.3, False, False)))
     assert compute_threshold_costs([graded], "any", Cutoffs()).sent_to_web(0.5) == 1.0
     assert compute_threshold_costs([graded], "paper", Cutoffs()).sent_to_web(0.5) == 0.0
@@ -100,7 +100,7 @@ def test_of_what_there_is_none_thresholds_cost_nothing_known():
     assert compute_threshold_costs([], "off", Cutoffs()).sent_to_web(0.5) is None
 
 
-def test_a_variant_is_unbeaten_unless_another_is_no_worse_and_better_in_one():
+def test_a_variant_is_unbeaten_unless_another_dominates_it():
     figures = {
         0: {"answer_right": figure("answer_right", 0.8), "seconds": figure("seconds", 2.0)},
         1: {"answer_right": figure("answer_right", 0.8), "seconds": figure("seconds", 1.0)},
@@ -123,7 +123,7 @@ def test_variants_are_told_apart_by_what_is_known_of_all_of_them():
     assert chart_data.choose_accuracy_metric([]) == ""
 
 
-def test_routes_are_held_against_expected_actions_with_what_never_happened():
+def test_routes_are_compared_with_the_expected_actions():
     expected = replace(KNOWN, action="correct")
     counts = chart_data.count_routes(
         [result(expected, action="correct"), result(expected, action="incorrect"), result(OPEN)]
@@ -135,7 +135,7 @@ def test_routes_are_held_against_expected_actions_with_what_never_happened():
     ]
 
 
-def test_without_expected_actions_routes_are_held_against_whether_there_is_an_answer():
+def test_routes_are_else_compared_with_answerability():
     counts = chart_data.count_routes([result(KNOWN, action="ambiguous"), result(UNKNOWN)])
     told = {(one.expected, one.actual): (one.count, one.agrees) for one in counts}
     assert told["answerable", "ambiguous"] == (1, True)

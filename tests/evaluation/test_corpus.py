@@ -80,7 +80,7 @@ def test_what_is_there_stays_and_what_changed_takes_its_place(library, tmp_path)
         ({"id": "v-7", "text": "t"}, "Line 4: id was given"),
     ],
 )
-def test_a_line_that_cannot_be_added_is_named_and_nothing_is_added(library, tmp_path, row, why):
+def test_a_bad_line_is_named_and_nothing_is_added(library, tmp_path, row, why):
     with pytest.raises(BadRequest, match=why):
         add_corpus(library, written(tmp_path, [*ROWS, row]), "set")
     assert library.sources() == []

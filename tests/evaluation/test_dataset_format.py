@@ -124,14 +124,14 @@ def test_a_file_that_holds_no_dataset_is_refused(data, why):
         parse_examples(data)
 
 
-def test_what_no_database_holds_is_left_out_and_long_questions_stay_whole():
+def test_invalid_characters_go_and_long_questions_stay_whole():
     data = b"\xef\xbb\xbf" + b'{"question": "W\\ud800hy\\u0000?", "answer": "a\\ud800"}\r\n'
     assert parse_examples(data)[0] == Example(question_key("Why?"), "Why?", ("a",))
     long = "Why " * 25_000
     assert read(question=long).question == long.strip()
 
 
-def test_what_cannot_be_answered_has_no_right_answer_whatever_the_row_says():
+def test_unanswerable_questions_have_no_reference_answer():
     example = read(answerable=False, answers=["plausible"], passage_id="near", must_mention="x", phrases="y")
     assert example == Example(question_key("Why?"), "Why?", answerable=False)
 
@@ -160,7 +160,7 @@ def test_one_id_for_two_questions_is_refused():
         parse_examples(lines({"question": "Who?", "id": "a"}, {"question": "When?", "id": "a"}))
 
 
-def test_a_file_is_called_as_it_is_and_one_that_is_not_there_is_refused(tmp_path):
+def test_a_dataset_is_named_after_its_file(tmp_path):
     file = tmp_path / "my questions.jsonl"
     file.write_bytes(lines({"question": "Who?"}))
     assert read_dataset(file).name == "my questions"

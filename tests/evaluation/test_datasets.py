@@ -150,7 +150,7 @@ def test_another_answer_to_the_same_question_takes_its_place(datasets_of_runs, t
     assert (datasets_of_runs.get_pins("run").answer, datasets_of_runs.is_pinned("run")) == (False, False)
 
 
-def test_a_question_that_hangs_on_those_before_is_kept_as_it_was_understood(datasets_of_runs, traces):
+def test_a_follow_up_is_pinned_as_its_standalone_question(datasets_of_runs, traces):
     traces["run"] = trace("And when?", condensed="When was the boiler replaced?")
     datasets_of_runs.pin_answer("run")
     assert only(datasets_of_runs).question == "When was the boiler replaced?"
@@ -167,7 +167,7 @@ def test_a_refusal_that_is_right_says_that_there_is_no_answer(datasets_of_runs, 
     assert (only(datasets_of_runs).answerable, only(datasets_of_runs).references) == (True, ("In 2019.",))
 
 
-def test_a_run_without_an_answer_is_pinned_with_the_answer_of_the_person_alone(datasets_of_runs, traces):
+def test_an_unanswered_run_is_pinned_with_the_given_reference(datasets_of_runs, traces):
     traces["run"] = trace(text="", outcome=None)
     with pytest.raises(BadRequest):
         datasets_of_runs.pin_answer("run")
@@ -175,7 +175,7 @@ def test_a_run_without_an_answer_is_pinned_with_the_answer_of_the_person_alone(d
     assert only(datasets_of_runs).references == ("In 2019.",)
 
 
-def test_a_right_passage_is_found_again_when_its_document_is_cut_anew(datasets_of_runs, traces):
+def test_a_pinned_passage_is_found_again_after_rechunking(datasets_of_runs, traces):
     datasets_of_runs.pin_passage("run", 1)
     assert only(datasets_of_runs).phrases == (BOILER,)
     assert datasets_of_runs.get_pins("run").passages == {1}
@@ -209,7 +209,7 @@ def test_a_page_of_the_web_and_what_is_gone_cannot_be_pinned(datasets_of_runs):
     assert datasets_of_runs.pinned().examples == ()
 
 
-def test_the_sentence_kept_is_the_one_cited_where_the_passage_holds_it(datasets_of_runs, traces):
+def test_the_pinned_phrase_is_the_cited_sentence(datasets_of_runs, traces):
     quote = Citation(1, 1, "source-1", "hall.txt", "hall.txt", None, "It runs at night.", "library")
     traces["run"] = trace(citations=(quote,))
     datasets_of_runs.pin_passage("run", 1)
@@ -244,7 +244,7 @@ def test_a_dataset_of_pins_has_one_id_before_and_after_the_first(datasets_of_run
     assert "ada" not in before
 
 
-def test_pinned_questions_stay_those_of_whose_they_are_when_the_owner_of_the_home_asks_them(datasets_of_runs, traces):
+def test_pins_keep_their_owner_when_the_home_owner_runs_them(datasets_of_runs, traces):
     traces["other"] = trace("Who has the keys?")
     datasets_of_runs.pin_answer("run", "ada")
     assert datasets_of_runs.pinned(None).person == "ada"

@@ -101,7 +101,7 @@ def places(lab, evaluation):
     return [(one.variant, one.number, one.repetition) for one in lab.evaluations.results(evaluation.id)]
 
 
-def test_every_question_is_answered_under_every_variant_as_often_as_asked_for(lab):
+def test_every_variant_answers_every_question_as_often_as_asked(lab):
     begun = lab.begin(variants=TWO, repetitions=3)
     assert (begun.state, begun.total, begun.size) in (("queued", 24, 4), ("running", 24, 4))
     seen = []
@@ -121,7 +121,7 @@ def test_every_question_is_answered_under_every_variant_as_often_as_asked_for(la
     assert lab.evaluations.preparation_progress(done.id) is None
 
 
-def test_what_an_evaluation_asked_can_be_laid_open_but_is_not_listed_among_peoples_questions(lab):
+def test_runs_of_an_evaluation_can_be_opened_but_are_not_listed(lab):
     done = lab.evaluations.wait(lab.begin(person="a").id)
     run_id = lab.evaluations.results(done.id)[0].run_id
     conversations = Conversations(lab.database)
@@ -132,7 +132,7 @@ def test_what_an_evaluation_asked_can_be_laid_open_but_is_not_listed_among_peopl
     assert lab.runs.recent(10) == []
 
 
-def test_whose_evaluation_it_is_sees_it_and_a_command_s_everybody_does(lab):
+def test_evaluations_are_private_but_those_of_commands_common(lab):
     own, common = lab.begin(person="a"), lab.begin()
     for one in (own, common):
         lab.evaluations.wait(one.id)
@@ -143,7 +143,7 @@ def test_whose_evaluation_it_is_sees_it_and_a_command_s_everybody_does(lab):
         lab.evaluations.get(own.id, "b")
 
 
-def test_one_that_was_stopped_goes_on_without_asking_anything_again(lab, monkeypatch):
+def test_a_stopped_evaluation_resumes_without_asking_again(lab, monkeypatch):
     begun = lab.begin(repetitions=5, parallel=1)
     wait_until(lambda: lab.evaluations.get(begun.id).done >= 3)
     lab.evaluations.stop(begun.id)
@@ -161,7 +161,7 @@ def test_one_that_was_stopped_goes_on_without_asking_anything_again(lab, monkeyp
     assert done.seconds > stopped.seconds
 
 
-def test_what_is_worked_on_cannot_be_resumed_and_the_next_one_waits_for_its_turn(lab):
+def test_a_running_evaluation_cannot_be_resumed_and_others_queue(lab):
     begun, next_one = lab.begin(repetitions=5), lab.begin()
     assert next_one.state == "queued"
     with pytest.raises(BadRequest, match="being worked on"):
@@ -195,7 +195,7 @@ def test_another_process_ends_it_while_a_model_hangs(lab, laboratory, end):
         wait_until(lambda: other.evaluations.get(begun.id).state == "stopped")
 
 
-def test_one_that_another_process_stopped_while_it_waited_is_not_begun(lab, laboratory):
+def test_one_stopped_elsewhere_while_queued_does_not_start(lab, laboratory):
     hanging, other = hang(lab), laboratory()
     begun, waiting = lab.begin(), lab.begin()
     hanging.wait(5.0)
@@ -204,7 +204,7 @@ def test_one_that_another_process_stopped_while_it_waited_is_not_begun(lab, labo
     wait_until(lambda: other.evaluations.get(waiting.id).state == "stopped")
 
 
-def test_what_another_process_goes_on_with_is_not_taken_for_left_behind(lab, laboratory, monkeypatch):
+def test_one_resumed_by_another_process_is_not_abandoned(lab, laboratory, monkeypatch):
     begun = lab.evaluations.wait(lab.begin().id)
     lab.evaluations._rows.change(begun.id, state="running", owner="1-1")
     other = laboratory()
@@ -241,7 +241,7 @@ def test_in_a_backup_it_belongs_to_no_process(lab, laboratory, tmp_path):
     database.close()
 
 
-def test_a_question_of_an_evaluation_that_is_gone_is_refused_in_words(lab):
+def test_a_question_of_a_deleted_evaluation_is_refused_in_words(lab):
     with pytest.raises(NotFound, match="evaluation is no longer there"):
         lab.runs.start(None, "Who?", RunOptions(), evaluation_id="gone")
 
@@ -268,7 +268,7 @@ os._exit(9)
     assert lab.evaluations.wait(evaluation_id).done == 24
 
 
-def test_closing_the_application_breaks_it_off_and_the_next_start_goes_on(lab, laboratory):
+def test_closing_interrupts_and_the_next_start_resumes(lab, laboratory):
     begun = lab.begin(repetitions=6)
     wait_until(lambda: lab.evaluations.get(begun.id).done)
     waiting = lab.begin()
@@ -301,7 +301,7 @@ def test_what_changed_while_it_was_asked_is_told(lab):
     assert "not those that it was begun with" in ended.fault
 
 
-def test_a_model_that_is_gone_ends_it_after_a_few_questions_and_they_are_asked_again(lab):
+def test_a_missing_model_ends_it_early_and_resumably(lab):
     lab.fault = ModelFault("unreachable", "Ollama does not answer.", "Start it.")
     begun = lab.begin(repetitions=3)
     ended = lab.evaluations.wait(begun.id)
@@ -332,7 +332,7 @@ def test_nobody_can_be_asked_for_leave_so_nothing_is_sent(lab):
     assert len(lab.web.queries) == 4
 
 
-def test_answers_are_judged_as_they_come_and_others_afterwards_each_once(lab):
+def test_each_answer_is_judged_once_now_or_later(lab):
     with_judge = lab.evaluations.wait(lab.begin(judge="ollama:judge").id)
     assert (with_judge.judgements, sorted(lab.judge.asked)) == (4, [one.question for one in EXAMPLES])
     assert lab.evaluations.results(with_judge.id)[0].judged == Judgement("judge@1", 1.0, "It says fact1.")
@@ -352,7 +352,7 @@ def test_answers_are_judged_as_they_come_and_others_afterwards_each_once(lab):
     assert lab.evaluations.results(without.id)[0].judged.model == "judge@2"
 
 
-def test_answers_can_be_judged_after_the_model_or_the_documents_have_changed(lab):
+def test_answers_can_be_judged_after_models_or_documents_change(lab):
     done = lab.evaluations.wait(lab.begin().id)
     lab.environment = Environment("Double", "double@2")
     lab.evaluations.judge(done.id, "ollama:judge")
@@ -368,7 +368,7 @@ def test_a_persons_word_on_an_answer_is_kept_and_taken_back(lab):
         assert [one.label for one in lab.evaluations.results(done.id)] == [None, word, None, None]
 
 
-def test_what_is_deleted_is_gone_with_its_runs_even_while_it_is_worked_on(lab):
+def test_deleting_removes_the_runs_even_while_it_is_running(lab):
     done, begun = lab.evaluations.wait(lab.begin().id), lab.begin(repetitions=6)
     run_id = lab.evaluations.results(done.id)[0].run_id
     wait_until(lambda: lab.evaluations.get(begun.id).done)
@@ -408,7 +408,7 @@ def test_it_has_a_name_that_can_be_changed(lab):
         lab.evaluations.rename("nobody", "x")
 
 
-def test_cutoffs_are_fitted_to_what_a_person_may_see_of_peoples_words(lab):
+def test_cutoffs_are_fitted_only_to_labels_a_person_may_see(lab):
     words = ("fact1", "fact2", "fact7", "fact8")  # of which the answer holds the first two
     halves = [Example(f"half{n}", f"Half {n}?", must_mention=words[1:3]) for n in range(10)]
     thirds = [Example(f"third{n}", f"Third {n}?", must_mention=words[2:]) for n in range(10)]

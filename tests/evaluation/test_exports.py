@@ -98,7 +98,7 @@ def test_the_cutoffs_say_what_is_right():
     assert rows_of(export_csv(evaluation(1), answers, Cutoffs(judge=0.7)))[0]["right"] == "0"
 
 
-def test_the_report_tells_figures_with_their_n_settings_and_answers():
+def test_the_report_shows_figures_with_n_settings_and_answers():
     answers = results(1)
     page = Page(
         export_html(evaluation(1), [judged(answers[0], 1.0, "The year is right."), *answers[1:]], Cutoffs())

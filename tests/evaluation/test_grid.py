@@ -67,7 +67,7 @@ def test_what_a_page_chooses_is_checked_alike():
     assert MAX_VARIANTS == 64
 
 
-def test_variants_are_every_combination_in_order_named_by_what_differs():
+def test_variants_are_all_combinations_named_by_what_differs():
     base = RunOptions(model="builtin", web="ask", preset="paper")
     axes = parse_axes(["policy=paper,any", "k=4,8", "refine=off", "passage_size=250,500"])
     made = make_variants(base, axes)
@@ -112,7 +112,7 @@ def answers(variant: int, right: int, seconds: float = 1.0, of: int = 20) -> lis
     ]
 
 
-def test_the_best_has_most_right_answers_and_among_equals_takes_least_time():
+def test_the_best_variant_is_most_often_right_then_fastest():
     results = [*answers(0, 2), *answers(1, 19, seconds=3.0), *answers(2, 19, seconds=1.0)]
     assert [one.variant.name for one in rank_variants(evaluation("abc"), results, Cutoffs())] == ["c", "b", "a"]
     found = find_best_variant(evaluation("abc"), results, Cutoffs())

@@ -66,7 +66,7 @@ def uploads(server, ledger) -> LangSmithUploader:
     return LangSmithUploader(LangSmithAccount(KEY, server.url), ledger)
 
 
-def test_a_dataset_and_an_experiment_for_each_variant_arrive_whole(server, uploads):
+def test_a_dataset_and_one_experiment_per_variant_arrive(server, uploads):
     address = uploads.upload(EVALUATION, RESULTS)
     (dataset,) = server.datasets.values()
     assert dataset["name"] == "Posts · digest012345"
@@ -107,7 +107,7 @@ def test_each_answer_is_a_run_of_its_question_with_its_scores(server, uploads):
     assert len(server.feedback) == 24
 
 
-def test_sending_it_again_makes_nothing_twice_and_adds_what_is_missing(server, uploads):
+def test_uploading_again_adds_only_what_is_missing(server, uploads):
     uploads.upload(EVALUATION, RESULTS[:3])
     address = uploads.upload(EVALUATION, RESULTS)
     assert uploads.upload(replace(EVALUATION, name="Renamed"), RESULTS) == address
@@ -188,9 +188,7 @@ def test_without_a_key_nothing_is_sent(server, ledger):
         (200, {}, b"[[]]", "could not be read"),
     ],
 )
-def test_what_fails_is_told_in_words_without_the_key_and_asked_once(
-    server, uploads, caplog, status, headers, body, said
-):
+def test_failures_are_told_once_in_words_without_the_key(server, uploads, caplog, status, headers, body, said):
     server.status, server.headers, server.body = status, headers, body
     with caplog.at_level(logging.DEBUG), pytest.raises(LangSmithFailed, match=said) as failed:
         uploads.upload(EVALUATION, RESULTS)
@@ -198,7 +196,7 @@ def test_what_fails_is_told_in_words_without_the_key_and_asked_once(
     assert len({(method, path) for method, path, _ in server.requests}) == len(server.requests), "not tried again"
 
 
-def test_a_redirect_is_not_followed_so_that_the_key_goes_nowhere_else(server, uploads):
+def test_a_redirect_is_not_followed_with_the_key(server, uploads):
     with LangSmithServer() as elsewhere:
         server.status, server.headers = 307, {"Location": elsewhere.url}
         with pytest.raises(LangSmithFailed, match="leads elsewhere"):

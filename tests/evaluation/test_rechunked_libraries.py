@@ -78,7 +78,7 @@ def test_the_usual_size_is_the_library_itself(application, recuts):
     assert cuts(application) == []
 
 
-def test_what_is_there_is_used_again_until_the_documents_change_or_a_day_has_passed(application, recuts):
+def test_a_rechunked_library_is_reused_until_documents_change(application, recuts):
     recuts.prepare(OPTIONS)
     first = cuts(application)
     seen: list[Progress] = []
@@ -116,9 +116,7 @@ def test_stopped_or_killed_on_the_way_nothing_half_made_is_used(application, rec
     assert recuts.retriever(OPTIONS).size(OPTIONS) > application.library.size()
 
 
-def test_what_has_no_file_to_cut_is_there_as_it_is_and_named_and_no_backup_holds_any_of_it(
-    application, recuts, tmp_path
-):
+def test_documents_without_a_file_stay_and_backups_leave_it_out(application, recuts, tmp_path):
     lines = [{"text": f"Harp {n} has {n} strings.", "metadata": {"source": "harps.txt"}} for n in range(3)]
     (tmp_path / "harps.jsonl").write_text("\n".join(map(json.dumps, lines)))
     list(application.exchange.import_passages(tmp_path / "harps.jsonl"))

@@ -44,7 +44,7 @@ def ask(application):
     return application.evaluations.wait(application.regression.run(None).id)
 
 
-def test_pinned_questions_are_due_once_and_again_after_a_change_that_is_told(application):
+def test_pinned_questions_are_due_again_only_after_a_change(application):
     regression = application.regression
     before = regression.state(None)
     assert (before.pinned, before.last, before.due, before.automatic) == (1, None, True, False)
@@ -76,7 +76,7 @@ def test_pinned_questions_are_due_once_and_again_after_a_change_that_is_told(app
         regression.run(None)
 
 
-def test_by_themselves_they_are_asked_only_after_a_quiet_minute_and_once(application):
+def test_automatic_runs_wait_for_a_quiet_minute_and_happen_once(application):
     regression = application.regression
     assert [regression.look(now) for now in (0.0, 100.0)] == [None, None]
     regression.set_automatic(None, True)
@@ -108,7 +108,7 @@ def over(application, *, leaving=(), busy=None, look_up=None):
     return regression
 
 
-def test_by_themselves_they_are_not_asked_at_work_nor_where_they_would_leave_nor_without_a_model(application):
+def test_automatic_runs_need_an_idle_home_and_a_local_model(application):
     leaving = over(application, leaving=["gpt-4o", "Tavily"])
     assert [leaving.look(now) for now in (0.0, 100.0, 200.0)] == [None] * 3
     assert leaving.state(None).held_back == "Not by themselves: questions would go to gpt-4o, Tavily."

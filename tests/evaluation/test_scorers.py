@@ -57,7 +57,7 @@ def test_an_answer_that_holds_a_reference_is_right_however_long():
     assert scored.scores["token_f1"] == pytest.approx(4 / 11)  # "of Paris", 2 words of 8 and 3
 
 
-def test_one_that_does_not_is_worth_its_f1_with_the_nearest_reference():
+def test_an_inexact_answer_scores_f1_with_the_nearest_reference():
     scored = score_run(Example("1", "Who?", references=("Grace Brewster Hopper", "nobody")), answered("Grace Hopper"))
     assert scored.scores["contained"] == 0.0
     assert scored.text_score == scored.scores["token_f1"] == pytest.approx(0.8)
@@ -182,7 +182,7 @@ def test_a_source_is_named_whole(source, title, is_found):
     assert scored.scores["recall"] == float(is_found)
 
 
-def test_a_source_is_found_by_its_id_its_address_and_through_one_that_says_the_same():
+def test_a_source_is_found_by_id_address_or_identical_text():
     held = passage(1, location="https://example.org/paper", also_in=("Twin.pdf",))
     for source in (held.source_id, "https://example.org/paper", "Twin.pdf"):
         assert score_run(Example("1", "Where?", sources=(source,)), found(held)).scores["recall"] == 1.0
@@ -253,7 +253,7 @@ def test_what_each_node_took():
     assert score_run(PARIS, answered("Paris", steps=taken)).tokens == 0
 
 
-def test_what_the_documents_are_not_expected_to_hold_may_be_refused_and_may_be_answered_from_the_web():
+def test_uncovered_questions_are_not_scored_on_refusing():
     example = Example("1", "Who won?", references=("Celtics",), action="incorrect")
     for answer in (answered("The Celtics."), refused()):
         scored = score_run(example, answer)
@@ -363,7 +363,7 @@ def judge(ollama: ScriptedOllama, answer: str = "In 1871 [1].", example: Example
     return Judge(opened(ollama)).judge(example, answer, Cancellation())
 
 
-def test_the_judge_is_given_what_is_known_and_gives_its_reason_first(ollama: ScriptedOllama) -> None:
+def test_the_judge_sees_the_references_and_reasons_first(ollama: ScriptedOllama) -> None:
     ollama.script = lambda asked: Say(RIGHT)
     judgement = judge(ollama)
     assert (judgement.score, judgement.reason) == (0.9, "It gives the same year.")
@@ -384,7 +384,7 @@ def test_the_judge_is_asked_in_the_language_of_the_question(ollama: ScriptedOlla
 
 
 @pytest.mark.parametrize("reply", UNREADABLE.values(), ids=UNREADABLE)
-def test_what_keeps_to_no_form_is_asked_once_more_and_then_has_no_score(ollama: ScriptedOllama, reply: str) -> None:
+def test_an_unreadable_judgement_is_asked_once_more_then_dropped(ollama: ScriptedOllama, reply: str) -> None:
     ollama.script = lambda asked: Say(reply)
     judgement = judge(ollama)
     assert (judgement.score, judgement.reason) == (None, "The judge's reply could not be read.")
@@ -478,7 +478,7 @@ def test_what_the_person_must_mend_is_told_and_stopping_stops(ollama: ScriptedOl
         Judge(model).judge(EXAMPLE, "In 1871.", stop)
 
 
-def test_an_answer_that_is_too_long_for_the_window_is_judged_by_its_beginning(ollama: ScriptedOllama) -> None:
+def test_a_long_answer_is_judged_by_its_beginning(ollama: ScriptedOllama) -> None:
     ollama.script = lambda asked: Say(RIGHT)
     judgement = judge(ollama, "In 1871 it was built. " * 10_000)
     assert judgement.score == 0.9
@@ -487,7 +487,7 @@ def test_an_answer_that_is_too_long_for_the_window_is_judged_by_its_beginning(ol
     assert model.count_tokens(ollama.chats[0].prompt) < model.window
 
 
-def test_what_a_judge_elsewhere_is_sent_is_written_down_and_needs_leave(ollama: ScriptedOllama) -> None:
+def test_a_remote_judge_needs_consent_and_is_logged(ollama: ScriptedOllama) -> None:
     ollama.models = [Model("gpt-oss:120b-cloud", remote_host="https://ollama.com:443")]
     ollama.script = lambda asked: Say(RIGHT)
     ledger, leave = ListLedger(), list[str]()

@@ -29,7 +29,7 @@ def share(right_ones: int, n: int):
         (850, 1000, 0.827, 0.871),
     ],
 )
-def test_the_interval_of_a_share_of_yes_and_no_is_that_of_jeffreys(right_ones, n, low, high):
+def test_the_interval_of_a_proportion_is_jeffreys(right_ones, n, low, high):
     """The quantiles 0.025 and 0.975 of the beta distribution with k + 1/2 and n - k + 1/2, drawn out to the share."""
     found = share(right_ones, n)
     assert found == pytest.approx((right_ones / n, low, high), abs=0.015)

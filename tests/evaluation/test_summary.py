@@ -32,7 +32,7 @@ def test_right_answers_with_their_n_and_interval():
     assert 0.85 < figure.high < 0.95
 
 
-def test_repetitions_are_no_examples_and_do_not_narrow_the_interval():
+def test_repetitions_do_not_narrow_the_interval():
     once = [result(str(n), float(n % 2)) for n in range(10)]
     thrice = [result(str(n), float(n % 2), repetition=turn) for n in range(10) for turn in (1, 2, 3)]
     summary = summarise_results(thrice)
@@ -40,7 +40,7 @@ def test_repetitions_are_no_examples_and_do_not_narrow_the_interval():
     assert (summary.examples, summary.answers, summary.repetitions) == (10, 30, 3)
 
 
-def test_every_example_weighs_the_same_however_often_it_was_answered():
+def test_every_example_weighs_the_same():
     """One was stopped after its first answer: it came right, the other twice wrong and twice right."""
     results = [result("a", 1.0), *(result("b", float(turn % 2), repetition=turn) for turn in (1, 2, 3, 4))]
     assert summarise_results(results).figures["answer_right"].value == pytest.approx(0.75)
@@ -52,13 +52,13 @@ def test_the_cutoffs_decide():
     assert summarise_results(results, Cutoffs(text=0.7, judge=0.7)).figures["answer_right"].value == 0.0
 
 
-def test_figures_stand_in_the_order_of_the_metrics_and_only_where_they_apply():
+def test_figures_are_ordered_and_only_those_that_apply():
     figures = summarise_results([result("a", 1.0, judged=0.8)]).figures
     assert list(figures) == [name for name in METRICS if name in figures]
     assert set(figures) == {"answer_right", "contained", "judged", "seconds", "tokens"}
 
 
-def test_a_failure_counts_as_wrong_among_answers_and_refusals_and_nowhere_else():
+def test_a_failure_counts_as_wrong_for_answers_and_refusals_only():
     results = [
         scored_result(Example("a", "What?", references=("Paris",)), answered("Paris")),
         result("b", state="failed", scored=ScoredAnswer(grades=(GradedPassage(0.9, True, False),))),
@@ -107,7 +107,7 @@ def test_graders_are_measured_over_all_passages_together():
     assert [figures[name].n for name in ("grader_precision", "grader_recall", "grader_auc")] == [2, 3, 3]
 
 
-def test_a_grader_that_took_nothing_has_no_precision_and_one_kind_of_passage_no_area():
+def test_precision_needs_accepted_and_auc_mixed_passages():
     figures = summarise_results([graded("a", (0.1, False, True)), graded("b", (None, False, True))]).figures
     assert "grader_precision" not in figures
     assert "grader_auc" not in figures
@@ -158,7 +158,7 @@ def test_the_difference_is_paired():
     assert found.is_clear
 
 
-def test_the_same_answers_do_not_differ_but_few_of_them_do_not_prove_it():
+def test_few_identical_answers_do_not_prove_equality():
     few, many = results(*[1.0] * 3), results(*[1.0] * 300)
     assert not difference(few, few).is_clear
     assert difference(few, few).high > 0.2
@@ -194,7 +194,7 @@ def test_what_broke_comes_first_and_leads_to_runs_that_show_it():
     assert (mended.example.key, mended.what) == ("b", "mended")
 
 
-def test_repetitions_are_averaged_and_the_runs_are_those_that_differ():
+def test_repetitions_are_averaged_and_differing_runs_listed():
     before = [result("a", text, repetition=turn) for turn, text in enumerate((0.1, 0.9, 0.9), start=1)]
     after = [result("a", text, repetition=turn) for turn, text in enumerate((0.8, 0.2, 0.1), start=1)]
     (change,) = compare_results(before, after).changed
@@ -218,7 +218,7 @@ def test_a_question_of_which_nothing_is_known_does_not_change():
     assert compare_results([scored_result(example, answered("A"))], [scored_result(example, refused())]).changed == []
 
 
-def test_a_question_of_which_only_right_passages_are_known_breaks_when_fewer_of_them_are_found():
+def test_finding_fewer_right_passages_counts_as_broken():
     example = Example("p", "When?", phrases=("in May", "in June"))
     both, one, none = (
         replace(result("p", example=example, scored=ScoredAnswer(scores={"recall": recall})), run_id=str(recall))
@@ -253,7 +253,7 @@ def test_the_cutoffs_decide_what_changed():
     assert compare_results(results(0.6), results(0.4), Cutoffs(text=0.3)).changed == []
 
 
-def test_graders_differ_over_all_passages_of_the_questions_that_both_have():
+def test_graders_are_compared_over_passages_of_shared_questions():
     """The stricter one takes nothing of the second question: it counts for the other's precision all the same."""
     one, other = (Example(key, "Where?", sources=("s1",)) for key in "ab")
     loose = [

@@ -37,7 +37,7 @@ def test_what_is_clearly_apart_is_parted():
     assert 0.2 <= thresholds.lower <= thresholds.upper <= 0.8
 
 
-def test_thresholds_stay_near_the_graders_own_where_others_are_no_better():
+def test_thresholds_stay_near_the_defaults_when_none_are_better():
     both = scored(drawn(1, 0.8, 1, 50), drawn(2, 0, 0.2, 50))
     assert propose_thresholds(both, OWN).thresholds == Thresholds(0.5, 0.5)
     assert propose_thresholds(both, Thresholds(0.2, 0.4)).thresholds == Thresholds(0.3, 0.3)
@@ -55,7 +55,7 @@ def test_the_rule_holds_where_the_kinds_overlap():
     assert measure_thresholds(both, Thresholds(higher, 1.0)).answerable.shares["incorrect"] > 0.1
 
 
-def test_precision_does_not_depend_on_how_many_of_each_kind_were_tried():
+def test_precision_ignores_the_ratio_of_question_kinds():
     few = scored(drawn(1, 0.3, 1, 100), [0.1, 0.5, 0.75] * 10)
     many = scored(drawn(1, 0.3, 1, 100), [0.1, 0.5, 0.75] * 100)
     thresholds = Thresholds(0.4, 0.7)
@@ -65,7 +65,7 @@ def test_precision_does_not_depend_on_how_many_of_each_kind_were_tried():
     assert measure_thresholds(few, thresholds).correct.n < measure_thresholds(many, thresholds).correct.n
 
 
-def test_the_interval_holds_the_value_and_narrows_with_more_questions():
+def test_the_interval_holds_the_value_and_narrows_with_n():
     few = measure_thresholds(scored(drawn(1, 0.3, 1, 25), drawn(2, 0, 0.8, 25)), OWN).correct
     many = measure_thresholds(scored(drawn(1, 0.3, 1, 900), drawn(2, 0, 0.8, 900)), OWN).correct
     for share in (few, many):

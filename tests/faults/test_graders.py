@@ -89,7 +89,7 @@ LASTING = [
 
 @pytest.mark.parametrize("fault", PASSING, ids=lambda fault: fault.name)
 @pytest.mark.parametrize("grader", GRADERS)
-def test_a_fault_that_may_pass_costs_a_verdict_and_not_the_answer(application, ollama, grader, fault, monkeypatch):
+def test_a_passing_fault_costs_one_verdict_not_the_answer(application, ollama, grader, fault, monkeypatch):
     monkeypatch.setattr("crag.models.chat_client.FIRST_HALF_PAUSE", 0.001)
     when_grading(ollama, fault.reply, for_ever=True)
     trace = ask(application, grader=grader)
@@ -100,7 +100,7 @@ def test_a_fault_that_may_pass_costs_a_verdict_and_not_the_answer(application, o
 
 @pytest.mark.parametrize("fault", LASTING, ids=lambda fault: fault.name)
 @pytest.mark.parametrize("grader", GRADERS)
-def test_a_fault_that_a_person_must_mend_ends_the_run_before_anything_is_written(application, ollama, grader, fault):
+def test_a_lasting_fault_ends_the_run_before_anything_is_written(application, ollama, grader, fault):
     when_grading(ollama, fault.reply, for_ever=True)
     trace = ask(application, grader=grader)
     assert (trace.state, trace.error_code, trace.text) == ("failed", fault.code, "")

@@ -145,7 +145,7 @@ def test_after_a_long_conversation(library, ollama, window):
 
 
 @pytest.mark.parametrize("ask_at", ["beginning", "end"])
-def test_it_is_judged_by_what_is_asked_and_not_by_the_text_around_it(application, ollama, ask_at, monkeypatch):
+def test_it_is_graded_by_what_it_asks(application, ollama, ask_at, monkeypatch):
     """With the default grader, whose built-in part would find nothing like the whole text."""
     monkeypatch.setitem(ASKS, "english", "Who built the lighthouse at Cape Wrath?")
     application.library.pipeline.add_bytes(

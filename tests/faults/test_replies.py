@@ -167,7 +167,7 @@ def test_60_busy_for_ever(application, ollama, monkeypatch):
     assert_all_is_well(application, ollama)
 
 
-def test_60_busy_is_shown_while_it_is_tried_again_and_stop_is_heard(application, ollama):
+def test_60_a_busy_server_is_shown_retried_and_can_be_stopped(application, ollama):
     when_writing(ollama, Say(status=503, error="server busy, please try again."), for_ever=True)
     run = start(application)
     wait_until(lambda: (waits := application.runs.waiting_for(run.id)) and waits.kind == "retrying", 10)
@@ -335,7 +335,7 @@ def test_nothing_is_said(application, ollama, reply, error):
     assert_all_is_well(application, ollama)
 
 
-def test_63_only_thoughts_of_a_thinking_model_are_shown_folded_never_as_the_answer(application, ollama):
+def test_63_thoughts_alone_are_folded_and_never_the_answer(application, ollama):
     thinking = replace(LLAMA_MODEL, thinks=True)
     ollama.models = [thinking]
     when_writing(ollama, Say("", thought="The passages speak of fragments."))
@@ -370,7 +370,7 @@ def test_endless_repetition_is_stopped_and_cut(application, ollama, text, kept):
     assert_all_is_well(application, ollama)
 
 
-def test_64_a_server_that_ignores_num_predict_is_stopped_a_little_later(application, ollama):
+def test_64_a_server_that_ignores_num_predict_is_cut_off(application, ollama):
     """Nothing repeats, and nothing ends: it is closed at a quarter more than was asked for."""
     when_writing(ollama, Say(" ".join(f"word{n}" for n in range(20_000)), unlimited=True))
     trace = ask(application)

@@ -162,7 +162,7 @@ def test_a_redirect_of_the_list_of_models_is_not_followed_either(opened, other_s
     canary.close()
 
 
-def test_a_server_that_is_too_old_for_log_probabilities_still_grades_and_answers(application, ollama):
+def test_a_server_without_log_probabilities_grades_and_answers(application, ollama):
     ollama.version = "0.5.0"
     trace = ask(application, grader="score")
     assert (trace.state, trace.outcome, trace.error) == ("done", "documents", "")

@@ -188,7 +188,7 @@ def test_nothing_that_can_be_used_is_not_a_failure(application, home, tavily, ca
     assert_all_is_well(application, home, caplog)
 
 
-def test_inner_addresses_among_the_results_are_text_without_a_link(tmp_path, tavily):
+def test_results_with_private_addresses_are_text_without_a_link(tmp_path, tavily):
     urls = ["http://10.0.0.5/admin", "http://localhost:8501/", "http://127.0.0.2/", "file:///etc/passwd"]
     tavily.results = [CELTICS | {"url": url} for url in urls] + [CELTICS]
     fresh = opened(tmp_path, tavily.url)
@@ -208,7 +208,7 @@ def test_a_megabyte_of_content_is_cut_before_anything_reads_it(application, home
     assert_all_is_well(application, home, caplog)
 
 
-def test_full_pages_are_read_where_that_is_wanted_and_all_of_it_is_in_the_ledger(application, tavily):
+def test_full_pages_are_read_on_demand_and_logged(application, tavily):
     body = f"<html><body><article><p>{CELTICS['content']} The series took five games.</p></article></body></html>"
     with serving() as web:
         good, gone = web.page("/finals", body.encode()), web.url("/gone")

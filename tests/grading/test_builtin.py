@@ -51,9 +51,7 @@ def test_what_answers_is_relevant_and_what_is_off_topic_is_not(
         ("誰贏得了二〇三一年的世界盃冠軍？", CHINESE),
     ],
 )
-def test_nothing_is_relevant_to_a_question_about_something_absent(
-    embedder: Embedder, question: str, texts: tuple[str, ...]
-) -> None:
+def test_nothing_is_relevant_to_an_absent_subject(embedder: Embedder, question: str, texts: tuple[str, ...]) -> None:
     assert {word(embedder, each) for each in grade(embedder, question, texts)} == {"irrelevant"}
 
 
@@ -105,7 +103,7 @@ def test_what_other_passages_say_too_counts(embedder: Embedder) -> None:
     assert min(agreeing) > alone
 
 
-def test_the_passages_of_one_document_are_no_witnesses_for_each_other(embedder: Embedder) -> None:
+def test_passages_of_one_document_do_not_confirm_each_other(embedder: Embedder) -> None:
     question = "Who won the Halden cup?"
     texts = (
         "The Halden cup was won by Clara Moor after a long race.",

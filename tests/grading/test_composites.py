@@ -17,7 +17,7 @@ def grade(first: TableGrader, second: TableGrader, *numbers: int) -> dict[int, G
     return dict(CascadeGrader(first, second).grade("q?", [passage(number) for number in numbers], Cancellation()))
 
 
-def test_the_best_that_is_accepted_is_confirmed_and_the_rest_keeps_its_verdict() -> None:
+def test_the_best_accepted_passage_is_confirmed_the_rest_kept() -> None:
     first = TableGrader({1: 0.9, 2: 0.95, 3: 0.05, 4: 0.5}, thresholds=CLEAR)
     second = TableGrader({1: 0.0, 2: 0.9, 4: 0.0})
     grades = grade(first, second, 1, 2, 3, 4)
@@ -27,7 +27,7 @@ def test_the_best_that_is_accepted_is_confirmed_and_the_rest_keeps_its_verdict()
     assert grades[1].score == 0.9
 
 
-def test_where_the_best_is_not_confirmed_all_that_is_not_surely_rejected_is_asked_about() -> None:
+def test_an_unconfirmed_best_sends_the_rest_to_the_model() -> None:
     first = TableGrader({1: 0.9, 2: 0.95, 3: 0.05, 4: 0.5, 5: 0.15, 6: None}, thresholds=CLEAR)
     second = TableGrader({1: 0.8, 2: 0.1, 4: 0.4, 5: 0.2, 6: 0.3})
     grades = grade(first, second, 1, 2, 3, 4, 5, 6)
@@ -35,14 +35,14 @@ def test_where_the_best_is_not_confirmed_all_that_is_not_surely_rejected_is_aske
     assert [grades[index].score for index in (0, 1, 3, 4, 5)] == [0.8, 0.1, 0.4, 0.2, 0.3]
 
 
-def test_where_nothing_is_accepted_the_model_is_asked_about_the_rest() -> None:
+def test_without_an_accepted_passage_the_model_grades_the_rest() -> None:
     second = TableGrader({1: 0.7, 2: 0.1})
     grades = grade(TableGrader({1: 0.5, 2: 0.3, 3: 0.0}, thresholds=CLEAR), second, 1, 2, 3)
     assert second.graded == [1, 2]
     assert sorted(grades) == [0, 1, 2]
 
 
-def test_a_passage_in_another_language_is_never_rejected_by_words() -> None:
+def test_words_never_reject_a_passage_in_another_language() -> None:
     second = TableGrader({1: 0.9})
     cascade = CascadeGrader(TableGrader({1: 0.0, 2: 0.0}, thresholds=CLEAR), second)
     held = [passage(1, "The lighthouse was built by Clara Moor."), passage(2, "등대는 섬의 북쪽에 있다.")]
@@ -50,7 +50,7 @@ def test_a_passage_in_another_language_is_never_rejected_by_words() -> None:
     assert (second.graded, grades[0].score, grades[1].score) == ([1], 0.9, 0.0)
 
 
-def test_what_is_in_another_language_is_asked_about_beside_what_was_confirmed() -> None:
+def test_foreign_passages_are_graded_beside_the_confirmed_one() -> None:
     second = TableGrader({1: 0.9, 2: 0.9})
     cascade = CascadeGrader(TableGrader({1: 0.0, 2: 0.95, 3: 0.5}, thresholds=CLEAR), second)
     held = [
@@ -64,7 +64,7 @@ def test_what_is_in_another_language_is_asked_about_beside_what_was_confirmed() 
 
 
 @pytest.mark.parametrize("score", [0.05, 0.2, 0.5, 0.79999, 0.8, 0.9])
-def test_a_verdict_that_stands_keeps_its_word_under_the_other_thresholds(score: float) -> None:
+def test_a_kept_verdict_keeps_its_word_under_other_thresholds(score: float) -> None:
     second = TableGrader({2: 0.9})
     grades = grade(TableGrader({1: score, 2: 0.95}, thresholds=CLEAR), second, 1, 2)
     assert second.graded == [2]

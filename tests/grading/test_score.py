@@ -45,9 +45,7 @@ def score(alternatives: dict[str, float], text: str = "Yes") -> float | None:
         (logs(The=0.5, Yes=0.15, No=0.05), 0.75),
     ],
 )
-def test_the_score_is_the_share_of_yes_over_every_way_to_write_it(
-    alternatives: dict[str, float], expected: float
-) -> None:
+def test_the_score_is_the_share_of_all_spellings_of_yes(alternatives: dict[str, float], expected: float) -> None:
     assert score(alternatives) == pytest.approx(expected)
 
 
@@ -86,7 +84,7 @@ def test_an_old_server_is_taken_at_its_word(ollama: ScriptedOllama) -> None:
         ("青山圖書館的建築師是誰？", CHINESE, "80% 的把握", "青山圖書館於1962年由建築師林文遠設計"),
     ],
 )
-def test_the_reason_is_in_the_questions_language_and_quotes_the_nearest_sentence(
+def test_the_reason_quotes_the_nearest_sentence_in_the_language(
     question: str, texts: tuple[str, ...], words: str, sentence: str
 ) -> None:
     model = ScriptedModel(lambda _: "Yes", alternatives=lambda _: logs(Yes=0.8, No=0.2))

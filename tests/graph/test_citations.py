@@ -25,7 +25,7 @@ KNOWLEDGE = (
         "- Bees dance to tell where the flowers are. [1]\n- Wasps build nests of paper. [2]",
     ],
 )
-def test_a_citation_belongs_to_the_sentence_before_it_wherever_the_full_stop_is(answer):
+def test_a_citation_belongs_to_the_sentence_before_it(answer):
     bees, wasps = check_sentences(answer, KNOWLEDGE)
     assert (bees.citations, bees.strength) == ((1,), "supported")
     assert (wasps.citations, wasps.strength) == ((2,), "supported")

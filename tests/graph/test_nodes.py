@@ -63,7 +63,7 @@ def test_policy_off_grades_nothing_and_never_wants_the_web():
     assert (trace.action, bench.grader.graded, len(bench.writer.given)) == (None, [], 2)
 
 
-def test_the_best_verdict_comes_first_and_irrelevant_passages_are_not_used():
+def test_relevant_passages_are_used_the_best_first():
     bench = Bench({1: 0.4, 2: 0.0, 3: 0.9, 4: None})
     bench.ask()
     assert [item.passage.id for item in bench.writer.given] == [3, 4, 1]
@@ -113,7 +113,7 @@ def test_one_passage_is_spoken_of_as_one():
         ("什麼是對的？", "除去您捨棄的段落，就沒有答案了。"),
     ],
 )
-def test_of_what_a_person_dropped_it_is_not_said_that_it_holds_no_answer(question, said):
+def test_a_refusal_names_what_the_user_dropped(question, said):
     trace = Bench({1: 0.9, 2: 0.0}, state={"rulings": {1: "drop"}}).ask(question)
     assert trace.outcome == "not_answered"
     assert trace.text.startswith(f"**{said}**")
@@ -125,7 +125,7 @@ def test_a_refusal_is_in_the_language_of_the_question():
     assert "您的文档没有回答" in Bench({1: 0.1, 2: 0.1}).ask("谁赢了总冠军？").text
 
 
-def test_an_empty_library_is_told_apart_from_one_that_does_not_answer():
+def test_an_empty_library_differs_from_one_without_an_answer():
     trace = Bench({}).ask()
     assert trace.outcome == "not_answered"
     assert "no document" in trace.text.lower()
@@ -206,7 +206,7 @@ def test_an_answer_that_is_not_whole_says_so(finish, note):
         (8100, "The prompt filled the model's window (8,100 of 8,192 tokens)"),
     ],
 )
-def test_a_prompt_that_was_cut_is_told_with_its_figures_and_does_not_hide_the_limit(seen, note):
+def test_a_cut_prompt_is_reported_beside_the_answer_limit(seen, note):
     writer = QuotingWriter(fit=PromptFit(1800, 8192, 0), seen=seen, finish="length")
     trace = Bench({1: 0.9}, writer=writer).ask()
     assert trace.notes == [
@@ -241,7 +241,7 @@ def test_a_silent_model_says_nothing_of_the_documents(finish, fault):
         bench.ask()
 
 
-def test_five_strips_in_all_are_kept_and_those_of_what_a_person_wants_beside_them():
+def test_five_strips_are_kept_plus_those_of_passages_used_anyway():
     texts = [passage(n, f"Fact{n} one. And two. Fact{n} three. And four. Fact{n} five.") for n in (1, 2, 3)]
     trace = Bench({1: 0.9, 2: 0.8, 3: 0.7}, passages=texts).ask()
     assert sum(strip.kept for cut in trace.strips.values() for strip in cut) == 5
@@ -249,7 +249,7 @@ def test_five_strips_in_all_are_kept_and_those_of_what_a_person_wants_beside_the
     assert [sum(strip.kept for strip in ruled.strips[n]) for n in (1, 2, 3)] == [3, 2, 3]
 
 
-def test_a_strip_without_a_score_takes_no_place_from_others_and_loses_none():
+def test_unscored_strips_neither_take_nor_lose_a_place():
     cut = (Strip("one", 0.9, kept=True),) * 4
     strips = {1: cut, 2: (Strip("whole", None, kept=True),), 3: cut}
     kept = [sum(strip.kept for strip in best) for best in keep_best_strips(strips).values()]

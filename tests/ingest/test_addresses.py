@@ -174,7 +174,7 @@ def test_this_machines_own_public_address_is_refused(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("name", ["metadata.google.internal", "printer.local", "router", "wiki.corp"])
-def test_names_of_inner_networks_are_refused_even_where_they_are_unknown(name: str) -> None:
+def test_internal_names_are_refused_even_if_unknown(name: str) -> None:
     def unknown(host: str, port: int) -> list[str]:
         raise OSError
 
@@ -198,7 +198,7 @@ def test_a_redirect_to_what_is_no_web_address_is_refused(web: WebServer, target:
     assert code(web.redirect("/a", target)) == "blocked_url"
 
 
-def test_a_name_that_changes_its_mind_is_asked_once_and_its_first_answer_used(web: WebServer, canary: Canary) -> None:
+def test_a_rebinding_name_is_resolved_once(web: WebServer, canary: Canary) -> None:
     answers = [["127.0.0.77"], ["127.0.0.1"]]
     web.page("/a", b"first")
     url = web.url("/a", host="pages.test")
@@ -217,7 +217,7 @@ def test_a_redirect_resolves_the_name_anew(web: WebServer, canary: Canary) -> No
 @pytest.mark.parametrize(
     "host", ["www.youtube.com", "m.YouTube.com.", "youtu.be", "vimeo.com", "player.vimeo.com", "dai.ly", "b23.tv"]
 )
-def test_videos_are_refused_in_words_before_any_name_is_asked_for(host: str) -> None:
+def test_videos_are_refused_before_any_lookup(host: str) -> None:
     asked: list[str] = []
     with pytest.raises(SourceRefused, match="video") as caught:
         fetch(

@@ -66,14 +66,14 @@ def test_a_page_comes_with_its_type_charset_and_progress(web: WebServer) -> None
     assert steps[-1] == Progress("Fetching", 12, 12)
 
 
-def test_the_original_name_reaches_the_server_though_the_address_is_pinned(web: WebServer) -> None:
+def test_the_host_name_is_sent_to_the_pinned_address(web: WebServer) -> None:
     web.page("/a", b"hello")
     got = get(web.url("/a?q=1#part", host="pages.test"), resolver=named({"pages.test": ["127.0.0.1"]}))
     assert web.seen == [(f"pages.test:{web.port}", "/a?q=1")]
     assert got.url_final == web.url("/a?q=1", host="pages.test")
 
 
-def test_the_next_address_is_tried_when_the_first_does_not_answer(web: WebServer) -> None:
+def test_the_next_address_is_tried_if_the_first_is_silent(web: WebServer) -> None:
     url = web.page("/a", b"hello").replace("127.0.0.1", "pages.test")
     assert get(url, resolver=named({"pages.test": ["127.9.9.9", "127.0.0.1"]})).body == b"hello"
 
@@ -134,7 +134,7 @@ def test_a_page_without_a_type_is_left_to_the_parser(web: WebServer) -> None:
     assert get(web.page("/a", b"x", content_type="")).content_type == ""
 
 
-def test_the_limit_is_exact_and_a_stated_length_is_believed_before_reading(web: WebServer) -> None:
+def test_the_limit_is_exact_and_a_stated_length_is_trusted(web: WebServer) -> None:
     assert len(get(web.page("/a", b"x" * LIMIT)).body) == LIMIT
     assert refusal(web.page("/b", b"x" * (LIMIT + 1))).code == "too_large"
     started = time.monotonic()
@@ -234,7 +234,7 @@ def test_a_dead_port_and_an_unknown_name_are_unreachable() -> None:
     assert refusal("http://nowhere.example/", resolver=unknown).code == "unreachable"
 
 
-def test_certificates_are_checked_against_the_name_that_was_asked_for() -> None:
+def test_certificates_are_checked_against_the_requested_name() -> None:
     trust = ssl.create_default_context(cafile=CERTIFICATE)
     resolver = named({"pages.test": ["127.0.0.1"], "other.test": ["127.0.0.1"]})
     with serving(CERTIFICATE) as web:
@@ -284,7 +284,7 @@ def test_what_cannot_be_written_down_is_not_sent(web: WebServer) -> None:
     assert web.seen == []
 
 
-def test_a_site_leaves_one_row_for_every_request_robots_and_sitemap_too(web: WebServer, tmp_path) -> None:
+def test_a_site_logs_every_request_robots_and_sitemap_included(web: WebServer, tmp_path) -> None:
     web.page("/", b'<p>Start here.</p><a href="/cats">cats</a><a href="/private">x</a>')
     web.page("/cats", b"<p>The cat sleeps on the warm roof.</p>")
     web.page("/robots.txt", b"User-agent: *\nDisallow: /private", content_type="text/plain")

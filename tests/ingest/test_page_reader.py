@@ -64,9 +64,7 @@ def _reader(ledger: ListLedger, home: Path, seconds: float = 60.0) -> WebPageRea
     return WebPageReader(read, open_embedder("builtin", settings), CountedTermStatistics(), settings, ledger, seconds)
 
 
-def test_the_parts_nearest_to_the_question_are_given_under_the_same_citation(
-    reader: WebPageReader, web: WebServer, ledger: ListLedger
-) -> None:
+def test_only_the_nearest_parts_of_a_page_are_given(reader: WebPageReader, web: WebServer, ledger: ListLedger) -> None:
     url = web.page("/finals", page(*map(filler, range(9)), f"{ANSWER} {filler(9, 3)}", *map(filler, range(10, 20))))
     excerpt = found(url)
     ([got], unread) = reader.read(QUESTION, [excerpt], Cancellation())

@@ -162,7 +162,7 @@ def pdf(text):
 @pytest.mark.parametrize(
     "content_type", ["application/pdf", "text/html; charset=utf-8", "application/octet-stream", "text/plain", ""]
 )
-def test_a_pdf_behind_an_address_is_read_whatever_type_was_stated(web_library, web, content_type):
+def test_a_pdf_is_recognized_whatever_type_was_stated(web_library, web, content_type):
     url = web.page("/paper", pdf("A kettle boils water in three minutes."), content_type=content_type)
     result = add(web_library, web.redirect("/download", url))
     assert (result.status, result.title, result.pages) == ("added", "On kettles", 1)
@@ -170,13 +170,13 @@ def test_a_pdf_behind_an_address_is_read_whatever_type_was_stated(web_library, w
     assert web_library.search("kettle", k=1)[0].page == 1
 
 
-def test_a_page_is_read_rightly_though_its_server_states_a_wrong_charset(web_library, web):
+def test_a_wrong_stated_charset_is_corrected(web_library, web):
     text = "주전자는 물을 끓이는 데 쓰는 그릇이다. 물은 대류로 그 열을 위로 나른다. " * 3
     url = web.page("/a", PAGE.format("주전자의 원리", text).encode("euc-kr"), content_type="text/html; charset=utf-8")
     assert add(web_library, url).title == "주전자의 원리"
 
 
-def test_author_and_date_of_a_page_are_kept_and_follow_its_changes(web_library, web):
+def test_author_and_date_follow_changes_of_the_page(web_library, web):
     said = '<head><meta name="author" content="{}"><meta property="article:published_time" content="{}">'
     first = CATS.decode().replace("<head>", said.format("Ada Lovelace", "2024-03-05T10:00:00Z"))
     url = web.page("/a", first.encode())
@@ -223,7 +223,7 @@ def test_a_site_is_one_job_with_a_result_for_each_page(web_library, web):
     assert [result.status for result in job.results] == ["added", "added", "failed"]
 
 
-def test_a_stop_between_two_pages_of_a_site_keeps_those_that_were_added(web_library, web):
+def test_a_stopped_crawl_keeps_the_pages_added_so_far(web_library, web):
     web.page("/", CATS + b'<a href="/dogs">Dogs</a>')
     web.page("/dogs", DOGS)
     stop = Cancellation()
@@ -243,7 +243,7 @@ def test_a_sitemap_that_names_nothing_of_its_site_says_so(web_library, web):
     assert (result.status, result.error.code) == ("failed", "empty")
 
 
-def test_an_archive_behind_an_address_is_unpacked_and_its_files_are_fetched_again(web_library, web):
+def test_an_archive_from_an_address_is_unpacked_and_refreshable(web_library, web):
     def put(files):
         return web.page("/papers.zip", packed(files), content_type="application/zip")
 
@@ -318,7 +318,7 @@ def test_adding_what_is_being_removed_keeps_its_original(library):
     check_whole(library)
 
 
-def test_what_a_dead_writer_left_is_removed_and_what_is_young_is_not(library, reopen):
+def test_leftovers_of_a_dead_writer_go_but_young_files_stay(library, reopen):
     digest = hashlib.sha256(b"orphan").hexdigest()
     folder = library.home / "originals" / digest[:2]
     folder.mkdir(parents=True)

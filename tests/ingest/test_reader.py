@@ -93,7 +93,7 @@ def mixed(seed: int) -> Document:
 
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("size", [20, 100, 250])
-def test_every_word_stands_once_in_order_and_no_chunk_is_too_large(seed: int, size: int) -> None:
+def test_every_word_occurs_once_in_order_and_chunks_fit(seed: int, size: int) -> None:
     whole = mixed(seed)
     chunks = split_document(whole, words, size)
     assert everything(chunks) == squeezed("".join(block.text for block in whole.blocks))
@@ -173,7 +173,7 @@ def test_overlap_repeats_whole_sentences_up_to_the_limit() -> None:
     assert all(words(chunk.text) <= 100 for chunk in chunks)
 
 
-def test_context_holds_the_neighbours_of_the_section_and_no_more_than_three_sizes() -> None:
+def test_context_is_the_section_around_up_to_three_sizes() -> None:
     blocks = [Block("First", "heading", level=1), *[Block(prose(3, n)) for n in range(40)]]
     blocks += [Block("Second", "heading", level=1), *[Block(prose(3, n)) for n in range(40)]]
     chunks = split_document(document(*blocks), words, 100)
@@ -185,7 +185,7 @@ def test_context_holds_the_neighbours_of_the_section_and_no_more_than_three_size
     assert any(chunk.context_end - chunk.context_start >= 2 for chunk in chunks)
 
 
-def test_a_sentence_that_is_too_long_is_cut_at_spaces_and_a_word_anywhere() -> None:
+def test_long_sentences_are_cut_at_spaces_long_words_anywhere() -> None:
     chunks = split_document(document(Block("fox " * 500), Block("x" * 5000)), words, 50)
     assert all(words(chunk.text) <= 50 for chunk in chunks)
     assert everything(chunks) == "fox" * 500 + "x" * 5000

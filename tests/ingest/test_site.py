@@ -130,7 +130,7 @@ def test_what_only_tells_visitors_apart_is_dropped(web: WebServer) -> None:
     assert paths(visit(web.url("/"))) == ["/", "/a", "/a?id=2"]
 
 
-def test_links_are_relative_to_the_base_and_to_where_a_redirect_led(web: WebServer) -> None:
+def test_links_resolve_against_base_and_redirect(web: WebServer) -> None:
     web.redirect("/old", "/deep/er/page")
     web.page("/deep/er/page", b'<base href="../up/">' + links("a"))
     web.page("/deep/up/a", b"words")
@@ -217,7 +217,7 @@ def test_stop_ends_a_pause_at_once(web: WebServer) -> None:
     assert time.monotonic() - started < 4
 
 
-def test_a_sitemap_leads_to_the_pages_it_names_and_is_none_itself(web: WebServer) -> None:
+def test_a_sitemap_leads_to_its_pages_and_is_not_added(web: WebServer) -> None:
     web.page("/sitemap.xml", sitemap(web.url("/a"), web.url("/b"), "http://other.test/"), content_type="text/xml")
     web.page("/a", links("/c"))
     web.page("/b", b"words")
@@ -244,7 +244,7 @@ def test_the_sitemap_of_the_site_is_read_where_that_is_wanted(web: WebServer) ->
     assert paths(visit(web.url("/"), SiteLimits(depth=0, sitemap=True))) == ["/", "/b", "/c"]
 
 
-def test_a_site_that_names_no_sitemap_has_it_in_the_usual_place_or_says_so(web: WebServer) -> None:
+def test_an_undeclared_sitemap_is_sought_in_the_usual_place(web: WebServer) -> None:
     web.page("/deep/page", b"words")
     pages = list(visit(web.url("/deep/page"), SiteLimits(sitemap=True)))
     assert paths(pages) == ["/deep/page", "(/sitemap.xml)"]
@@ -321,16 +321,14 @@ def test_links_to_inner_addresses_are_not_followed(guarded_web: WebServer, canar
     assert outcomes(guarded_web.url("/"), depth=3) == {guarded_web.url("/"): "read"}
 
 
-def test_a_link_of_the_site_whose_name_leads_inside_meanwhile_is_refused_and_told(
-    guarded_web: WebServer, canary: Canary
-) -> None:
+def test_a_link_that_now_resolves_inside_is_refused(guarded_web: WebServer, canary: Canary) -> None:
     guarded_web.page("/", b'<a href="/a">x</a>')
     start, link = guarded_web.url("/", host="pages.test"), guarded_web.url("/a", host="pages.test")
     became = outcomes(start, changing_its_mind(2))
     assert (became[start], "own network" in became[link]) == ("read", True)
 
 
-def test_a_page_of_the_site_that_is_sent_on_inside_is_refused_and_told(guarded_web: WebServer, canary: Canary) -> None:
+def test_a_page_that_redirects_inside_is_refused(guarded_web: WebServer, canary: Canary) -> None:
     guarded_web.page("/", b'<a href="/a">x</a><a href="/b">x</a>')
     guarded_web.redirect("/a", f"http://127.0.0.1:{canary.port}/")
     guarded_web.redirect("/b", "file:///etc/hosts")
@@ -347,7 +345,7 @@ def test_robots_txt_that_is_sent_on_inside_closes_the_site(guarded_web: WebServe
     assert [path for _, path in guarded_web.seen] == ["/robots.txt"]
 
 
-def test_sitemaps_that_name_inner_addresses_are_read_without_them(guarded_web: WebServer, canary: Canary) -> None:
+def test_private_addresses_in_sitemaps_are_skipped(guarded_web: WebServer, canary: Canary) -> None:
     named = "".join(f"Sitemap: {url}\n" for url in inside(canary))
     guarded_web.page("/robots.txt", f"{named}Sitemap: /index.xml".encode())
     guarded_web.page("/", b"words")

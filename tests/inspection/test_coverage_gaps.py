@@ -61,7 +61,7 @@ def house(tmp_path):
     made.close()
 
 
-def test_what_the_web_answered_or_nobody_did_is_grouped_the_biggest_first(house):
+def test_uncovered_questions_are_grouped_the_biggest_first(house):
     house.ask(FINALS, web="off")
     house.ask(TURBINE)
     asked = house.ask(PLAYER)
@@ -85,7 +85,7 @@ def test_what_was_covered_later_is_no_gap_any_more(house):
     assert house.listed() == {TURBINE}
 
 
-def test_another_version_or_another_wording_that_is_answered_covers_it(house):
+def test_an_answered_version_or_edit_covers_the_question(house):
     run, other = house.ask(FINALS), house.ask(TURBINE)
     house.grader.scores = GOOD
     wait(house.runs.regenerate(run.id, RunOptions()))
@@ -95,7 +95,7 @@ def test_another_version_or_another_wording_that_is_answered_covers_it(house):
     assert house.listed() == set()
 
 
-def test_stopped_and_praised_answers_are_no_gaps_and_doubtful_ones_are(house):
+def test_doubtful_answers_are_gaps_stopped_and_praised_ones_not(house):
     doubtful = house.ask(FINALS, {1: 0.45}, web="off")
     assert house.listed() == {FINALS}
     house.conversations.give_feedback(doubtful.id, helpful=True)
@@ -107,7 +107,7 @@ def test_stopped_and_praised_answers_are_no_gaps_and_doubtful_ones_are(house):
     assert house.listed() == {TURBINE}
 
 
-def test_nothing_is_missing_can_be_said_and_taken_back_until_it_is_asked_anew(house):
+def test_a_closed_gap_reopens_by_hand_or_when_asked_again(house):
     house.ask(FINALS)
     (gap,) = house.gaps.list()
     house.gaps.close(gap.run_ids)
@@ -162,7 +162,7 @@ def test_a_page_is_submitted_with_the_question_that_found_it(house):
         house.gaps.add_page(RESULT.location, "Sports", "nobody")
 
 
-def test_a_page_is_added_under_its_question_and_answers_it_from_then_on(world, added):
+def test_an_added_page_answers_its_question_from_then_on(world, added):
     run, trace = world.ask()
     assert trace.outcome == "web"
     job = world.application.gaps.add_page(world.page, "Basketball", run.id)
@@ -175,7 +175,7 @@ def test_a_page_is_added_under_its_question_and_answers_it_from_then_on(world, a
     assert (again.outcome, again.citations[0].source_id) == ("documents", source.id)
 
 
-def test_its_question_stays_when_it_is_fetched_again_moved_or_added_once_more_by_hand(world, added):
+def test_found_by_survives_refreshing_moving_and_adding_again(world, added):
     run, _ = world.ask()
     world.application.gaps.add_page(world.page, "Documents", run.id)
     added()
@@ -221,7 +221,7 @@ def test_only_what_the_search_returned_is_fetched(world):
     assert (world.application.jobs.jobs(), world.web.seen) == ([], before)
 
 
-def test_a_page_that_cannot_be_fetched_is_refused_in_words_and_nothing_is_stored(world, added):
+def test_a_page_that_cannot_be_fetched_is_refused_and_not_stored(world, added):
     run, _ = world.ask()
     del world.web.scripts["/finals"]
     world.application.gaps.add_page(world.page, "Documents", run.id)

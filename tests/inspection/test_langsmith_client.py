@@ -79,7 +79,7 @@ def test_leave_alone_sends_nothing(opened, langsmith):
     assert langsmith.requests == []
 
 
-def test_an_allowed_trace_holds_every_step_and_prompt_and_is_told_and_written_down(opened, langsmith, ollama):
+def test_an_allowed_trace_is_complete_and_logged(opened, langsmith, ollama):
     application = opened(ollama.url, project="mine")
     application.preferences.allow_traces(True)
     with on_behalf_of("somebody"):
@@ -127,7 +127,7 @@ def test_once_switched_off_nothing_more_goes_not_even_what_waits(opened, langsmi
 
 
 @pytest.mark.parametrize("status", [401, 429, 500, 307])
-def test_a_trace_that_fails_neither_fails_an_answer_nor_tells_the_key(opened, langsmith, caplog, status):
+def test_a_failed_trace_fails_no_answer_and_leaks_no_key(opened, langsmith, caplog, status):
     with LangSmithServer() as elsewhere, caplog.at_level(logging.DEBUG):
         langsmith.status, langsmith.headers = status, {"Location": elsewhere.url}
         application = opened(always=True)

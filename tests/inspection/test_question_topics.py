@@ -29,7 +29,7 @@ def rarity(questions):
     return dict.fromkeys(sorted({term for question in questions for term in topic_terms(question)}), 3.0)
 
 
-def test_questions_about_the_same_thing_are_one_group_in_each_language(vectors):
+def test_questions_on_one_subject_form_a_group_in_each_language(vectors):
     assert group_questions(QUESTIONS, vectors, rarity(QUESTIONS)) == [[0, 2], [1, 4], [3, 5], [6, 7]]
 
 
@@ -39,7 +39,7 @@ def test_the_order_in_which_they_were_asked_changes_no_group(vectors):
     assert sorted(sorted(turned[place] for place in places) for places in groups) == [[0, 2], [1, 4], [3, 5], [6, 7]]
 
 
-def test_a_word_that_the_library_is_full_of_puts_nothing_together(vectors):
+def test_a_word_common_in_the_library_groups_nothing(vectors):
     common = rarity(QUESTIONS) | {"nba": 0.01, "final": 0.01, "2024": 0.01}
     alone = group_questions(QUESTIONS[:3:2], vectors[[0, 2]] * 0, common)
     assert alone == [[0], [1]]
@@ -59,7 +59,7 @@ def test_a_group_is_named_in_its_own_words(questions, name):
     assert name in name_topic(questions, rarity(questions))
 
 
-def test_what_is_rare_in_the_library_names_it_rather_than_what_is_common():
+def test_rare_terms_name_the_group():
     words = rarity(["which valve does the pump need?"]) | {"pump": 0.1}
     assert name_topic(["which valve does the pump need?"], words) == "valve need"
 

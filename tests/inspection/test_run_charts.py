@@ -47,7 +47,7 @@ INJECTED = '"]; click retrieve "javascript:alert(1)"'
         (runs.version(), ["2 of 1,284 passages · kept", "1 of 2 relevant · kept", "decide ==>|ambiguous| generate"]),
     ],
 )
-def test_the_path_shows_where_a_run_went_and_where_it_could_have_gone(trace, there):
+def test_the_diagram_shows_taken_and_possible_edges(trace, there):
     diagram = path_diagram(trace)
     for line in there:
         assert line in diagram
@@ -108,7 +108,7 @@ def test_what_a_version_kept_has_no_bar():
     assert nodes_kept(runs.version()) == ["retrieve", "grade_documents"]
 
 
-def test_what_still_runs_ends_now_and_what_waits_for_a_person_takes_no_time():
+def test_a_running_node_ends_now_and_waiting_takes_no_time():
     trace = runs.waiting()
     assert told(trace, now=9.0)[-1] == ("Rewrite the question", "own", 1.72, 2.6)
     trace.steps[-1].state = "running"

@@ -89,7 +89,7 @@ def test_jobs_run_to_their_end_and_say_what_became_of_each(jobs, library):
     wait_until(lambda: not spooled(library))
 
 
-def test_waiting_uploads_lie_on_disk_and_two_are_worked_on_at_once(jobs, library, reader):
+def test_waiting_uploads_are_spooled_and_two_jobs_run_at_once(jobs, library, reader):
     reader.may_end.clear()
     for n in range(4):
         jobs.submit_bytes(f"{n}.txt", f"Text {n}.".encode())
@@ -101,7 +101,7 @@ def test_waiting_uploads_lie_on_disk_and_two_are_worked_on_at_once(jobs, library
     assert len(library.sources()) == 4
 
 
-def test_cancelling_ends_the_working_and_the_waiting_and_stores_nothing(jobs, library, reader):
+def test_cancelling_ends_running_and_waiting_jobs(jobs, library, reader):
     reader.may_end.clear()
     ids = [jobs.submit_bytes(f"{n}.txt", f"Text {n}.".encode()) for n in range(3)]
     wait_until(lambda: states(jobs).count("working") == 2)
@@ -157,7 +157,7 @@ def test_the_index_is_written_when_all_is_quiet(jobs, library):
     wait_until(lambda: (library.home / "index").exists() and any((library.home / "index").glob("*.faiss")))
 
 
-def test_closing_lets_jobs_wait_and_the_next_process_goes_on_with_them(library, reader, reopen):
+def test_closing_pauses_jobs_for_the_next_process(library, reader, reopen):
     jobs = open_jobs(library)
     reader.may_end.clear()
     for n in range(4):
@@ -176,7 +176,7 @@ def test_closing_lets_jobs_wait_and_the_next_process_goes_on_with_them(library, 
     later.close()
 
 
-def test_finished_jobs_are_there_after_a_restart_until_they_are_dismissed(jobs, library, reopen):
+def test_finished_jobs_survive_a_restart_until_dismissed(jobs, library, reopen):
     jobs.submit_bytes("a.txt", b"A.")
     jobs.submit_bytes("bad.txt", b"REFUSE")
     wait_until(lambda: not jobs.active)
@@ -214,7 +214,7 @@ def test_a_folder_is_one_job_with_a_result_for_each_file(jobs, library, tmp_path
     assert len(library.sources()) == 2
 
 
-def test_a_folder_that_is_cancelled_keeps_what_was_added_and_says_so(jobs, library, reader, tmp_path):
+def test_a_cancelled_folder_keeps_what_was_added(jobs, library, reader, tmp_path):
     for name in "ab":
         (tmp_path / f"{name}.txt").write_text(f"Text {name}.")
     jobs.submit_path(tmp_path / "a.txt")
@@ -302,7 +302,7 @@ def test_an_upload_that_cannot_be_kept_is_refused_at_once(jobs, library):
     assert jobs.jobs() == []
 
 
-def test_no_password_of_an_address_is_kept_when_its_job_has_ended(jobs, library):
+def test_a_password_in_an_address_is_gone_when_its_job_ends(jobs, library):
     jobs.submit_url("http://user:hunter2@127.0.0.1:9/page")
     wait_until(lambda: not jobs.active)
     with library._database.read() as connection:
@@ -329,7 +329,7 @@ def test_the_spool_removes_what_is_of_no_job_once_it_is_old(tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"wanted", "young"}
 
 
-def test_a_collection_that_is_added_to_keeps_its_name_and_place_until_that_has_ended(jobs, library, reader):
+def test_a_collection_in_use_by_a_job_cannot_be_changed(jobs, library, reader):
     library.pipeline.add_bytes("dogs.txt", b"Dogs bark.", collection="Animals")
     reader.may_end.clear()
     jobs.submit_bytes("cats.txt", b"Cats sleep.", "Animals")
@@ -364,7 +364,7 @@ def go_on(library):
     "point",
     ["before it is taken up", "embedding", "inside the transaction", "after the commit", "before the word"],
 )
-def test_an_acknowledged_upload_is_added_once_and_said_to_be_added(tmp_path, data, reopen, point):
+def test_an_acknowledged_upload_is_added_exactly_once(tmp_path, data, reopen, point):
     job_id = kill(tmp_path / "home", point, data)
     library = reopen()
     check_whole(library)
@@ -387,7 +387,7 @@ def test_a_job_whose_end_was_written_down_is_not_done_again(tmp_path, data, reop
 
 
 @needs_sigkill
-def test_an_upload_that_was_not_acknowledged_leaves_nothing_for_long(tmp_path, data, reopen):
+def test_an_unacknowledged_upload_leaves_nothing_behind(tmp_path, data, reopen):
     assert kill(tmp_path / "home", "before the upload is acknowledged", data) == ""
     library = reopen()
     (left,) = spooled(library)
@@ -397,7 +397,7 @@ def test_an_upload_that_was_not_acknowledged_leaves_nothing_for_long(tmp_path, d
 
 
 @needs_sigkill
-def test_a_folder_goes_on_where_it_was_and_says_of_each_file_what_it_did(tmp_path, data, reopen):
+def test_a_folder_resumes_and_reports_each_file(tmp_path, data, reopen):
     folder = tmp_path / "folder"
     folder.mkdir()
     for name in "abc":
@@ -412,7 +412,7 @@ def test_a_folder_goes_on_where_it_was_and_says_of_each_file_what_it_did(tmp_pat
 
 
 @needs_sigkill
-def test_what_a_dead_process_worked_on_is_taken_up_while_another_lives(library, monkeypatch):
+def test_the_job_of_a_dead_process_is_taken_up_by_a_living_one(library, monkeypatch):
     monkeypatch.setattr(jobs_module, "_POLL_SECONDS", 0.01)
     rows = JobQueue(library._database)
     jobs = IngestJobs(library._database, library)

@@ -42,7 +42,7 @@ def test_a_passage_knows_its_place_and_its_context(library):
     assert library.passage(999) is None
 
 
-def test_the_same_bytes_are_kept_once_in_a_collection_whatever_their_name(library):
+def test_the_same_bytes_are_stored_once_per_collection(library):
     first = library.pipeline.add_bytes("notes.md", NOTES)
     again = library.pipeline.add_bytes("copy of notes.md", NOTES)
     assert (again.status, again.id, again.passages) == ("unchanged", first.id, 3)
@@ -103,7 +103,7 @@ def test_a_disk_that_refuses_is_not_the_fault_of_the_file(library):
     assert library.sources() == []
 
 
-def test_a_disk_that_fills_up_leaves_nothing_half_there_and_adding_works_again_after(library):
+def test_a_full_disk_leaves_nothing_partial_and_adding_recovers(library):
     library.pipeline.add_bytes("notes.md", NOTES)
     large = "\n".join(f"Line {n} is about lamp {n * n}." for n in range(2000)).encode()
     with library._database.read() as connection:
@@ -165,7 +165,7 @@ def test_refreshing_reads_again_and_keeps_what_is_gone_from_disk(library, tmp_pa
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not tell such names apart, or refuse them")
-def test_files_whose_names_look_alike_stay_apart_and_are_found_again(library, tmp_path):
+def test_similar_file_names_stay_apart(library, tmp_path):
     names = ["e\u0301.txt", "\u00e9.txt", "a.txt", "a\x01.txt", "a\udcfe.txt", "a\udcff.txt"]
     for name in names:
         (tmp_path / name).write_text(f"This is {name!a}.")
@@ -177,7 +177,7 @@ def test_files_whose_names_look_alike_stay_apart_and_are_found_again(library, tm
     assert len(library.sources()) == len(names)
 
 
-def test_a_location_that_now_holds_a_known_text_gives_up_its_old_one(library, tmp_path):
+def test_a_file_that_turns_into_a_known_text_drops_its_old_one(library, tmp_path):
     file = tmp_path / "notes.md"
     file.write_bytes(NOTES)
     library.pipeline.add_path(file)

@@ -62,7 +62,7 @@ def test_margins_are_cut_and_nothing_is_marked_without_a_passage(pdf):
     assert not {PALE, STRONG} & colours(image)
 
 
-def test_a_passage_is_marked_across_a_broken_word_and_its_text_stays_black(pdf):
+def test_a_hyphenated_passage_is_highlighted_under_black_text(pdf):
     image = picture(pdf, 1, PASSAGE, "how they jump")
     assert {PALE, STRONG} <= colours(image)
     assert min(sum(colour) for colour in colours(image)) < 60
@@ -72,7 +72,7 @@ def test_a_passage_is_marked_across_a_broken_word_and_its_text_stays_black(pdf):
     assert min(strong) > min(pale) + 20
 
 
-def test_a_passage_that_goes_on_elsewhere_is_marked_as_far_as_it_is_here(pdf):
+def test_a_passage_that_continues_elsewhere_is_highlighted_here(pdf):
     image = picture(pdf, 1, "Text of another page that is not here. The first line speaks of cats. And more.")
     assert max(rows_with(image, PALE)) < image.height * 0.4
 

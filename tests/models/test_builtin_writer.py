@@ -78,7 +78,7 @@ def test_every_sentence_is_quoted_and_cited(embedder: Embedder) -> None:
     assert all(quote in ENGLISH[int(number) - 1] for quote, number in quotes)
 
 
-def test_reference_numbers_of_a_document_are_not_citations_of_the_answer(embedder: Embedder) -> None:
+def test_reference_numbers_of_a_document_are_not_citations(embedder: Embedder) -> None:
     source = "[3] The Halden lighthouse was built by Clara Moor [7, 8]."
     text = answer(embedder, "Who built the Halden lighthouse?", (source,))
     assert text == "The Halden lighthouse was built by Clara Moor. [1]"
@@ -145,7 +145,7 @@ def rewrite(question: str, style: RewriteStyle) -> str:
 @pytest.mark.parametrize(
     "question", ["Why?", "When was it published?", "And its tools?", "What about memory?", "그것은 언제?"]
 )
-def test_a_follow_up_borrows_the_key_words_of_the_question_before(question: str) -> None:
+def test_a_follow_up_borrows_key_words_of_the_last_question(question: str) -> None:
     condensed = condense(question)
     assert condensed.startswith(question)
     assert "ReAct" in condensed
@@ -157,7 +157,7 @@ def test_a_question_that_stands_alone_stays_as_it_is() -> None:
     assert condense("Why?", ()) == "Why?"
 
 
-def test_a_chain_of_follow_ups_reaches_back_to_what_they_are_about() -> None:
+def test_a_chain_of_follow_ups_keeps_its_subject() -> None:
     assert "ReAct" in condense("And then?", (*HISTORY, Turn("user", "Why?"), Turn("assistant", "Because.")))
 
 

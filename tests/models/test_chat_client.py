@@ -218,7 +218,7 @@ def test_a_reply_that_breaks_keeps_its_beginning(
         (400, "does not support thinking", "refused", 1),
     ],
 )
-def test_error_statuses_are_told_and_only_passing_ones_tried_again(
+def test_only_passing_error_statuses_are_retried(
     ollama: ScriptedOllama, settings: Settings, status: int, error: str, code: str, times: int
 ) -> None:
     model = open_chat_model("ollama:llama3.1:8b", settings)

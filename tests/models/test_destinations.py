@@ -63,7 +63,7 @@ def test_each_role_says_what_it_is_for(ollama: ScriptedOllama, settings: Setting
     assert [what.partition(". ")[2] for _, _, what in ledger.entries] == ["rewrite: Who won?"]
 
 
-def test_a_prompt_that_does_not_say_what_it_is_about_is_written_down_whole(
+def test_a_prompt_of_unknown_purpose_is_logged_whole(
     ollama: ScriptedOllama, settings: Settings, ledger: ListLedger
 ) -> None:
     ollama.models = [CLOUD]
@@ -79,7 +79,7 @@ def test_every_try_is_written_down(ollama: ScriptedOllama, settings: Settings, l
     assert len(ledger.entries) == len(ollama.chats) == 2
 
 
-def test_an_ollama_on_another_machine_is_named_without_its_password(
+def test_a_remote_ollama_is_named_without_its_password(
     ollama: ScriptedOllama, settings: Settings, ledger: ListLedger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("crag.settings._LOCAL_HOSTS", ())  # as for any host but this one
@@ -95,7 +95,7 @@ def test_an_ollama_on_another_machine_is_named_without_its_password(
     assert "secret" not in str(ledger.entries)
 
 
-def test_a_hosted_embedder_leaves_one_row_a_batch_and_the_question_in_full(
+def test_a_hosted_embedder_logs_batches_and_the_whole_question(
     monkeypatch: pytest.MonkeyPatch, ledger: ListLedger
 ) -> None:
     monkeypatch.setattr(embedders, "_init_provider", lambda provider, model: DeterministicFakeEmbedding(size=8))
@@ -135,7 +135,7 @@ def test_every_prompt_file_with_a_question_says_what_it_is_about() -> None:
 
 
 @pytest.mark.parametrize("name", ["nomic-cloud", "nomic-embed-text"], ids=["by its name", "by what the server says"])
-def test_no_document_goes_to_an_embedder_elsewhere_that_was_not_named_in_the_settings(
+def test_documents_go_only_to_embedders_named_in_the_settings(
     ollama: ScriptedOllama, settings: Settings, ledger: ListLedger, name: str
 ) -> None:
     ollama.models = [replace(NOMIC, name=name, remote_host="https://ollama.com:443")]

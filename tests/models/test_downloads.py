@@ -67,7 +67,7 @@ def test_a_model_arrives(downloads: Downloads, ollama: ScriptedOllama, arrived: 
     assert downloads.all() == []
 
 
-def test_one_that_is_over_is_dismissed_before_that_is_written_down(
+def test_a_finished_download_can_be_dismissed_before_it_is_saved(
     downloads: Downloads, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written = DownloadRows.keep
@@ -250,7 +250,7 @@ def test_the_pace_is_that_of_the_last_seconds() -> None:
     assert pace.rate() == pytest.approx(1000)
 
 
-def test_an_end_that_a_full_disk_keeps_from_being_written_is_told_and_written_later(
+def test_an_end_not_written_on_a_full_disk_is_written_later(
     downloads: Downloads, database: Database, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written, is_full = DownloadRows.keep, True

@@ -28,7 +28,7 @@ TWO_TEXTS = ["Paris is the capital of France.", "Bananas are rich in potassium."
 Rows = Callable[[list[str], int], Any]
 
 
-def test_builtin_vectors_have_length_one_and_place_like_near_like() -> None:
+def test_builtin_vectors_are_normalized_and_near_for_like_texts() -> None:
     embedder = open_embedder("builtin", Settings())
     rows = embedder.embed_documents(TEXTS)
     query = embedder.embed_query("What is the capital city of France?")
@@ -47,7 +47,7 @@ def test_builtin_vectors_of_odd_texts_are_sound() -> None:
     assert embedder.embed_query("").shape == (256,)
 
 
-def test_builtin_vectors_are_the_same_from_many_threads_and_any_batch() -> None:
+def test_builtin_vectors_are_the_same_in_any_thread_or_batch() -> None:
     embedder = open_embedder("builtin", Settings())
     texts = [f"sentence number {n} " * (n % 7 + 1) for n in range(100)]
     together = embedder.embed_documents(texts)

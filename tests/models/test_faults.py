@@ -75,7 +75,7 @@ def test_another_web_server(ollama: ScriptedOllama, settings: Settings, status: 
     assert "It works" not in str(fault)
 
 
-def test_a_server_that_is_elsewhere_is_named_with_what_to_do_there() -> None:
+def test_a_remote_server_is_named_with_its_remedy() -> None:
     fault = unreachable_fault(Settings(ollama_host="http://10.0.0.7:11434"))
     assert fault.message == "Ollama does not answer at 10.0.0.7:11434."
     assert "OLLAMA_HOST=0.0.0.0 ollama serve" in fault.remedy
@@ -90,7 +90,7 @@ def test_a_server_that_is_elsewhere_is_named_with_what_to_do_there() -> None:
         ("bad_line", "bad_reply", "cannot be read"),
     ],
 )
-def test_a_death_after_twenty_tokens_keeps_them_and_can_be_gone_on_with(
+def test_a_crash_after_twenty_tokens_keeps_them_for_continuing(
     ollama: ScriptedOllama, settings: Settings, end: str, code: str, message: str
 ) -> None:
     ollama.script = lambda asked: Say(TWENTY, end=end, per_token=0.005)  # type: ignore[arg-type]

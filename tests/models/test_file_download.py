@@ -73,7 +73,7 @@ def fetching(no_weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     database.close()
 
 
-def test_the_file_comes_whole_with_its_bytes_told_and_written_down_before(fetching: Fetching) -> None:
+def test_the_file_arrives_whole_after_it_was_logged(fetching: Fetching) -> None:
     fetching.fetch()
     assert fetching.place.read_bytes() == BODY
     received = [progress for progress in fetching.told if progress.stage == "Receiving"]
@@ -151,7 +151,7 @@ def test_a_connection_that_breaks_is_taken_up_where_it_broke(fetching: Fetching)
     assert len(fetching.file.ranges) == 4
 
 
-def test_one_that_breaks_again_and_again_is_given_up_with_what_came_kept(fetching: Fetching) -> None:
+def test_repeated_breaks_end_the_download_and_keep_its_part(fetching: Fetching) -> None:
     fetching.file.breaks = [100_000] * 4
     fault = fetching.fail("broken_off")
     assert "goes on from there" in fault.remedy
@@ -178,7 +178,7 @@ def test_what_was_kept_of_another_file_is_not_gone_on_with(fetching: Fetching, c
     assert fetching.kept() == []
 
 
-def test_a_wrong_checksum_keeps_nothing_and_leaves_what_was_there(fetching: Fetching) -> None:
+def test_a_wrong_checksum_keeps_the_old_file(fetching: Fetching) -> None:
     fetching.fetch()
     fetching.file.body = OTHER
     fault = fetching.fail("wrong_checksum")

@@ -103,7 +103,7 @@ def go_offline(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
     proxy.close()
 
 
-def test_documents_move_when_that_is_accepted_and_all_is_offline_afterwards(opened, server, go_offline):
+def test_accepting_moves_the_documents_and_then_works_offline(opened, server, go_offline):
     application = opened()
     begin(application, BEES)
     assert (answering(application), application.embedders.offered()) == ("builtin", 0)
@@ -134,7 +134,7 @@ def test_documents_move_when_that_is_accepted_and_all_is_offline_afterwards(open
     assert len(application.ledger.entries()) == 1
 
 
-def test_what_was_accepted_holds_after_a_restart_and_can_be_gone_back_from(opened):
+def test_an_accepted_switch_survives_a_restart_and_can_be_undone(opened):
     first = opened()
     begin(first, BEES)
     download(first)
@@ -192,7 +192,7 @@ def test_an_empty_library_uses_them_at_once(opened):
     assert (answering(application), mended_by(application)) == ("nomic", None)
 
 
-def test_a_library_that_is_set_to_nomic_moves_as_soon_as_they_are_there(opened):
+def test_a_library_set_to_nomic_switches_when_weights_arrive(opened):
     first = opened()
     begin(first, BEES)
     first.close()
@@ -204,7 +204,7 @@ def test_a_library_that_is_set_to_nomic_moves_as_soon_as_they_are_there(opened):
     assert (answering(second), second.embedders.offered()) == ("nomic", 0)
 
 
-def test_weights_that_change_afterwards_are_noticed_said_and_followed(opened, tmp_path, monkeypatch):
+def test_changed_weights_are_noticed_and_followed(opened, tmp_path, monkeypatch):
     monkeypatch.setattr("crag.retrieval.active_embedder._CACHE_SECONDS", 0)
     application = opened()
     begin(application)

@@ -98,9 +98,7 @@ def test_a_question_finds_the_model_as_it_was_loaded(
     assert ollama.memory.loads == [("llama3.1:8b", 6000), ("llama3.1:8b", 4096)]
 
 
-def test_a_model_that_is_to_be_left_at_once_is_loaded_all_the_same(
-    ollama: ScriptedOllama, server: OllamaServer
-) -> None:
+def test_a_model_with_keep_alive_zero_is_loaded_all_the_same(ollama: ScriptedOllama, server: OllamaServer) -> None:
     server.load("llama3.1:8b", ModelParameters(keep_alive=0))
     assert named(server, "llama3.1:8b").loaded
     assert "keep_alive" not in ollama.asked("/api/generate")[0].body

@@ -113,7 +113,7 @@ def test_faults_of_providers(monkeypatch: pytest.MonkeyPatch, error: Exception, 
     assert "secret" not in str(fault.value)
 
 
-def test_every_name_that_langchain_takes_is_known_to_lead_elsewhere() -> None:
+def test_every_langchain_provider_counts_as_remote() -> None:
     named = pytest.importorskip("langchain.chat_models.base")._BUILTIN_PROVIDERS
     assert [name for name in named if not is_provider(name)] == ["ollama"]
 
@@ -138,7 +138,7 @@ def model(server: OpenAIServer, ledger: ListLedger) -> ChatModel:
     return open_chat_model("openai:gpt-4o-mini", settings, ledger)
 
 
-def test_it_streams_with_its_key_and_its_count_and_is_written_down(
+def test_it_streams_with_key_and_usage_and_is_logged(
     server: OpenAIServer, model: ChatModel, ledger: ListLedger
 ) -> None:
     server.usual = Completion("It is Paris.", "length")

@@ -237,7 +237,7 @@ def test_a_whole_reply_is_cut_back(ollama: ScriptedOllama, settings: Settings) -
     assert (reply.text.strip(), reply.usage.finish_reason) == ('{"score":', "repetition")
 
 
-def test_a_stream_that_the_server_ended_over_equal_tokens_says_so(ollama: ScriptedOllama, settings: Settings) -> None:
+def test_a_stream_the_server_ended_over_repeats_says_so(ollama: ScriptedOllama, settings: Settings) -> None:
     """More than 30 equal tokens end a real server's stream without its end mark."""
     ollama.script = lambda asked: Say("Paris is" + " very" * 31, end="no_done")
     reply = open_chat_model("ollama:llama3.1:8b", settings).complete(ASK, Cancellation())
@@ -354,7 +354,7 @@ def test_a_provider_that_is_not_known_to_tell_is_asked_plainly(monkeypatch: pyte
     assert provider.asked == [{}, {}]
 
 
-def test_a_model_that_refuses_to_tell_is_asked_plainly_from_then_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_that_refuses_log_probabilities_is_asked_plainly(monkeypatch: pytest.MonkeyPatch) -> None:
     provider, model = hosted(monkeypatch, "openai:o9", refuses=True)
     assert [model.first_token(POLAR, Cancellation()).text for _ in range(2)] == ["Yes", "Yes"]
     assert [bool(options) for options in provider.asked] == [True, False, False]

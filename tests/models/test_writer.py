@@ -83,7 +83,7 @@ def stripped(n: int, *scored: tuple[str, float | None]) -> Knowledge:
     return Knowledge(n, Passage(n, "s", f"Atlas {n}", "atlas.md", text, text), text, strips)
 
 
-def test_a_passage_loses_its_worst_strip_before_it_goes_altogether(ollama: ScriptedOllama, settings: Settings) -> None:
+def test_a_passage_loses_its_worst_strip_before_it_goes(ollama: ScriptedOllama, settings: Settings) -> None:
     ollama.models = [Model("llama3.1:8b", context_length=2048)]
     knowledge = [stripped(1, ("best", 0.9), ("worst", 0.1), ("good", 0.8)), stripped(2, ("poor", 0.2), ("fair", 0.7))]
     fit, _, _ = write(settings, knowledge)
@@ -94,9 +94,7 @@ def test_a_passage_loses_its_worst_strip_before_it_goes_altogether(ollama: Scrip
     assert content.index("best") < content.index("good") < content.index("[2]") < content.index("fair")
 
 
-def test_strips_without_scores_go_from_the_end_of_the_lowest_passage(
-    ollama: ScriptedOllama, settings: Settings
-) -> None:
+def test_unscored_strips_go_from_the_end_of_the_lowest_passage(ollama: ScriptedOllama, settings: Settings) -> None:
     ollama.models = [Model("llama3.1:8b", context_length=2048)]
     fit, _, _ = write(
         settings, [stripped(1, ("one", None), ("two", None)), stripped(2, ("three", None), ("four", None))]
@@ -273,7 +271,7 @@ def test_the_model_is_asked_in_the_questions_language(
         ("GPT-4o의 MMLU 점수는 얼마인가요?", "GPT-4o, MMLU", "GPT-4o, MMLU"),
     ],
 )
-def test_at_most_three_keywords_of_the_questions_language_are_searched_for(
+def test_a_query_has_at_most_three_keywords_of_the_language(
     ollama: ScriptedOllama, settings: Settings, question: str, reply: str, query: str
 ) -> None:
     ollama.script = lambda asked: Say(reply)
@@ -342,9 +340,7 @@ def test_the_builtin_rewriter_keeps_the_language_and_three_words(question: str, 
         ("서울에서 가장 높은 산은 무엇인가요?", "왜?", "서울"),
     ],
 )
-def test_the_builtin_rewriter_borrows_words_where_a_follow_up_points_back(
-    before: str, follow_up: str, borrowed: str
-) -> None:
+def test_the_builtin_rewriter_borrows_words_for_follow_ups_only(before: str, follow_up: str, borrowed: str) -> None:
     condensed = BuiltinRewriter().condense(follow_up, [Turn("user", before)], Cancellation())
     assert condensed.startswith(follow_up)
     assert (borrowed in condensed) if borrowed else condensed == follow_up
@@ -409,7 +405,7 @@ def test_what_follows_is_joined_without_a_seam(begun: str, said: str, whole: str
     assert text_of(begun, said) == whole
 
 
-def test_once_it_is_clear_that_nothing_is_repeated_every_piece_comes_as_it_is_made() -> None:
+def test_pieces_stream_once_no_repetition_is_possible() -> None:
     made = list(join_continuation("Begun.", pieces("word " * 100)))
     assert len(made) > 50
 

@@ -51,7 +51,7 @@ def other_weights(texts, size):
 
 
 @pytest.mark.parametrize("digest_told", [True, False], ids=["another digest", "the same digest"])
-def test_another_model_under_the_same_name_is_noticed_said_and_followed(opened, digest_told):
+def test_another_model_under_the_same_name_is_noticed(opened, digest_told):
     with ScriptedOllama() as ollama:
         application = opened(ollama_host=ollama.url, embedder=NOMIC)
         application.library.pipeline.add_bytes("bees.md", BEES)
@@ -97,7 +97,7 @@ def lose(_texts, _size):
     ],
     ids=["not numbers", "zero", "another size", "too few", "closed"],
 )
-def test_vectors_that_are_none_are_never_stored_and_words_find_instead(opened, answer, words):
+def test_unsound_vectors_are_never_stored(opened, answer, words):
     with ScriptedOllama() as ollama:
         application = opened(ollama_host=ollama.url, embedder=NOMIC)
         application.library.pipeline.add_bytes("bees.md", BEES)
@@ -113,7 +113,7 @@ def test_vectors_that_are_none_are_never_stored_and_words_find_instead(opened, a
         assert any(words in note and "by words" in note for note in trace.notes)
 
 
-def test_old_vectors_whose_server_is_gone_give_way_to_those_that_are_wanted(opened):
+def test_vectors_of_a_lost_server_give_way_to_builtin_ones(opened):
     with ScriptedOllama() as ollama:
         opened(ollama_host=ollama.url, embedder=NOMIC).library.pipeline.add_bytes("bees.md", BEES)
     application = opened(ollama_host=closed_address(), embedder="builtin")

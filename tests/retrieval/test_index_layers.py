@@ -276,7 +276,7 @@ def test_searching_beside_changes_is_safe(built, filled, embedder):
 
 
 @pytest.mark.parametrize("left", [1, 10, 30])
-def test_an_index_is_built_of_what_is_left_when_most_is_removed_meanwhile(embedder, left):
+def test_an_index_is_built_of_the_few_vectors_left(embedder, left):
     rows = questions(embedder)
     ids = np.arange(1, 1_001)
 

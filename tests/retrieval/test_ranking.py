@@ -45,7 +45,7 @@ def test_terms_said_more_often_and_in_less_text_score_higher():
     assert score_bm25({}, {}, {}) == {}
 
 
-def test_words_said_in_the_order_of_the_query_count_more_but_not_those_of_the_title_above():
+def test_word_order_counts_in_the_text_but_not_in_the_title():
     rows = {
         1: encode_passage_terms("", "Foxes are quick, brown and red; quick and brown."),
         2: encode_passage_terms("", "The quick, brown foxes and many other beasts that run in the woods at night."),
@@ -77,7 +77,7 @@ Specialization, in languages of a dynamic kind, is done by type.
 OTHERS = "\n".join(f"Page {n} speaks of something else, such as cooking, walking or sleeping." for n in range(20))
 
 
-def test_a_title_finds_the_passage_that_holds_it_among_all_those_under_it(library):
+def test_a_title_finds_its_own_passage_first(library):
     library.pipeline.add_bytes("paper.md", PAPER.encode())
     library.pipeline.add_bytes("others.md", OTHERS.encode())
     [first] = [hit.passage.text for hit in library.explain(TITLE)[0] if hit.words_rank == 1]
@@ -89,7 +89,7 @@ def test_fusion_weighs_both_on_one_scale():
     assert scores == {1: pytest.approx(0.75), 2: pytest.approx(0.5), 3: pytest.approx(0.25)}
 
 
-def test_without_vectors_the_words_decide_and_one_without_a_vector_counts_as_usual():
+def test_without_vectors_the_words_decide():
     assert fuse_scores({1: 8.0, 2: 4.0}, {}, 0.25) == {1: 1.0, 2: 0.5}
     assert fuse_scores({1: 1.0, 2: 1.0, 3: 1.0, 4: 1.0}, {1: 0.2, 2: 0.4, 3: 0.6}, 0.5)[4] == pytest.approx(0.75)
     assert fuse_scores({}, {}, 0.5) == {}
@@ -123,7 +123,7 @@ def test_the_same_text_in_two_documents_takes_one_place(library):
         ("Yes", "No way", False),
     ],
 )
-def test_texts_say_the_same_when_nearly_all_of_it_and_all_numbers_are_equal(one, other, expected):
+def test_duplicates_share_nearly_all_text_and_all_numbers(one, other, expected):
     assert are_duplicates(make_fingerprint(one, frozenset()), make_fingerprint(other, frozenset())) is expected
 
 

@@ -142,7 +142,7 @@ def test_each_batch_of_a_build_is_told(switching):
     assert {progress.total for progress in seen} == {300}
 
 
-def test_another_process_that_has_the_model_follows_at_the_next_question(filled, reopen, old, new):
+def test_another_process_follows_at_its_next_question(filled, reopen, old, new):
     other = reopen(shelf=Shelf(old, new))
     check_found(other)
     reopen(shelf=Shelf(new, old)).spaces.use(NEW, quietly, Cancellation())
@@ -192,7 +192,7 @@ def test_no_question_and_no_document_is_lost_while_switching(filled, switching, 
     assert switching.size() == 315
 
 
-def test_a_document_embedded_before_the_swap_and_stored_after_it_is_embedded_again(filled, reopen, old, new):
+def test_a_document_stored_after_the_swap_is_embedded_again(filled, reopen, old, new):
     library = reopen(shelf=Shelf(old, new))
 
     def swap():
@@ -249,7 +249,7 @@ def test_cancelling_stays_with_what_answers(switching, reopen, old, new):
     assert states(restarted)[NEW] == ("kept", 256)
 
 
-def test_what_the_application_chooses_by_itself_moves_no_passages(filled, reopen, old, new):
+def test_automatic_choices_move_no_passages(filled, reopen, old, new):
     library = reopen(shelf=Shelf(new, old, explicit=False))
     library.spaces.apply_choice(quietly, Cancellation())
     assert (answers(library), library.spaces.answering.wanted()) == (OLD, OLD)
@@ -304,7 +304,7 @@ def test_dropping_frees_what_is_not_in_use(switching):
     check_found(switching)
 
 
-def test_other_weights_under_the_same_fingerprint_are_another_space(filled, old):
+def test_other_weights_of_one_fingerprint_are_another_space(filled, old):
     before = filled.spaces.answering.active().space
     old.weights = "changed"
     (hit,), notice = filled.explain("word123", k=1)
@@ -322,7 +322,7 @@ def test_other_weights_under_the_same_fingerprint_are_another_space(filled, old)
     assert filled.spaces.answering.active().space == before, "the first one is recognised when it is back"
 
 
-def test_weights_that_change_while_a_document_is_embedded_are_noticed_before_it_is_stored(filled, old):
+def test_weights_that_change_during_embedding_are_noticed(filled, old):
     def change():
         if old.embedded > 340:
             old.weights = "changed"
@@ -336,7 +336,7 @@ def test_weights_that_change_while_a_document_is_embedded_are_noticed_before_it_
     assert per_space == {"1": 300, "1+2": 300}
 
 
-def test_vectors_are_never_written_under_a_canary_that_is_not_theirs(filled, old):
+def test_vectors_are_never_stored_under_a_foreign_canary(filled, old):
     space = filled.spaces.answering.active().space
     row = np.ones(space.dimension, dtype=np.float32) / np.sqrt(space.dimension)
     with pytest.raises(ModelFault, match="same name"), filled._database.write() as connection:
@@ -357,7 +357,7 @@ def test_while_the_embedder_is_gone_words_answer_and_it_is_said(filled, old):
     assert filled.spaces.answering.known_fault() == ""
 
 
-def test_while_the_old_embedder_is_gone_the_wanted_one_stands_in_and_takes_over(switching, old):
+def test_the_wanted_embedder_stands_in_when_the_old_one_is_gone(switching, old):
     old.gone = True
     assert switching.pipeline.add_bytes("more.txt", b"One more about bees.").status == "added"
     assert answers(switching) == OLD
@@ -387,7 +387,7 @@ def test_a_library_that_was_emptied_belongs_to_no_space(switching):
     assert (answers(switching), switching.count_missing_vectors()) == (NEW, 0)
 
 
-def test_a_library_of_before_the_canary_takes_it_at_the_first_occasion(filled, old):
+def test_a_library_without_a_canary_gets_one(filled, old):
     with filled._database.write() as connection:
         connection.execute(spaces.update().values(canary=None))
     filled.spaces.apply_choice(quietly, Cancellation())

@@ -86,7 +86,7 @@ def test_a_stale_snapshot_is_caught_up_with(saved, reopen):
     assert [passage.text for passage in library.search("cat dog unicorn")] == ["A unicorn."]
 
 
-def test_a_snapshot_of_another_history_of_the_same_database_is_foreign(saved, reopen, tmp_path):
+def test_a_snapshot_of_another_history_is_rejected(saved, reopen, tmp_path):
     """A backup put back and gone on with has the same ids and as many changes, but other texts."""
     database = saved.parent.parent / "crag.sqlite"
     first = reopen()
@@ -105,7 +105,7 @@ def test_a_snapshot_of_another_history_of_the_same_database_is_foreign(saved, re
     assert second.search("teapot", k=1)[0].text == "A teapot."
 
 
-def test_two_libraries_on_one_home_see_each_other_at_the_next_search(library, reopen):
+def test_two_libraries_on_one_home_see_each_others_changes(library, reopen):
     other = reopen()
     assert other.search("cat") == []
     added = library.pipeline.add_bytes("notes.txt", NOTES)

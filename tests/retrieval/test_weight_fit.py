@@ -71,7 +71,7 @@ def test_probes_are_sentences_taken_out_of_their_passages(probed):
     assert len(sample_probes(database, 10)) == 10
 
 
-def test_vectors_get_a_share_where_they_know_what_words_do_not_tell(probed):
+def test_vectors_get_weight_where_words_fail(probed):
     assert fit_vector_weight(*probed(deaf=False)) > 0
 
 
@@ -112,7 +112,7 @@ def weight_of(library):
     return weight
 
 
-def test_a_space_is_weighed_when_the_library_has_become_large_enough(knowing):
+def test_a_space_is_fitted_once_the_library_is_large_enough(knowing):
     library, _ = knowing
     library.pipeline.add_bytes("one.txt", told(1, named=True).encode())
     library.spaces.apply_choice(ignore_progress, Cancellation())
@@ -136,7 +136,7 @@ def test_a_space_that_was_built_is_weighed_with_its_own_embedder(knowing, reopen
     assert seen[-1].stage == "Weighing words and meaning"
 
 
-def test_weighing_that_is_stopped_or_without_its_embedder_leaves_the_default(knowing):
+def test_a_stopped_fit_or_missing_embedder_leaves_the_default(knowing):
     library, model = knowing
     fill(library)
     stop = Cancellation()

@@ -97,7 +97,7 @@ def test_they_can_be_read_while_the_run_goes_on(application, ollama):
     application.runs.stop(run.id)
 
 
-def test_calls_go_with_their_conversation_and_only_those_of_the_latest_runs_stay(application, monkeypatch):
+def test_calls_go_with_their_conversation_or_by_age(application, monkeypatch):
     monkeypatch.setattr(call_log, "MAX_RUNS_WITH_CALLS", 2)
     kept = [ask(application)[0] for _ in range(3)]
     with application.database.write() as connection:

@@ -55,7 +55,7 @@ def test_only_what_comes_after_is_done_again(house, node, searches, gradings):
     assert len(home.grader.graded) == gradings
 
 
-def test_verdicts_that_are_changed_decide_anew_and_are_kept_as_labels(house):
+def test_changed_verdicts_decide_again_and_are_kept_as_labels(house):
     home = house()
     _, run, _ = answered(home)
     version, trace = revised(home, run, "decide", rulings={1: "drop"})
@@ -73,7 +73,7 @@ def test_a_ruling_stands_when_the_passages_are_graded_again(house):
     assert home.grader.graded == [1, 2, 1, 2]
 
 
-def test_a_query_of_ones_own_is_sent_instead_and_no_other_written(house):
+def test_a_given_query_is_sent_instead_of_a_written_one(house):
     home = house(scores=POOR)
     _, run, _ = answered(home, WEB)
     for node in ("transform_query", "web_search"):
@@ -83,7 +83,7 @@ def test_a_query_of_ones_own_is_sent_instead_and_no_other_written(house):
     assert len(home.web.queries) == 3
 
 
-def test_nothing_is_sent_before_a_person_was_asked_where_they_want_to_be(house):
+def test_a_revision_asks_for_consent_before_it_searches(house):
     home = house(scores=POOR)
     _, run, _ = answered(home, WEB)
     version = home.runs.revise(run.id, "web_search", Revision(query="mine", options=replace(WEB, web="ask")))
@@ -119,7 +119,7 @@ def test_settings_are_changed_from_there_on(house):
     assert home.grader.graded == [1, 2]
 
 
-def test_the_web_is_searched_anew_where_it_is_to_be_searched_otherwise(house):
+def test_the_web_is_searched_again_when_its_options_change(house):
     home = house(scores=POOR)
     _, run, _ = answered(home, WEB)
     _, trace = revised(home, run, "decide", options=replace(WEB, web_results=1))
@@ -149,7 +149,7 @@ def test_a_follow_up_keeps_what_was_said_before_it(house):
     assert kept.step("condense_question").kept
 
 
-def test_a_run_whose_process_was_killed_can_be_gone_on_from_where_it_had_come(house, tmp_path):
+def test_a_killed_run_resumes_from_its_last_node(house, tmp_path):
     home = house()
     _, run, trace = answered(home)
     home.close()
@@ -171,7 +171,7 @@ def test_a_run_whose_process_was_killed_can_be_gone_on_from_where_it_had_come(ho
         ("decide", {"query": "from here none is written"}),
     ],
 )
-def test_what_cannot_be_gone_on_from_is_refused_and_leaves_nothing(house, node, changes):
+def test_impossible_revisions_are_refused_without_a_trace(house, node, changes):
     home = house()
     _, run, _ = answered(home)
     with pytest.raises(BadRequest):

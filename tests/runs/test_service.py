@@ -107,7 +107,7 @@ def test_what_is_no_question_is_refused_and_nothing_is_kept(house, question):
     assert home.conversations.messages(conversation.id) == []
 
 
-def test_a_model_that_is_not_there_fails_in_words_and_the_question_is_kept(house):
+def test_a_missing_model_fails_in_words_and_keeps_the_question(house):
     home = house(equip_fault=ModelFault("unreachable", "Ollama does not answer.", "Start it with `ollama serve`."))
     conversation = home.conversations.create()
     trace = wait(home.runs.start(conversation.id, "What holds?", OPTIONS))
@@ -166,7 +166,7 @@ def test_a_conversation_may_be_deleted_while_it_is_answered(house):
     assert wait(home.runs.start(None, "And now?", OPTIONS)).state == "done"
 
 
-def test_a_run_of_a_killed_process_is_marked_and_its_words_are_kept(house, tmp_path):
+def test_a_killed_run_is_marked_and_keeps_its_text(house, tmp_path):
     script = (
         "import sys, threading, pathlib\n"
         "from tests.runs.test_service import House, OPTIONS, QuotingWriter, TokensWritten\n"
@@ -353,7 +353,7 @@ def test_a_run_that_waits_takes_no_time(house):
     assert numbers == sorted(set(numbers))
 
 
-def test_the_query_of_a_run_that_was_told_to_search_is_not_asked_for(house):
+def test_an_automatic_search_asks_for_no_consent(house):
     home = house(scores=NO_ANSWER)
     trace = wait(home.runs.start(None, "Who won?", RunOptions(web="auto")))
     assert trace.outcome == "web"

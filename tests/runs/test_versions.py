@@ -81,7 +81,7 @@ def test_a_dropped_passage_is_not_answered_from(house):
     assert [message.text for message in shown] == ["What holds?", trace.text]
 
 
-def test_a_passage_that_a_person_wants_is_used_and_makes_the_action_correct(house):
+def test_a_passage_used_anyway_makes_the_action_correct(house):
     home = house(scores={1: 0.1, 2: 0.0})
     _, run, before = answered(home)
     assert (before.action, before.outcome) == ("incorrect", "not_answered")
@@ -138,7 +138,7 @@ def test_overruling_survives_the_process_that_graded(house):
     assert again.grader.graded == []
 
 
-def test_dropping_what_answered_may_lead_to_the_web_after_consent(house):
+def test_dropping_the_answering_passage_may_search_after_consent(house):
     home = house(scores={1: 0.9, 2: 0.0, -1: 0.9})
     _, run, before = answered(home, ASK)
     assert before.action == "correct"
@@ -148,7 +148,7 @@ def test_dropping_what_answered_may_lead_to_the_web_after_consent(house):
     assert wait(home.runs.answer_consent(waiting.id, "finals")).outcome == "web"
 
 
-def test_what_the_web_held_is_used_again_and_nothing_is_sent_twice(house):
+def test_web_results_are_reused_and_nothing_is_sent_twice(house):
     home = house(scores={1: 0.4, 2: 0.4, -1: 0.9})
     _, run, before = answered(home, RunOptions(web="auto"))
     assert before.outcome == "documents_and_web"
@@ -164,7 +164,7 @@ def test_what_the_web_held_is_used_again_and_nothing_is_sent_twice(house):
     assert (sure.action, sure.outcome) == ("correct", "documents"), "the web is not called for any more"
 
 
-def test_a_sentence_is_searched_for_only_after_consent_whatever_the_settings(house):
+def test_a_sentence_is_searched_for_only_after_consent(house):
     home = house(scores={1: 0.9, 2: 0.8, -1: 0.9})
     _, run, _ = answered(home, RunOptions(web="auto"))
     search = home.runs.search_web_for(run.id, "Bananas grow\non Jupiter.")
@@ -176,7 +176,7 @@ def test_a_sentence_is_searched_for_only_after_consent_whatever_the_settings(hou
     assert home.web.queries == ["bananas Jupiter"]
 
 
-def test_what_was_found_for_a_sentence_is_judged_by_what_was_sought(house):
+def test_results_for_a_sentence_are_graded_by_that_sentence(house):
     home = house(scores={1: 0.9, 2: 0.8, -1: 0.9})
     _, run, _ = answered(home)
     search = home.runs.search_web_for(run.id, "Bananas grow on Jupiter.")
@@ -185,7 +185,7 @@ def test_what_was_found_for_a_sentence_is_judged_by_what_was_sought(house):
     assert home.grader.questions == {1: "What holds?", 2: "What holds?", -1: "bananas Jupiter"}
 
 
-def test_a_passage_of_the_web_that_a_person_wants_is_used_though_the_documents_answer(house):
+def test_a_web_passage_used_anyway_joins_answering_documents(house):
     home = house(scores={1: 0.9, 2: 0.8, -1: 0.0})
     _, run, _ = answered(home)
     search = home.runs.search_web_for(run.id, "Bananas grow on Jupiter.")
@@ -219,7 +219,7 @@ def test_the_same_question_under_other_settings_is_a_version(house):
     assert not any(step.kept for step in trace.steps)
 
 
-def test_the_history_of_a_version_is_what_came_before_its_question(house):
+def test_a_version_sees_the_history_before_its_question(house):
     home = house()
     conversation, _, _ = answered(home, question="First?")
     second = home.runs.start(conversation.id, "Second?", RunOptions())
@@ -316,7 +316,7 @@ def test_passages_come_back_from_the_disk_as_they_were(house):
     assert trace.passages == before.passages
 
 
-def test_an_answer_that_hit_its_limit_goes_on_with_the_same_knowledge(house):
+def test_an_answer_cut_at_its_limit_continues_from_its_knowledge(house):
     home = house(writer=QuotingWriter(finish="length"))
     _, run, before = answered(home)
     home.writer.reply = lambda knowledge: ["and more [2]."]

@@ -104,7 +104,7 @@ class HaltingGrader(TableGrader):
             stop.wait(0.01)
 
 
-def test_an_answer_that_was_stopped_while_judging_has_no_versions_with_other_verdicts(house):
+def test_an_answer_stopped_while_grading_has_no_versions(house):
     home = house()
     home.grader = HaltingGrader({})
     home.grader.judged = threading.Event()
@@ -192,7 +192,7 @@ def test_an_event_that_cannot_be_kept_costs_no_other_its_place(house):
     assert again.verdicts.keys() == {1, 2}
 
 
-def test_a_run_whose_end_could_not_be_written_does_not_block_its_conversation(house, monkeypatch):
+def test_an_unwritten_end_does_not_block_the_conversation(house, monkeypatch):
     home = house()
     conversation = home.conversations.create()
     close, full = home.runs._records.close, [True]

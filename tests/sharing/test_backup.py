@@ -99,7 +99,7 @@ def test_a_document_removed_while_it_is_saved_is_left_out(library, tmp_path, mon
 
 
 @pytest.mark.parametrize("spoil", [Path.unlink, lambda path: path.write_bytes(b"rotten")])
-def test_an_original_that_was_lost_before_is_said_and_the_rest_is_saved(library, tmp_path, spoil):
+def test_a_lost_original_is_reported_and_the_rest_saved(library, tmp_path, spoil):
     added = library.pipeline.add_bytes("notes.md", NOTES)
     library.pipeline.add_bytes("cats.md", b"A cat sleeps all day.\n")
     spoil(library.original_path(added.id))
@@ -118,7 +118,7 @@ def add_job(library, job_id, state, owner=""):
         connection.execute(insert(jobs), values | {"id": job_id, "state": state, "owner": owner})
 
 
-def test_uploads_that_wait_go_with_their_jobs_and_belong_to_nobody(library, tmp_path):
+def test_waiting_uploads_are_saved_with_their_jobs_without_owner(library, tmp_path):
     from crag.storage.ownership import current_process_name
 
     (library.home / "incoming").mkdir()
@@ -219,7 +219,7 @@ else:
 
 @pytest.mark.skipif(os.name == "nt", reason="needs SIGKILL")
 @pytest.mark.parametrize("point", ["copied", "filled", "unpacked", "checked"])
-def test_a_kill_leaves_nothing_under_the_name_and_the_next_time_cleans_up(library, saved, tmp_path, point):
+def test_a_kill_leaves_no_file_and_the_next_backup_cleans_up(library, saved, tmp_path, point):
     saving = point in ("copied", "filled")
     file, home = (tmp_path / "second", library.home) if saving else (saved, tmp_path / "new")
     with Forked(KILLED, file, home, point) as process:

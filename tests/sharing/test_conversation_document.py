@@ -21,7 +21,7 @@ def test_an_export_that_was_imported_exports_the_same(original, shared):
     assert not {message.run_id for message in own if message.run_id} & {message.run_id for message in other}
 
 
-def test_branches_versions_rulings_feedback_and_settings_come_along(shared):
+def test_branches_versions_overrides_and_feedback_survive(shared):
     home, copy = shared.house, shared.again(shared.take_in(shared.json(), "them"))
     conversation = home.conversations.get(copy.conversation, "them")
     assert (conversation.title, dict(conversation.changes)) == ("What of whales?", {"k": 6, "policy": "any"})

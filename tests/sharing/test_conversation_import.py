@@ -134,7 +134,7 @@ def test_a_file_that_was_changed(shared):
         assert refusal(shared, document).startswith("This file is damaged or was changed"), name
 
 
-def test_whatever_happens_to_a_file_it_is_imported_whole_or_refused_in_words(shared):
+def test_a_damaged_file_is_imported_whole_or_refused(shared):
     """Bits that flip, ends that are cut off, values that trade places."""
     data, chance = shared.sharing.json(shared.conversation), random.Random(7)
     imported = 0

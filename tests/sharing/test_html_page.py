@@ -25,7 +25,7 @@ def test_a_run_is_shown_with_its_prompts_as_they_were_sent(original):
     assert page.count("<details") == page.count("</details>")
 
 
-def test_addresses_are_links_only_where_the_application_would_show_one(original):
+def test_addresses_are_links_only_where_the_screen_links_them(original):
     run, versions = read_run(original.house.database, shown(original, 3))
     assert 'href="https://example.org/9"' in render_run_page(run, versions, [], lambda _: True)
     refused = render_run_page(run, versions, [], lambda _: False)

@@ -93,7 +93,7 @@ def test_vectors_of_another_space_or_unsound_ones_are_made_anew(
         assert [passage.text for passage in nearest] == ["It whistles when the water boils."]
 
 
-def test_an_imported_source_is_shown_without_a_file_to_read_again(exchange, library, tmp_path):
+def test_an_imported_source_has_no_file_to_refresh(exchange, library, tmp_path):
     secret = tmp_path / "secret.txt"
     secret.write_text("A stranger's folder may not name this.")
     path = tmp_path / "lines.jsonl"

@@ -99,7 +99,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", list(HOSTILE))
-def test_a_backup_that_is_not_what_was_saved_is_refused_and_nothing_is_changed(saved, tmp_path, name):
+def test_an_altered_backup_is_refused_and_nothing_changes(saved, tmp_path, name):
     repacked(saved, HOSTILE[name])
     with pytest.raises(CragError, match=r"[Nn]othing was changed|newer version|early version"):
         restore(saved, tmp_path / "new")

@@ -17,7 +17,7 @@ def names(library):
     return [collection.name for collection in library.collections()]
 
 
-def test_a_renamed_collection_keeps_its_documents_and_is_searched_by_the_new_name(library):
+def test_a_renamed_collection_keeps_its_documents(library):
     library.pipeline.add_bytes("tea.md", TEA, collection="Drinks")
     assert titles(library, "tea", "Drinks") == ["tea.md"]
     assert library.rename_collection("Drinks", " Hot  drinks ") == "Hot drinks"
@@ -43,7 +43,7 @@ def test_what_cannot_be_renamed_stays(library, old, new, error):
     assert titles(library, "tea", "Drinks") == ["tea.md"]
 
 
-def test_a_moved_document_is_found_where_it_went_and_nowhere_else(library):
+def test_a_moved_document_is_found_only_in_its_new_collection(library):
     tea = library.pipeline.add_bytes("tea.md", TEA).id
     library.pipeline.add_bytes("coffee.md", COFFEE)
     assert set(titles(library, "tea", DEFAULT_COLLECTION)) == {"tea.md", "coffee.md"}
@@ -86,7 +86,7 @@ def test_deleting_takes_the_documents_and_only_their_originals(library):
     assert titles(library, "coffee pour-over", "") == ["tea.md"]
 
 
-def test_the_default_collection_and_unknown_ones_cannot_be_deleted(library):
+def test_default_and_unknown_collections_cannot_be_deleted(library):
     library.pipeline.add_bytes("tea.md", TEA)
     for name, error in ((DEFAULT_COLLECTION, BadRequest), ("Gone", NotFound)):
         with pytest.raises(error):

@@ -89,7 +89,7 @@ def home_at(folder, version):
     return folder / "crag.sqlite"
 
 
-def test_a_home_of_the_oldest_version_gets_the_schema_of_a_new_one(tmp_path):
+def test_the_oldest_schema_is_migrated_to_that_of_a_new_home(tmp_path):
     """Fails if a table was changed without a migration."""
     old = home_at(tmp_path / "old", OLDEST_SCHEMA_VERSION)
     for folder in ("old", "new"):

@@ -33,7 +33,7 @@ def test_what_is_recorded_is_there_for_any_other_process_at_once(ledger, tmp_pat
     assert before <= row[3] <= time.time()
 
 
-def test_each_person_sees_what_was_sent_for_them_and_for_nobody_from_any_thread(ledger):
+def test_each_person_sees_only_their_own_records_from_any_thread(ledger):
     ledger.record("example.org", "download", "weights")
     with on_behalf_of("ann"):
         list(map_parallel(lambda _: ledger.record("example.org", "model", "to Ann's question"), 2, 2, Cancellation()))
@@ -68,7 +68,7 @@ def test_the_list_can_be_forgotten(ledger):
     assert ledger.entries() == []
 
 
-def test_text_that_no_database_can_hold_is_recorded_as_far_as_it_can_be(ledger):
+def test_text_no_database_can_hold_is_recorded_cleaned(ledger):
     ledger.record("api.tavily.com", "web search", "a\x00b\ud800c")
     assert ledger.entries()[0].what == "abc"
 

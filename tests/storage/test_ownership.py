@@ -10,7 +10,7 @@ import pytest
 from crag.storage.ownership import current_process_name, is_process_alive
 
 
-def test_this_process_is_alive_and_another_under_its_number_is_not():
+def test_a_reused_process_number_is_not_taken_for_the_owner():
     name = current_process_name()
     assert is_process_alive(name)
     assert is_process_alive(f"{name}-worker")

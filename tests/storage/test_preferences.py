@@ -58,7 +58,7 @@ def test_the_web_is_offered_where_it_is_set_up(database):
     assert Preferences(database, Settings(tavily_api_key="tvly-x")).options().web == "ask"
 
 
-def test_what_is_saved_is_seen_by_others_and_outlasts_the_process(tmp_path, database, preferences):
+def test_saved_values_are_shared_and_outlast_the_process(tmp_path, database, preferences):
     preferences.save("grading.temperature", 0.5)
     preferences.allow_model("openai:gpt-4o")
     other = Preferences(Database(tmp_path), Settings())
@@ -140,7 +140,7 @@ def test_own_presets_are_kept_replaced_and_deleted(preferences):
             preferences.save_preset(name, RunOptions())
 
 
-def test_a_model_elsewhere_is_sent_to_only_where_a_person_said_so(database):
+def test_a_remote_model_needs_permission(database):
     preferences = Preferences(database, Settings(chat_model="openai:a", grader_model="openai:b"))
     assert [preferences.may_send_to(f"openai:{name}") for name in "abcd"] == [True, True, False, False]
     preferences.allow_model("openai:c")

@@ -40,7 +40,7 @@ def test_the_month_begins_on_its_first_day_here():
     assert (began.tm_year, began.tm_mon) == time.localtime()[:2]
 
 
-def test_what_tavily_tells_counts_for_an_hour_with_what_is_sent_since(ledger, monkeypatch):
+def test_usage_from_tavily_counts_for_an_hour_plus_new_searches(ledger, monkeypatch):
     ledger.record("api.tavily.com", "web search", "before")
     with TavilyServer(usage=USAGE) as server:
         own = SearchQuota("tvly-secret", server.url, ledger)
@@ -66,7 +66,7 @@ def test_without_a_key_nothing_is_asked(ledger):
      (200, b"[1]", "read"), (200, b'{"key": null, "account": {"plan_usage": "many"}}', "read"),
      (200, b'{"key": {"usage": NaN}}', "read")],
 )  # fmt: skip
-def test_a_reply_that_helps_nobody_is_told_in_words_after_one_request(ledger, status, body, word):
+def test_a_useless_reply_is_told_in_words_after_one_request(ledger, status, body, word):
     with TavilyServer(status=status, body=body) as server, pytest.raises(WebSearchFailed) as failure:
         SearchQuota("tvly-secret", server.url, ledger).ask()
     assert word in str(failure.value).lower()

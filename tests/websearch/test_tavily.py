@@ -31,7 +31,7 @@ def test_results_become_numbered_web_passages():
     assert (second.id, second.title) == (-2, CELTICS["url"])
 
 
-def test_only_the_query_is_sent_and_never_more_than_the_api_takes():
+def test_only_the_query_is_sent_and_within_the_limit_of_the_api():
     with TavilyServer() as server:
         assert search(server, "x" * 900) == []
     assert server.queries == ["x" * 400]
@@ -51,7 +51,7 @@ def test_hostile_fields_are_made_harmless():
     assert passage.title == "Web result"
 
 
-def test_a_result_whose_address_leads_inside_is_text_without_a_link():
+def test_a_result_with_a_private_address_has_no_link():
     inside = {"title": None, "url": "http://127.0.0.1:8501/", "content": "An inner page."}
     with TavilyServer(results=[inside, CELTICS]) as server:
         first, second = search(server)
@@ -78,7 +78,7 @@ def test_a_query_that_cannot_be_written_down_is_not_sent():
     assert server.requests == []
 
 
-def test_a_password_in_the_address_is_neither_shown_nor_written_down():
+def test_a_password_in_the_address_is_neither_shown_nor_logged():
     assert tavily("https://user:secret@proxy.example:8443/tavily").host == "proxy.example:8443"
 
 

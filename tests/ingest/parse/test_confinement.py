@@ -89,7 +89,7 @@ def test_structures_that_lead_back_to_themselves_end(ring: Callable[[], bytes]) 
     assert HELLO in text("a.pdf", ring())
 
 
-def test_drawings_that_draw_themselves_end_at_the_deadline_and_the_next_file_is_read() -> None:
+def test_recursive_drawings_end_at_the_deadline() -> None:
     assert code("a.pdf", hostile.drawings_in_a_ring(), seconds=1.5) == "too_slow"
     assert HELLO in text("b.pdf", hostile.says_length(b""))
 
@@ -156,7 +156,7 @@ def test_a_package_with_a_password_says_so(kind: str) -> None:
     ],
     ids=["laughs", "entity", "declarations"],
 )
-def test_declarations_in_any_kind_of_package_do_nothing_and_fetch_nothing(kind: str, declaration: str) -> None:
+def test_xml_declarations_do_nothing_and_fetch_nothing(kind: str, declaration: str) -> None:
     make, member = PACKAGES[kind]
     with hostile.canary() as (address, listening):
         declared = declaration.format(address=address).encode()
@@ -192,7 +192,7 @@ def test_fifty_thousand_nested_elements_in_a_package_are_bounded(kind: str) -> N
         assert refused.code in ("corrupt", "too_large", "too_slow", "no_text")  # noqa: PT017 — any outcome is right
 
 
-def test_surrogates_and_signs_that_are_none_are_cleaned_and_what_is_left_is_found(
+def test_invalid_characters_are_cleaned_and_the_rest_is_found(
     reopen: Callable[..., Library],
 ) -> None:
     library = reopen(read=GuardedReader(lambda words: len(words.split()), 1 << 20))
@@ -204,7 +204,7 @@ def test_surrogates_and_signs_that_are_none_are_cleaned_and_what_is_left_is_foun
 
 
 @pytest.mark.parametrize("name", ["a.exe", "a.pdf", "a.txt"])
-def test_a_file_of_a_wrong_type_that_got_past_the_page_is_refused(name: str, reopen: Callable[..., Library]) -> None:
+def test_an_unsupported_type_that_slips_through_is_refused(name: str, reopen: Callable[..., Library]) -> None:
     library = reopen(read=GuardedReader(lambda words: len(words.split()), 1 << 20))
     [result] = library.pipeline.add_upload(name, b"MZ\x90\0\x03\0\0\0" + bytes(500))
     assert (result.status, result.error and result.error.code) == ("failed", "unsupported")

@@ -147,7 +147,7 @@ PAGE = f"""<!doctype html><html><head><title>On Foxes</title></head><body>
 <footer>All rights reserved by the shoe shop</footer><script>var tracker = 1;</script></body></html>"""
 
 
-def test_a_web_page_gives_its_main_text_with_headings_lists_and_tables() -> None:
+def test_a_web_page_yields_its_main_text_and_structure() -> None:
     document = read("page", PAGE.encode(), content_type="text/html")
     assert (document.title, document.kind) == ("On Foxes", "html")
     assert "What they eat" in texts(document, "heading")
@@ -223,7 +223,7 @@ def test_a_declared_charset_is_honoured(text: str, encoding: str, declared: str)
     [(KOREAN, "cp949"), (CHINESE, "gb18030"), (TAIWANESE, "big5"), (JAPANESE, "cp932"), (GERMAN, "cp1252")],
     ids=lambda value: value[:10],
 )
-def test_a_page_that_does_not_say_its_charset_is_read_in_the_right_one(text: str, encoding: str) -> None:
+def test_a_page_without_a_charset_is_decoded_correctly(text: str, encoding: str) -> None:
     assert text in read("a.html", f"<html><body><p>{text}</p></body></html>".encode(encoding)).blocks[0].text
 
 

@@ -74,7 +74,7 @@ def test_only_the_pages_that_need_it_are_read_by_ocr() -> None:
 
 
 @needs_tesseract
-def test_a_picture_of_text_is_read_and_each_one_of_a_tiff_is_a_page() -> None:
+def test_a_picture_is_read_and_each_tiff_frame_is_a_page() -> None:
     out = io.BytesIO()
     written("First of the pictures").save(out, "TIFF", save_all=True, append_images=[written("Second of the pictures")])
     document = read("scan.tif", out.getvalue())
@@ -143,7 +143,7 @@ def test_stopping_ends_tesseract_as_well(slow_tesseract: Path) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a shell")
-def test_a_page_that_takes_too_long_is_left_out_and_all_of_them_have_a_limit(slow_tesseract: Path) -> None:
+def test_slow_pages_are_left_out_and_the_total_is_limited(slow_tesseract: Path) -> None:
     started = time.monotonic()
     with slow_tesseract.open("rb+", buffering=0):
         kept = read("a.pdf", pages(TYPED, written("Hello")), ocr_page_seconds=0.5)

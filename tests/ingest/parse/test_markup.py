@@ -41,7 +41,7 @@ def page(main: str, head: str = "", title: str = "How kettles work | Kettle News
     return f"<!doctype html><html><head><title>{title}</title>{head}</head><body>{body}</body></html>"
 
 
-def test_a_page_is_reduced_to_its_text_with_headings_lists_tables_and_code() -> None:
+def test_a_page_is_reduced_to_text_with_its_structure() -> None:
     blocks = read(page(ENGLISH, SAID)).blocks
     assert [(block.kind, block.text) for block in blocks if block.kind != "paragraph"] == [
         ("heading", "How kettles work"),
@@ -109,7 +109,7 @@ def test_short_pages_in_other_scripts_keep_their_shape(main: str, author: str, n
     assert notice not in " ".join(block.text for block in document.blocks)
 
 
-def test_what_is_too_little_for_a_main_text_is_read_whole_but_for_menus_and_programs() -> None:
+def test_a_short_page_is_read_whole_without_menus_and_scripts() -> None:
     html = "<body><header>Logo</header><nav>Menu</nav><script>var x = 1</script><p>Hi there.</p><footer>©</footer>"
     document = read(f"<html><head><title>Tiny</title><style>p {{}}</style></head>{html}</body></html>")
     assert (document.title, [block.text for block in document.blocks]) == ("Tiny", ["Hi there."])

@@ -92,7 +92,7 @@ def test_the_outline_says_what_is_a_heading_and_of_which_level() -> None:
     ]
 
 
-def test_what_stands_on_every_page_is_left_out_and_all_else_is_kept() -> None:
+def test_running_headers_are_left_out_and_the_rest_is_kept() -> None:
     def page(number: int) -> Callable[[Canvas], None]:
         def draw(canvas: Canvas) -> None:
             canvas.drawString(72, 800, "Annual report of the foxes")
@@ -123,7 +123,7 @@ def test_text_from_right_to_left_comes_in_the_order_it_is_read() -> None:
     assert text(drawn(page)) == f"{hebrew} {arabic}"
 
 
-def test_numbers_that_do_not_count_the_pages_are_no_running_header() -> None:
+def test_numbers_that_do_not_count_pages_are_kept() -> None:
     def invoice(number: int) -> Callable[[Canvas], None]:
         def page(canvas: Canvas) -> None:
             canvas.drawString(72, 780, f"Invoice {number * 7919 % 9000 + 1000}")

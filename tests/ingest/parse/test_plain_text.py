@@ -39,7 +39,7 @@ def test_a_table_may_be_told_by_its_content_type() -> None:
     assert read("export", b"a,b\n1,2\n", content_type="text/csv").kind == "csv"
 
 
-def test_json_gives_a_line_for_each_value_with_the_names_that_lead_to_it() -> None:
+def test_json_yields_a_line_per_value_with_its_path() -> None:
     data = '[{"name": "Zoë", "tags": ["a", 1], "at": {"city": "Köln", "zip": null}}, {"notes": [{"text": "x\\ny"}]}]'
     document = read("a.json", data.encode())
     assert document.kind == "json"
@@ -78,7 +78,7 @@ HEAD = (
 
 
 @pytest.mark.parametrize("charset", ["utf-8", "iso-8859-1", "windows-1252"])
-def test_an_e_mail_gives_its_head_its_text_and_the_names_of_attachments(charset: str) -> None:
+def test_an_e_mail_yields_headers_text_and_attachment_names(charset: str) -> None:
     message = mail("Füchse sind schön.\n\nSie sind schnell.", charset)
     message.add_alternative("<p>not this</p>", subtype="html")
     message.add_attachment(b"secret inside", maintype="application", subtype="pdf", filename="Zähne.pdf")

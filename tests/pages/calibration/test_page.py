@@ -50,7 +50,7 @@ def test_too_little_is_said_and_nothing_is_proposed(chat, notes):
     assert said(chat, "at least 20 of each are needed")
 
 
-def test_measured_thresholds_move_the_figures_are_used_and_given_up(calibrating, services):
+def test_measured_thresholds_are_moved_used_and_reset(calibrating, services):
     measure(calibrating)
     assert said(calibrating, "answered")
     slider = calibrating.select_slider[0]
@@ -77,7 +77,7 @@ def test_past_questions_are_shown_with_what_would_change(calibrating, services):
     assert calibrating.dataframe[0].value["Now"][0] != "correct" or calibrating.dataframe[0].value["Score"][0] >= 0.999
 
 
-def test_thresholds_of_an_earlier_version_of_the_grader_are_not_called_in_use(calibrating, services):
+def test_thresholds_of_an_old_grader_are_not_shown_as_in_use(calibrating, services):
     earlier = Calibration("", "builtin:wordllama@00000000", Thresholds(0.3, 0.7), (), ThresholdProposal(None), 0.0)
     services.calibration.save(earlier, Thresholds(0.2, 0.8))
     calibrating.run()

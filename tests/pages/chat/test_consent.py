@@ -219,7 +219,7 @@ def test_thresholds_are_set_for_a_conversation_and_given_back(chat, notes, servi
     assert services.conversations.list()[0].changes.get("thresholds") is None
 
 
-def test_sentences_without_a_source_are_marked_and_can_be_looked_up(chat, tavily, monkeypatch):
+def test_unsupported_sentences_are_marked_and_can_be_searched(chat, tavily, monkeypatch):
     answer = "The machine is descaled every six weeks [1]. The moon is made of green cheese from Gouda."
 
     def script(asked):
@@ -254,7 +254,7 @@ def test_a_prompt_that_the_server_cut_raises_an_alarm(chat, notes, monkeypatch):
 
 
 @pytest.mark.parametrize("twice", [True, False])
-def test_comparing_an_answer_that_waits_with_itself_or_until_it_is_deleted_says_so(chat, tavily, twice):
+def test_comparing_with_itself_or_a_deleted_answer_says_so(chat, tavily, twice):
     waiting(chat)
     services = application()
     other = services.conversations.create()

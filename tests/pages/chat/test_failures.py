@@ -122,7 +122,7 @@ def test_nothing_goes_elsewhere_before_it_is_allowed(chat, ollama):
     assert {asked.body["model"] for asked in ollama.chats} == {CLOUD.name}
 
 
-def test_models_that_run_elsewhere_are_marked_where_they_can_be_chosen(chat, ollama):
+def test_remote_models_are_marked_in_the_choice(chat, ollama):
     chat.run()
     until(chat, lambda: any("Cloud" in option for option in model_chip(chat).options))
     for offered in (model_chip(chat).options, regenerate_choices(application().preferences.options())):

@@ -42,7 +42,7 @@ def edit(app, services, question):
     until(app, lambda: "stop" not in {button.key for button in app.button})
 
 
-def test_an_edited_question_begins_a_branch_and_both_can_be_shown(asked, services):
+def test_an_edited_question_starts_a_branch_beside_the_old_one(asked, services):
     edit(asked, services, OTHER)
     assert [message.text for message in shown_messages(services) if message.role == "user"] == [OTHER]
     assert said(asked, "Question 2 of 2")
@@ -59,7 +59,7 @@ def test_an_edited_question_begins_a_branch_and_both_can_be_shown(asked, service
     assert [title.value for title in asked.title] == ["Two questions"]
 
 
-def test_an_earlier_answer_has_its_sources_as_links_and_all_else_in_its_menu(asked, services):
+def test_an_earlier_answer_shows_links_and_a_menu(asked, services):
     run_id = shown_messages(services)[-1].run_id
     ask(asked, OTHER)
     drawn = {button.key for button in asked.button}

@@ -120,7 +120,7 @@ def test_the_beginning_of_a_question(text, shown):
     assert question_editor.shorten_question(text) == shown
 
 
-def test_a_question_that_does_not_fit_is_folded_and_says_what_was_left_out(chat, monkeypatch):
+def test_a_question_too_long_is_folded_and_names_what_was_cut(chat, monkeypatch):
     filler = "The kitchen has a kettle, a grinder and many cups. " * 800
     with ScriptedOllama(script=lambda request: Say(answer_like_a_little_model(request))) as ollama:
         monkeypatch.setenv("OLLAMA_HOST", ollama.url)

@@ -64,7 +64,7 @@ def test_a_source_opens_in_the_drawer(chat, notes):
     assert "Only Brewing notes" in labels(chat)
 
 
-def test_the_text_around_a_passage_is_grey_paragraph_by_paragraph(chat, services):
+def test_text_around_a_passage_is_grey_in_every_paragraph(chat, services):
     add(services, "boiler.md", "\n\n".join(f"Boiler number {n} is checked in room {n}. " * 30 for n in range(8)))
     chat.run()
     ask(chat, "Where is boiler number 4 checked?")
@@ -161,7 +161,7 @@ def test_names_of_files_are_only_text(chat, services, name):
         assert not re.search(r"(?<!\\)(<img|\]\(|\$x|\*\*b)", label)
 
 
-def test_the_builtin_engine_says_what_it_is_and_how_to_get_a_better_one(chat, notes):
+def test_the_builtin_engine_names_itself_and_a_better_one(chat, notes):
     chat.run()
     ask(chat, QUESTION)
     assert said(chat, "Answers quote what was found; no language model is running.")
@@ -205,7 +205,7 @@ def choose(chat, conversation_id, choice):
     menu.set_value(choice).run()
 
 
-def test_a_conversation_is_found_renamed_pinned_deleted_and_taken_back(chat, notes, services):
+def test_a_conversation_is_found_renamed_pinned_and_deleted(chat, notes, services):
     chat.run()
     ask(chat, QUESTION)
     conversation = services.conversations.list()[0]

@@ -53,7 +53,7 @@ def test_a_renamed_copy_names_what_was_there(chat, notes, services):
     assert len(services.library.sources()) == 1
 
 
-def test_another_file_of_the_same_name_stays_beside_the_older_one_until_it_is_removed(chat, notes, services):
+def test_files_of_one_name_stay_side_by_side_until_removed(chat, notes, services):
     services.jobs.submit_bytes("brewing.md", NOTES.replace("six", "eight").encode())
     chat.run()
     chat.switch_page("pages/documents/page.py").run()
@@ -91,7 +91,7 @@ def test_jobs_that_were_left_go_on_with_the_next_start(chat, services):
     assert len(chat.dataframe[0].value) == 1
 
 
-def test_what_was_refused_stands_before_what_was_added_and_a_long_list_is_cut(chat, services, monkeypatch):
+def test_refusals_come_first_and_a_long_list_is_cut(chat, services, monkeypatch):
     monkeypatch.setattr(document_intake, "_JOBS_SHOWN", 2)
     for number in range(3):
         services.jobs.submit_bytes(f"{number}.txt", f"The lift was serviced in {number + 2020}.".encode())
@@ -115,7 +115,7 @@ def test_a_selection_does_not_pass_to_other_documents(chat, notes, services):
     assert chat.run().dataframe[0].proto.id != before
 
 
-def test_addresses_are_taken_line_by_line_and_inside_ones_refused(chat, services):
+def test_addresses_are_read_by_line_and_private_ones_refused(chat, services):
     chat.run()
     chat.switch_page("pages/documents/page.py").run()
     chat.text_area(key="addresses").set_value("http://127.0.0.1:1/\n\nfile:///etc/passwd")

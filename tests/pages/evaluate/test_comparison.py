@@ -81,7 +81,7 @@ def pictures(app):
     return [chart.proto.alt for chart in app.get("vega_lite_chart")]
 
 
-def test_two_evaluations_are_held_against_each_other_and_a_third_with_them(chat, graded, ungraded, grid):
+def test_up_to_three_evaluations_are_compared(chat, graded, ungraded, grid):
     one, other, third = f"{graded.id}.0", f"{ungraded.id}.0", f"{grid.id}.1"
     compared(chat, "gone.0", f"{graded.id}.7", one)
     assert said(chat, "Choose another evaluation to hold against this one.")
@@ -132,7 +132,7 @@ def test_a_grid_is_ranked_and_drawn_and_its_best_saved(chat, services, grid):
     assert any("Time by settings: " in alt for alt in pictures(chat))
 
 
-def test_values_to_try_are_counted_and_what_are_too_many_is_refused(chat, services, kitchen):
+def test_grid_values_are_counted_and_too_many_refused(chat, services, kitchen):
     chat.session_state["evaluate-grid"] = True
     drawn(chat)
     chat.selectbox(key="evaluate-dataset").set_value(kitchen.id).run()

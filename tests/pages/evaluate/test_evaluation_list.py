@@ -35,7 +35,7 @@ def failed(services, kitchen):
     return finished(services, kitchen, Variant("", RunOptions(model="ollama:llama3.1:8b")), name="Failed")
 
 
-def test_what_failed_names_the_command_that_mends_it_and_keeps_nothing_that_is_not_there(chat, failed):
+def test_a_failed_evaluation_shows_the_command_that_helps(chat, failed):
     assert failed.state == "failed"
     opened(chat, failed)
     (told,) = [item.value for item in chat.markdown if "does not answer" in item.value]
@@ -55,7 +55,7 @@ def test_what_has_no_answers_is_not_offered_to_compare_with(chat, services, kitc
     assert [name.split(" · ")[0] for name in chat.selectbox(key="added-side").options] == ["Second"]
 
 
-def test_on_a_phone_a_row_of_the_list_tells_its_figures_with_n_or_its_state(chat, services, kitchen, failed, phone):
+def test_on_a_phone_a_row_shows_figures_with_n_or_the_state(chat, services, kitchen, failed, phone):
     finished(services, kitchen)
     opened(chat)
     (table,) = [one.value for one in chat.dataframe if one.key and one.key.startswith("evaluations-")]

@@ -49,7 +49,7 @@ def tables(app):
     return [str(cell) for table in app.table for column in table.value.columns for cell in table.value[column]]
 
 
-def test_a_dataset_is_run_from_the_page_and_its_figures_name_their_n(chat, services, notes, kitchen):
+def test_a_dataset_is_run_and_its_figures_show_n(chat, services, notes, kitchen):
     opened(chat)
     chat.selectbox(key="evaluate-dataset").set_value(kitchen.id).run()
     assert said(chat, "3 questions")
@@ -78,7 +78,7 @@ def test_some_of_the_questions_are_the_same_ones_each_time(chat, services, notes
     assert first.name == "kitchen (random 2, seed 0, of 3)"
 
 
-def test_the_seed_without_documents_offers_its_posts_and_says_where_they_come_from(chat, services):
+def test_the_seed_offers_its_posts_and_names_their_origin(chat, services):
     opened(chat)
     assert said(chat, "lilianweng.github.io")
     assert "Add the three posts" in labels(chat)
@@ -91,7 +91,7 @@ def test_the_seed_shows_the_table_of_the_notebook(chat, services, notes):
     assert [cell for cell in tables(chat) if cell.endswith("of 15")]
 
 
-def test_web_and_models_elsewhere_are_named_before_anything_goes_there(chat, services, notes, monkeypatch):
+def test_external_hosts_are_named_before_anything_is_sent(chat, services, notes, monkeypatch):
     monkeypatch.setattr(services, "settings", replace(services.settings, tavily_api_key="tvly-test"))
     chat.session_state["evaluate_changes"] = {"web": "auto", "grader_model": "openai:gpt-4o-mini"}
     opened(chat)
@@ -112,7 +112,7 @@ def test_an_embedder_elsewhere_is_named_beforehand(chat, services, notes, monkey
     assert not said(chat, "Nothing leaves this machine")
 
 
-def test_answers_are_narrowed_and_a_chosen_one_takes_a_persons_word(chat, services, evaluated):
+def test_a_selected_answer_can_be_labelled(chat, services, evaluated):
     opened(chat, evaluated)
     assert said(chat, "Choose a row")
     answer = services.evaluations.results(evaluated.id)[1]

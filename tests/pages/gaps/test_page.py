@@ -43,7 +43,7 @@ def press(app, label):
     next(button for button in app.button if button.label == label).click().run()
 
 
-def test_a_page_that_answered_is_added_with_one_click_and_says_so(page, services):
+def test_a_page_is_added_from_a_gap_with_one_click(page, services):
     assert not page.exception
     assert {header.value for header in page.header} == {"2024 NBA finals", "Mariana trench"}
     assert said(page, "2 questions on 2 topics")
@@ -60,7 +60,7 @@ def test_a_page_that_answered_is_added_with_one_click_and_says_so(page, services
     assert "Add to Sports" not in labels(page)
 
 
-def test_nothing_is_missing_takes_it_off_the_list_and_undo_puts_it_back(page):
+def test_a_gap_is_dismissed_and_the_dismissal_undone(page):
     close = [button for button in page.button if button.label == "Nothing is missing"]
     close[0].click().run()
     assert len(page.header) == 1
@@ -77,7 +77,7 @@ def test_without_any_gap_the_page_says_what_will_be_here(chat, notes):
     assert "Ask your documents" in labels(page)
 
 
-def test_documents_and_citations_say_that_a_web_search_found_a_page(page, services):
+def test_documents_and_citations_name_the_question_they_answer(page, services):
     page.run()
     press(page, "Add to Documents")
     wait_until(lambda: not services.jobs.active)

@@ -35,7 +35,7 @@ def opened(app: AppTest, run_id: str, node: int) -> AppTest:
     return app.run()
 
 
-def test_a_run_shows_its_path_its_time_its_verdicts_and_each_node(chat: AppTest, services: Application, notes: str):
+def test_a_run_shows_path_timeline_verdicts_and_nodes(chat: AppTest, services: Application, notes: str):
     run_id = asked(services, QUESTION, model="builtin")
     app = laid_open(chat, run_id)
     assert [title.value for title in app.title] == [QUESTION]
@@ -85,9 +85,7 @@ def test_going_on_from_a_node_makes_a_version_and_shows_it(chat: AppTest, servic
     assert not app.exception
 
 
-def test_runs_that_wait_or_failed_say_so_and_those_of_others_are_not_there(
-    chat: AppTest, services: Application, notes: str
-):
+def test_waiting_and_failed_runs_say_so_foreign_ones_are_hidden(chat: AppTest, services: Application, notes: str):
     failed = asked(services, QUESTION, model="ollama:nothing-here")
     app = laid_open(chat, failed)
     assert said(app, ":red-badge[:material/error: failed]")
@@ -112,9 +110,7 @@ def test_any_two_runs_stand_side_by_side_differences_first(chat: AppTest, servic
     assert said(app, "| **Policy** | Paper | Lenient |")
 
 
-def test_a_run_over_documents_cut_anew_says_so_and_opens_what_is_no_longer_there(
-    chat: AppTest, services: Application, notes: str
-):
+def test_a_run_over_rechunked_documents_opens_lost_passages(chat: AppTest, services: Application, notes: str):
     options = RunOptions(model="builtin", passage_size=60)
     services.rechunked_libraries.prepare(options)
     run = services.runs.start(None, QUESTION, options)

@@ -32,7 +32,7 @@ def press(app, label):
     assert not app.exception
 
 
-def test_an_answer_is_pinned_with_the_reference_as_edited_and_unpinned(asked, services):
+def test_an_answer_is_pinned_with_an_edited_reference(asked, services):
     open_dialog(asked, run_of(services))
     assert said(asked, QUESTION)
     box = next(area for area in asked.text_area if area.label == "Right answer")
@@ -69,7 +69,7 @@ def test_a_refusal_is_pinned_as_what_cannot_be_answered(chat, services, notes):
     assert (example.answerable, example.references) == (False, ())
 
 
-def test_a_passage_is_switched_right_in_the_drawer_and_shown_so_in_inspect(asked, services):
+def test_a_passage_pinned_in_the_drawer_shows_in_inspect(asked, services):
     run_id = run_of(services)
     press(asked, next(button.label for button in asked.button if button.key == f"source-{run_id}-1"))
     (switch,) = [toggle for toggle in asked.toggle if toggle.label == "Right passage"]

@@ -42,7 +42,7 @@ def asked(services, key: str, question: str) -> tuple[str, str]:
     return conversation, run.id
 
 
-def test_nobody_sees_what_another_asked_whatever_the_address_names(services, notes, browser):
+def test_an_address_shows_nobody_elses_questions(services, notes, browser):
     conversation, one = asked(services, ANN, "When is the grinder cleaned?")
     other = services.runs.regenerate(one, RunOptions(web="off"))
     list(other.follow())
@@ -63,7 +63,7 @@ def test_nobody_sees_what_another_asked_whatever_the_address_names(services, not
     assert said(page, "One of the two answers is no longer there.")
 
 
-def test_the_settings_tell_the_key_and_only_what_was_sent_for_its_person(services, browser):
+def test_settings_show_the_key_and_outbound_log_of_one_person(services, browser):
     for key, sent in ((ANN, "of Ann"), (BEN, "of Ben"), ("", "of nobody")):
         with on_behalf_of(key):
             services.ledger.record("example.org", "model", sent)
@@ -75,7 +75,7 @@ def test_the_settings_tell_the_key_and_only_what_was_sent_for_its_person(service
     assert not said(page, "keeps no cookie")
 
 
-def test_who_keeps_no_cookies_has_conversations_until_the_tab_is_closed(services, browser):
+def test_without_cookies_conversations_last_as_long_as_the_tab(services, browser):
     page = browser("")
     key = page.session_state["person"]
     assert len(key) == 43
@@ -100,7 +100,7 @@ def test_documents_are_said_to_be_shared_once_there_are_others(services, browser
     assert said(page, "Documents are shared")
 
 
-def test_a_click_that_names_the_run_of_another_or_no_citation_opens_nothing(services, notes, browser, monkeypatch):
+def test_forged_citation_clicks_open_nothing(services, notes, browser, monkeypatch):
     _, run_id = asked(services, ANN, "When is the grinder cleaned?")
     clicked = {"number": "1"}
     monkeypatch.setattr(components, "sync_page", lambda _status, _run, on_cited, **_: on_cited())

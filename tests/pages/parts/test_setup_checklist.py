@@ -64,7 +64,7 @@ def test_a_model_is_got_with_one_click_and_answers(chat, ollama):
     assert not any(word.startswith(GET) for word in words(chat))
 
 
-def test_while_it_comes_bytes_and_rate_are_shown_and_it_can_be_cancelled_and_gone_on_with(chat, ollama, services):
+def test_a_pull_shows_progress_and_can_be_cancelled_and_resumed(chat, ollama, services):
     ollama.registry["llama3.1:8b"].seconds = 20
     chat.run()
     click(chat, GET)
@@ -93,7 +93,7 @@ def test_a_download_that_failed_says_why(chat, ollama):
     assert said(chat, "The disk is full where Ollama keeps its models")
 
 
-def test_what_is_to_be_typed_is_shown_and_the_dialog_closes_when_it_is_done(chat, monkeypatch):
+def test_install_commands_are_shown_until_ollama_is_installed(chat, monkeypatch):
     chat.run()
     until(chat, lambda: said(chat, "not reachable"))  # the server was looked at: nothing changes any more
     click(chat, "How to install")
@@ -104,7 +104,7 @@ def test_what_is_to_be_typed_is_shown_and_the_dialog_closes_when_it_is_done(chat
 
 
 @pytest.mark.parametrize("looks", [1, 2, 3])
-def test_no_click_is_lost_when_what_the_page_shows_changes_at_that_moment(chat, monkeypatch, looks):
+def test_no_click_is_lost_while_the_page_changes(chat, monkeypatch, looks):
     """As the first seconds after a start, when the spaces begin to be looked after."""
     chat.run()
     until(chat, lambda: "How to install" in words(chat))
@@ -131,7 +131,7 @@ def test_an_answer_of_the_built_in_engine_offers_the_same(chat, ollama, services
 
 
 @pytest.mark.parametrize("has_documents", [False, True])
-def test_nobody_waits_for_a_server_that_takes_connections_and_is_silent(chat, silent, services, has_documents):
+def test_nobody_waits_for_a_silent_server(chat, silent, services, has_documents):
     if has_documents:
         add(services, "brewing.md", NOTES)
     chat.run()

@@ -54,7 +54,7 @@ def test_a_conversation_is_handed_over_in_each_format(asked):
     assert [one.label for one in app.get("download_button")] == ["Web page", "Markdown", "JSON"]
 
 
-def test_an_answer_is_handed_over_as_a_page_and_with_its_conversation(asked):
+def test_an_answer_is_exported_alone_or_with_its_conversation(asked):
     assert len(drawn(answer, asked[1]).get("download_button")) == 4
 
 

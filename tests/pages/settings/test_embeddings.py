@@ -81,9 +81,7 @@ def test_a_build_is_watched_and_cancelled(ollama, services, settings):
     assert services.embedders.answering() == "Built-in vectors"
 
 
-def test_what_the_environment_sets_is_locked_and_what_was_left_by_hand_can_be_had_after_all(
-    ollama, services, settings, monkeypatch
-):
+def test_the_environment_locks_and_can_be_returned_to(ollama, services, settings, monkeypatch):
     services.close()
     monkeypatch.setenv("CRAG_EMBEDDER", NOMIC)
     application.clear()

@@ -49,7 +49,7 @@ def get(page, name):
     assert not page.exception
 
 
-def test_each_model_is_told_with_its_facts_and_what_it_is_used_for(ollama, page):
+def test_each_model_shows_its_facts_and_roles(ollama, page):
     assert said(page, f"{ollama.version} at 127.0.0.1")
     assert said(page, "8.0B · Q4_K_M · 131,072 tokens · 4.9 GB")
     assert said(page, ":blue-badge[used for all]"), "it answers, grades and rewrites"
@@ -76,7 +76,7 @@ def test_a_load_that_takes_long_is_told_with_its_seconds(ollama, page):
     until(page, lambda: f"Unload-{SMALL.name}" in keys(page))
 
 
-def test_a_model_is_deleted_after_a_question_that_names_what_goes(ollama, page):
+def test_deleting_a_model_asks_first_and_names_it(ollama, page):
     page.button(key=f"delete-{SMALL.name}").click().run()
     assert said(page, "**llama3.2:1b**, 1.3 GB, is removed from Ollama")
     page.button[labels(page).index("Keep it")].click().run()
@@ -87,7 +87,7 @@ def test_a_model_is_deleted_after_a_question_that_names_what_goes(ollama, page):
     assert not ollama.has(SMALL.name)
 
 
-def test_another_model_is_got_with_progress_cancelled_gone_on_with_and_dismissed(ollama, page):
+def test_a_pull_is_followed_cancelled_resumed_and_dismissed(ollama, page):
     ollama.registry["qwen3:8b"] = offer = Offer(QWEN, seconds=60, steps=600)
     get(page, "qwen3:8b")
     until(page, lambda: "MB of 5.2 GB · " in bars(page))
@@ -114,7 +114,7 @@ def test_a_pull_that_breaks_in_the_middle_ends_well(ollama, page):
     until(page, lambda: said(page, "3.2B"))
 
 
-def test_a_server_that_is_not_there_is_told_with_the_command_and_noticed_when_it_comes(monkeypatch, chat):
+def test_a_missing_server_is_explained_and_noticed_later(monkeypatch, chat):
     page = open_settings(chat, "models")
     until(page, lambda: said(page, "Ollama does not answer at 127.0.0.1:9."))
     assert page.code[0].value == "ollama serve"
@@ -122,7 +122,7 @@ def test_a_server_that_is_not_there_is_told_with_the_command_and_noticed_when_it
     assert "Built-in engine" in page.selectbox(key="setting-model").options[0]
 
 
-def test_providers_are_listed_with_what_they_need_and_never_with_their_key(chat, monkeypatch):
+def test_providers_list_their_needs_and_never_their_keys(chat, monkeypatch):
     monkeypatch.setenv("GROQ_API_KEY", "gsk-secret")
     page = open_settings(chat, "models")
     page.session_state["providers"] = True

@@ -88,7 +88,7 @@ def test_a_change_is_saved_at_once_and_the_default_comes_back(chat, services, na
     assert control(page, name).value == before
 
 
-def test_a_time_is_typed_in_seconds_and_what_is_none_is_refused_in_its_row(chat, services):
+def test_a_time_is_typed_in_seconds_and_a_bad_one_refused(chat, services):
     page = open_settings(chat, "fine-tuning")
     type_into(page, "answering.keep_alive", "900")
     assert services.preferences.effective("answering.keep_alive").value == 900
@@ -116,7 +116,7 @@ def test_what_the_environment_sets_is_locked(chat, monkeypatch):
     assert not control(page, "grader_model").disabled
 
 
-def test_search_finds_by_title_meaning_choice_and_variable_in_every_section(chat):
+def test_search_finds_titles_help_choices_and_variables(chat):
     page = open_settings(chat, "models")
     for words, found in {
         "OLLAMA_NUM_PARALLEL": ["Fine-tuning"],
@@ -138,7 +138,7 @@ def test_search_finds_by_title_meaning_choice_and_variable_in_every_section(chat
     assert headers(page)[0] == "Models"
 
 
-def test_what_the_open_conversation_has_of_its_own_is_told_and_can_be_given_up(chat, services):
+def test_the_overrides_of_the_conversation_are_shown_and_cleared(chat, services):
     services.preferences.save("k", 6)
     conversation = services.conversations.create({"k": 12})
     chat.session_state["conversation"] = conversation.id
@@ -159,7 +159,7 @@ def test_a_section_is_reached_by_the_sidebar_and_by_its_address(chat):
     assert said(page, "Shift")
 
 
-def test_a_model_on_another_machine_is_used_only_after_a_question(chat, services):
+def test_a_remote_model_is_used_only_after_consent(chat, services):
     page = open_settings(chat, "models")
     type_into(page, "model", "openai:gpt-4o-mini")
     assert services.preferences.effective("model").value == "auto"

@@ -50,7 +50,7 @@ def test_nothing_has_left_and_there_is_nothing_to_forget(settings):
     assert "Ask Tavily" not in labels(page), "there is no key"
 
 
-def test_the_list_shows_what_left_newest_first_and_hostile_text_as_it_is(services, settings):
+def test_the_outbound_log_is_newest_first_and_escaped(services, settings):
     services.ledger.record("example.org", "web page", "https://example.org/고양이")
     services.ledger.record("api.tavily.com", "web search", HOSTILE)
     shown = table(settings())
@@ -123,7 +123,7 @@ def test_without_a_key_there_is_nothing_to_switch_on(chat):
     assert [toggle.label for toggle in page.toggle] == []
 
 
-def test_traces_go_from_the_moment_they_are_switched_on_until_they_are_switched_off(chat, langsmith):
+def test_traces_are_sent_only_while_switched_on(chat, langsmith):
     page = open_settings(chat, "privacy")
     assert said(page, "every prompt with its passages")
     assert not switch(page).value
