@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from functools import partial
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Literal, TypeVar
 
 from crag.errors import Stopped
@@ -189,14 +190,23 @@ class _EndOfWork:
         self.error = error
 
 
-def run_cancellable(produce: Callable[[], Iterable[Item]], stop: Cancellation) -> Generator[Item, None, None]:
+def call_cancellable(work: Callable[[], Item], stop: Cancellation, seconds: float | None = None) -> Item:
+    """Return `work()`, called in a thread of its own. Raises as `run_cancellable` does."""
+    with closing(run_cancellable(lambda: [work()], stop, seconds)) as results:
+        return next(results)
+
+
+def run_cancellable(
+    produce: Callable[[], Iterable[Item]], stop: Cancellation, seconds: float | None = None
+) -> Generator[Item, None, None]:
     """Run `produce()` in a thread of its own and yield its items as they arrive.
 
-    Raises `Stopped` as soon as `stop` is requested, and whatever `produce` raises. When the caller leaves, for any
-    reason, the connections of the thread are cut, so that no server continues to generate unread tokens. A thread that
-    uses other connections ends with its next item.
+    Raises `Stopped` as soon as `stop` is requested, `TimeoutError` after `seconds`, and whatever `produce` raises. When
+    the caller leaves, for any reason, the connections of the thread are cut, so that no server continues to generate
+    unread tokens. A thread that uses other connections ends with its next item.
     """
     stop.check()
+    deadline = None if seconds is None else time.monotonic() + seconds
     line = ConnectionGroup()
     inbox: SimpleQueue[Item | _EndOfWork] = SimpleQueue()
     work = partial(
@@ -205,7 +215,7 @@ def run_cancellable(produce: Callable[[], Iterable[Item]], stop: Cancellation) -
     threading.Thread(target=work, name="model-call", daemon=True).start()
     try:
         with stop.on_cancel(lambda: inbox.put(_EndOfWork())):
-            while not isinstance(item := inbox.get(), _EndOfWork):
+            while not isinstance(item := _take(inbox, deadline), _EndOfWork):
                 stop.check()
                 yield item
         stop.check()
@@ -213,6 +223,13 @@ def run_cancellable(produce: Callable[[], Iterable[Item]], stop: Cancellation) -
             raise item.error
     finally:
         line.cut()
+
+
+def _take(inbox: SimpleQueue[Item], deadline: float | None) -> Item:
+    try:
+        return inbox.get(timeout=None if deadline is None else max(0.0, deadline - time.monotonic()))
+    except Empty:
+        raise TimeoutError from None
 
 
 def _put_items(

@@ -1,8 +1,12 @@
 """What work waits for is told while it waits, by whoever knows, and to those who ask about that work alone."""
 
+import threading
+from contextvars import ContextVar
+
 import pytest
 
-from crag.cancellation import Cancellation, Wait
+from crag.cancellation import Cancellation, Wait, call_cancellable
+from crag.errors import Stopped
 
 
 def test_waits_are_told_while_they_last_the_longest_first():
@@ -28,3 +32,25 @@ def test_a_failure_ends_the_wait():
     with pytest.raises(ZeroDivisionError), stop.report_wait(lambda: Wait("answering", "m", 1.0)):
         _ = 1 / 0
     assert stop.list_waits() == []
+
+
+def test_a_call_gives_its_result_or_its_error_and_knows_whose_it_is():
+    person = ContextVar("person", default="nobody")
+    token = person.set("ann")
+    assert call_cancellable(person.get, Cancellation()) == "ann"
+    person.reset(token)
+    with pytest.raises(ZeroDivisionError):
+        call_cancellable(lambda: 1 / 0, Cancellation())
+
+
+def test_a_call_is_left_when_it_is_stopped_or_takes_too_long():
+    may_end, stop = threading.Event(), Cancellation()
+    with pytest.raises(TimeoutError):
+        call_cancellable(lambda: may_end.wait(20), stop, 0.01)
+    threading.Timer(0.01, stop.request).start()
+    with pytest.raises(Stopped):
+        call_cancellable(lambda: may_end.wait(20), stop, 20)
+    with pytest.raises(Stopped):
+        call_cancellable(may_end.set, stop)
+    assert not may_end.is_set(), "what was stopped before is not begun"
+    may_end.set()

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from dataclasses import replace
 
 from langgraph.runtime import Runtime
 
-from crag.cancellation import run_cancellable
+from crag.cancellation import call_cancellable
 from crag.events import (
     ActionDecided,
     NodeEnded,
@@ -62,8 +61,8 @@ def condense_question(state: GraphState, deps: Deps) -> GraphState:
 def retrieve(state: GraphState, deps: Deps) -> GraphState:
     """Find the nearest passages of the library."""
     question, options = retrieval_question(state), deps.options
-    with closing(run_cancellable(lambda: [deps.retriever.retrieve(question, options)], deps.stop)) as found:
-        passages, notice = next(found)  # cancellable even while the question is embedded on another host
+    # cancellable even while the question is embedded on another host
+    passages, notice = call_cancellable(lambda: deps.retriever.retrieve(question, options), deps.stop)
     deps.emit(PassagesFound("library", tuple(passages), deps.retriever.size(options)))
     if notice:
         deps.emit(Noted(notice))

@@ -10,16 +10,14 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, wait
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import TypeVar
 
 import httpcore
 
-from crag.cancellation import Cancellation
+from crag.cancellation import Cancellation, call_cancellable
 from crag.errors import SourceRefused
 from crag.ingest.addresses import (
     DEFAULT_PORTS,
@@ -37,9 +35,6 @@ from crag.settings import Network
 from crag.storage.outbound_ledger import OutboundLog
 from crag.types import ProgressCallback
 
-T = TypeVar("T")
-_POLL_SECONDS = 0.05
-
 
 class Deadline:
     """A point in time after which work is abandoned, even if data is still arriving."""
@@ -56,24 +51,6 @@ class Deadline:
     def passed(self) -> bool:
         """Whether the deadline has passed."""
         return self.left == 0
-
-
-def run_with_deadline(work: Callable[[], T], stop: Cancellation, deadline: Deadline) -> T:
-    """Run blocking system calls that cannot be interrupted, in a thread. Raises `Stopped`, `TimeoutError`."""
-    future: Future[T] = Future()
-
-    def run() -> None:
-        try:
-            future.set_result(work())
-        except Exception as error:  # noqa: BLE001 — passed to the caller, who raises it
-            future.set_exception(error)
-
-    threading.Thread(target=run, daemon=True).start()
-    while not deadline.passed:
-        stop.check()
-        if wait([future], _POLL_SECONDS).done:
-            return future.result()
-    raise TimeoutError
 
 
 class PinnedAddressBackend(httpcore.SyncBackend):
@@ -101,7 +78,7 @@ class PinnedAddressBackend(httpcore.SyncBackend):
         for address in self._addresses:
             connect = partial(super().connect_tcp, address, port, timeout, local_address, socket_options)
             try:
-                stream = run_with_deadline(connect, self._stop, self._deadline)
+                stream = call_cancellable(connect, self._stop, self._deadline.left)
             except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
                 failure = error
             else:
@@ -191,7 +168,7 @@ def _resolve_allowed(
 ) -> list[str]:
     """Resolve the host once and return its IP addresses if all of them may be reached. Raises `SourceRefused`."""
     try:
-        addresses = run_with_deadline(lambda: resolver(link.host, link.port), stop, deadline)
+        addresses = call_cancellable(lambda: resolver(link.host, link.port), stop, deadline.left)
     except TimeoutError as error:
         raise SourceRefused("too_slow", f"The name {link.host} was not found in time.") from error
     except (OSError, UnicodeError) as error:

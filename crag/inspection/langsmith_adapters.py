@@ -10,8 +10,7 @@ from langchain_core.tracers.langchain import LangChainTracer
 from langchain_core.tracers.schemas import Run
 from langsmith import Client
 
-from crag.cancellation import Cancellation, cancel_after, run_cancellable
-from crag.errors import Stopped
+from crag.cancellation import Cancellation, call_cancellable
 from crag.settings import LangSmithAccount
 
 
@@ -39,12 +38,10 @@ class GuardedSession(requests.Session):
         self._stop.check()
         self._before()
         send = super().send
-        with cancel_after(self._seconds, self._stop) as own:
-            try:
-                (reply,) = run_cancellable(lambda: [send(request, **kwargs)], own)
-            except Stopped:
-                self._stop.check()
-                raise requests.Timeout from None
+        try:
+            reply = call_cancellable(lambda: send(request, **kwargs), self._stop, self._seconds)
+        except TimeoutError as error:
+            raise requests.Timeout from error
         self.status, self.text = reply.status_code, reply.text[:1000] if reply.status_code >= 400 else ""
         self.retry_after = reply.headers.get("Retry-After", "")
         return reply

@@ -13,7 +13,7 @@ from typing import Any
 
 import psutil
 
-from crag.cancellation import Cancellation, run_cancellable
+from crag.cancellation import Cancellation, call_cancellable
 from crag.errors import ModelFault
 from crag.models.destinations import external_host
 from crag.models.model_choice import model_label
@@ -211,11 +211,10 @@ class OllamaServer:
         self._closing.request()
 
     def _wait_for(self, path: str, body: dict[str, Any]) -> None:
-        def work() -> list[dict[str, Any]]:
-            return [request_json(self._settings, "POST", path, body, model=body["model"], timeout=_LOAD_SECONDS)]
-
-        for _ in run_cancellable(work, self._closing):
-            pass
+        call_cancellable(
+            lambda: request_json(self._settings, "POST", path, body, model=body["model"], timeout=_LOAD_SECONDS),
+            self._closing,
+        )
 
     def _known(self, models: Sequence[InstalledModel]) -> list[ModelFacts]:
         with ThreadPoolExecutor(_MAX_PARALLEL_REQUESTS, "ollama-facts") as pool:

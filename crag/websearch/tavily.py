@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any
 
-from crag.cancellation import Cancellation
+from crag.cancellation import Cancellation, call_cancellable
 from crag.errors import HomeFault, WebSearchFailed
 from crag.protocols import MAX_QUERY_LENGTH
 from crag.settings import url_host
@@ -90,7 +89,10 @@ class TavilySearch:
             self._ledger.record(self.host, "web search", sent)
         except HomeFault as fault:
             raise WebSearchFailed(fault.message, fault.remedy) from fault
-        answer = _run_with_timeout(lambda: self._request(sent, results), stop, self._timeout)
+        try:
+            answer = call_cancellable(lambda: self._request(sent, results), stop, self._timeout)
+        except TimeoutError as error:
+            raise WebSearchFailed.make("tavily.timeout") from error
         found = answer.get("results") if isinstance(answer, dict) else None
         if not isinstance(found, list):
             raise WebSearchFailed.make("tavily.bad_reply")
@@ -125,35 +127,6 @@ class TavilySearch:
             origin="web",
             score=float(score) if isinstance(score, int | float) else 0.0,
         )
-
-
-def _run_with_timeout(work: Callable[[], Any], stop: Cancellation, seconds: float) -> Any:
-    """Return the result of `work`.
-
-    On timeout or cancellation the thread is abandoned, because it cannot be interrupted.
-    """
-    outcome: list[Any] = []
-    failure: list[Exception] = []
-    over = threading.Event()
-
-    def run() -> None:
-        try:
-            outcome.append(work())
-        except WebSearchFailed as error:
-            failure.append(error)
-        finally:
-            over.set()
-
-    thread = threading.Thread(target=run, name="web-search", daemon=True)
-    with stop.on_cancel(over.set):
-        thread.start()
-        in_time = over.wait(seconds)
-    stop.check()
-    if not in_time:
-        raise WebSearchFailed.make("tavily.timeout")
-    if failure:
-        raise failure[0]
-    return outcome[0] if outcome else None
 
 
 def _clean_string(value: Any) -> str:
