@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from crag.events import NodeName
-from crag.inspection.run_labels import describe_thresholds
+from crag.inspection.run_labels import describe_grader, describe_thresholds
 from crag.inspection.steps import (
     PassageDescription,
     PromptSize,
@@ -16,6 +16,7 @@ from crag.inspection.steps import (
     describe_strips,
     describe_verdicts,
 )
+from crag.options import POLICIES, REWRITE_STYLES, WEB_MODES
 from crag.runs.trace import Trace
 from crag.text.formatting import format_count
 from crag.types import Passage, Turn
@@ -95,7 +96,7 @@ def _grade_inputs(trace: Trace) -> list[NodeValue]:
     return [
         _question_value(trace),
         NodeValue("Passages", _found_passages(trace, "library")),
-        NodeValue("Grader", trace.grader),
+        NodeValue("Grader", describe_grader(trace.grader)),
         NodeValue("Thresholds", _thresholds_text(trace)),
     ]
 
@@ -106,7 +107,7 @@ def _thresholds_text(trace: Trace) -> str:
 
 def _decide_inputs(trace: Trace) -> list[NodeValue]:
     return [
-        NodeValue("Policy", trace.options.policy),
+        NodeValue("Policy", POLICIES[trace.options.policy][0]),
         NodeValue("Verdicts", describe_verdicts(trace, "library")),
         NodeValue("Thresholds", _thresholds_text(trace)),
     ]
@@ -130,7 +131,7 @@ def _web_search_inputs(trace: Trace) -> list[NodeValue]:
     return [
         NodeValue("Query, as written", written),
         NodeValue("Query, as you edited it", edited),
-        NodeValue("Web", {"off": "off", "ask": "ask first", "auto": "on"}[trace.options.web]),
+        NodeValue("Web", WEB_MODES[trace.options.web][0].lower()),
     ]
 
 
@@ -190,7 +191,7 @@ _VALUE_READERS: dict[NodeName, tuple[ValueReader, ValueReader]] = {
     "grade_documents": (_grade_inputs, lambda trace: [NodeValue("Verdicts", describe_verdicts(trace, "library"))]),
     "decide": (_decide_inputs, _decide_outputs),
     "transform_query": (
-        lambda trace: [_question_value(trace), NodeValue("Style", trace.options.rewrite)],
+        lambda trace: [_question_value(trace), NodeValue("Style", REWRITE_STYLES[trace.options.rewrite][0])],
         lambda trace: [NodeValue("Query", trace.query)],
     ),
     "web_search": (_web_search_inputs, _web_search_outputs),

@@ -11,7 +11,6 @@ from crag.events import NODES
 from crag.inspection.node_values import NodeValue, describe_node
 from crag.inspection.steps import PassageDescription, PromptSize, SentenceDescription, StepDescription, describe_step
 from crag.models.model_choice import model_label
-from crag.options import POLICIES, REWRITE_STYLES
 from crag.runs.revisions import resumable_nodes
 from crag.runs.trace import Step, Trace
 from crag.text import sanitization
@@ -24,11 +23,6 @@ from pages.parts.services import application
 from pages.parts.session import current_owner, is_phone
 from pages.parts.trace import draw_prompt_size, draw_strips, step_icon, step_label
 
-_VALUE_LABELS = {
-    "Policy": lambda text: POLICIES[text][0],
-    "Style": lambda text: REWRITE_STYLES[text][0],
-    "Grader": labels.grader_label,
-}
 _MAX_INLINE_LENGTH = 120  # characters; longer text is shown below its name
 
 
@@ -48,11 +42,8 @@ def draw_value(value: NodeValue) -> None:
 
 
 def _draw_text_value(name: str, text: str) -> None:
-    if name in _VALUE_LABELS:
-        text = _VALUE_LABELS[name](text)
     if len(text) <= _MAX_INLINE_LENGTH and "\n" not in text:
-        shown = text if name in _VALUE_LABELS else markdown.escape_line(text)
-        st.markdown(f":small[:gray[**{name}**]] {shown}")
+        st.markdown(f":small[:gray[**{name}**]] {markdown.escape_line(text)}")
     else:
         st.caption(f"**{name}**")
         st.text(sanitization.strip_invisible(text))
