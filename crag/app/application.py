@@ -20,7 +20,7 @@ from crag.cancellation import Cancellation
 from crag.concurrency.workers import BackgroundWorker
 from crag.conversations.conversations import UNDO_SECONDS, ConversationOwners, Conversations, DelayedDeletion
 from crag.errors import ModelFault
-from crag.evaluation.calibrator import CalibrationJob, Calibrator
+from crag.evaluation.calibrator import CalibrationJob, CalibrationRows, Calibrator
 from crag.evaluation.datasets import Datasets
 from crag.evaluation.evaluations import Evaluations
 from crag.evaluation.langsmith_upload import LangSmithUploader
@@ -81,18 +81,17 @@ class Application:
         self.exchange = PassageExchange(self.database, self.library, count_passage_tokens)
         self.conversations = Conversations(self.database)
         self.people = ConversationOwners(self.database)
-        self._delayed_deletion = DelayedDeletion(self._purge)
         self._opened = time.monotonic()
-        self.preferences = Preferences(self.database, settings, on_change=lambda: self.model_preloader.follow())
+        self.preferences = Preferences(self.database, settings)
         self.engines = Engines(
             settings, self.library, self._builtin_embedder, self.ledger, self.preferences.may_send_to
         )
         self.web = WebAccess(settings, self.library, self._builtin_embedder, self.ledger)
-        self._chosen = CachedModelChoice(
-            settings, lambda: self.model_preloader.follow()
-        )  # a server may have been started
+        self._chosen = CachedModelChoice(settings)
         self.ollama = OllamaServer(settings, self.invalidate_model_choice)
         self.model_preloader = ModelPreloader(self.ollama, self._answering_role)
+        self.preferences.on_change = self.model_preloader.follow
+        self._chosen.on_change = self.model_preloader.follow  # a server may have been started
         choose = partial(choose_fetch, settings, self.ledger)
         self.downloads = Downloads(self.database, choose, lambda _: self._on_model_added())
         self.traces = TraceUploader(settings.langsmith, self.ledger, self.preferences.may_trace)
@@ -106,10 +105,11 @@ class Application:
             self.rechunked_libraries,
             self.traces,
             self.answering,
-            lambda collection, grader: self.calibration.load(collection, grader),
+            CalibrationRows(self.database).load,
         )
         equip = self._run_dependencies.build
         self.runs = RunService(self.database, equip)
+        self._delayed_deletion = DelayedDeletion(self._purge)
         self.archive = RunArchive(self.database)
         self.gaps = CoverageGaps(self.database, self.runs, self._builtin_embedder, self.library, self.jobs.submit_url)
         self.sharing = ConversationExchange(self.database, self.conversations, self.runs.calls, self._may_link)

@@ -185,8 +185,16 @@ def _is_pinned_passage(example: Example, passage: Passage) -> bool:
     return any(contains_phrase(passage.text, phrase) for phrase in example.phrases)
 
 
-class Datasets(PinnedQuestions):
-    """All datasets. `person` is the user who asks: None may see all; a key, its own datasets and shared ones."""
+class Datasets:
+    """All datasets; `pins` pins and unpins questions.
+
+    `person` is the user who asks: None may see all; a key, its own datasets and shared ones.
+    """
+
+    def __init__(self, database: Database, trace_of: Callable[[str], Trace]) -> None:
+        """Take a `trace_of` that raises `NotFound` for a deleted run."""
+        self._database = database
+        self.pins = PinnedQuestions(database, trace_of)
 
     def all(self, person: str | None = None) -> list[Dataset]:
         """Return the built-in dataset, the pinned questions, then the uploaded ones, newest first."""

@@ -166,10 +166,10 @@ _CACHE_SECONDS = 10.0
 class CachedModelChoice:
     """Cached choice of the chat model on auto. Thread-safe."""
 
-    def __init__(self, settings: Settings, on_change: Callable[[], None]) -> None:
+    def __init__(self, settings: Settings) -> None:
         """`on_change` is called when a different model answers, and for the first one."""
         self._cache = TTLCache(partial(choose_chat_model, settings), _CACHE_SECONDS)
-        self._on_change = on_change
+        self.on_change: Callable[[], None] = lambda: None
         self._name = ""
 
     def now(self, *, anew: bool = False) -> ModelChoice:
@@ -179,7 +179,7 @@ class CachedModelChoice:
         choice = self._cache.get()
         before, self._name = self._name, choice.name
         if choice.name != before:
-            self._on_change()
+            self.on_change()
         return choice
 
     def forget(self) -> None:

@@ -56,16 +56,12 @@ class VerifiedEmbedder:
         return self.embedder.embed_query(text)
 
 
-def _ignore_change() -> None:
-    pass
-
-
 class EmbedderCache:
     """Opens embedders on demand and caches them for a few seconds, so that a changed model is noticed."""
 
     def __init__(self, database: Database, source: EmbedderProvider) -> None:
         """Create an empty cache. `on_change` is called when an embedder returns, or returns with another space."""
-        self.on_change: Callable[[], None] = _ignore_change
+        self.on_change: Callable[[], None] = lambda: None
         self._database = database
         self._source = source
         self._found: dict[str, VerifiedEmbedder | ModelFault] = {}  # by name, also what has expired in the cache

@@ -49,9 +49,9 @@ class EffectiveValue:
 class Preferences:
     """The preferences of one home. Safe to share between threads; changes by other processes are visible at once."""
 
-    def __init__(self, database: Database, settings: Settings, on_change: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, database: Database, settings: Settings) -> None:
         """Read the environment. `on_change` is called after every value saved or reset in this process."""
-        self._on_change = on_change
+        self.on_change: Callable[[], None] = lambda: None
         self._database = database
         self._settings = settings
         self._allowed_here: frozenset[str] = frozenset()
@@ -98,13 +98,13 @@ class Preferences:
             self.reset(name)
         else:
             self._keep(name, value)
-            self._on_change()
+            self.on_change()
 
     def reset(self, name: str) -> None:
         """Delete the saved value, if any, so that the default applies."""
         with self._database.write() as connection:
             connection.execute(delete(preferences).where(preferences.c.name == name))
-        self._on_change()
+        self.on_change()
 
     def presets(self) -> dict[str, OptionChanges]:
         """Return the changes of each preset by name: published variants first, then the saved ones."""

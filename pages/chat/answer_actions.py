@@ -114,11 +114,11 @@ def _pin_hint(pinned: RunPins, *, refused: bool) -> str:
 
 
 def _save_pin(run_id: str, right: str, *, forget: bool) -> None:
-    datasets = application().datasets
+    pins = application().datasets.pins
     if forget:
-        datasets.unpin_answer(run_id, current_owner())
+        pins.unpin_answer(run_id, current_owner())
     else:
-        datasets.pin_answer(run_id, current_owner(), right)
+        pins.pin_answer(run_id, current_owner(), right)
         st.toast("Pinned. Evaluate asks it again under “Pinned questions”.", icon=":material/quiz:")
 
 

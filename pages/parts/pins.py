@@ -15,7 +15,7 @@ from pages.parts.session import current_owner
 def run_pins(run_id: str) -> RunPins:
     """Return what is pinned for a run; empty if the run is gone."""
     try:
-        return application().datasets.get_pins(run_id, current_owner())
+        return application().datasets.pins.get_pins(run_id, current_owner())
     except NotFound:
         return RunPins()
 
@@ -23,7 +23,7 @@ def run_pins(run_id: str) -> RunPins:
 def is_answer_pinned(run_id: str) -> bool:
     """Return whether the answer of a run is pinned."""
     try:
-        return application().datasets.is_pinned(run_id, current_owner())
+        return application().datasets.pins.is_pinned(run_id, current_owner())
     except NotFound:
         return False
 
@@ -48,9 +48,9 @@ def draw_pin_switch(run_id: str, passage: Passage) -> None:
 
 def set_right_passage(run_id: str, passage_id: int, *, right: bool) -> None:
     """Pin or unpin a passage as a right one for the question of a run."""
-    datasets = application().datasets
+    pins = application().datasets.pins
     with dialogs.catch_refusals():
-        (datasets.pin_passage if right else datasets.unpin_passage)(run_id, passage_id, current_owner())
+        (pins.pin_passage if right else pins.unpin_passage)(run_id, passage_id, current_owner())
 
 
 def _save_pin_switch(key: str, run_id: str, passage_id: int) -> None:

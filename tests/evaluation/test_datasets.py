@@ -124,86 +124,87 @@ def only(datasets_of_runs, person=None):
 
 
 def test_an_answer_is_kept_without_the_numbers_of_its_sources(datasets_of_runs):
-    datasets_of_runs.pin_answer("run")
+    datasets_of_runs.pins.pin_answer("run")
     example = only(datasets_of_runs)
     assert (example.question, example.references, example.answerable) == ("When?", ("In 2019.",), True)
-    assert datasets_of_runs.get_pins("run") == RunPins(answer=True, known=True, reference="In 2019.")
-    assert datasets_of_runs.is_pinned("run")
-    datasets_of_runs.unpin_answer("run")
+    assert datasets_of_runs.pins.get_pins("run") == RunPins(answer=True, known=True, reference="In 2019.")
+    assert datasets_of_runs.pins.is_pinned("run")
+    datasets_of_runs.pins.unpin_answer("run")
     assert datasets_of_runs.pinned().examples == ()
-    assert datasets_of_runs.get_pins("run") == RunPins()
+    assert datasets_of_runs.pins.get_pins("run") == RunPins()
 
 
 def test_the_reference_is_as_the_person_wrote_it(datasets_of_runs):
-    datasets_of_runs.pin_answer("run", "ada", " 2019\x00 ")
+    datasets_of_runs.pins.pin_answer("run", "ada", " 2019\x00 ")
     assert only(datasets_of_runs, "ada").references == ("2019",)
     assert datasets_of_runs.pinned("bob").examples == ()
-    assert datasets_of_runs.get_pins("run", "bob") == RunPins()
+    assert datasets_of_runs.pins.get_pins("run", "bob") == RunPins()
 
 
 def test_another_answer_to_the_same_question_takes_its_place(datasets_of_runs, traces):
     traces["later"] = trace("when", text="In 2020.")
-    datasets_of_runs.pin_answer("run")
-    assert datasets_of_runs.get_pins("later") == RunPins(answer=False, known=True, reference="In 2019.")
-    datasets_of_runs.pin_answer("later")
+    datasets_of_runs.pins.pin_answer("run")
+    assert datasets_of_runs.pins.get_pins("later") == RunPins(answer=False, known=True, reference="In 2019.")
+    datasets_of_runs.pins.pin_answer("later")
     assert only(datasets_of_runs).references == ("In 2020.",)
-    assert (datasets_of_runs.get_pins("run").answer, datasets_of_runs.is_pinned("run")) == (False, False)
+    assert (datasets_of_runs.pins.get_pins("run").answer, datasets_of_runs.pins.is_pinned("run")) == (False, False)
 
 
 def test_a_follow_up_is_pinned_as_its_standalone_question(datasets_of_runs, traces):
     traces["run"] = trace("And when?", condensed="When was the boiler replaced?")
-    datasets_of_runs.pin_answer("run")
+    datasets_of_runs.pins.pin_answer("run")
     assert only(datasets_of_runs).question == "When was the boiler replaced?"
 
 
 def test_a_refusal_that_is_right_says_that_there_is_no_answer(datasets_of_runs, traces):
     traces["run"] = trace(text="Your documents do not say.", outcome="not_answered")
-    datasets_of_runs.pin_passage("run", 1)
-    datasets_of_runs.pin_answer("run")
+    datasets_of_runs.pins.pin_passage("run", 1)
+    datasets_of_runs.pins.pin_answer("run")
     example = only(datasets_of_runs)
     assert (example.answerable, example.references, example.phrases) == (False, (), ())
-    assert datasets_of_runs.get_pins("run") == RunPins(answer=True, known=True)
-    datasets_of_runs.pin_answer("run", text="In 2019.")
+    assert datasets_of_runs.pins.get_pins("run") == RunPins(answer=True, known=True)
+    datasets_of_runs.pins.pin_answer("run", text="In 2019.")
     assert (only(datasets_of_runs).answerable, only(datasets_of_runs).references) == (True, ("In 2019.",))
 
 
 def test_an_unanswered_run_is_pinned_with_the_given_reference(datasets_of_runs, traces):
     traces["run"] = trace(text="", outcome=None)
     with pytest.raises(BadRequest):
-        datasets_of_runs.pin_answer("run")
-    datasets_of_runs.pin_answer("run", text="In 2019.")
+        datasets_of_runs.pins.pin_answer("run")
+    datasets_of_runs.pins.pin_answer("run", text="In 2019.")
     assert only(datasets_of_runs).references == ("In 2019.",)
 
 
 def test_a_pinned_passage_is_found_again_after_rechunking(datasets_of_runs, traces):
-    datasets_of_runs.pin_passage("run", 1)
+    datasets_of_runs.pins.pin_passage("run", 1)
     assert only(datasets_of_runs).phrases == (BOILER,)
-    assert datasets_of_runs.get_pins("run").passages == {1}
+    assert datasets_of_runs.pins.get_pins("run").passages == {1}
     anew = {7: passage(7, "Short."), 8: passage(8, f"{BOILER} It runs at night.")}
     traces["later"] = replace(trace(), passages=anew)
-    assert datasets_of_runs.get_pins("later").passages == {8}
-    datasets_of_runs.pin_passage("later", 8)
+    assert datasets_of_runs.pins.get_pins("later").passages == {8}
+    datasets_of_runs.pins.pin_passage("later", 8)
     assert only(datasets_of_runs).phrases == (BOILER,)
-    datasets_of_runs.unpin_passage("later", 8)
+    datasets_of_runs.pins.unpin_passage("later", 8)
     assert datasets_of_runs.pinned().examples == ()
 
 
 def test_answer_and_passages_are_kept_and_forgotten_apart(datasets_of_runs):
-    datasets_of_runs.pin_answer("run")
-    datasets_of_runs.pin_passage("run", 1)
-    datasets_of_runs.pin_passage("run", 2)
+    datasets_of_runs.pins.pin_answer("run")
+    datasets_of_runs.pins.pin_passage("run", 1)
+    datasets_of_runs.pins.pin_passage("run", 2)
     assert only(datasets_of_runs).phrases == (BOILER, "Another thing.")
-    datasets_of_runs.unpin_answer("run")
+    datasets_of_runs.pins.unpin_answer("run")
     assert only(datasets_of_runs).references == ()
-    assert datasets_of_runs.get_pins("run").passages == {1, 2}
-    datasets_of_runs.unpin_passage("run", 1)
+    assert datasets_of_runs.pins.get_pins("run").passages == {1, 2}
+    datasets_of_runs.pins.unpin_passage("run", 1)
     assert only(datasets_of_runs).phrases == ("Another thing.",)
 
 
 def test_a_page_of_the_web_and_what_is_gone_cannot_be_pinned(datasets_of_runs):
     with pytest.raises(BadRequest, match="web"):
-        datasets_of_runs.pin_passage("run", -1)
-    for missing in (lambda: datasets_of_runs.pin_passage("run", 9), lambda: datasets_of_runs.pin_answer("gone")):
+        datasets_of_runs.pins.pin_passage("run", -1)
+    pins = datasets_of_runs.pins
+    for missing in (lambda: pins.pin_passage("run", 9), lambda: pins.pin_answer("gone")):
         with pytest.raises(NotFound):
             missing()
     assert datasets_of_runs.pinned().examples == ()
@@ -212,7 +213,7 @@ def test_a_page_of_the_web_and_what_is_gone_cannot_be_pinned(datasets_of_runs):
 def test_the_pinned_phrase_is_the_cited_sentence(datasets_of_runs, traces):
     quote = Citation(1, 1, "source-1", "hall.txt", "hall.txt", None, "It runs at night.", "library")
     traces["run"] = trace(citations=(quote,))
-    datasets_of_runs.pin_passage("run", 1)
+    datasets_of_runs.pins.pin_passage("run", 1)
     assert only(datasets_of_runs).phrases == ("It runs at night.",)
 
 
@@ -225,20 +226,20 @@ def test_a_text_without_sentences_gives_its_beginning(text):
 
 def test_whoever_owns_all_sees_what_anybody_pinned_and_undoes_it(datasets_of_runs, traces):
     traces["other"] = trace("Where?", text="Here.")
-    datasets_of_runs.pin_answer("run", "ada")
-    datasets_of_runs.pin_answer("other", "bob")
-    datasets_of_runs.pin_answer("other")
+    datasets_of_runs.pins.pin_answer("run", "ada")
+    datasets_of_runs.pins.pin_answer("other", "bob")
+    datasets_of_runs.pins.pin_answer("other")
     assert [one.question for one in datasets_of_runs.pinned().examples] == ["When?", "Where?"]
     assert [one.question for one in datasets_of_runs.pinned("ada").examples] == ["When?"]
-    assert datasets_of_runs.get_pins("run").answer
+    assert datasets_of_runs.pins.get_pins("run").answer
     datasets_of_runs.remove_example(datasets_of_runs.pinned().id, only(datasets_of_runs, "ada").key)
-    datasets_of_runs.unpin_answer("other")
+    datasets_of_runs.pins.unpin_answer("other")
     assert [datasets_of_runs.pinned(person).examples for person in ("ada", "bob", None)] == [(), (), ()]
 
 
 def test_a_dataset_of_pins_has_one_id_before_and_after_the_first(datasets_of_runs):
     before = datasets_of_runs.pinned("ada").id
-    datasets_of_runs.pin_answer("run", "ada")
+    datasets_of_runs.pins.pin_answer("run", "ada")
     assert datasets_of_runs.pinned("ada").id == before
     assert [one.id for one in datasets_of_runs.all("ada")][1] == before
     assert "ada" not in before
@@ -246,8 +247,8 @@ def test_a_dataset_of_pins_has_one_id_before_and_after_the_first(datasets_of_run
 
 def test_pins_keep_their_owner_when_the_home_owner_runs_them(datasets_of_runs, traces):
     traces["other"] = trace("Who has the keys?")
-    datasets_of_runs.pin_answer("run", "ada")
+    datasets_of_runs.pins.pin_answer("run", "ada")
     assert datasets_of_runs.pinned(None).person == "ada"
-    datasets_of_runs.pin_answer("other", "bob")
+    datasets_of_runs.pins.pin_answer("other", "bob")
     assert datasets_of_runs.pinned(None).person == SERVER_KEY
     assert [datasets_of_runs.pinned(person).person for person in ("ada", "eve")] == ["ada", "eve"]

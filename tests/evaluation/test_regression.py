@@ -36,7 +36,7 @@ def application(tmp_path):
         opened.library.pipeline.add_bytes("garden.md", b"# The garden\n\nThe garden has nine apple trees and a pond.\n")
         run = opened.runs.start(None, QUESTION, opened.preferences.options())
         assert list(run.follow())[-1][1].state == "done"
-        opened.datasets.pin_answer(run.id, text="2019")
+        opened.datasets.pins.pin_answer(run.id, text="2019")
         yield opened
 
 
@@ -69,7 +69,7 @@ def test_pinned_questions_are_due_again_only_after_a_change(application):
     assert regression.report(None).in_words().startswith("None of 1 broke since ")
     assert regression.report(None).in_words().endswith("; 1 was mended.")
 
-    application.datasets.unpin_answer(application.runs.recent(1)[0])
+    application.datasets.pins.unpin_answer(application.runs.recent(1)[0])
     nothing = regression.state(None)
     assert (nothing.pinned, nothing.due) == (0, False)
     with pytest.raises(BadRequest):

@@ -83,5 +83,5 @@ def test_a_passage_pinned_in_the_drawer_shows_in_inspect(asked, services):
     table = asked.dataframe[0].value
     assert table["Passage"][0].startswith("pinned · ")
     assert ":material/close: Unpin the right passage" in list(table["Actions"][0])
-    services.datasets.unpin_passage(run_id, next(iter(services.datasets.get_pins(run_id).passages)))
+    services.datasets.pins.unpin_passage(run_id, next(iter(services.datasets.pins.get_pins(run_id).passages)))
     assert not asked.run().dataframe[0].value["Passage"][0].startswith("pinned")
