@@ -97,7 +97,7 @@ def _resolve_watched_path(spec: str) -> Path:
 _SITE_DEFAULTS = SiteLimits()
 
 
-def register_add_commands(command: AddCommand) -> None:
+def register(command: AddCommand) -> None:
     """Add the parsers of these commands."""
     given = command("add", add_documents)
     given.add_argument("sources", nargs="+", metavar="SOURCE", help="a file, a folder or a web address")

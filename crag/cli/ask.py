@@ -30,7 +30,7 @@ from crag.text.jsonl import read_json_lines
 from crag.types import Passage
 
 
-def register_ask_commands(command: AddCommand) -> None:
+def register(command: AddCommand) -> None:
     """Add the parsers of these commands."""
     asking = command("ask", ask_question)
     asking.add_argument("question", type=parse_text)

@@ -152,7 +152,7 @@ def _replay_lines(past: Sequence[ReplayResult]) -> list[str]:
     return lines + ([f"  and {len(changed) - _MAX_REPLAYS_SHOWN} more"] if len(changed) > _MAX_REPLAYS_SHOWN else [])
 
 
-def register_calibrate_command(command: AddCommand) -> None:
+def register(command: AddCommand) -> None:
     """Add the parser of this command."""
     parser = command("calibrate", calibrate_thresholds)
     parser.add_argument("--collection", type=parse_text, default="", help="default: the whole library")

@@ -17,7 +17,7 @@ from crag.text.formatting import format_count
 ConversationFormat = Literal["markdown", "json", "html"]
 
 
-def register_conversation_commands(command: AddCommand) -> None:
+def register(command: AddCommand) -> None:
     """Add the parsers of these commands."""
     for name in ("conversations", "conversations list"):
         command(name, list_conversations).add_argument(

@@ -254,7 +254,7 @@ _NO_CONSENT_NOTE = (
 )
 
 
-def register_evaluate_command(command: AddCommand) -> None:
+def register(command: AddCommand) -> None:
     """Add the parser of this command."""
     add_evaluate_arguments(command("evaluate", evaluate_dataset))
 

@@ -30,7 +30,7 @@ from crag.text.formatting import format_count
 _MAX_LISTED = 1_000
 
 
-def register_evaluation_commands(command: AddCommand) -> None:
+def register(command: AddCommand) -> None:
     """Add the parsers of these commands."""
     command("evaluations", list_evaluations)
     command("evaluations list", list_evaluations)
@@ -55,6 +55,15 @@ def register_evaluation_commands(command: AddCommand) -> None:
     exporting.add_argument("--format", choices=EXPORT_FORMATS, default="csv")
     exporting.add_argument("--output", type=parse_path, metavar="FILE", help="a new file (default: standard output)")
     _add_id_argument(command("evaluations delete", delete_evaluation))
+    command("datasets", list_datasets)
+    command("datasets list", list_datasets)
+    adding = command("datasets add", add_dataset)
+    adding.add_argument("file", type=parse_path, metavar="FILE.jsonl", help="one question a line, see docs/datasets.md")
+    adding.add_argument("--name", type=parse_text, default="", help="default: that of the file")
+    for name, function in (("datasets export", export_dataset), ("datasets delete", delete_dataset)):
+        command(name, function).add_argument(
+            "dataset", type=parse_text, help="seed, pinned, or a name or id of the list"
+        )
 
 
 def _add_id_argument(parser: argparse.ArgumentParser) -> None:
@@ -177,19 +186,6 @@ def _find_evaluation(application: Application, id_: str) -> Evaluation:
     if len(found) > 1:
         raise BadRequest(f"Several evaluations begin with “{id_}”.", "Write more of the id.")
     return found[0] if found else application.evaluations.get(id_)
-
-
-def register_dataset_commands(command: AddCommand) -> None:
-    """Add the parsers of these commands."""
-    command("datasets", list_datasets)
-    command("datasets list", list_datasets)
-    adding = command("datasets add", add_dataset)
-    adding.add_argument("file", type=parse_path, metavar="FILE.jsonl", help="one question a line, see docs/datasets.md")
-    adding.add_argument("--name", type=parse_text, default="", help="default: that of the file")
-    for name, function in (("datasets export", export_dataset), ("datasets delete", delete_dataset)):
-        command(name, function).add_argument(
-            "dataset", type=parse_text, help="seed, pinned, or a name or id of the list"
-        )
 
 
 def list_datasets(application: Application, options: argparse.Namespace) -> int:

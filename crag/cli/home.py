@@ -17,7 +17,7 @@ from crag.text.formatting import format_count, format_timestamp, to_local_time
 from crag.types import OutboundRecord
 
 
-def register_settings_commands(command: AddCommand) -> None:
+def register(command: AddCommand) -> None:
     """Add the parsers of these commands."""
     command("settings", list_settings)
     setting = command("settings set", set_setting)
@@ -29,6 +29,16 @@ def register_settings_commands(command: AddCommand) -> None:
         "name", type=parse_text, help="keeps what holds for the home under it"
     )
     command("presets delete", delete_preset).add_argument("name", type=parse_text)
+    command("gaps", list_gaps)
+    parser = command("ledger", list_outbound_records)
+    parser.add_argument(
+        "--last",
+        type=_parse_entry_count,
+        default=_DEFAULT_ENTRIES,
+        metavar="N",
+        help=f"how many (default: {_DEFAULT_ENTRIES})",
+    )
+    command("doctor", run_doctor)
 
 
 def list_settings(application: Application, options: argparse.Namespace) -> int:
@@ -96,11 +106,6 @@ def _preset_line(name: str, changes: OptionChanges) -> str:
     return f"{name}: {', '.join(differs) or 'as by default'}"
 
 
-def register_doctor_command(command: AddCommand) -> None:
-    """Add the parser of this command."""
-    command("doctor", run_doctor)
-
-
 def run_doctor(application: Application, options: argparse.Namespace) -> int:
     """Says what is set up, what is not, and what mends it."""
     checks = application.diagnose()
@@ -113,11 +118,6 @@ def run_doctor(application: Application, options: argparse.Namespace) -> int:
 
 
 _NO_GAPS_TEXT = "Your documents covered every question that was asked of them."
-
-
-def register_gaps_command(command: AddCommand) -> None:
-    """Add the parser of this command."""
-    command("gaps", list_gaps)
 
 
 def list_gaps(application: Application, options: argparse.Namespace) -> int:
@@ -149,18 +149,6 @@ def _gap_text(gap: CoverageGap) -> str:
 
 
 _DEFAULT_ENTRIES = 20
-
-
-def register_ledger_command(command: AddCommand) -> None:
-    """Add the parser of this command."""
-    parser = command("ledger", list_outbound_records)
-    parser.add_argument(
-        "--last",
-        type=_parse_entry_count,
-        default=_DEFAULT_ENTRIES,
-        metavar="N",
-        help=f"how many (default: {_DEFAULT_ENTRIES})",
-    )
 
 
 def list_outbound_records(application: Application, options: argparse.Namespace) -> int:

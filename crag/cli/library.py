@@ -33,7 +33,7 @@ from crag.types import DEFAULT_COLLECTION, Passage
 _COLLECTION_HELP = "only what is in this collection (default: all)"
 
 
-def register_document_commands(command: AddCommand) -> None:
+def register(command: AddCommand) -> None:
     """Add the parsers of these commands."""
     command("list", list_documents).add_argument("--collection", type=parse_text, default="", help=_COLLECTION_HELP)
     command("remove", remove_documents).add_argument(
@@ -43,6 +43,36 @@ def register_document_commands(command: AddCommand) -> None:
     searching.add_argument("query", type=parse_text, help="a question or some words")
     searching.add_argument("-k", type=parse_count, default=4, help="how many passages (default: 4)")
     searching.add_argument("--collection", type=parse_text, default="", help=_COLLECTION_HELP)
+    command("collections", list_collections)
+    renaming = command("collections rename", rename_collection)
+    renaming.add_argument("name", type=parse_text, help="the collection, as `collections` shows it")
+    renaming.add_argument("new_name", type=parse_text, help="what it shall be called")
+    moving = command("collections move", move_documents)
+    moving.add_argument("name", type=parse_text, help="the collection to move them to")
+    moving.add_argument(
+        "ids", type=parse_text, nargs="+", metavar="ID", help="the id of a document, as `list` shows it"
+    )
+    deleting = command("collections delete", delete_collection)
+    deleting.add_argument("name", type=parse_text, help="the collection")
+    deleting.add_argument("--with-documents", action="store_true", help="needed where it holds any")
+    exporting = command("export", export_collection)
+    exporting.add_argument(
+        "destination", type=parse_path, metavar="DEST", help="a new folder (langchain) or file (jsonl)"
+    )
+    exporting.add_argument("--format", choices=get_args(ExportFormat), required=True, help="what DEST becomes")
+    exporting.add_argument("--collection", type=parse_text, default="", help="only this collection (default: all)")
+    exporting.add_argument("--vectors", action="store_true", help="JSON Lines with the vector of each passage")
+    importing = command("import", import_passages)
+    importing.add_argument(
+        "path", type=parse_path, metavar="PATH", help="a folder saved by LangChain's FAISS, a zip of one, or JSON Lines"
+    )
+    importing.add_argument(
+        "--collection", type=parse_text, default=DEFAULT_COLLECTION, help="where they go (default: %(default)s)"
+    )
+    command("backup", backup_home, early=True).add_argument("file", type=parse_path, metavar="FILE", help="a new file")
+    restoring = command("restore", restore_home, early=True)
+    restoring.add_argument("file", type=parse_path, metavar="FILE", help="a file that `backup` wrote")
+    restoring.add_argument("--replace", action="store_true", help="move the library that is there aside first")
 
 
 def list_documents(application: Application, options: argparse.Namespace) -> int:
@@ -76,22 +106,6 @@ def search_passages(application: Application, options: argparse.Namespace) -> in
 
 def _hit_text(hit: Passage) -> str:
     return f"{hit.score:.3f}  {format_place(hit.title, hit.page)}\n{indent(hit.text, ' ' * 7)}"
-
-
-def register_collection_commands(command: AddCommand) -> None:
-    """Add the parsers of these commands."""
-    command("collections", list_collections)
-    renaming = command("collections rename", rename_collection)
-    renaming.add_argument("name", type=parse_text, help="the collection, as `collections` shows it")
-    renaming.add_argument("new_name", type=parse_text, help="what it shall be called")
-    moving = command("collections move", move_documents)
-    moving.add_argument("name", type=parse_text, help="the collection to move them to")
-    moving.add_argument(
-        "ids", type=parse_text, nargs="+", metavar="ID", help="the id of a document, as `list` shows it"
-    )
-    deleting = command("collections delete", delete_collection)
-    deleting.add_argument("name", type=parse_text, help="the collection")
-    deleting.add_argument("--with-documents", action="store_true", help="needed where it holds any")
 
 
 def list_collections(application: Application, options: argparse.Namespace) -> int:
@@ -133,28 +147,6 @@ def delete_collection(application: Application, options: argparse.Namespace) -> 
     application.delete_collection(options.name)
     print_result(options.json, {"deleted": options.name, "documents": documents}, f"Deleted “{options.name}”.")
     return OK
-
-
-def register_exchange_commands(command: AddCommand) -> None:
-    """Add the parsers of these commands."""
-    exporting = command("export", export_collection)
-    exporting.add_argument(
-        "destination", type=parse_path, metavar="DEST", help="a new folder (langchain) or file (jsonl)"
-    )
-    exporting.add_argument("--format", choices=get_args(ExportFormat), required=True, help="what DEST becomes")
-    exporting.add_argument("--collection", type=parse_text, default="", help="only this collection (default: all)")
-    exporting.add_argument("--vectors", action="store_true", help="JSON Lines with the vector of each passage")
-    importing = command("import", import_passages)
-    importing.add_argument(
-        "path", type=parse_path, metavar="PATH", help="a folder saved by LangChain's FAISS, a zip of one, or JSON Lines"
-    )
-    importing.add_argument(
-        "--collection", type=parse_text, default=DEFAULT_COLLECTION, help="where they go (default: %(default)s)"
-    )
-    command("backup", backup_home, early=True).add_argument("file", type=parse_path, metavar="FILE", help="a new file")
-    restoring = command("restore", restore_home, early=True)
-    restoring.add_argument("file", type=parse_path, metavar="FILE", help="a file that `backup` wrote")
-    restoring.add_argument("--replace", action="store_true", help="move the library that is there aside first")
 
 
 def export_collection(application: Application, options: argparse.Namespace) -> int:

@@ -15,24 +15,7 @@ from crag.cli.terminal import configure_output, print_failure, print_json
 from crag.errors import CragError
 from crag.settings import load_settings
 
-_REGISTER_FUNCTIONS = (
-    add.register_add_commands,
-    library.register_document_commands,
-    library.register_collection_commands,
-    library.register_exchange_commands,
-    ask.register_ask_commands,
-    conversations.register_conversation_commands,
-    calibrate.register_calibrate_command,
-    evaluate.register_evaluate_command,
-    evaluations.register_evaluation_commands,
-    evaluations.register_dataset_commands,
-    models.register_model_commands,
-    models.register_space_commands,
-    home.register_settings_commands,
-    home.register_gaps_command,
-    home.register_ledger_command,
-    home.register_doctor_command,
-)
+_MODULES = (add, library, ask, conversations, calibrate, evaluate, evaluations, models, home)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -88,8 +71,8 @@ def _build_parser() -> argparse.ArgumentParser:
         parsers[name] = made
         return made
 
-    for register in _REGISTER_FUNCTIONS:
-        register(command)
+    for module in _MODULES:
+        module.register(command)
     return parser
 
 

@@ -23,7 +23,7 @@ _CANCEL_WAIT_SECONDS = 5.0  # until the downloading process notices the cancella
 _NAME_HELP = "as Ollama names it, such as llama3.2:3b"
 
 
-def register_model_commands(command: AddCommand) -> None:
+def register(command: AddCommand) -> None:
     """Add the parsers of these commands."""
     command("models", list_models)
     command("models list", list_models)
@@ -33,6 +33,11 @@ def register_model_commands(command: AddCommand) -> None:
     command("models remove", remove_model).add_argument("name", type=_parse_model_name, help=_NAME_HELP)
     command("models load", load_model).add_argument("name", type=_parse_model_name, help=_NAME_HELP)
     command("models unload", unload_model).add_argument("name", type=_parse_model_name, help=_NAME_HELP)
+    command("spaces", list_spaces)
+    using = command("spaces use", use_space)
+    using.add_argument("name", type=parse_text, help="builtin, nomic, ollama:NAME or PROVIDER:NAME")
+    command("spaces rollback", roll_back_space)
+    command("spaces drop", drop_space).add_argument("id", type=parse_text, help="an id of the list, or its beginning")
 
 
 def list_models(application: Application, options: argparse.Namespace) -> int:
@@ -136,15 +141,6 @@ def _received_amount(download: Download) -> str:
 
 
 _SPACE_STATES = {"answering": "answers", "building": "is to answer", "kept": "kept"}
-
-
-def register_space_commands(command: AddCommand) -> None:
-    """Add the parsers of these commands."""
-    command("spaces", list_spaces)
-    using = command("spaces use", use_space)
-    using.add_argument("name", type=parse_text, help="builtin, nomic, ollama:NAME or PROVIDER:NAME")
-    command("spaces rollback", roll_back_space)
-    command("spaces drop", drop_space).add_argument("id", type=parse_text, help="an id of the list, or its beginning")
 
 
 def list_spaces(application: Application, options: argparse.Namespace) -> int:
