@@ -101,21 +101,35 @@ def register(command: AddCommand) -> None:
     """Add the parsers of these commands."""
     given = command("add", add_documents)
     given.add_argument("sources", nargs="+", metavar="SOURCE", help="a file, a folder or a web address")
-    given.add_argument("--collection", type=parse_text, default=DEFAULT_COLLECTION)
-    given.add_argument("--site", action="store_true", help="of a web address, also the pages it links to on its site")
     given.add_argument(
-        "--depth", type=int, default=_SITE_DEFAULTS.depth, help="with --site: how many links away (default: 1)"
+        "--collection", type=parse_text, default=DEFAULT_COLLECTION, help="collection to add to (default: %(default)s)"
     )
     given.add_argument(
-        "--pages", type=int, default=_SITE_DEFAULTS.pages, help="with --site: how many at most (default: 50)"
+        "--site", action="store_true", help="for a web address: also add the pages it links to on the same site"
     )
-    given.add_argument("--sitemap", action="store_true", help="with --site: also what the site's sitemap names")
-    given.add_argument("--watch", action="store_true", help="go on, adding what is new or changed, until Ctrl-C")
-    command("refresh", refresh_documents).add_argument("ids", type=parse_text, nargs="*", metavar="ID")
+    given.add_argument(
+        "--depth",
+        type=int,
+        default=_SITE_DEFAULTS.depth,
+        help="with --site: how many links to follow from the address (default: %(default)s)",
+    )
+    given.add_argument(
+        "--pages",
+        type=int,
+        default=_SITE_DEFAULTS.pages,
+        help="with --site: maximum number of pages (default: %(default)s)",
+    )
+    given.add_argument(
+        "--sitemap", action="store_true", help="with --site: also add the pages listed in the site's sitemap"
+    )
+    given.add_argument("--watch", action="store_true", help="keep watching, and add new and changed files until Ctrl-C")
+    command("refresh", refresh_documents).add_argument(
+        "ids", type=parse_text, nargs="*", metavar="ID", help="id of a document, as `list` shows it (default: all)"
+    )
 
 
 def add_documents(application: Application, options: argparse.Namespace) -> int:
-    """Adds files, folders and web addresses."""
+    """Add files, folders and web addresses."""
     if options.watch:
         return watch_folders(application, options)
     site = SiteLimits(options.depth, options.pages, options.sitemap) if options.site else None
@@ -124,7 +138,7 @@ def add_documents(application: Application, options: argparse.Namespace) -> int:
 
 
 def refresh_documents(application: Application, options: argparse.Namespace) -> int:
-    """Reads or fetches documents again and replaces those that changed."""
+    """Read or fetch documents again, and replace those that changed."""
     check_document_ids(application, options.ids, "refreshed")
     titles = {source.id: source.title for source in application.library.sources()}
     return _run_and_report(

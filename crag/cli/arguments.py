@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol
 
 from crag.app.application import Application
+from crag.cli.reports import Json
+from crag.cli.terminal import print_json, print_result
 from crag.errors import BadRequest
 from crag.options import OPTIONS, Option, OptionChanges, RunOptions, apply_changes
 from crag.settings import Settings
@@ -63,21 +66,20 @@ def parse_path(given: str) -> Path:
         raise argparse.ArgumentTypeError("must name a file or a folder") from error
 
 
-def parse_count(given: str) -> int:
-    """Parse a whole number from 1 to 100."""
-    return _parse_whole_number(given, 1, 100)
+def whole_number(lowest: int, highest: int) -> Callable[[str], int]:
+    """Return the parser of a whole number in this range."""
+
+    def parse(given: str) -> int:
+        digits = given.isascii() and given.isdigit() and len(given) <= 9
+        if not digits or not lowest <= int(given) <= highest:
+            raise argparse.ArgumentTypeError(f"must be a whole number from {lowest:,} to {highest:,}")
+        return int(given)
+
+    return parse
 
 
-def parse_positive(given: str) -> int:
-    """Parse a whole number from 1 to 1,000,000."""
-    return _parse_whole_number(given, 1, 1_000_000)
-
-
-def _parse_whole_number(given: str, lowest: int, highest: int) -> int:
-    digits = given.isascii() and given.isdigit() and len(given) <= len(str(highest))
-    if not digits or not lowest <= int(given) <= highest:
-        raise argparse.ArgumentTypeError(f"must be a whole number from {lowest:,} to {highest:,}")
-    return int(given)
+parse_count = whole_number(1, 100)
+parse_positive = whole_number(1, 1_000_000)
 
 
 _RUN_OPTIONS = tuple(option for option in OPTIONS.values() if option.flag)
@@ -88,10 +90,8 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that `build_run_options` reads: one for each option, and which documents are searched."""
     for option in _RUN_OPTIONS:
         _add_option_argument(parser, option)
-    parser.add_argument("--collection", type=parse_text, default="")
-    parser.add_argument(
-        "--preset", type=parse_text, metavar="NAME", help="a known variant, or settings that were saved"
-    )
+    parser.add_argument("--collection", type=parse_text, default="", help="only this collection (default: all)")
+    parser.add_argument("--preset", type=parse_text, metavar="NAME", help="preset to start from, as `presets` lists it")
 
 
 def _add_option_argument(parser: argparse.ArgumentParser, option: Option) -> None:
@@ -104,7 +104,7 @@ def _add_option_argument(parser: argparse.ArgumentParser, option: Option) -> Non
             parser.add_argument(option.flag, type=parse_text, help=f"{option.help} {option.requirement()}")
         case _:
             bounds = int(option.lowest), int(option.run_highest)
-            parser.add_argument(option.flag, type=lambda given: _parse_whole_number(given, *bounds), help=option.help)
+            parser.add_argument(option.flag, type=whole_number(*bounds), help=option.help)
 
 
 def build_run_options(
@@ -150,6 +150,25 @@ def write_new_file(path: Path, content: str) -> None:
         raise _file_exists_error(path) from error
     except OSError as error:
         raise BadRequest(f"The file {path.name} cannot be written.", "Choose another folder.") from error
+
+
+def write_or_print(path: Path | None, header: Json, content: str, *, as_json: bool) -> None:
+    """Write exported content to a new file, or else print it, as JSON within the `header`. Raises `BadRequest`."""
+    if path is not None:
+        write_new_file(path, content)
+        print_result(as_json, header | {"path": str(path), "bytes": path.stat().st_size}, f"Exported to {path}.")
+    elif as_json:
+        print_json(header | {"content": content})
+    else:
+        sys.stdout.write(content)
+
+
+def read_input_file(path: Path) -> bytes:
+    """Read a file that an argument names. Raises `BadRequest`."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise BadRequest(f"The file {path.name} cannot be read.", "Check its name and its permissions.") from error
 
 
 def _file_exists_error(path: Path) -> BadRequest:

@@ -33,17 +33,19 @@ from crag.types import Passage
 def register(command: AddCommand) -> None:
     """Add the parsers of these commands."""
     asking = command("ask", ask_question)
-    asking.add_argument("question", type=parse_text)
+    asking.add_argument("question", type=parse_text, help="question to answer")
     add_run_arguments(asking)
-    asking.add_argument("--conversation", type=parse_text, metavar="ID")
+    asking.add_argument("--conversation", type=parse_text, metavar="ID", help="conversation to continue")
     grading = command("grade", grade_pairs)
-    grading.add_argument("file", type=Path, metavar="FILE.jsonl")
-    grading.add_argument("--model", type=parse_text, default="auto", help="the model that grades")
-    grading.add_argument("--grader", choices=GRADERS, default="auto")
+    grading.add_argument("file", type=Path, metavar="FILE.jsonl", help='one {"question", "passage"} a line')
+    grading.add_argument("--model", type=parse_text, default="auto", help="model that grades (default: %(default)s)")
+    grading.add_argument(
+        "--grader", choices=GRADERS, default="auto", help="how passages are graded (default: %(default)s)"
+    )
 
 
 def ask_question(application: Application, options: argparse.Namespace) -> int:
-    """Answers one question; the answer streams, then come the sources."""
+    """Answer a question, then list the sources."""
     check_collection(application, options.collection)
     kept = application.conversations.get(options.conversation).changes if options.conversation else {}
     run = application.runs.start(options.conversation, options.question, build_run_options(application, options, kept))
@@ -82,7 +84,7 @@ def _answer_consent(application: Application, run_id: str, query: str) -> Run:
 
 
 def grade_pairs(application: Application, options: argparse.Namespace) -> int:
-    """Grades (question, passage) pairs of a JSON Lines file: the grader alone, for measuring it."""
+    """Grade the (question, passage) pairs of a JSON Lines file, to measure a grader."""
     from crag.text.relevance_scores import CountedTermStatistics
 
     questions = read_question_passage_pairs(options.file)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from crag.app.application import Application
 from crag.cancellation import Cancellation
-from crag.cli.arguments import FAILED, OK, AddCommand, check_collection, parse_count, parse_text
+from crag.cli.arguments import FAILED, OK, AddCommand, check_collection, parse_count, parse_text, whole_number
 from crag.cli.reports import Json
 from crag.cli.terminal import print_failure, print_result, progress_line
 from crag.errors import BadRequest
@@ -155,29 +155,33 @@ def _replay_lines(past: Sequence[ReplayResult]) -> list[str]:
 def register(command: AddCommand) -> None:
     """Add the parser of this command."""
     parser = command("calibrate", calibrate_thresholds)
-    parser.add_argument("--collection", type=parse_text, default="", help="default: the whole library")
-    parser.add_argument("--grader", choices=GRADERS, default="auto")
+    parser.add_argument("--collection", type=parse_text, default="", help="only this collection (default: all)")
+    parser.add_argument("--grader", choices=GRADERS, default="auto", help="grader to calibrate (default: %(default)s)")
     parser.add_argument(
-        "--model", type=parse_text, default="auto", help="what answers, and grades where the grader asks one"
+        "--model", type=parse_text, default="auto", help="model for a grader that needs one (default: %(default)s)"
     )
     parser.add_argument(
-        "-k", type=parse_count, default=4, help="how many passages a question is judged by (default: 4)"
+        "-k", type=parse_count, default=4, help="number of passages to grade for each question (default: %(default)s)"
     )
     by = parser.add_mutually_exclusive_group()
     by.add_argument(
-        "--questions", type=Path, metavar="FILE.jsonl", help='questions of your own: {"question", "answerable"} a line'
+        "--questions", type=Path, metavar="FILE.jsonl", help='your own questions, one {"question", "answerable"} a line'
     )
     by.add_argument(
-        "--probes", type=_parse_probe_count, default=0, metavar="N", help="how many questions to make of either kind"
+        "--probes",
+        type=whole_number(MIN_QUESTIONS_OF_EACH, MAX_PROBES),
+        default=0,
+        metavar="N",
+        help="number of questions to generate of each kind (default: automatic)",
     )
-    parser.add_argument("--rules", action="store_true", help="make questions by rules alone, not with the model")
+    parser.add_argument("--rules", action="store_true", help="generate questions by rules instead of with the model")
     then = parser.add_mutually_exclusive_group()
-    then.add_argument("--apply", action="store_true", help="judge by what is proposed from now on")
-    then.add_argument("--forget", action="store_true", help="go back to the grader's own thresholds")
+    then.add_argument("--apply", action="store_true", help="use the proposed thresholds from now on")
+    then.add_argument("--forget", action="store_true", help="return to the grader's own thresholds")
 
 
 def calibrate_thresholds(application: Application, options: argparse.Namespace) -> int:
-    """Measures where a grader's scores tell answers from none, and proposes thresholds with their precision."""
+    """Measure how well a grader's scores separate answers from non-answers, and propose thresholds."""
     check_collection(application, options.collection)
     asked = RunOptions(model=options.model, grader=options.grader, collection=options.collection, k=options.k)
     if options.forget:
@@ -215,9 +219,3 @@ def _forget_thresholds(application: Application, asked: RunOptions, as_document:
     message = "Back to the grader's own thresholds." if forgotten else "There were no calibrated thresholds to forget."
     print_result(as_document, {"collection": asked.collection, "grader": grader, "forgotten": forgotten}, message)
     return OK
-
-
-def _parse_probe_count(given: str) -> int:
-    if not given.isascii() or not given.isdigit() or not MIN_QUESTIONS_OF_EACH <= int(given) <= MAX_PROBES:
-        raise argparse.ArgumentTypeError(f"must be a whole number from {MIN_QUESTIONS_OF_EACH} to {MAX_PROBES:,}")
-    return int(given)

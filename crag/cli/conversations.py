@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from pathlib import Path
 from typing import Literal, get_args
 
 from crag.app.application import Application
 from crag.cli import reports
-from crag.cli.arguments import OK, AddCommand, parse_path, parse_text, write_new_file
+from crag.cli.arguments import OK, AddCommand, parse_path, parse_text, read_input_file, write_or_print
 from crag.cli.terminal import print_result
 from crag.errors import BadRequest
 from crag.text.formatting import format_count
@@ -21,33 +19,37 @@ def register(command: AddCommand) -> None:
     """Add the parsers of these commands."""
     for name in ("conversations", "conversations list"):
         command(name, list_conversations).add_argument(
-            "--search", type=parse_text, default="", help="only those whose title or text holds it"
+            "--search", type=parse_text, default="", help="only conversations that contain this in their title or text"
         )
     exporting = command("conversations export", export_conversation)
     _add_id_argument(exporting)
-    exporting.add_argument("--format", choices=get_args(ConversationFormat), default="markdown")
-    exporting.add_argument("--output", type=parse_path, metavar="FILE", help="a new file (default: standard output)")
+    exporting.add_argument(
+        "--format", choices=get_args(ConversationFormat), default="markdown", help="default: %(default)s"
+    )
+    exporting.add_argument("--output", type=parse_path, metavar="FILE", help="new file (default: standard output)")
     command("conversations import", import_conversation).add_argument(
-        "file", type=parse_path, metavar="FILE", help="a conversation that was exported as JSON"
+        "file", type=parse_path, metavar="FILE", help="conversation exported as JSON"
     )
     _add_id_argument(command("conversations delete", delete_conversation))
     _add_id_argument(command("conversations restore", restore_conversation))
     giving = command("conversations give", transfer_conversations)
-    giving.add_argument("ids", nargs="*", type=parse_text, metavar="ID", help="of conversations to be handed over")
-    giving.add_argument("--all", action="store_true", help="hand over every conversation")
+    giving.add_argument("ids", nargs="*", type=parse_text, metavar="ID", help="id of a conversation to transfer")
+    giving.add_argument("--all", action="store_true", help="transfer all conversations")
     giving.add_argument(
-        "--to", required=True, type=parse_text, metavar="KEY", help="of a browser: Settings, Privacy shows it"
+        "--to",
+        required=True,
+        type=parse_text,
+        metavar="KEY",
+        help="key of the browser, as Settings shows it under Privacy",
     )
 
 
 def _add_id_argument(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "id", type=parse_text, metavar="ID", help="the id of a conversation, as `conversations` shows it"
-    )
+    parser.add_argument("id", type=parse_text, metavar="ID", help="id of a conversation, as `conversations` shows it")
 
 
 def list_conversations(application: Application, options: argparse.Namespace) -> int:
-    """Lists conversations, pinned ones first; exports, imports, deletes, restores and hands them over."""
+    """List conversations, pinned ones first. Actions export, import, delete, restore and transfer them."""
     found = application.conversations.list(options.search)
     lines = "\n".join(f"{one.id}  {one.title}" for one in found) or "There are no conversations."
     print_result(options.json, {"conversations": [reports.conversation_json(one) for one in found]}, lines)
@@ -55,35 +57,22 @@ def list_conversations(application: Application, options: argparse.Namespace) ->
 
 
 def export_conversation(application: Application, options: argparse.Namespace) -> int:
-    """Writes a conversation as Markdown, as JSON to be imported again, or as one web page with trace and citations."""
+    """Export a conversation as Markdown, as JSON for `import`, or as a web page with trace and citations."""
     content = _export_content(application, options.id, options.format)
     header = {"exported": options.id, "format": options.format}
-    if options.output is None:
-        if options.json:
-            print_result(True, header | {"content": content}, "")
-        else:
-            sys.stdout.write(content)
-        return OK
-    write_new_file(options.output, content)
-    document = header | {"path": str(options.output), "bytes": options.output.stat().st_size}
-    print_result(options.json, document, f"Exported to {options.output}.")
+    write_or_print(options.output, header, content, as_json=options.json)
     return OK
 
 
 def import_conversation(application: Application, options: argparse.Namespace) -> int:
-    """Takes a conversation in that was exported as JSON; it gets a new id."""
-    file: Path = options.file
-    try:
-        data = file.read_bytes()
-    except OSError as error:
-        raise BadRequest(f"The file {file.name} cannot be read.", "Check its name and its permissions.") from error
-    made = application.sharing.import_json(data)
+    """Import a conversation exported as JSON. It gets a new id."""
+    made = application.sharing.import_json(read_input_file(options.file))
     print_result(options.json, {"imported": reports.conversation_json(made)}, f"Imported “{made.title}” as {made.id}.")
     return OK
 
 
 def delete_conversation(application: Application, options: argparse.Namespace) -> int:
-    """Deletes a conversation; for a while it can be restored."""
+    """Delete a conversation. It can be restored for a while."""
     title = application.conversations.get(options.id).title
     application.delete_conversation(options.id)
     print_result(options.json, {"deleted": options.id}, f"Deleted “{title}”. To take that back: conversations restore")
@@ -91,7 +80,7 @@ def delete_conversation(application: Application, options: argparse.Namespace) -
 
 
 def restore_conversation(application: Application, options: argparse.Namespace) -> int:
-    """Takes the deletion of a conversation back, as long as it is kept."""
+    """Restore a deleted conversation."""
     application.conversations.restore(options.id)
     title = application.conversations.get(options.id).title
     print_result(options.json, {"restored": options.id}, f"Restored “{title}”.")
@@ -99,7 +88,7 @@ def restore_conversation(application: Application, options: argparse.Namespace) 
 
 
 def transfer_conversations(application: Application, options: argparse.Namespace) -> int:
-    """Hands conversations over to another browser, which is known by its key: write --to=KEY."""
+    """Transfer conversations to another browser, named by its key: --to=KEY."""
     if bool(options.ids) == options.all:
         raise BadRequest("It is not clear what is to be handed over.", "Name conversations, or say --all.")
     for conversation_id in options.ids:

@@ -44,19 +44,25 @@ EXPORT_FORMATS = ("csv", "json", "html")
 
 def add_evaluate_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `evaluate`."""
-    parser.add_argument("dataset", type=parse_text, help="a JSON Lines file, seed, pinned, or the name of a dataset")
-    parser.add_argument("--repetitions", type=parse_count, default=1, metavar="N", help="ask each question so often")
+    parser.add_argument("dataset", type=parse_text, help="JSON Lines file, seed, pinned, or the name of a dataset")
+    parser.add_argument(
+        "--repetitions",
+        type=parse_count,
+        default=1,
+        metavar="N",
+        help="number of times to ask each question (default: %(default)s)",
+    )
     some = parser.add_mutually_exclusive_group()
     some.add_argument("--limit", type=parse_positive, metavar="N", help="only the first N questions")
-    some.add_argument("--sample", type=parse_positive, metavar="N", help="only N questions, drawn at random")
-    parser.add_argument("--seed", type=int, default=0, help="with --sample: another seed draws others (default: 0)")
+    some.add_argument("--sample", type=parse_positive, metavar="N", help="only N questions chosen at random")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="with --sample: seed of the random choice (default: %(default)s)"
+    )
     documents = parser.add_mutually_exclusive_group()
     documents.add_argument(
-        "--corpus", type=parse_path, metavar="FILE", help='passages, {"id", "title", "text"} a line, as a collection'
+        "--corpus", type=parse_path, metavar="FILE", help='passages to add first, one {"id", "title", "text"} a line'
     )
-    documents.add_argument(
-        "--documents", type=parse_path, metavar="FOLDER", help="files to be added first, as a collection"
-    )
+    documents.add_argument("--documents", type=parse_path, metavar="FOLDER", help="folder of documents to add first")
     add_run_arguments(parser)
     parser.add_argument(
         "--grid",
@@ -64,18 +70,26 @@ def add_evaluate_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=parse_text,
         metavar="NAME=V1,V2",
-        help="values to try; once a setting",
+        help="values to try for a setting; may be repeated",
     )
     parser.add_argument(
-        "--save-preset", type=parse_text, metavar="NAME", help="with --grid: keep the best under this name"
+        "--save-preset", type=parse_text, metavar="NAME", help="with --grid: save the best combination as this preset"
     )
-    parser.add_argument("--judge", type=parse_text, default="", metavar="MODEL", help="a model that says what is right")
     parser.add_argument(
-        "--parallel", type=parse_count, default=0, metavar="N", help="questions at once (default: automatic)"
+        "--judge", type=parse_text, default="", metavar="MODEL", help="model that judges the answers (default: none)"
     )
-    parser.add_argument("--name", type=parse_text, default="", help="what the evaluation is called")
-    parser.add_argument("--output", type=parse_path, metavar="FILE", help="a new file: .csv, .json or .html")
-    parser.add_argument("--langsmith", action="store_true", help="upload it when it is done, by LANGSMITH_API_KEY")
+    parser.add_argument(
+        "--parallel",
+        type=parse_count,
+        default=0,
+        metavar="N",
+        help="number of questions asked at once (default: automatic)",
+    )
+    parser.add_argument("--name", type=parse_text, default="", help="name of the evaluation")
+    parser.add_argument("--output", type=parse_path, metavar="FILE", help="new file: .csv, .json or .html")
+    parser.add_argument(
+        "--langsmith", action="store_true", help="upload the finished evaluation to LangSmith, with LANGSMITH_API_KEY"
+    )
 
 
 def check_evaluate_arguments(application: Application, options: argparse.Namespace) -> None:
@@ -260,7 +274,7 @@ def register(command: AddCommand) -> None:
 
 
 def evaluate_dataset(application: Application, options: argparse.Namespace) -> int:
-    """Asks every question of a dataset, and measures answers, routes, retrieval, grading, time and tokens."""
+    """Ask every question of a dataset, and measure answers, actions, retrieval, grading, time and tokens."""
     check_evaluate_arguments(application, options)
     dataset = select_questions(application, options)
     made = _create_variants(application, options)

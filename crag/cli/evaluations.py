@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import NamedTuple
 
 from crag.app.application import Application
-from crag.cli.arguments import OK, AddCommand, parse_path, parse_positive, parse_text, write_new_file
+from crag.cli.arguments import OK, AddCommand, parse_path, parse_positive, parse_text, read_input_file, write_or_print
 from crag.cli.evaluate import (
     EXPORT_FORMATS,
     conclude_evaluation,
@@ -37,42 +35,48 @@ def register(command: AddCommand) -> None:
     _add_id_argument(command("evaluations show", show_evaluation))
     comparing = command("evaluations compare", compare_evaluations)
     _add_id_argument(comparing)
-    comparing.add_argument("other", type=parse_text, nargs="?", metavar="ID", help="default: the same one")
+    comparing.add_argument(
+        "other", type=parse_text, nargs="?", metavar="ID", help="evaluation to compare with (default: the same one)"
+    )
     comparing.add_argument(
         "--variants",
         type=parse_positive,
         nargs=2,
         metavar="N",
-        help="of either, by number from 1 (of one: 1 2; of two: 1 1)",
+        help="one variant of each, by number from 1 (default: 1 2 within one evaluation, 1 1 for two)",
     )
     _add_id_argument(command("evaluations resume", resume_evaluation))
     _add_id_argument(command("evaluations stop", stop_evaluation))
     judging = command("evaluations judge", judge_evaluation)
     _add_id_argument(judging)
-    judging.add_argument("--model", type=parse_text, required=True, help="ollama:NAME or PROVIDER:NAME")
+    judging.add_argument(
+        "--model", type=parse_text, required=True, help="model that judges: ollama:NAME or PROVIDER:NAME"
+    )
     exporting = command("evaluations export", export_evaluation)
     _add_id_argument(exporting)
-    exporting.add_argument("--format", choices=EXPORT_FORMATS, default="csv")
-    exporting.add_argument("--output", type=parse_path, metavar="FILE", help="a new file (default: standard output)")
+    exporting.add_argument("--format", choices=EXPORT_FORMATS, default="csv", help="default: %(default)s")
+    exporting.add_argument("--output", type=parse_path, metavar="FILE", help="new file (default: standard output)")
     _add_id_argument(command("evaluations delete", delete_evaluation))
     command("datasets", list_datasets)
     command("datasets list", list_datasets)
     adding = command("datasets add", add_dataset)
-    adding.add_argument("file", type=parse_path, metavar="FILE.jsonl", help="one question a line, see docs/datasets.md")
-    adding.add_argument("--name", type=parse_text, default="", help="default: that of the file")
+    adding.add_argument("file", type=parse_path, metavar="FILE.jsonl", help="one question a line; see docs/datasets.md")
+    adding.add_argument(
+        "--name", type=parse_text, default="", help="name of the dataset (default: the name of the file)"
+    )
     for name, function in (("datasets export", export_dataset), ("datasets delete", delete_dataset)):
         command(name, function).add_argument(
-            "dataset", type=parse_text, help="seed, pinned, or a name or id of the list"
+            "dataset", type=parse_text, help="seed, pinned, or the name or id of a dataset"
         )
 
 
 def _add_id_argument(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", type=parse_text, metavar="ID", help="an id of the list, or its beginning")
+    parser.add_argument("id", type=parse_text, metavar="ID", help="id of an evaluation, or its beginning")
     parser.set_defaults(output=None, save_preset=None, langsmith=False)
 
 
 def list_evaluations(application: Application, options: argparse.Namespace) -> int:
-    """Lists evaluations, the latest first; shows, compares, continues, judges, exports and deletes them."""
+    """List evaluations, the latest first. Actions show, compare, resume, stop, judge, export and delete them."""
     from crag.evaluation.exports import describe_evaluation
 
     found = application.evaluations.list(limit=_MAX_LISTED)
@@ -82,7 +86,7 @@ def list_evaluations(application: Application, options: argparse.Namespace) -> i
 
 
 def show_evaluation(application: Application, options: argparse.Namespace) -> int:
-    """Shows what an evaluation came to, also while it is worked on."""
+    """Show the results of an evaluation, which may still be running."""
     evaluation = _find_evaluation(application, options.id)
     print_evaluation(
         evaluation, application.evaluations.results(evaluation.id), application.evaluations.cutoffs(), options.json
@@ -91,14 +95,14 @@ def show_evaluation(application: Application, options: argparse.Namespace) -> in
 
 
 def resume_evaluation(application: Application, options: argparse.Namespace) -> int:
-    """Goes on with an evaluation: asks what is not answered yet, or failed."""
+    """Resume an evaluation: ask the questions that have no answer or failed."""
     evaluation = _find_evaluation(application, options.id)
     application.evaluations.resume(evaluation.id)
     return conclude_evaluation(application, follow_evaluation(application, evaluation.id), options)
 
 
 def judge_evaluation(application: Application, options: argparse.Namespace) -> int:
-    """Has a model judge the answers of an evaluation; they are not asked for again."""
+    """Let a model judge the answers of an evaluation. No question is asked again."""
     evaluation = _find_evaluation(application, options.id)
     application.preferences.allow_model_for_process(options.model)
     application.evaluations.judge(evaluation.id, options.model)
@@ -106,7 +110,7 @@ def judge_evaluation(application: Application, options: argparse.Namespace) -> i
 
 
 def stop_evaluation(application: Application, options: argparse.Namespace) -> int:
-    """Stops an evaluation, whichever process works on it; what is answered stays."""
+    """Stop an evaluation, also one run by another process. Its answers are kept."""
     evaluation = _find_evaluation(application, options.id)
     application.evaluations.stop(evaluation.id)
     print_result(
@@ -116,7 +120,7 @@ def stop_evaluation(application: Application, options: argparse.Namespace) -> in
 
 
 def delete_evaluation(application: Application, options: argparse.Namespace) -> int:
-    """Deletes an evaluation with all of its answers; that cannot be taken back."""
+    """Delete an evaluation with all its answers. This cannot be undone."""
     evaluation = _find_evaluation(application, options.id)
     application.evaluations.delete(evaluation.id)
     print_result(options.json, {"deleted": evaluation.id}, f"Deleted “{evaluation.name}”.")
@@ -124,20 +128,13 @@ def delete_evaluation(application: Application, options: argparse.Namespace) -> 
 
 
 def export_evaluation(application: Application, options: argparse.Namespace) -> int:
-    """Writes an evaluation as a table (CSV), as JSON, or as one web page."""
+    """Export an evaluation as CSV, JSON or a web page."""
     evaluation = _find_evaluation(application, options.id)
     content = export_content(
         options.format, evaluation, application.evaluations.results(evaluation.id), application.evaluations.cutoffs()
     )
     header = {"exported": evaluation.id, "format": options.format}
-    if options.output:
-        write_new_file(options.output, content)
-        document = header | {"path": str(options.output), "bytes": options.output.stat().st_size}
-        print_result(options.json, document, f"Exported to {options.output}.")
-    elif options.json:
-        print_result(True, header | {"content": content}, "")
-    else:
-        sys.stdout.write(content)
+    write_or_print(options.output, header, content, as_json=options.json)
     return OK
 
 
@@ -156,7 +153,7 @@ class _ComparedVariant(NamedTuple):
 
 
 def compare_evaluations(application: Application, options: argparse.Namespace) -> int:
-    """Compares two evaluations, or two variants of one: differences with intervals, what broke, what was mended."""
+    """Compare two evaluations, or two variants of one: differences with intervals, and which questions changed."""
     numbers = options.variants or ((1, 1) if options.other else (1, 2))
     ids = (options.id, options.other or options.id)
     before, after = (_load_variant(application, id_, number) for id_, number in zip(ids, numbers, strict=True))
@@ -189,7 +186,7 @@ def _find_evaluation(application: Application, id_: str) -> Evaluation:
 
 
 def list_datasets(application: Application, options: argparse.Namespace) -> int:
-    """Lists the sets of questions that can be evaluated; adds, exports and deletes them."""
+    """List the datasets. Actions add, export and delete them."""
     found = application.datasets.all()
     lines = "\n".join(
         f"{one.id}  {one.name}  ({format_count(len(one.examples), 'question')}, {one.kind})" for one in found
@@ -199,13 +196,8 @@ def list_datasets(application: Application, options: argparse.Namespace) -> int:
 
 
 def add_dataset(application: Application, options: argparse.Namespace) -> int:
-    """Keeps the questions of a JSON Lines file, so that the page has them too; the same name is replaced."""
-    file: Path = options.file
-    try:
-        data = file.read_bytes()
-    except OSError as error:
-        raise BadRequest(f"The file {file.name} cannot be read.", "Check its name and its permissions.") from error
-    added = application.datasets.add(options.name or file.stem, data)
+    """Add the questions of a JSON Lines file as a dataset. A dataset of the same name is replaced."""
+    added = application.datasets.add(options.name or options.file.stem, read_input_file(options.file))
     print_result(
         options.json,
         {"added": _dataset_json(added)},
@@ -215,18 +207,15 @@ def add_dataset(application: Application, options: argparse.Namespace) -> int:
 
 
 def export_dataset(application: Application, options: argparse.Namespace) -> int:
-    """Writes a dataset as JSON Lines."""
+    """Export a dataset as JSON Lines."""
     dataset = find_dataset(application, options.dataset)
     content = application.datasets.export_json_lines(dataset.id)
-    if options.json:
-        print_result(True, {"exported": dataset.id, "content": content}, "")
-    else:
-        sys.stdout.write(content)
+    write_or_print(None, {"exported": dataset.id}, content, as_json=options.json)
     return OK
 
 
 def delete_dataset(application: Application, options: argparse.Namespace) -> int:
-    """Deletes a dataset; evaluations of it keep their questions."""
+    """Delete a dataset. Its evaluations keep their questions."""
     dataset = find_dataset(application, options.dataset)
     application.datasets.delete(dataset.id)
     print_result(options.json, {"deleted": dataset.id}, f"Deleted “{dataset.name}”.")

@@ -8,7 +8,7 @@ from typing import Any
 
 from crag.app.application import Application
 from crag.cli import reports
-from crag.cli.arguments import FAILED, OK, AddCommand, parse_text
+from crag.cli.arguments import FAILED, OK, AddCommand, parse_positive, parse_text
 from crag.cli.terminal import print_result
 from crag.errors import NotFound
 from crag.inspection.coverage_gaps import CoverageGap
@@ -21,28 +21,26 @@ def register(command: AddCommand) -> None:
     """Add the parsers of these commands."""
     command("settings", list_settings)
     setting = command("settings set", set_setting)
-    setting.add_argument("name", type=parse_text, help="a name of the list, such as k or answering.window")
-    setting.add_argument("value", type=parse_text, help="a number, on, off, or a word")
-    command("settings reset", reset_setting).add_argument("name", type=parse_text)
+    setting.add_argument("name", type=parse_text, help="name of a setting, such as k or answering.window")
+    setting.add_argument("value", type=parse_text, help="number, on, off, or a word")
+    command("settings reset", reset_setting).add_argument("name", type=parse_text, help="name of a setting")
     command("presets", list_presets)
-    command("presets save", save_preset).add_argument(
-        "name", type=parse_text, help="keeps what holds for the home under it"
-    )
-    command("presets delete", delete_preset).add_argument("name", type=parse_text)
+    command("presets save", save_preset).add_argument("name", type=parse_text, help="name of the preset")
+    command("presets delete", delete_preset).add_argument("name", type=parse_text, help="name of the preset")
     command("gaps", list_gaps)
     parser = command("ledger", list_outbound_records)
     parser.add_argument(
         "--last",
-        type=_parse_entry_count,
-        default=_DEFAULT_ENTRIES,
+        type=parse_positive,
+        default=20,
         metavar="N",
-        help=f"how many (default: {_DEFAULT_ENTRIES})",
+        help="number of entries (default: %(default)s)",
     )
     command("doctor", run_doctor)
 
 
 def list_settings(application: Application, options: argparse.Namespace) -> int:
-    """Lists every setting with the value that holds and where it comes from; changes them."""
+    """List every setting with its value and where the value comes from. Actions change them."""
     rows = [_setting_json(application, name) for name in SAVED_OPTIONS]
     lines = [f"{row['name']:28} {OPTIONS[row['name']].write(row['value']):24} {row['origin']}" for row in rows]
     print_result(options.json, {"settings": rows}, "\n".join(lines))
@@ -50,19 +48,19 @@ def list_settings(application: Application, options: argparse.Namespace) -> int:
 
 
 def set_setting(application: Application, options: argparse.Namespace) -> int:
-    """Saves a value for this home; conversations that say otherwise keep theirs."""
+    """Save a value for this home. Conversations with a value of their own keep it."""
     application.preferences.save(options.name, _find_setting(options.name).parse(options.value))
     return _print_setting(application, options)
 
 
 def reset_setting(application: Application, options: argparse.Namespace) -> int:
-    """Goes back to the default of a setting."""
+    """Reset a setting to its default."""
     application.preferences.reset(_find_setting(options.name).name)
     return _print_setting(application, options)
 
 
 def list_presets(application: Application, options: argparse.Namespace) -> int:
-    """Lists the presets, known and saved, with what each changes of the defaults."""
+    """List the presets, built in and saved, with how each differs from the defaults."""
     presets = {name: dict(changes) for name, changes in application.preferences.presets().items()}
     print_result(
         options.json, {"presets": presets}, "\n".join(_preset_line(name, changes) for name, changes in presets.items())
@@ -71,13 +69,13 @@ def list_presets(application: Application, options: argparse.Namespace) -> int:
 
 
 def save_preset(application: Application, options: argparse.Namespace) -> int:
-    """Keeps what holds for the home now as a preset."""
+    """Save the current settings of this home as a preset."""
     application.preferences.save_preset(options.name, application.preferences.options())
     return list_presets(application, options)
 
 
 def delete_preset(application: Application, options: argparse.Namespace) -> int:
-    """Forgets a preset that was saved."""
+    """Delete a saved preset."""
     application.preferences.delete_preset(options.name)
     return list_presets(application, options)
 
@@ -107,7 +105,7 @@ def _preset_line(name: str, changes: OptionChanges) -> str:
 
 
 def run_doctor(application: Application, options: argparse.Namespace) -> int:
-    """Says what is set up, what is not, and what mends it."""
+    """Check the setup, and say how to fix what is missing."""
     checks = application.diagnose()
     print_result(
         options.json,
@@ -121,7 +119,7 @@ _NO_GAPS_TEXT = "Your documents covered every question that was asked of them."
 
 
 def list_gaps(application: Application, options: argparse.Namespace) -> int:
-    """Lists what the documents do not cover, the topic with most questions first."""
+    """List the topics that the documents do not cover, those with most questions first."""
     application.archive.complete()
     found = application.gaps.list()
     listing = "\n\n".join(map(_gap_text, found)) or _NO_GAPS_TEXT
@@ -148,11 +146,8 @@ def _gap_text(gap: CoverageGap) -> str:
     return reports.printable("\n".join(lines))
 
 
-_DEFAULT_ENTRIES = 20
-
-
 def list_outbound_records(application: Application, options: argparse.Namespace) -> int:
-    """Lists what left the machine, newest first: when, where to, and what, in full."""
+    """List everything sent from this machine, newest first: when, where to, and the full text."""
     entries = application.ledger.entries(options.last)
     count = application.ledger.count_since()
     listing = "\n".join(_outbound_line(entry) for entry in entries) or "Nothing has left this machine."
@@ -164,9 +159,3 @@ def list_outbound_records(application: Application, options: argparse.Namespace)
 def _outbound_line(entry: OutboundRecord) -> str:
     what = " ".join(entry.what.split())
     return reports.printable(f"{format_timestamp(entry.at)}  {entry.kind} to {entry.host}: {what}")
-
-
-def _parse_entry_count(given: str) -> int:
-    if not given.isascii() or not given.isdigit() or not 1 <= int(given) <= 1_000_000:
-        raise argparse.ArgumentTypeError("must be a whole number from 1 to 1,000,000")
-    return int(given)

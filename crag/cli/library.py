@@ -30,53 +30,61 @@ from crag.storage.engine import DATABASE_NAME, Database
 from crag.text.formatting import format_count, format_place
 from crag.types import DEFAULT_COLLECTION, Passage
 
-_COLLECTION_HELP = "only what is in this collection (default: all)"
+_COLLECTION_HELP = "only this collection (default: all)"
 
 
 def register(command: AddCommand) -> None:
     """Add the parsers of these commands."""
     command("list", list_documents).add_argument("--collection", type=parse_text, default="", help=_COLLECTION_HELP)
     command("remove", remove_documents).add_argument(
-        "ids", type=parse_text, nargs="+", metavar="ID", help="the id of a document, as `list` shows it"
+        "ids", type=parse_text, nargs="+", metavar="ID", help="id of a document, as `list` shows it"
     )
     searching = command("search", search_passages)
     searching.add_argument("query", type=parse_text, help="a question or some words")
-    searching.add_argument("-k", type=parse_count, default=4, help="how many passages (default: 4)")
+    searching.add_argument("-k", type=parse_count, default=4, help="number of passages (default: %(default)s)")
     searching.add_argument("--collection", type=parse_text, default="", help=_COLLECTION_HELP)
     command("collections", list_collections)
     renaming = command("collections rename", rename_collection)
-    renaming.add_argument("name", type=parse_text, help="the collection, as `collections` shows it")
-    renaming.add_argument("new_name", type=parse_text, help="what it shall be called")
+    renaming.add_argument("name", type=parse_text, help="collection, as `collections` shows it")
+    renaming.add_argument("new_name", type=parse_text, help="new name")
     moving = command("collections move", move_documents)
-    moving.add_argument("name", type=parse_text, help="the collection to move them to")
-    moving.add_argument(
-        "ids", type=parse_text, nargs="+", metavar="ID", help="the id of a document, as `list` shows it"
-    )
+    moving.add_argument("name", type=parse_text, help="collection to move them to")
+    moving.add_argument("ids", type=parse_text, nargs="+", metavar="ID", help="id of a document, as `list` shows it")
     deleting = command("collections delete", delete_collection)
-    deleting.add_argument("name", type=parse_text, help="the collection")
-    deleting.add_argument("--with-documents", action="store_true", help="needed where it holds any")
+    deleting.add_argument("name", type=parse_text, help="collection to delete")
+    deleting.add_argument(
+        "--with-documents", action="store_true", help="also delete its documents; required if there are any"
+    )
     exporting = command("export", export_collection)
     exporting.add_argument(
-        "destination", type=parse_path, metavar="DEST", help="a new folder (langchain) or file (jsonl)"
+        "destination", type=parse_path, metavar="DEST", help="new folder (langchain) or new file (jsonl)"
     )
-    exporting.add_argument("--format", choices=get_args(ExportFormat), required=True, help="what DEST becomes")
+    exporting.add_argument("--format", choices=get_args(ExportFormat), required=True, help="format of DEST")
     exporting.add_argument("--collection", type=parse_text, default="", help="only this collection (default: all)")
-    exporting.add_argument("--vectors", action="store_true", help="JSON Lines with the vector of each passage")
+    exporting.add_argument(
+        "--vectors", action="store_true", help="with --format jsonl: include the vector of each passage"
+    )
     importing = command("import", import_passages)
     importing.add_argument(
-        "path", type=parse_path, metavar="PATH", help="a folder saved by LangChain's FAISS, a zip of one, or JSON Lines"
+        "path",
+        type=parse_path,
+        metavar="PATH",
+        help="folder saved by LangChain's FAISS, a zip of one, or a JSON Lines file",
     )
     importing.add_argument(
-        "--collection", type=parse_text, default=DEFAULT_COLLECTION, help="where they go (default: %(default)s)"
+        "--collection",
+        type=parse_text,
+        default=DEFAULT_COLLECTION,
+        help="collection to import into (default: %(default)s)",
     )
-    command("backup", backup_home, early=True).add_argument("file", type=parse_path, metavar="FILE", help="a new file")
+    command("backup", backup_home, early=True).add_argument("file", type=parse_path, metavar="FILE", help="new file")
     restoring = command("restore", restore_home, early=True)
-    restoring.add_argument("file", type=parse_path, metavar="FILE", help="a file that `backup` wrote")
-    restoring.add_argument("--replace", action="store_true", help="move the library that is there aside first")
+    restoring.add_argument("file", type=parse_path, metavar="FILE", help="file written by `backup`")
+    restoring.add_argument("--replace", action="store_true", help="move an existing library aside first")
 
 
 def list_documents(application: Application, options: argparse.Namespace) -> int:
-    """Lists what was added."""
+    """List the documents."""
     check_collection(application, options.collection)
     sources = application.library.sources(options.collection)
     if options.json:
@@ -88,7 +96,7 @@ def list_documents(application: Application, options: argparse.Namespace) -> int
 
 
 def remove_documents(application: Application, options: argparse.Namespace) -> int:
-    """Removes documents by id; nothing is removed when one id is unknown."""
+    """Remove documents by id. If one id is unknown, nothing is removed."""
     check_document_ids(application, options.ids, "removed")
     application.library.remove(options.ids)
     print_result(options.json, {"removed": options.ids}, f"Removed {len(options.ids)}.")
@@ -96,7 +104,7 @@ def remove_documents(application: Application, options: argparse.Namespace) -> i
 
 
 def search_passages(application: Application, options: argparse.Namespace) -> int:
-    """Finds the nearest passages without asking a model."""
+    """Find the nearest passages, without a language model."""
     check_collection(application, options.collection)
     hits = application.library.search(options.query, options.k, options.collection)
     lines = "\n".join(_hit_text(hit) for hit in hits) or "Nothing found."
@@ -109,7 +117,7 @@ def _hit_text(hit: Passage) -> str:
 
 
 def list_collections(application: Application, options: argparse.Namespace) -> int:
-    """Lists collections; renames and deletes them, and moves documents between them."""
+    """List collections. Actions rename and delete them, and move documents between them."""
     found = application.library.collections()
     lines = "\n".join(
         f"{one.name}  ({format_count(one.sources, 'document')}, {format_count(one.passages, 'passage')})"
@@ -120,14 +128,14 @@ def list_collections(application: Application, options: argparse.Namespace) -> i
 
 
 def rename_collection(application: Application, options: argparse.Namespace) -> int:
-    """Gives a collection another name."""
+    """Rename a collection."""
     name = application.rename_collection(options.name, options.new_name)
     print_result(options.json, {"renamed": {"from": options.name, "to": name}}, f"“{options.name}” is now “{name}”.")
     return OK
 
 
 def move_documents(application: Application, options: argparse.Namespace) -> int:
-    """Moves documents into a collection, which is made if it is new."""
+    """Move documents to a collection, which is created if it does not exist."""
     check_document_ids(application, options.ids, "moved")
     moved = application.library.move(options.ids, options.name)
     lines = "\n".join(f"{one.title}: {reports.MOVE_STATUS_TEXT[one.status]}" for one in moved)
@@ -136,7 +144,7 @@ def move_documents(application: Application, options: argparse.Namespace) -> int
 
 
 def delete_collection(application: Application, options: argparse.Namespace) -> int:
-    """Deletes a collection."""
+    """Delete a collection."""
     check_collection(application, options.name)
     documents = len(application.library.sources(options.name))
     if documents and not options.with_documents:
@@ -150,7 +158,7 @@ def delete_collection(application: Application, options: argparse.Namespace) -> 
 
 
 def export_collection(application: Application, options: argparse.Namespace) -> int:
-    """Writes a collection as a folder for LangChain's FAISS.load_local, or as JSON Lines."""
+    """Export a collection as a folder for LangChain's FAISS.load_local, or as JSON Lines."""
     check_collection(application, options.collection)
     path: Path = options.destination
     with progress_line(path.name) as report:
@@ -162,7 +170,7 @@ def export_collection(application: Application, options: argparse.Namespace) -> 
 
 
 def import_passages(application: Application, options: argparse.Namespace) -> int:
-    """Adds the passages of a LangChain FAISS folder or of JSON Lines."""
+    """Import the passages of a LangChain FAISS folder or of a JSON Lines file."""
     results = []
     with progress_line(options.path.name) as report:
         for result in application.exchange.import_passages(
@@ -177,7 +185,7 @@ def import_passages(application: Application, options: argparse.Namespace) -> in
 
 
 def backup_home(settings: Settings, options: argparse.Namespace) -> int:
-    """Saves the whole home in one file, also while the application is running."""
+    """Save the whole home to one file; the application may be running."""
     if not (settings.home / DATABASE_NAME).is_file():
         raise BadRequest("There is no library in this folder, so there is nothing to save.", "Choose one with --home.")
     path: Path = options.file
@@ -195,7 +203,7 @@ def backup_home(settings: Settings, options: argparse.Namespace) -> int:
 
 
 def restore_home(settings: Settings, options: argparse.Namespace) -> int:
-    """Puts a backup into an empty or new home."""
+    """Restore a backup to an empty or new home."""
     with progress_line(options.file.name) as report:
         done = restore_backup(options.file, settings.home, report, Cancellation(), replace=options.replace)
     aside = str(done.moved_aside) if done.moved_aside else None

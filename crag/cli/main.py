@@ -82,8 +82,6 @@ def _common_arguments(within: bool) -> argparse.ArgumentParser:
     Within a group, missing arguments are suppressed so that they do not reset the values given to the group.
     """
     common = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS if within else None)
-    common.add_argument(
-        "--home", type=parse_folder, help="the folder that holds everything (default: CRAG_HOME, else ./data)"
-    )
+    common.add_argument("--home", type=parse_folder, help="folder of all data (default: CRAG_HOME, else ./data)")
     common.add_argument("--json", action="store_true", help="print exactly one JSON document")
     return common

@@ -20,7 +20,7 @@ from crag.types import Progress
 
 _POLL_SECONDS = 0.2
 _CANCEL_WAIT_SECONDS = 5.0  # until the downloading process notices the cancellation
-_NAME_HELP = "as Ollama names it, such as llama3.2:3b"
+_NAME_HELP = "name of the model in Ollama, such as llama3.2:3b"
 
 
 def register(command: AddCommand) -> None:
@@ -28,20 +28,22 @@ def register(command: AddCommand) -> None:
     command("models", list_models)
     command("models list", list_models)
     command("models pull", pull_model).add_argument(
-        "name", type=_parse_model_name, help=f"{_NAME_HELP}; or nomic: the weights that embed here"
+        "name", type=_parse_model_name, help=f"{_NAME_HELP}; or nomic, the weights of the local embedder"
     )
     command("models remove", remove_model).add_argument("name", type=_parse_model_name, help=_NAME_HELP)
     command("models load", load_model).add_argument("name", type=_parse_model_name, help=_NAME_HELP)
     command("models unload", unload_model).add_argument("name", type=_parse_model_name, help=_NAME_HELP)
     command("spaces", list_spaces)
     using = command("spaces use", use_space)
-    using.add_argument("name", type=parse_text, help="builtin, nomic, ollama:NAME or PROVIDER:NAME")
+    using.add_argument("name", type=parse_text, help="embedder: builtin, nomic, ollama:NAME or PROVIDER:NAME")
     command("spaces rollback", roll_back_space)
-    command("spaces drop", drop_space).add_argument("id", type=parse_text, help="an id of the list, or its beginning")
+    command("spaces drop", drop_space).add_argument(
+        "id", type=parse_text, help="id of an embedding space, or its beginning"
+    )
 
 
 def list_models(application: Application, options: argparse.Namespace) -> int:
-    """Lists the models of Ollama: size, context length, whether loaded and on what; and what is being fetched."""
+    """List the models of Ollama with size and context length, whether they are loaded, and running downloads."""
     models, downloads = application.ollama.models(), application.downloads.all()
     name, amount = application.ollama.recommended()
     document = {
@@ -57,7 +59,7 @@ def list_models(application: Application, options: argparse.Namespace) -> int:
 
 
 def pull_model(application: Application, options: argparse.Namespace) -> int:
-    """Gets a model. Stopped with Ctrl-C, it goes on from there the next time."""
+    """Download a model. After Ctrl-C, the next call continues the download."""
     downloads, name = application.downloads, _download_name(options.name)
     downloads.start(name)
     with (
@@ -73,14 +75,14 @@ def pull_model(application: Application, options: argparse.Namespace) -> int:
 
 
 def remove_model(application: Application, options: argparse.Namespace) -> int:
-    """Deletes a model from the disk of Ollama."""
+    """Delete a model from Ollama."""
     application.ollama.delete(options.name)
     print_result(options.json, {"removed": options.name}, f"Removed {options.name}.")
     return OK
 
 
 def load_model(application: Application, options: argparse.Namespace) -> int:
-    """Loads a model as questions use it, so that the first one need not wait."""
+    """Load a model with the options that questions use, so that the first one need not wait."""
     with progress_line(options.name) as report:
         report(Progress("Loading"))
         application.load_model(options.name)
@@ -90,7 +92,7 @@ def load_model(application: Application, options: argparse.Namespace) -> int:
 
 
 def unload_model(application: Application, options: argparse.Namespace) -> int:
-    """Frees the memory that a model takes."""
+    """Unload a model from memory."""
     application.ollama.unload(options.name)
     print_result(options.json, {"unloaded": options.name}, f"Unloaded {options.name}.")
     return OK
@@ -144,7 +146,7 @@ _SPACE_STATES = {"answering": "answers", "building": "is to answer", "kept": "ke
 
 
 def list_spaces(application: Application, options: argparse.Namespace) -> int:
-    """Lists the spaces of vectors: which one answers, and which others are kept; switches between them."""
+    """List the embedding spaces: the active one and those kept. Actions switch between them."""
     spaces = application.library.spaces
     found, fault = spaces.statuses(), spaces.answering.check()
     overruled = spaces.answering.overruled()
@@ -163,21 +165,21 @@ def list_spaces(application: Application, options: argparse.Namespace) -> int:
 
 
 def use_space(application: Application, options: argparse.Namespace) -> int:
-    """Switches to an embedder: embeds what it lacks, then lets it answer. Interrupted, it goes on from there."""
+    """Switch to an embedder, after embedding all passages that lack its vectors. It continues after an interruption."""
     with progress_line(options.name) as report:
         application.library.spaces.use(options.name, report, Cancellation())
     return _print_spaces(application, options)
 
 
 def roll_back_space(application: Application, options: argparse.Namespace) -> int:
-    """Goes back to the space that answered before; done again, it comes back to this one."""
+    """Return to the previous embedding space. A second call undoes the first."""
     with progress_line("Going back") as report:
         application.library.spaces.go_back(report, Cancellation())
     return _print_spaces(application, options)
 
 
 def drop_space(application: Application, options: argparse.Namespace) -> int:
-    """Frees the vectors of a space that is not in use."""
+    """Delete the vectors of an embedding space that is not in use."""
     spaces = application.library.spaces
     ids = [report.space.id for report in spaces.statuses() if report.space.id.startswith(options.id)]
     if len(ids) > 1 and options.id not in ids:
