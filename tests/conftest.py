@@ -1,4 +1,4 @@
-"""What every test shares: no network beyond this machine, and no settings from outside."""
+"""Shared by all tests: no network beyond this machine, and no settings from the environment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tests of killed and racing processes share: a process to kill, and a check that nothing is half there."""
+"""Shared by tests of killed and racing processes: a process to kill, and a check that nothing is half written."""
 
 import os
 import sys

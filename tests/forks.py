@@ -1,4 +1,4 @@
-"""One process that has imported what the application needs, and forks those that tests start and may kill.
+"""One process that has imported the application and forks the processes that tests start and kill.
 
 What it imports takes some six seconds of computing, which a scenario in a browser would spend on each start.
 """

@@ -1,4 +1,4 @@
-"""What work waits for is told while it waits, by whoever knows, and to those who ask about that work alone."""
+"""What work waits for is reported while it waits, to listeners of that work alone."""
 
 import threading
 from contextvars import ContextVar

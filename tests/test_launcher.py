@@ -1,4 +1,4 @@
-"""The launcher: one loopback address, and only under names that belong to it."""
+"""The launcher: one loopback address, served only under its own host names."""
 
 from __future__ import annotations
 

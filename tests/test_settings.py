@@ -1,4 +1,4 @@
-"""Settings from Streamlit's secrets, `.env` and the environment, the later before the earlier; keys are never shown."""
+"""Settings from Streamlit's secrets, `.env` and the environment, in rising precedence; keys are never shown."""
 
 from __future__ import annotations
 

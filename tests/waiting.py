@@ -1,4 +1,4 @@
-"""Waiting for what another thread or process does, without a sleep of a fixed length."""
+"""Wait for another thread or process without a sleep of fixed length."""
 
 import time
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The whole application over scripted servers, with passages chosen by the test, and a listener nobody may call."""
+"""The application over scripted servers, with passages chosen by the test and a canary that must not be reached."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Instructions hidden in documents: openings times demands, and a scripted model that obeys whatever it reads."""
+"""Instructions hidden in documents, and a scripted model that obeys whatever it reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attacks on the grader: what a passage says of itself closes no frame, and a verdict can only drop or keep."""
+"""Passages that attack the grader: they cannot break out of their frame; a verdict only keeps or drops a passage."""
 
 from __future__ import annotations
 

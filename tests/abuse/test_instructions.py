@@ -1,4 +1,4 @@
-"""Instructions in one of five passages: nothing leaves, and what an obedient model then says is not shown as fact."""
+"""Documents that hold instructions: nothing leaks, and the text of an obedient model is not shown as fact."""
 
 from __future__ import annotations
 

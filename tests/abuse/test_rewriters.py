@@ -1,4 +1,4 @@
-"""A document that tells the rewriter to search for the chat history: what goes out holds none of it."""
+"""A document that tells the rewriter to search for the chat history: the query that is sent holds none of it."""
 
 from __future__ import annotations
 

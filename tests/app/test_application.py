@@ -1,4 +1,4 @@
-"""The assembled application: real library, real graph, real clients, scripted servers over real HTTP."""
+"""The assembled application: real library, graph and clients over scripted servers and real HTTP."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The set-up checklist over a real library and real HTTP: what it finds, and the one action that mends it."""
+"""The set-up checklist over a real library and real HTTP: what it finds, and the action it suggests."""
 
 import shutil
 import subprocess

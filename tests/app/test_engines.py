@@ -1,4 +1,4 @@
-"""Which grader and which model grade, under every mixture of what answers and what was chosen."""
+"""The choice of grader and grading model, for each mixture of available models and settings."""
 
 from __future__ import annotations
 

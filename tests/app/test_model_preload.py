@@ -1,4 +1,4 @@
-"""The model that would answer is known and in memory before the first question, and nothing else is."""
+"""Preloading: the answering model, and no other, is in memory before the first question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`make eval-seed`: the posts are fetched once; where they cannot be had, it is said which and what to do."""
+"""`make eval-seed`: downloads the posts once, and says what to do if they cannot be downloaded."""
 
 from contextlib import closing
 from ipaddress import ip_network

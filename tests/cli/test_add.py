@@ -1,4 +1,4 @@
-"""Adding from the command line in real processes: many files at once, interrupted, and watching folders."""
+"""`add` in real processes: many files at once, interruption, watched folders."""
 
 import json
 import os

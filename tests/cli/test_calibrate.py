@@ -1,4 +1,4 @@
-"""`calibrate` on the command line: its document, its words, what it keeps and what it refuses."""
+"""`calibrate`: its JSON, its words, what it saves and what it refuses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands of conversations, on a real home."""
+"""The commands for conversations, on a real home."""
 
 from __future__ import annotations
 

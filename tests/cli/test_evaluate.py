@@ -1,4 +1,4 @@
-"""`evaluate`, `evaluations` and `datasets` on the command line, on a real home with the built-in engine."""
+"""`evaluate`, `evaluations` and `datasets`, on a real home with the built-in engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`settings` and `presets` on the command line."""
+"""The commands for a home: `settings`, `presets` and `gaps`."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The commands of the contract, on a real home with the built-in engine and with scripted servers."""
+"""The commands of the contract, on a real home with the built-in engine and scripted servers."""
 
 import json
 import os

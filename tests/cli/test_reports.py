@@ -1,4 +1,4 @@
-"""What the command line says of an answer."""
+"""What the command line prints for an answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The list of conversations: found whatever the case, limited and counted, with where what was sought is."""
+"""The list of conversations: search, limit, count and snippet."""
 
 from __future__ import annotations
 

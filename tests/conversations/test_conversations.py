@@ -1,4 +1,4 @@
-"""Conversations on a real database."""
+"""Conversations and their owners, on a real database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An edited question begins a branch beside the old one; both are kept, one is shown, history follows the shown one."""
+"""Edited questions: a branch is added, both are kept, and the history follows the branch that is shown."""
 
 import pytest
 from sqlalchemy import insert, select

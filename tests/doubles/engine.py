@@ -1,4 +1,4 @@
-"""Hand-written players of every role of a run: they do exactly what a test tells them."""
+"""Scripted players for each role of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A scripted LangSmith: keeps over real HTTP what it is sent, as the real one does, and fails as it is told."""
+"""A scripted LangSmith: stores over real HTTP what it is sent, and fails on request."""
 
 from __future__ import annotations
 

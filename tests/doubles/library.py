@@ -1,4 +1,4 @@
-"""An embedder and a reader that are small, quick and always the same."""
+"""A small, fast and deterministic embedder and reader."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A sensible little model: what the scripted server says when a test does not say otherwise.
+"""A small sensible model: the replies of the scripted server unless a test gives others.
 
 It judges by shared words, answers with the sentence nearest to the question, and repeats questions it is to rewrite.
 """

@@ -1,4 +1,4 @@
-"""Weights of Nomic's architecture that are tiny and random: the real library loads them and embeds with them."""
+"""Tiny random weights of Nomic's architecture, which the real library loads and embeds with."""
 
 from __future__ import annotations
 

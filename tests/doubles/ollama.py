@@ -1,4 +1,4 @@
-"""A scripted Ollama server on the loopback interface, spoken to by the real clients over real HTTP.
+"""A scripted Ollama server on the loopback interface, for the real clients over real HTTP.
 
     with ScriptedOllama() as ollama:
         ollama.script = lambda chat: Say("Paris [1].", first_token_after=0.5)

@@ -1,4 +1,4 @@
-"""One connection to the scripted Ollama server: replies, whole or in pieces, that notice when nobody listens."""
+"""One connection to the scripted Ollama server: sends replies whole or in pieces, notices when the client leaves."""
 
 from __future__ import annotations
 

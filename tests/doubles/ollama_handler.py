@@ -1,4 +1,4 @@
-"""What each address of the scripted Ollama server answers, and how a stream ends or breaks."""
+"""The routes of the scripted Ollama server, and how a stream ends or breaks."""
 
 from __future__ import annotations
 

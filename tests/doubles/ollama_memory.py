@@ -1,4 +1,4 @@
-"""What the scripted Ollama server holds in memory: each model with its window, loaded anew when that changes."""
+"""The models in memory of the scripted Ollama server, reloaded when their window changes."""
 
 from __future__ import annotations
 

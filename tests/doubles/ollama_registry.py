@@ -1,4 +1,4 @@
-"""What the scripted Ollama server can pull: models in layers, told as they come, with mishaps on the way."""
+"""The models that the scripted Ollama server can pull, in layers, with faults on the way."""
 
 from __future__ import annotations
 

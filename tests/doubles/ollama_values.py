@@ -1,4 +1,4 @@
-"""What the scripted Ollama server says, serves and is asked."""
+"""Requests, replies and models of the scripted Ollama server."""
 
 from __future__ import annotations
 

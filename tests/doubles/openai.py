@@ -1,4 +1,4 @@
-"""A scripted server of OpenAI's chat completions on the loopback interface, spoken to by the real client package."""
+"""A scripted server of OpenAI's chat completions on the loopback interface, for the real client package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When prompts are through that are processed at the same time: the arithmetic of a model server's speed."""
+"""The arithmetic of a model server's speed: when prompts that are processed in parallel are done."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A chat model that replies as a function of its prompt, and remembers what it was asked."""
+"""A chat model that replies as a function of its prompt, and remembers its prompts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One large file on the scripted web server, which can be asked for from a byte on, and breaks off where told to."""
+"""One large file on the scripted web server, which supports range requests and breaks off on request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A scripted Tavily server: answers over real HTTP as it is told, and remembers what was asked."""
+"""A scripted Tavily server over real HTTP, which remembers its requests."""
 
 from __future__ import annotations
 

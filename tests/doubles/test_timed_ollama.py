@@ -1,4 +1,4 @@
-"""The timed server keeps the time it promises: its arithmetic exactly, its clock never short of it."""
+"""The timed server keeps its promised times: exact arithmetic, and a clock that is never early."""
 
 from __future__ import annotations
 

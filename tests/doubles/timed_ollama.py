@@ -1,4 +1,4 @@
-"""A scripted Ollama that takes the time a real one takes, simulated to deadlines so that no error adds up.
+"""A scripted Ollama as slow as a real one, simulated by deadlines so that errors do not add up.
 
     with TimedOllama(prompt_rate=400, shared=True, generation_rate=25) as ollama:
         ...

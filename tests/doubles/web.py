@@ -1,4 +1,4 @@
-"""A scripted web server on loopback, over plain HTTP or TLS, and a listener that counts who came near it."""
+"""A scripted web server on loopback, over HTTP or TLS, and a canary that counts connections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every page and what opens on it under axe, by hand: `python -m tests.e2e.accessibility [--dark|--light] [PART ...]`.
+"""Check every page and dialog with axe, by hand: `python -m tests.e2e.accessibility [--dark|--light] [PART ...]`.
 
 The suite asks `violations` of main pages. axe-core comes with the package axe-playwright-python; nothing is fetched.
 """

@@ -1,4 +1,4 @@
-"""A real Chromium, and what a person does with it."""
+"""A real Chromium, and what a user does with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One Chromium for all scenarios, and one application for those that only ask about a document."""
+"""One Chromium for all scenarios, and one shared application for those that only ask about a document."""
 
 from __future__ import annotations
 

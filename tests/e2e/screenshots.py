@@ -1,4 +1,4 @@
-"""Takes the pictures of docs/screenshots: `python -m tests.e2e.screenshots`, run by hand.
+"""Take the pictures of docs/screenshots: `python -m tests.e2e.screenshots`, run by hand.
 
 The model server is the scripted one of the tests, so the answers are its own; everything else is real.
 """

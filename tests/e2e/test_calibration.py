@@ -1,4 +1,4 @@
-"""Calibrating in a real browser: measuring goes on through a reload, thresholds move, are used, and are given up."""
+"""Calibrating in a real browser: the measurement survives a reload; thresholds are moved, used and reset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text of strangers on every page: nothing of it is run, fetched or opened, live, after a reload and in exports."""
+"""Hostile text on every page: none of it is run, fetched or opened, live, after a reload or in exports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Correcting in a real browser: letting a query go to the web, overruling a verdict, comparing two settings."""
+"""Correcting in a real browser: consent to a web search, overriding a verdict, comparing two settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evaluating in a real browser: a dataset is uploaded and run, an answer gets a person's word and is laid open."""
+"""Evaluating in a real browser: upload and run a dataset, label an answer and inspect it."""
 
 from __future__ import annotations
 

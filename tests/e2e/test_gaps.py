@@ -1,4 +1,4 @@
-"""From a question that the documents do not answer to one that they do, in a real browser."""
+"""Closing a coverage gap in a real browser: from an unanswered question to an answer from the documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The list of runs in a real browser: narrowed as one types, kept over pages and reloads, and nobody else's."""
+"""The list of runs in a real browser: filtered while typing, stable over pages and reloads, private to its user."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From an answer into how it was made: its run laid open, gone on with under another verdict, and both compared."""
+"""Inspecting a run in a real browser: open it, continue with another verdict, compare both."""
 
 from __future__ import annotations
 

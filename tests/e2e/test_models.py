@@ -1,4 +1,4 @@
-"""Waiting for a model, going on with half an answer, and asking at length, in a real browser."""
+"""Models in a real browser: waiting for one, continuing a partial answer, asking a long question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two people with a browser each on one server; the list of conversations by keyboard."""
+"""Two users with a browser each on one server, and the list of conversations by keyboard."""
 
 from __future__ import annotations
 

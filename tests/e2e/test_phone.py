@@ -1,4 +1,4 @@
-"""What is different on a phone: the sidebar is closed, and there is room for one thing at a time."""
+"""On a phone: the sidebar is closed, and one thing is shown at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The settings in a real browser: found while one types, moved by keys, and a model that is got, cancelled and used."""
+"""The settings in a real browser: search while typing, keyboard control, and pulling, cancelling and using a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a machine with nothing on it to an answer by Llama 3, without leaving the page."""
+"""From an empty machine to an answer by Llama 3, without leaving the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exported pages in a real browser: nothing is loaded or run, whatever they hold; citations lead to their sources."""
+"""Exported pages in a real browser: hostile content loads and runs nothing; citations lead to their sources."""
 
 from __future__ import annotations
 

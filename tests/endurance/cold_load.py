@@ -1,4 +1,4 @@
-"""A model that takes minutes to load: what is told meanwhile, and that the answer then comes.
+"""A model that takes minutes to load: what is shown meanwhile, and that the answer comes.
 
 `python -m tests.endurance.cold_load 90` prints what was told, second by second, and how it ended.
 """

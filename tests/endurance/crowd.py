@@ -1,4 +1,4 @@
-"""Many people at once: each in a tab of a browser of their own, asking; nobody may see a word of another.
+"""Many users at once, each asking in a tab of their own; nobody may see a word of another.
 
 `python -m tests.endurance.crowd 50 300` has fifty people ask for five minutes; `--comings 1000` has that many tabs come
 and go before. It prints what went wrong, how long the first sign of an answer took, and what the server held.

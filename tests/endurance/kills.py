@@ -1,4 +1,4 @@
-"""Kills a working process at random moments and looks each time whether all it acknowledged is there, and whole.
+"""Kill a working process at random moments and check that everything it acknowledged is there and whole.
 
 `python -m tests.endurance.kills 500 [SEED]` prints how many kills there were and what was lost (nothing, it is hoped).
 """

@@ -1,4 +1,4 @@
-"""What must be in a library, by what a worker said before it was killed, and whether it is."""
+"""What a library must hold according to the output of a killed worker, and a check that it does."""
 
 from __future__ import annotations
 

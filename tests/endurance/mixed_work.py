@@ -1,4 +1,4 @@
-"""A process that changes a library at random and says on standard output what it is about to do and what was done.
+"""A process that changes a library at random and announces and acknowledges each change on standard output.
 
 `python -m tests.endurance.mixed_work HOME SEED NAME`: the first line of standard input is what is there already,
 `{document: [id, version]}`. Each line of output is JSON: `["begin", n, deed]` before, `["done", n, deed, result]` after

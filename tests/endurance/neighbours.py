@@ -1,4 +1,4 @@
-"""Two servers, two working processes and the command line on one home at once, for minutes; then: what went wrong?
+"""Two servers, two workers and the command line on one home at once, for minutes: what went wrong?
 
 `python -m tests.endurance.neighbours 600` prints how much was done, every error, and whether the library holds what it
 must.

@@ -1,4 +1,4 @@
-"""A browser's tab as far as the server can tell: Streamlit's own protocol over its WebSocket, without the browser.
+"""A browser tab as the server sees it: Streamlit's protocol over its WebSocket, without a browser.
 
     async with opened_tab(address) as tab:
         await tab.ask("When is the grinder cleaned?")

@@ -1,4 +1,4 @@
-"""A home with a little library, made once and copied for each test."""
+"""A home with forty towns, made once and copied for each test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small evaluation whose figures one can count by hand: three questions, two variants, two repetitions."""
+"""A small evaluation whose figures can be counted by hand: three questions, two variants, two repetitions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scorers against people's labels: kappa by hand, intervals over questions, cutoffs that move only for good reason."""
+"""Scorers against people's labels: kappa by hand, intervals over questions, and when cutoffs move."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The questions that are made of a collection: they find their passages, and their twins find no answer."""
+"""Questions made from a collection: they find their passages, and their unanswerable twins find none."""
 
 from __future__ import annotations
 

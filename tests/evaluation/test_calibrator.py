@@ -1,4 +1,4 @@
-"""Calibrations of a home: measured, kept, followed and forgotten, and what runs make of them."""
+"""Calibrations of a home: measured in the background, kept, applied to runs and forgotten."""
 
 from __future__ import annotations
 

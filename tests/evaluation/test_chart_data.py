@@ -1,4 +1,4 @@
-"""The data behind the pictures, on results that one can count by hand."""
+"""The data behind the charts, on results that can be counted by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file of passages as a collection: named so that they are found again, as a text file would be, cheap when there."""
+"""A file of passages as a collection: stable names, the same text as a text file, cheap to add again."""
 
 import json
 

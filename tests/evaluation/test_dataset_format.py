@@ -1,4 +1,4 @@
-"""Datasets as files: the names that fields go by, what is refused and how that is said, questions given twice."""
+"""Dataset files: accepted field names, refusals in words, duplicate questions."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""Datasets as they are kept: whose they are, added again under a name, renamed, deleted, taken out one by one."""
+"""Stored datasets and pinned questions: owners, replacement, deletion, passages found again after rechunking."""
 
 from dataclasses import replace
 

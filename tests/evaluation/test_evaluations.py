@@ -1,4 +1,4 @@
-"""Runs of an evaluation: done, stopped, killed, gone on with; over the real run service, with doubles in the roles."""
+"""Evaluations over the real run service with doubles in its roles: done, stopped, killed and resumed."""
 
 import subprocess
 import sys

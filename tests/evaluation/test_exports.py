@@ -1,4 +1,4 @@
-"""An evaluation as CSV, JSON and HTML: every answer, every figure with its n, and strangers' text without power."""
+"""An evaluation as CSV, JSON and HTML: every answer, every figure with its n, hostile text made harmless."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A grid: the settings to try as people write them, the variants that they make, and the best of those."""
+"""A grid: its values as users write them, the variants it makes, and the best of them."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""An evaluation at a scripted LangSmith, over real HTTP: what arrives, once however often sent, and what fails."""
+"""Uploading an evaluation to a scripted LangSmith over real HTTP: complete, idempotent, failing in words."""
 
 from __future__ import annotations
 

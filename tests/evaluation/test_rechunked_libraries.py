@@ -1,4 +1,4 @@
-"""Documents cut to another passage size: the same documents under the same ids, made whole or not at all."""
+"""Documents cut to another passage size: the same ids, complete or not there at all."""
 
 import json
 import os

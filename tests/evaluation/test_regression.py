@@ -1,4 +1,4 @@
-"""The pinned questions asked again: when they are due, what broke, and that they ask themselves at rest only."""
+"""Pinned questions as a regression test: when they are due, what broke, and that they run only when idle."""
 
 from contextlib import closing
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What a finished run is worth, measured against what is known of its question."""
+"""The scores of a finished run: text overlap, sources, refusals, and a judge over real HTTP."""
 
 from __future__ import annotations
 

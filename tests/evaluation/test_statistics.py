@@ -1,4 +1,4 @@
-"""Intervals, areas and agreement, against numbers worked out by hand, by theory and by scikit-learn."""
+"""Intervals, areas and agreement, against figures by hand, from theory and from scikit-learn."""
 
 import random
 

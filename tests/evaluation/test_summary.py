@@ -1,4 +1,4 @@
-"""What the results of a variant come to."""
+"""The figures of a variant, and the comparison of two variants over the same questions."""
 
 from dataclasses import replace
 

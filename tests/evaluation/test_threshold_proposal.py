@@ -1,4 +1,4 @@
-"""From scores to thresholds: the rule, its precision, and what is refused."""
+"""From scores to thresholds: the rule, its precision, and what it refuses."""
 
 from __future__ import annotations
 

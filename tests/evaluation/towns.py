@@ -1,4 +1,4 @@
-"""A little library that questions can be made of: forty towns, a document each."""
+"""A small library to make questions from: forty towns, one document each."""
 
 from __future__ import annotations
 

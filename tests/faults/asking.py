@@ -1,4 +1,4 @@
-"""How the tests of faults ask, and what must be true after each of them."""
+"""How the fault tests ask, and what must hold after each fault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A home with two documents, the application over a copy of it, and the scripted server that it speaks to."""
+"""A home with two documents, the application over a copy of it, and its scripted server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""70: models that Ollama runs elsewhere: nothing is sent before a person allowed it, and what is, is written down."""
+"""70: models that Ollama runs remotely: nothing is sent without consent, and what is sent is logged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""68 and 69: embedders that send what are no vectors, or become another model, while documents are added and asked."""
+"""68 and 69: embedders that send unsound vectors, or become another model, while documents are added and searched."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""67: graders that keep to no form, through the whole application: unknown after one more try, shown, and answered."""
+"""67: graders that do not keep to the form: one retry, then the verdict is unknown and the run goes on."""
 
 from __future__ import annotations
 

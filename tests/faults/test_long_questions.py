@@ -1,4 +1,4 @@
-"""A question three times as long as the window: nothing is cut in silence, and what is asked reaches the model.
+"""A question three times as long as the window: cuts are reported, and the question itself reaches the model.
 
 The server counts each prompt itself, in tokens of Llama with the marks of its chat format.
 """

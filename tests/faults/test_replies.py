@@ -1,4 +1,4 @@
-"""Replies that fail, break off, say nothing, never end or were cut: what is said, what is kept, what can be done."""
+"""Replies that fail, break off, are empty, never end or were cut: what is shown, kept and offered."""
 
 from __future__ import annotations
 

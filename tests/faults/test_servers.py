@@ -1,4 +1,4 @@
-"""Servers that are not there, do not answer, or are not Ollama: what is said, what is kept, and that it passes."""
+"""Servers that are down, silent or not Ollama: what is shown and kept, and that the application recovers."""
 
 from __future__ import annotations
 

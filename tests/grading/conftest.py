@@ -1,3 +1,5 @@
+"""The built-in embedder, opened once."""
+
 from __future__ import annotations
 
 import pytest

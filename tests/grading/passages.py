@@ -1,4 +1,4 @@
-"""Small libraries in three languages for the graders' tests, written for them."""
+"""Small libraries in three languages, written for the tests of graders."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""The built-in grader: relevance by words and vectors, in three languages, with reasons."""
+
 from __future__ import annotations
 
 from dataclasses import replace

@@ -1,3 +1,5 @@
+"""The cascade of two graders, and the cache of verdicts."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,3 +1,5 @@
+"""The explained grader: prompt, verdicts and reasons, retries and faults."""
+
 from __future__ import annotations
 
 import json

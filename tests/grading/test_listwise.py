@@ -1,3 +1,5 @@
+"""The listwise grader: all passages in one call, in batches that fit the window."""
+
 from __future__ import annotations
 
 import json

@@ -1,4 +1,4 @@
-"""What graders make of replies that keep to no form, over real HTTP: asked once more, then unknown."""
+"""Replies of graders that do not keep to the form, over real HTTP: one retry, then unknown."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""Strips: how passages are cut, and the refiners that choose strips with and without a model."""
+
 from __future__ import annotations
 
 import json

@@ -1,3 +1,5 @@
+"""The one-token grader: scores from log probabilities, and reasons without a model."""
+
 from __future__ import annotations
 
 import math

@@ -1,4 +1,4 @@
-"""Runs the real graph over doubles and gives back its trace."""
+"""Runs the real graph over doubles and returns its trace."""
 
 from __future__ import annotations
 

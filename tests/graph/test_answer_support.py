@@ -1,4 +1,4 @@
-"""How far sentences of an answer are carried by what they cite: figures, names, negations, paraphrase, languages."""
+"""Support of an answer's sentences by what they cite: figures, names, negations, paraphrases, languages."""
 
 from __future__ import annotations
 

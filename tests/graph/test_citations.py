@@ -1,4 +1,4 @@
-"""Citations and support, judged from the answer and the knowledge alone."""
+"""Citations and support, judged from the answer and its sources alone."""
 
 import pytest
 

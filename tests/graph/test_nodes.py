@@ -1,4 +1,4 @@
-"""The compiled graph over doubles: which nodes run, what is used, what is told."""
+"""The compiled graph over doubles: which nodes run, which passages are used, what is reported."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The pages that a web search found: read where that is wanted, with one note of those that were not."""
+"""Reading the pages that a web search found, with one note for those that were not read."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""No address leads the fetcher into the machine's own network; a listener there must never be touched."""
+"""No address leads the fetcher into the machine's own network; a canary there counts connections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fetcher against a real server: what it brings home, and what it refuses on the way."""
+"""The fetcher against a real server: what it returns, what it refuses, and what it logs."""
 
 from __future__ import annotations
 

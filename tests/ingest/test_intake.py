@@ -1,4 +1,4 @@
-"""Archives: each file in them comes out on its own, and nothing in them can do harm."""
+"""Archives: each member is added on its own, and none can do harm."""
 
 from __future__ import annotations
 

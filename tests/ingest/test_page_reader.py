@@ -1,4 +1,4 @@
-"""Pages of a web search through the real fetcher, parser, splitter and scorer: what is nearest, limits, stop."""
+"""Pages of a web search through the real fetcher, parser, splitter and scorer: nearest passages, limits, stop."""
 
 from __future__ import annotations
 

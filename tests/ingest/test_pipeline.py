@@ -1,4 +1,4 @@
-"""Addresses through the real fetcher, parser and splitter: the final one names the source, what changed is replaced."""
+"""Adding through the real fetcher, parser and splitter: addresses, replacement, killed and racing processes."""
 
 import hashlib
 import io

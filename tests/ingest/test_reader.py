@@ -1,4 +1,4 @@
-"""Files of every kind through the guarded child and the splitter."""
+"""Reading files through the confined child, and splitting them into chunks."""
 
 from __future__ import annotations
 

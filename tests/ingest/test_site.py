@@ -1,4 +1,4 @@
-"""Reading a site: which pages are gone to, in which order, and which are not."""
+"""Crawling a site: which pages are visited, in which order, and none in the machine's own network."""
 
 from __future__ import annotations
 

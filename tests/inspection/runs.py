@@ -1,4 +1,4 @@
-"""Runs told as events, the way the graph tells them."""
+"""Runs as events, as the graph emits them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which answers show a gap, and which no longer do; the run service is the real one, over players that are told."""
+"""Which answers show a coverage gap, what closes it, and pages added from it."""
 
 from __future__ import annotations
 

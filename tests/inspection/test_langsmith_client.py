@@ -1,4 +1,4 @@
-"""Traces at a scripted LangSmith: only where variables and a person say so, written down first, in no answer's way."""
+"""Traces at a scripted LangSmith: sent only with permission, logged first, never delaying an answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What nodes were given and what they gave."""
+"""Inputs and outputs of nodes."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Grouping and naming, pure: which questions belong together, and in which words a group is named."""
+"""Grouping questions and naming the groups."""
 
 import pytest
 

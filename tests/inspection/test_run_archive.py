@@ -1,4 +1,4 @@
-"""All runs as a list: what it is filtered by, whose runs are in it, and what is summed up again when it is missing."""
+"""The list of all runs: filters, owners, and summaries filled in when they are missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The path of a run as a diagram."""
+"""The path of a run as a diagram, and its time as bars."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""In what two runs differ."""
+"""How two runs differ."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Adding in the background."""
+"""Adding in the background, with processes that are killed and jobs that the next one resumes."""
 
 import os
 import signal

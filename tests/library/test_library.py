@@ -1,4 +1,4 @@
-"""Adding, listing, removing and refreshing, over a real database."""
+"""Adding, listing, removing and refreshing documents, over a real database."""
 
 import hashlib
 import sys

@@ -1,4 +1,4 @@
-"""Pages as pictures, with the passage marked."""
+"""Pages as images with the passage highlighted."""
 
 import io
 

@@ -1,4 +1,4 @@
-"""What to ask next: about the neighbours of what was used, answerable, and nothing said or asked before."""
+"""Follow-up questions: on neighbouring passages, answerable, and not asked before."""
 
 import pytest
 

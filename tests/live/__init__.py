@@ -1,1 +1,1 @@
-"""Against a real Ollama server, whatever its models are called: the shape of what it says, never its quality."""
+"""Against a real Ollama server with any models: the shape of its replies, never their quality."""

@@ -1,4 +1,4 @@
-"""Where the real server is and what its models are called, read before the tests clear the environment.
+"""The address and model names of the real server, read before the tests clear the environment.
 
     OLLAMA_HOST=127.0.0.1:11434 CRAG_LIVE_CHAT_MODEL=llama3.2:1b CRAG_LIVE_EMBEDDER=nomic-embed-text \\
         python -m pytest tests/live -m live

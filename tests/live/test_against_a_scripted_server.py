@@ -1,4 +1,4 @@
-"""The live tests themselves, against the scripted server: so that they are in order when a real one is there."""
+"""The live tests themselves against the scripted server, so that they work when a real one is there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The chat model: its tokens as they are made, their probabilities, JSON, stops, and prompts that are too long."""
+"""The chat model: streaming, log probabilities, JSON, stops, and prompts that are too long."""
 
 from __future__ import annotations
 

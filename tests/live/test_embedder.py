@@ -1,4 +1,4 @@
-"""The embedding model: vectors of one size and length, other ones for documents than for questions."""
+"""The embedding model: normalized vectors of one size, different for documents and questions."""
 
 from __future__ import annotations
 

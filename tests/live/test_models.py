@@ -1,4 +1,4 @@
-"""The server and its models: listed, shown, loaded, and unloaded."""
+"""The server and its models: listed, shown, loaded and unloaded."""
 
 from __future__ import annotations
 

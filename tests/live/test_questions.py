@@ -1,4 +1,4 @@
-"""A whole question through the application: found, judged, answered and counted by the real server."""
+"""A whole question through the application on the real server: retrieved, graded, answered and counted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The line for a model: so many requests at once, one run after another, and everybody sees where they stand."""
+"""The queue for a model: a limit of requests, one run after another, and everyone sees their place."""
 
 from __future__ import annotations
 

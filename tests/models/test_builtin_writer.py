@@ -1,3 +1,5 @@
+"""The built-in writer and rewriter: extractive answers with citations, and follow-ups in context."""
+
 from __future__ import annotations
 
 import re

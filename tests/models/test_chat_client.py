@@ -1,4 +1,4 @@
-"""Chat models over real HTTP: tokens as they are made, stops in silence, honest ends, one set of options."""
+"""Chat models over real HTTP: streaming, silent stops, finish reasons, one set of options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes to a model on another machine is written down before it is sent; what stays on this one is not."""
+"""Requests to a remote model are logged before they are sent; local ones are not logged."""
 
 from __future__ import annotations
 

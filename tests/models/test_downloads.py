@@ -1,4 +1,4 @@
-"""Downloads of one home: pulled from a scripted Ollama over real HTTP, kept in a real database."""
+"""Model downloads of a home: pulled from a scripted Ollama over real HTTP, stored in a real database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Embedders: unit vectors of their own space, prefixes where the model wants them, and nothing unsound let through."""
+"""Embedders: normalized vectors, prefixes by model, and unsound vectors refused."""
 
 from __future__ import annotations
 

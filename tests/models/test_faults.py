@@ -1,4 +1,4 @@
-"""Each fault of an Ollama server in words: what happened, why, and what to do; and what had come is not lost."""
+"""Each fault of an Ollama server in words, and partial replies that are kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fetching Nomic's weights over real HTTP: resumed, stopped, checked, and every way in which it can fail, in words."""
+"""Downloading Nomic's weights over real HTTP: resumed, stopped, verified, and each failure in words."""
 
 from __future__ import annotations
 

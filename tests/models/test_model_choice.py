@@ -1,4 +1,4 @@
-"""The automatic choice says what it picked and why; the list of models is honest about where they run."""
+"""The automatic choice of a model and its reason; the list of models says where they run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nomic's real local path: random weights of its architecture, loaded and run by gpt4all in this process."""
+"""Nomic in this process: random weights of its architecture, loaded and run by gpt4all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From built-in vectors to Nomic's: its weights are fetched, the library moves when that is accepted, all offline."""
+"""From built-in vectors to Nomic's: download, consent, switching the library, working offline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pulling a model, over real HTTP: its progress, what breaks on the way, and what is said then."""
+"""Pulling a model over real HTTP: progress, interruptions and their words."""
 
 from __future__ import annotations
 

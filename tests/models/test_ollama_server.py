@@ -1,4 +1,4 @@
-"""Ollama in the application: what is told of its models, and what is done with them, over real HTTP."""
+"""The models of an Ollama server over real HTTP: report, load, unload, delete."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Other providers pass through the same seam: the schema goes in words, stops are heard, faults name what to do."""
+"""Hosted providers through the same interface: schema in words, stops, faults, and OpenAI's real client."""
 
 from __future__ import annotations
 

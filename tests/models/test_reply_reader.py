@@ -1,4 +1,4 @@
-"""Models that think aloud: the thought is told apart from the answer, has tokens of its own, and is never a verdict."""
+"""Reading replies over real HTTP: thinking, runaway repetition, and log probabilities of the first token."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tokens are counted without a network, and the counter says who it is."""
+"""Token counts without a network, equal to those of the original tokenizer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The writer's prompt fits and keeps hostile text literal; rewritten questions are one clean line."""
+"""The writer and rewriter: prompts that fit, hostile text kept literal, continuations, search queries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The whole application as Streamlit's own test runner sees it: real services on an empty home, no browser."""
+"""The whole application in Streamlit's test runner: real services on an empty home, no browser."""
 
 from __future__ import annotations
 

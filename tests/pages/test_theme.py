@@ -1,4 +1,4 @@
-"""The colours of the configuration against WCAG 2.2: 4.5 for text, 3 for signs, on every ground they are drawn on."""
+"""The colours of the theme against WCAG 2.2: contrast 4.5 for text and 3 for icons, on every background."""
 
 from __future__ import annotations
 

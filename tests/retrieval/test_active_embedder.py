@@ -1,4 +1,4 @@
-"""Embedders changed from outside: another model under the same name, servers that go, commands that switch."""
+"""Embedders that change from outside: another model of the same name, lost servers, commands that switch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many vectors: an approximate index at the bottom, what came since on top, and the database decides all the same."""
+"""Large indexes: an approximate layer below, recent vectors above, and the database as the authority."""
 
 import shutil
 import threading

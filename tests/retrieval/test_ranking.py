@@ -1,4 +1,4 @@
-"""The order of what a search found: titles, long words, fusion, and what says the same."""
+"""The order of hits: titles, long words, fusion, near-duplicates."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Searching: words and vectors together, limits, foreign scripts, hostile queries."""
+"""Search: words and vectors together, limits, scripts, hostile queries."""
 
 import math
 

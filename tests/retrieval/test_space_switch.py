@@ -1,4 +1,4 @@
-"""Spaces of vectors: one answers while another is built, the swap is one commit, and a changed model is noticed."""
+"""Switching embedding spaces: the old one answers meanwhile, the swap is one commit, kills leave one whole space."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The share of vectors fitted on a library: high where they know what words do not, none where they know nothing."""
+"""The vector weight fitted on a library: high where vectors help, none where they do not."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Every prompt of a run and what came back can be read again; keys cannot, and no run waits for it."""
+"""Every prompt and reply of a run can be read again; keys are removed, and no run waits for the log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Going on from any node of an earlier run with a verdict, the query or a setting changed."""
+"""Continuing an earlier run from any node with a verdict, the query or an option changed."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Runs over a real database: they outlive whoever watches, stop, survive a dead process, and keep their words."""
+"""Runs over a real database: independent of their viewers, stoppable, recovered after a kill, waiting for consent."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What the events of a run add up to."""
+"""The trace that the events of a run add up to."""
 
 from typing import get_args
 

@@ -1,4 +1,4 @@
-"""Versions of an answer: overruled verdicts, other settings, a search for a sentence; the old ones stay."""
+"""Versions of an answer: overrides, other options, a search for a sentence, continuing; old versions stay."""
 
 import threading
 from dataclasses import fields, replace

@@ -1,4 +1,4 @@
-"""Stops at the worst moment, texts that no database holds, and a damaged or hostile file of checkpoints."""
+"""Stops at the worst moment, texts that no database can hold, damaged or hostile checkpoints."""
 
 import json
 import sqlite3

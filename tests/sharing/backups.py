@@ -1,4 +1,4 @@
-"""Backups made and put back in one call, and what is then there."""
+"""Write and restore a backup in one call, and check the result."""
 
 from crag.cancellation import Cancellation
 from crag.sharing.backup import write_backup

@@ -1,4 +1,4 @@
-"""What is shared: a conversation with everything one can have, and two homes that exchange collections and backups."""
+"""A conversation with every feature, and two homes that exchange collections and backups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the homes hold, and what is then known of it."""
+"""The documents of the homes, and what is known of them."""
 
 KETTLES = b"# Kettles\nA kettle boils water.\nIt whistles when the water boils.\nDescale it.\nRinse it twice.\n"
 CATS = b"A cat sleeps all day.\nA cat purrs.\n"

@@ -1,4 +1,4 @@
-"""A conversation in which every text is hostile: what strangers may have put into files, pages and models' mouths."""
+"""A conversation in which every text is hostile, as from files, pages and models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A whole home in one file and back, taken while others write, and whatever is wrong with the file or the place."""
+"""Backing up a whole home while others write, and faults of the file or disk."""
 
 import io
 import os

@@ -1,4 +1,4 @@
-"""What is exported as JSON and imported is the same conversation, under new ids; it can be gone on with."""
+"""A conversation exported as JSON and imported is the same under new ids, and can be continued."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What is no sound export is refused in words, and nothing of it is kept."""
+"""Damaged exports are refused in words, and nothing of them is kept."""
 
 import copy
 import json

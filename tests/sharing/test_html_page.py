@@ -1,4 +1,4 @@
-"""What the page and the Markdown show of an answer, and that none of it can break out of its place."""
+"""The HTML page and Markdown of an answer, with hostile text kept in its place."""
 
 from __future__ import annotations
 

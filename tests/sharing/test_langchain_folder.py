@@ -1,4 +1,4 @@
-"""LangChain's FAISS folders as others wrote them, sound, damaged and hostile."""
+"""LangChain's FAISS folders written by others: sound, damaged and hostile."""
 
 import io
 import json

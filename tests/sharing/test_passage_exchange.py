@@ -1,4 +1,4 @@
-"""Collections out and in again: LangChain's folder as LangChain itself reads and writes it, and JSON Lines."""
+"""Collections exported and imported: LangChain's folders, read and written by LangChain, and JSON Lines."""
 
 import json
 

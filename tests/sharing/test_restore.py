@@ -1,4 +1,4 @@
-"""Backups that are damaged, hostile, or not backups at all: refused, with nothing changed."""
+"""Damaged, hostile or foreign backups: refused, with nothing changed."""
 
 import json
 import sqlite3

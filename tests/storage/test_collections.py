@@ -1,4 +1,4 @@
-"""Collections: made, renamed, deleted, documents moved between them; what a search finds follows at once."""
+"""Collections: create, rename, delete, move documents; search follows at once."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The one database file: durable settings, migrations, transactions, and refusals that leave it untouched."""
+"""The database file: durability, migrations, transactions, and refusals that leave it untouched."""
 
 import sqlite3
 import threading

@@ -1,4 +1,4 @@
-"""The ledger: what is written down is on disk before anything is sent, and what cannot be written is not sent."""
+"""The outbound log: on disk before anything is sent; what cannot be logged is not sent."""
 
 import sqlite3
 import time

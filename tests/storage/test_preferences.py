@@ -1,4 +1,4 @@
-"""What is settled for a home: values with their origin, presets, and models that may be sent to."""
+"""The preferences of a home: values with their origin, presets, and permitted remote models."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor

@@ -1,3 +1,5 @@
+"""Language detection, sentences and terms."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,4 +1,4 @@
-"""What a long question asks."""
+"""The key words of a long question."""
 
 import pytest
 

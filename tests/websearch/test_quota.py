@@ -1,4 +1,4 @@
-"""The meter: our own count of a calendar month, and Tavily's figures for an hour after it was asked."""
+"""The search quota: our count of a calendar month, and Tavily's own figures for an hour."""
 
 import json
 import time

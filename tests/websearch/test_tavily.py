@@ -1,4 +1,4 @@
-"""Tavily through its real client over real HTTP: every failure becomes words, and nothing is retried."""
+"""Tavily through its real client over real HTTP: each failure in words, no retries."""
 
 import json
 import threading

@@ -1,4 +1,4 @@
-"""PDF files made by hand to do harm, and a server that must never be asked."""
+"""Hostile PDF files made by hand, and a server that must never be contacted."""
 
 from __future__ import annotations
 

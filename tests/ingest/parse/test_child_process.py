@@ -1,4 +1,4 @@
-"""Files that cannot be read, or should not be: refused in words, within time and memory, and without after-effects."""
+"""Unreadable files: refused in words, within limits of time and memory, without after-effects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files made to do harm: they cost no more than they may, reach nothing outside, and disturb no other file."""
+"""Hostile files: they stay within their limits, reach nothing outside, and disturb no other file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who wrote a file and when, where the file itself says so."""
+"""Author and date, where the file states them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processes that the fork server forks: each fresh, each killed with all it started, and none waited for in vain."""
+"""Processes from the fork server: each fresh, each killed with its children, and never waited for in vain."""
 
 from __future__ import annotations
 

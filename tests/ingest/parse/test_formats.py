@@ -1,4 +1,4 @@
-"""What comes out of files of every kind, through the real child process."""
+"""The text of files of every format, through the real child process."""
 
 from __future__ import annotations
 

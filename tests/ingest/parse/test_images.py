@@ -1,4 +1,4 @@
-"""Pages without text are read by OCR where Tesseract is installed, and where it is not this is said."""
+"""Pages without text: read by OCR where Tesseract is installed, reported where it is not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is taken from a web page: its main text with title, author and date, and nothing of what surrounds it."""
+"""Web pages: the main text with title, author and date, without what surrounds it."""
 
 from __future__ import annotations
 

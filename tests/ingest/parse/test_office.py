@@ -1,4 +1,4 @@
-"""What comes out of PowerPoint, Excel, OpenDocument files and e-books, and which of them are refused."""
+"""PowerPoint, Excel, OpenDocument files and e-books: their text, and which are refused."""
 
 from __future__ import annotations
 

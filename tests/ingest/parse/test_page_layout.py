@@ -1,4 +1,4 @@
-"""What the eye makes of a PDF page: columns, tables, headings, what stands on every page, and text from the right."""
+"""The layout of a PDF page: columns, tables, headings, running headers, right-to-left text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What comes out of tables, JSON and e-mails."""
+"""The text of tables, JSON and e-mails."""
 
 from __future__ import annotations
 

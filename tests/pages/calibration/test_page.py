@@ -1,4 +1,4 @@
-"""Calibrating: measuring in the background, moving the thresholds, taking them over and going back."""
+"""Calibration: measure in the background, move the thresholds, apply and reset them."""
 
 from __future__ import annotations
 

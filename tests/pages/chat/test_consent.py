@@ -1,4 +1,4 @@
-"""Correction on the chat page: consent, overruling, versions, comparison, and what every setting says of itself."""
+"""Correction on the chat page: consent, overrides, versions and comparison."""
 
 from __future__ import annotations
 

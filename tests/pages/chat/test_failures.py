@@ -1,4 +1,4 @@
-"""Models on the chat page: what is waited for, ways on from failures and half answers, thoughts, and who is sent to."""
+"""Models on the chat page: waits, remedies for failures and partial answers, thoughts, external hosts."""
 
 from __future__ import annotations
 

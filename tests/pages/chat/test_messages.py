@@ -1,4 +1,4 @@
-"""What one can do with questions and answers that stand: edit, switch branches, judge, copy, ask on."""
+"""Actions on earlier questions and answers: edit, switch branches, rate, copy, follow up."""
 
 import pytest
 

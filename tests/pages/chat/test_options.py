@@ -1,4 +1,4 @@
-"""What a conversation settles otherwise than its home, in its drawer; and questions that are very long."""
+"""The options of a conversation in its drawer; very long questions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page Evaluate as tests of it open it."""
+"""Open the page Evaluate in a test."""
 
 from __future__ import annotations
 

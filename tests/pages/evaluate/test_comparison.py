@@ -1,4 +1,4 @@
-"""Evaluate: variants compared, their pictures, and the settings of a grid."""
+"""Comparing variants: tables, charts, and the settings of a grid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evaluate in its states: one that failed, one that begins, and its tables on a phone."""
+"""Evaluations in their states: failed, waiting to start, and on a phone."""
 
 from __future__ import annotations
 

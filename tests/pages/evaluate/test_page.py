@@ -1,4 +1,4 @@
-"""The page Evaluate: beginning, what is said beforehand, figures with their n, answers and a person's word on them."""
+"""The page Evaluate: start, what is announced beforehand, figures with their n, answers and labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the page Evaluate keeps of what it worked out, and when it is worked out anew."""
+"""Cached comparisons and rankings, and when they are computed again."""
 
 from __future__ import annotations
 

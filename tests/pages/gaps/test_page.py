@@ -1,4 +1,4 @@
-"""The page of what the documents do not cover, as Streamlit's own test runner sees it."""
+"""The page of coverage gaps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One run laid open: what is shown of it, going on from a node with changes, and two runs side by side."""
+"""One run in Inspect: its parts, continuing from a node with changes, and two runs side by side."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The list of runs on the page Inspect: what narrows it, what is open, and what is said where there is nothing."""
+"""The list of runs in Inspect: filters, selection and empty states."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Foreign text before it reaches Streamlit's Markdown. What the browser makes of it is shown in tests/e2e."""
+"""Untrusted text escaped for Streamlit's Markdown; tests/e2e shows what the browser makes of it."""
 
 from __future__ import annotations
 

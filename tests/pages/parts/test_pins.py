@@ -1,4 +1,4 @@
-"""Pinning from the chat: an answer with its reference edited, a passage in the drawer, both seen and undone."""
+"""Pinning an answer or a passage from the chat, and undoing it."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Several people on one server: each sees their own conversations, and what was sent for them."""
+"""Several users on one server: each sees only their own conversations and outbound log."""
 
 from __future__ import annotations
 

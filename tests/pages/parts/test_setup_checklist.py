@@ -1,4 +1,4 @@
-"""The checklist on screen: what a button does, what is shown meanwhile, and that nobody waits for a dead server."""
+"""The set-up checklist: its buttons, progress, and a server that does not answer."""
 
 from __future__ import annotations
 

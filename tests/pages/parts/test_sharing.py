@@ -1,4 +1,4 @@
-"""What pages draw to hand conversations over and to take them in."""
+"""The widgets that export and import conversations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trying retrieval: hits with their scores, the drawer, and what is said where there is nothing."""
+"""Trying retrieval: hits with scores, the drawer, and empty states."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The embeddings in the settings: choosing, watching, cancelling, going back; what the environment sets is locked."""
+"""Embeddings in the settings: choose, watch, cancel, go back; values of the environment are locked."""
 
 from __future__ import annotations
 

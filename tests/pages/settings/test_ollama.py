@@ -1,4 +1,4 @@
-"""Ollama in the settings: its models at work, getting others, and a server that is not there."""
+"""Ollama in the settings: loaded models, pulling others, and a server that is down."""
 
 from __future__ import annotations
 

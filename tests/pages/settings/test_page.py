@@ -1,4 +1,4 @@
-"""The settings page: its sections, search, where values come from, saving, going back, and what a conversation says."""
+"""The settings page: sections, search, origin of values, saving, reset, overrides of a conversation."""
 
 from __future__ import annotations
 

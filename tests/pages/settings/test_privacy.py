@@ -1,4 +1,4 @@
-"""Privacy in the settings: what left, the meter of searches, asking Tavily, taking the list out, forgetting it."""
+"""Privacy in the settings: the outbound log, search quota, Tavily, LangSmith, export and deletion."""
 
 from __future__ import annotations
 
