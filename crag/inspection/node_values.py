@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from crag.events import NodeName
-from crag.inspection.run_labels import describe_grader, describe_thresholds
+from crag.inspection.run_labels import describe_grader, describe_thresholds, format_option_value
 from crag.inspection.steps import (
     PassageDescription,
     PromptSize,
@@ -16,7 +16,7 @@ from crag.inspection.steps import (
     describe_strips,
     describe_verdicts,
 )
-from crag.options import POLICIES, REWRITE_STYLES, WEB_MODES
+from crag.options import OPTIONS, WEB_MODES, get_option
 from crag.runs.trace import Trace
 from crag.text.formatting import format_count
 from crag.types import Passage, Turn
@@ -60,6 +60,10 @@ def _drop_empty(values: Sequence[NodeValue]) -> tuple[NodeValue, ...]:
     return tuple(value for value in values if value.content)
 
 
+def _option_value(name: str, trace: Trace) -> NodeValue:
+    return NodeValue(OPTIONS[name].title, format_option_value(name, get_option(trace.options, name)))
+
+
 def _question_value(trace: Trace) -> NodeValue:
     return NodeValue("Question", trace.condensed or trace.question)
 
@@ -80,9 +84,9 @@ def _retrieve_inputs(trace: Trace) -> list[NodeValue]:
     where = format_count(len(options.source_ids), "chosen document") if options.source_ids else options.collection
     return [
         _question_value(trace),
-        NodeValue("How many (k)", str(options.k)),
+        _option_value("k", trace),
         NodeValue("Searched in", where or "all documents"),
-        NodeValue("Passages of up to", format_count(options.passage_size, "token") if options.passage_size else ""),
+        *([_option_value("passage_size", trace)] if options.passage_size else []),
         NodeValue("Embedder", trace.embedder),
     ]
 
@@ -107,7 +111,7 @@ def _thresholds_text(trace: Trace) -> str:
 
 def _decide_inputs(trace: Trace) -> list[NodeValue]:
     return [
-        NodeValue("Policy", POLICIES[trace.options.policy][0]),
+        _option_value("policy", trace),
         NodeValue("Verdicts", describe_verdicts(trace, "library")),
         NodeValue("Thresholds", _thresholds_text(trace)),
     ]
@@ -191,7 +195,7 @@ _VALUE_READERS: dict[NodeName, tuple[ValueReader, ValueReader]] = {
     "grade_documents": (_grade_inputs, lambda trace: [NodeValue("Verdicts", describe_verdicts(trace, "library"))]),
     "decide": (_decide_inputs, _decide_outputs),
     "transform_query": (
-        lambda trace: [_question_value(trace), NodeValue("Style", REWRITE_STYLES[trace.options.rewrite][0])],
+        lambda trace: [_question_value(trace), _option_value("rewrite", trace)],
         lambda trace: [NodeValue("Query", trace.query)],
     ),
     "web_search": (_web_search_inputs, _web_search_outputs),

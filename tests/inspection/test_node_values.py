@@ -17,7 +17,7 @@ def names(values):
     [
         (
             "retrieve",
-            {"Question": "Who won?", "How many (k)": "4", "Embedder": "Nomic"},
+            {"Question": "Who won?", "Passages to grade (k)": "4", "Embedder": "Nomic"},
             {"Nearest passages": runs.FOUND},
         ),
         (
@@ -26,7 +26,7 @@ def names(values):
             {"Verdicts": describe_verdicts(runs.incorrect(), "library")},
         ),
         ("decide", {"Policy": "Paper"}, {"Action": "incorrect", "Reason": "Best 0.06.", "Wants the web": "yes"}),
-        ("transform_query", {"Style": "Question"}, {"Query": "winner 2024"}),
+        ("transform_query", {"Rewritten as": "Question"}, {"Query": "winner 2024"}),
         (
             "web_search",
             {"Query, as written": "winner 2024", "Query, as you edited it": "winner of 2024"},
