@@ -128,7 +128,7 @@ def passage_rows(corpus: Corpus, name: str) -> Iterator[Row]:
             for (index, _), measured in zip(found, features, strict=True):
                 right = asked["answerable"] and corpus.passages[index]["id"] == asked["passage_id"]
                 says = right or (held and holds(corpus.passages[index]["text"], asked["answers"]))
-                yield Row(name, f"{name} {number}", question.foreign, measured, right, held, asked["answerable"], says)
+                yield Row(name, f"{name} {number}", question.is_cjk, measured, right, held, asked["answerable"], says)
 
 
 def holds(text: str, answers: list[str]) -> bool:
@@ -162,7 +162,7 @@ def _judged(source: str, question: AnalyzedQuestion, given: list[dict[str, Any]]
     features = measure_passages(question, readings, wholes, nearest, sources)
     for row, measured in zip(given, features, strict=True):
         right = held and row["relevant"]
-        yield Row(source, f"{source} {question.text}", question.foreign, measured, right, held, answerable=held)
+        yield Row(source, f"{source} {question.text}", question.is_cjk, measured, right, held, answerable=held)
 
 
 def sentence_rows(corpus: Corpus, name: str) -> Iterator[Row]:
@@ -176,7 +176,7 @@ def sentence_rows(corpus: Corpus, name: str) -> Iterator[Row]:
             continue
         question = analyze_question(asked["question"], statistics)
         yield from (
-            Row(name, f"{name} {number}", question.foreign, features, right)
+            Row(name, f"{name} {number}", question.is_cjk, features, right)
             for features, right in zip(
                 measure_sentences(question, reading, sentence_cosines(question, reading)), held, strict=True
             )

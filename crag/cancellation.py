@@ -53,7 +53,7 @@ class Cancellation:
         self._hooks: list[Callable[[], None]] = []
         self._wait_reporters: list[WaitReporter] = []
 
-    def request(self) -> None:
+    def cancel(self) -> None:
         """Set the flag, then run the hooks, which close streams and the like. Repeated calls have no effect."""
         with self._lock:
             self._event.set()
@@ -115,11 +115,11 @@ class Cancellation:
 def cancel_after(seconds: float, stop: Cancellation) -> Iterator[Cancellation]:
     """Provide a separate cancellation that is triggered after `seconds`, or together with `stop`."""
     own = Cancellation()
-    timer = threading.Timer(seconds, own.request)
+    timer = threading.Timer(seconds, own.cancel)
     timer.daemon = True
     timer.start()
     try:
-        with stop.on_cancel(own.request):
+        with stop.on_cancel(own.cancel):
             yield own
     finally:
         timer.cancel()
@@ -134,7 +134,7 @@ class ConnectionGroup:
         self._cut = False
 
     @contextmanager
-    def holding(self) -> Iterator[None]:
+    def collect(self) -> Iterator[None]:
         """Add the connections that this thread opens during the block to the group."""
         token = _current_group.set(self)
         try:
@@ -236,7 +236,7 @@ def _put_items(
     produce: Callable[[], Iterable[Item]], line: ConnectionGroup, inbox: SimpleQueue[Item | _EndOfWork]
 ) -> None:
     try:
-        with line.holding():
+        with line.collect():
             for item in produce():
                 if line.is_cut:
                     break

@@ -272,8 +272,8 @@ class PageReader(Protocol):
 class Engine:
     """The models and components that a run uses, by role.
 
-    `away` holds the labels of the models that run on another machine. `shorten` fits a question into the smallest
-    window.
+    `remote_models` holds the labels of the models that run on another machine. `shorten` fits a question into the
+    smallest window.
     """
 
     name: str
@@ -282,5 +282,5 @@ class Engine:
     refiner: Refiner
     rewriter: Rewriter
     writer: Writer
-    away: tuple[str, ...] = ()
+    remote_models: tuple[str, ...] = ()
     shorten: Callable[[str], ShortenedQuestion] = ShortenedQuestion

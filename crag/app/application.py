@@ -210,8 +210,8 @@ class Application:
     def rename_collection(self, name: str, new_name: str) -> str:
         """Rename a collection in the library, conversations and thresholds. Raises `BadRequest`, `NotFound`."""
         new_name = self.library.rename_collection(name, new_name)
-        self.conversations.follow_collection(name, new_name)
-        self.calibration.follow_collection(name, new_name)
+        self.conversations.rename_collection(name, new_name)
+        self.calibration.rename_collection(name, new_name)
         return new_name
 
     def delete_collection(self, name: str) -> int:

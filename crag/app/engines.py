@@ -111,7 +111,7 @@ class Engines:
         """Open the chat model of this role. Raises `ModelFault`, also without permission to send to it."""
         from crag.models.chat_models import open_chat_model
 
-        def require_leave(host: str) -> None:
+        def require_consent(host: str) -> None:
             if not self.may_send(role.model, host):
                 raise ModelFault.make(
                     "model.consent_needed", model=role.model, label=model_label(role.model), host=host
@@ -123,9 +123,9 @@ class Engines:
             self._ledger,
             role.tuning,
             thinking=role.thinking,
-            require_leave=require_leave,  # also checked before each prompt: permission may be revoked meanwhile
+            require_consent=require_consent,  # also checked before each prompt: permission may be revoked meanwhile
         )
-        require_leave(model.host)
+        require_consent(model.host)
         return model
 
     def _build_engine(self, cast: RoleAssignment) -> Engine:
@@ -145,7 +145,7 @@ class Engines:
             refiner,
             ModelRewriter(rewriting) if rewriting else BuiltinRewriter(),
             ModelWriter(answering) if answering else BuiltinWriter(self._embedder, self._library),
-            away=tuple(dict.fromkeys(model_label(model.name) for model in models.values() if model.host)),
+            remote_models=tuple(dict.fromkeys(model_label(model.name) for model in models.values() if model.host)),
             shorten=make_shortener(list(models.values())),
         )
 

@@ -68,7 +68,7 @@ class Environments:
         equipment = self._equip(options)
         web = equipment.web.name if equipment.web else ""
         traced = "LangSmith" if equipment.callbacks is not no_callbacks else ""
-        return list(filter(None, [*equipment.engine.away, self.embedding_host(), web, traced]))
+        return list(filter(None, [*equipment.engine.remote_models, self.embedding_host(), web, traced]))
 
     def embedding_host(self) -> str:
         """Return the host that each question is sent to for embedding; empty on this machine."""

@@ -132,7 +132,7 @@ class RunDependencyFactory:
         web, missing = self.web.search(options)
         engine = self.engines.open(self.answering(options), options)
         fitted = None if options.thresholds else self.fitted(options.collection, engine.grader.name)
-        away = tuple(REMOTE_MODEL_NOTE.format(label) for label in engine.away)
+        away = tuple(REMOTE_MODEL_NOTE.format(label) for label in engine.remote_models)
         traced = self.traces.on
         return RunResources(
             engine=engine,

@@ -209,7 +209,7 @@ def _run_calibration(application: Application, asked: RunOptions, plan: Calibrat
         with progress_line("Calibrating") as report:
             return application.calibration.run(asked, plan, report, stop)
     except KeyboardInterrupt:
-        stop.request()
+        stop.cancel()
         raise
 
 

@@ -65,7 +65,7 @@ def run_tasks(tasks: Sequence[IngestTask], lines: ProgressLines, stop: Cancellat
                     wait([future], _POLL_SECONDS)
                 yield future.result()
         except BaseException:  # cancel the other tasks on an error or when the caller stops reading
-            stop.request()
+            stop.cancel()
             raise
 
 
@@ -81,7 +81,7 @@ def cancel_on_signals() -> Iterator[Cancellation]:
     def request(number: int, _frame: FrameType | None) -> None:
         signal.signal(number, before[signal.Signals(number)])
         # Not in the handler: the interrupted main thread may hold a lock of the cancellation.
-        threading.Thread(target=stop.request, name="stop").start()
+        threading.Thread(target=stop.cancel, name="stop").start()
 
     for number in before:
         signal.signal(number, request)

@@ -68,7 +68,7 @@ class BackgroundWorker:
 
     def close(self, seconds: float | None = None) -> None:
         """Cancel the running pass, drop all requests and wait for the thread to end, at most `seconds`."""
-        self._closing.request()
+        self._closing.cancel()
         with self._changed:
             self._is_open, thread = False, self._thread
             self._changed.notify_all()
@@ -162,7 +162,7 @@ def map_in_order(
     """
     own = Cancellation()
     waiting: deque[Future[Output]] = deque()
-    with ThreadPoolExecutor(_ORDERED_WORKERS) as pool, stop.on_cancel(own.request):
+    with ThreadPoolExecutor(_ORDERED_WORKERS) as pool, stop.on_cancel(own.cancel):
         try:
             for item in items:
                 waiting.append(pool.submit(work, item, own))
@@ -171,5 +171,5 @@ def map_in_order(
             while waiting:
                 yield waiting.popleft().result()
         finally:
-            own.request()
+            own.cancel()
             pool.shutdown(cancel_futures=True)

@@ -73,7 +73,7 @@ class Conversations:
             raise NotFound("This conversation is no longer there.", "Start a new one.")
         return _conversation_from_row(row)
 
-    def of_run(self, run_id: str, person: str | None = None) -> Conversation | None:
+    def find_by_run(self, run_id: str, person: str | None = None) -> Conversation | None:
         """Return the conversation of a run. Returns None for a run without one, which only `person` None may see.
 
         Runs of an evaluation are visible to its owner, or to everyone if it has none. Raises `NotFound`, also for a run
@@ -97,7 +97,7 @@ class Conversations:
         """Save the conversation's options that differ from the home's. Raises `NotFound`."""
         self._update(conversation_id, options=dump_changes(changes))
 
-    def follow_collection(self, name: str, new_name: str) -> None:
+    def rename_collection(self, name: str, new_name: str) -> None:
         """Update the conversations that use a collection when it is renamed."""
         with self._database.write() as connection:
             for row in connection.execute(select(conversations)).all():

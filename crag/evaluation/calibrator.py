@@ -84,7 +84,7 @@ class CalibrationRows:
             rows = connection.execute(select(calibrations).order_by(calibrations.c.made_at.desc())).all()
         return [_saved_thresholds_from_row(row) for row in rows]
 
-    def follow_collection(self, name: str, new_name: str) -> None:
+    def rename_collection(self, name: str, new_name: str) -> None:
         """Move thresholds and rulings to the new name of a renamed collection."""
         with self._database.write() as connection:
             for table in (calibrations, rulings):
@@ -252,9 +252,9 @@ class Calibrator:
         """
         return replay_runs(self._runs, collection, grader, thresholds, person)
 
-    def follow_collection(self, name: str, new_name: str) -> None:
+    def rename_collection(self, name: str, new_name: str) -> None:
         """Move thresholds and rulings to the new name of a renamed collection."""
-        self._rows.follow_collection(name, new_name)
+        self._rows.rename_collection(name, new_name)
 
     def forget_collection(self, name: str) -> None:
         """Delete the thresholds and rulings of a deleted collection."""
@@ -344,7 +344,7 @@ class CalibrationJob:
 
     def cancel(self) -> None:
         """Request a stop; does nothing if none is running."""
-        self._stop.request()
+        self._stop.cancel()
 
     def close(self) -> None:
         """Stop the running measurement and wait for it."""

@@ -99,7 +99,7 @@ class Evaluations:
         with self._lock:
             stop = self._stops.get(evaluation_id)
         if stop:
-            stop.request()
+            stop.cancel()
 
     def resume(self, evaluation_id: str) -> None:
         """Continue with missing and failed answers. Raises `BadRequest` while it is active, `NotFound`."""
@@ -114,7 +114,7 @@ class Evaluations:
         with self._lock:
             stop = self._stops.get(evaluation_id)
         if stop:
-            stop.request()
+            stop.cancel()
         self._rows.delete(evaluation_id)
         self._runs.delete_orphaned_data()
 
@@ -141,7 +141,7 @@ class Evaluations:
             self._closing = True
             stops = list(self._stops.values())
         for stop in stops:
-            stop.request()
+            stop.cancel()
         self._worker.wait()
         self._worker.close()
 
@@ -206,7 +206,7 @@ class Evaluations:
     def _listen(self, evaluation_id: str, stop: Cancellation) -> None:
         """Request a stop if a user stopped or deleted the evaluation, in whichever process."""
         if not self._rows.is_wanted(evaluation_id):
-            stop.request()
+            stop.cancel()
 
     def _prepare_all(self, evaluation_id: str, stop: Cancellation) -> None:
         evaluation = self._rows.get(evaluation_id)

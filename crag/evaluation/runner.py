@@ -221,7 +221,7 @@ class EvaluationRunner:
         except CragError as error:
             result = replace(unanswered, error=str(error))
         if self._rows.keep(work.evaluation.id, result, work.seconds()):
-            work.stop.request()
+            work.stop.cancel()
         return result
 
     def _ask(self, work: _SharedWork, unanswered: EvaluationResult) -> EvaluationResult:
@@ -281,7 +281,7 @@ class _SharedWork:
         try:
             yield
         except BaseException:
-            self.stop.request()
+            self.stop.cancel()
             raise
 
 

@@ -82,7 +82,7 @@ def explain_grade(question: AnalyzedQuestion, reading: TokenizedText) -> str:
     if lacking:
         return fill_template(texts["lacking"], reason=reason, words=_list_words(lacking, texts))
     unfit = answer_type_score(question, join_sentences(reading.sentences[at : at + 2])) < 0
-    return fill_template(texts[_lacking_key(question.kind, texts) if unfit else "end"], reason=reason)
+    return fill_template(texts[_lacking_key(question.answer_type, texts) if unfit else "end"], reason=reason)
 
 
 def _lacking_key(kind: AnswerType, texts: dict[str, str]) -> str:

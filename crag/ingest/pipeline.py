@@ -251,7 +251,7 @@ class IngestPipeline:
 
         stored = self._put(put, reading, report, stop)
         if stored.dropped:
-            self._store.release([stored.dropped], self._originals.remove)
+            self._store.release_originals([stored.dropped], self._originals.remove)
         counts = (len(reading.chunks), reading.pages)
         return AddResult(incoming.asked, stored.id, title, stored.status, *counts, note=reading.note)
 

@@ -218,7 +218,7 @@ class TraceUploader:
     def close(self) -> None:
         """Send pending traces for a few seconds at most; drop the rest."""
         self._worker.wait(_FLUSH_SECONDS)
-        self._stop.request()
+        self._stop.cancel()
         self._worker.close(0)
         if self._connection is not None:
             self._connection.close()

@@ -138,7 +138,7 @@ class JobWorkers:
             chosen = [task for job_id, task in self._tasks.items() if job_id in job_ids]
         for task in chosen:
             task.cancelled = True
-            task.stop.request()
+            task.stop.cancel()
 
     def close(self) -> None:
         """Stop the threads and release unfinished jobs for the next process."""
@@ -179,7 +179,7 @@ class JobWorkers:
             with self._lock:
                 self._tasks[job.id] = task
             try:
-                with closing.on_cancel(task.stop.request):
+                with closing.on_cancel(task.stop.cancel):
                     self._run_job(task, closing)
             finally:
                 with self._lock:

@@ -78,12 +78,12 @@ class Library:
         reader = read or GuardedReader(count_tokens, limit)
         intake = Intake(settings, OutboundLog(database))
         self.pipeline = IngestPipeline(self._store, self._originals, answering, intake, reader, chunker, limit)
-        self._store.keep_used_originals(self._originals.keep_only)
+        self._store.remove_unused_originals(self._originals.remove_unused)
 
     def remove(self, ids: Sequence[str]) -> list[Source]:
         """Remove sources with all their data; return those that existed."""
         gone = self._store.remove(ids)
-        self._store.release([source.sha256 for source in gone], self._originals.remove)
+        self._store.release_originals([source.sha256 for source in gone], self._originals.remove)
         return gone
 
     def sources(self, collection: str = "") -> list[Source]:
@@ -122,7 +122,7 @@ class Library:
     def delete_collection(self, name: str) -> int:
         """Delete a collection with all its documents; return their number. Raises `BadRequest`, `NotFound`."""
         gone = self._collections.delete(name)
-        self._store.release(gone, self._originals.remove)
+        self._store.release_originals(gone, self._originals.remove)
         return len(gone)
 
     def search(self, query: str, k: int = 4, collection: str = "", source_ids: Sequence[str] = ()) -> list[Passage]:

@@ -55,7 +55,7 @@ class RequestQueue:
         since = time.monotonic()
         with (
             request.stop.on_cancel(request.turn_or_stop.set),
-            request.stop.report_wait(lambda: self._told(request, since)),
+            request.stop.report_wait(lambda: self._queue_wait(request, since)),
         ):
             request.turn_or_stop.wait()
         request.stop.check()
@@ -84,7 +84,7 @@ class RequestQueue:
             else:
                 del self._line[stop]
 
-    def _told(self, request: _QueuedRequest, since: float) -> Wait | None:
+    def _queue_wait(self, request: _QueuedRequest, since: float) -> Wait | None:
         """Return the position in the queue; None if the run waits only for itself, or once it is admitted."""
         with self._lock:
             runs = list(self._line)

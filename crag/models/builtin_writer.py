@@ -99,7 +99,7 @@ def compose_answer(question: AnalyzedQuestion, texts: Sequence[Sequence[ScoredUn
     if not prose:
         return ""
     best = max(unit.score for unit in prose)
-    if question.kind == "list":
+    if question.answer_type == "list":
         listed = max((block for text in texts for block in _find_lists(text)), key=_block_score, default=None)
         if listed and _block_score(listed) >= SIMILAR_SCORE_SHARE * best:
             return _write_list(listed)

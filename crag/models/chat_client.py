@@ -88,7 +88,7 @@ class RequestSender:
 
         Raises `ModelFault`, `Stopped`, and `HomeFault` if an outbound request cannot be recorded.
         """
-        with self._traits.admission.take_turn(stop, self._traits.concurrency):
+        with self._traits.queue.take_turn(stop, self._traits.concurrency):
             first, rest = self._begin(prompts, stop, options)
             with closing(rest):
                 yield from chain(first, rest)
@@ -101,7 +101,7 @@ class RequestSender:
         since = time.monotonic()
 
         def pause(seconds: float) -> None:
-            with self._telling(stop, "retrying", since, attempts.statistics["attempt_number"]):
+            with self._report_wait(stop, "retrying", since, attempts.statistics["attempt_number"]):
                 stop.wait(seconds)
 
         half = {"multiplier": FIRST_HALF_PAUSE, "max": LONGEST_HALF_PAUSE}
@@ -118,7 +118,7 @@ class RequestSender:
         self, prompts: list[Prompt], stop: Cancellation, options: Mapping[str, Any]
     ) -> tuple[list[AIMessageChunk], ReplyChunks]:
         chunks = self._chunks(prompts, stop, options)
-        with self._telling(stop, "answering", time.monotonic()):
+        with self._report_wait(stop, "answering", time.monotonic()):
             return [chunk for chunk in [next(chunks, None)] if chunk is not None], chunks
 
     def _chunks(self, prompts: list[Prompt], stop: Cancellation, options: Mapping[str, Any]) -> ReplyChunks:
@@ -134,7 +134,7 @@ class RequestSender:
         except Exception as error:
             raise self._traits.translate(error) from error
 
-    def _telling(
+    def _report_wait(
         self, stop: Cancellation, kind: WaitKind, since: float, attempt: int = 0
     ) -> AbstractContextManager[None]:
         wait = Wait(kind, self._traits.name, since, attempt=attempt)
@@ -160,7 +160,7 @@ class LangChainChatModel:
     def __init__(self, chat: BaseChatModel, traits: ModelTraits) -> None:
         self._sender = RequestSender(chat, traits)
         self._traits = traits
-        self._one_token = traits.one_token
+        self._one_token_options = traits.one_token_options
 
     @property
     def name(self) -> str:
@@ -214,12 +214,12 @@ class LangChainChatModel:
         Raises `ModelFault`, `Stopped`.
         """
         try:
-            return self._request_one_token(list(prompts), stop, self._one_token)
+            return self._request_one_token(list(prompts), stop, self._one_token_options)
         except ModelFault as fault:
-            if fault.code != "refused" or not self._one_token:
+            if fault.code != "refused" or not self._one_token_options:
                 raise
         said = self._request_one_token(list(prompts), stop, {})
-        self._one_token = {}  # the model does not support the options
+        self._one_token_options = {}  # the model does not support the options
         return said
 
     def stream(self, prompts: Sequence[Prompt], stop: Cancellation) -> Iterator[ReplyPiece]:
@@ -229,7 +229,7 @@ class LangChainChatModel:
         received, and `Stopped`.
         """
         written = False
-        with closing(self._pieces(list(prompts), stop, self._traits.aloud)) as pieces:
+        with closing(self._pieces(list(prompts), stop, self._traits.thinking_options)) as pieces:
             try:
                 for piece in pieces:
                     yield piece

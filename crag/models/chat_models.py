@@ -50,13 +50,13 @@ def open_chat_model(
     tuning: ModelParameters = _DEFAULT_TUNING,
     *,
     thinking: bool = False,
-    require_leave: RequireConsent = allow_all,
+    require_consent: RequireConsent = allow_all,
 ) -> ChatModel:
     """Open the model `ollama:NAME`, or `provider:model` through LangChain's `init_chat_model`.
 
     An Ollama server is asked immediately for the model's digest and limits, so that a missing server or model is
     reported before any work begins. With `thinking`, streamed replies begin with the model's thoughts if it supports
-    that; whole replies and single tokens, which serve for grading, never do. `require_leave` is called with the
+    that; whole replies and single tokens, which serve for grading, never do. `require_consent` is called with the
     destination before each prompt and raises if prompts may not go there. Raises `ModelFault`, and `ValueError` for a
     model on another machine without a ledger.
     """
@@ -65,11 +65,11 @@ def open_chat_model(
         raise ModelFault.make("model.unknown_model", name=name)
     if provider == "ollama":
         installed = find_model(settings, model)
-        route = route_to_ollama(installed, settings, ledger, require_leave)
+        route = route_to_ollama(installed, settings, ledger, require_consent)
         return _open_ollama(model, installed, route, settings, tuning, thinking=thinking)
     export_keys(settings)
     chat = _init_provider(provider, model, tuning)
-    return _open_provider(chat, ModelRoute(model, provider, ledger, require_leave), tuning, thinking=thinking)
+    return _open_provider(chat, ModelRoute(model, provider, ledger, require_consent), tuning, thinking=thinking)
 
 
 def _open_ollama(
@@ -98,10 +98,10 @@ def _open_ollama(
         constrain=lambda prompts, schema: (prompts, {"format": schema}),
         translate=lambda error: _translate_error(error, installed, settings),
         route=route,
-        admission=request_queue(f"ollama:{model}", settings.ollama_host),
-        one_token=_LOGPROB_OPTIONS | {"options": _ollama_options(replace(tuning, answer_limit=1))},
-        aloud={"reasoning": True, "options": _ollama_options(aloud)} if thinks else {},
-        tells_thoughts=thinking,
+        queue=request_queue(f"ollama:{model}", settings.ollama_host),
+        one_token_options=_LOGPROB_OPTIONS | {"options": _ollama_options(replace(tuning, answer_limit=1))},
+        thinking_options={"reasoning": True, "options": _ollama_options(aloud)} if thinks else {},
+        streams_thoughts=thinking,
     )
     return LangChainChatModel(_make_chat_ollama(model, settings, tuning), traits)
 
@@ -165,9 +165,9 @@ def _open_provider(chat: BaseChatModel, route: ModelRoute, tuning: ModelParamete
         constrain=_append_schema,
         translate=lambda error: translate_provider_error(error, provider),
         route=route,
-        admission=request_queue(f"{provider}:{model}", provider),
-        one_token=_LOGPROB_OPTIONS | {"max_tokens": 1} if find_provider(provider).has_logprobs else {},
-        tells_thoughts=thinking,
+        queue=request_queue(f"{provider}:{model}", provider),
+        one_token_options=_LOGPROB_OPTIONS | {"max_tokens": 1} if find_provider(provider).has_logprobs else {},
+        streams_thoughts=thinking,
     )
     return LangChainChatModel(chat, traits)
 

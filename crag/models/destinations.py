@@ -40,11 +40,11 @@ class ModelTraits:
     """Differences between providers.
 
     - `marks_end`: a complete reply ends with a mark; without the mark the reply was cut off.
-    - `admission`: the request queue of this model.
+    - `queue`: the request queue of this model.
     - `route`: where prompts go; prompts that leave the machine are recorded first.
-    - `one_token`: options that request one token and its alternatives; empty if unsupported.
-    - `aloud`: options that let the model think first.
-    - `tells_thoughts`: whether thoughts are passed on.
+    - `one_token_options`: options that request one token and its alternatives; empty if unsupported.
+    - `thinking_options`: options that let the model think first.
+    - `streams_thoughts`: whether thoughts are passed on.
     """
 
     name: str
@@ -56,10 +56,10 @@ class ModelTraits:
     constrain: ConstrainReply
     translate: Callable[[Exception], ModelFault]
     route: ModelRoute
-    admission: RequestQueue
-    one_token: Mapping[str, Any] = field(default_factory=dict)
-    aloud: Mapping[str, Any] = field(default_factory=dict)
-    tells_thoughts: bool = False
+    queue: RequestQueue
+    one_token_options: Mapping[str, Any] = field(default_factory=dict)
+    thinking_options: Mapping[str, Any] = field(default_factory=dict)
+    streams_thoughts: bool = False
 
 
 RequireConsent = Callable[[str], None]
@@ -73,13 +73,13 @@ def allow_all(_: str) -> None:
 class ModelRoute:
     """Destination of the model `model`: a host or a provider name; `host` is empty on this machine.
 
-    `require_leave` is called with the host before each prompt and raises if consent is missing or withdrawn.
+    `require_consent` is called with the host before each prompt and raises if consent is missing or withdrawn.
     """
 
     model: str
     host: str = ""
     ledger: OutboundLog | None = None
-    require_leave: RequireConsent = allow_all
+    require_consent: RequireConsent = allow_all
 
     def __post_init__(self) -> None:
         if self.host and self.ledger is None:
@@ -116,7 +116,7 @@ class ModelRoute:
         return recorded if self.host else embed
 
     def _record(self, kind: OutboundKind, what: str) -> None:
-        self.require_leave(self.host)
+        self.require_consent(self.host)
         if self.host and self.ledger:
             self.ledger.record(self.host, kind, what)
 
@@ -125,8 +125,8 @@ def route_to_ollama(
     installed: InstalledModel,
     settings: Settings,
     ledger: OutboundLog | None,
-    require_leave: RequireConsent = allow_all,
+    require_consent: RequireConsent = allow_all,
 ) -> ModelRoute:
     """Return the route to a model of the Ollama server, which may be remote or forward prompts to the cloud."""
     host = external_host(f"ollama:{installed.name}", settings, installed.remote_host)
-    return ModelRoute(installed.name, host, ledger, require_leave)
+    return ModelRoute(installed.name, host, ledger, require_consent)

@@ -128,7 +128,7 @@ class TransferRate:
         self._clock = clock
         self._seen: deque[tuple[float, int]] = deque()  # the first entry is the start of the window
 
-    def note(self, done: int) -> None:
+    def add_count(self, done: int) -> None:
         """Record the current count. A count already present at the start was not fetched now and is ignored."""
         if self._seen and not self._seen[-1][1]:
             self._seen.clear()
@@ -187,7 +187,7 @@ class DownloadTask:
 
     def close(self) -> None:
         """Stop without waiting for its end to be recorded; if it is not, it counts as unfinished later."""
-        self.stop.request()
+        self.stop.cancel()
         self._worker.close(0)
 
     def join(self, seconds: float) -> None:
@@ -207,7 +207,7 @@ class DownloadTask:
         with self._lock:
             self._now = replace(self._now, stage=progress.stage)
             if progress.total:  # until then keep the figures of the last attempt
-                self._pace.note(progress.done)
+                self._pace.add_count(progress.done)
                 self._now = replace(self._now, done=progress.done, total=progress.total)
 
     def _run(self, abandoned: Cancellation) -> None:
@@ -244,7 +244,7 @@ class DownloadTask:
         self._polls += 1
         with suppress(HomeFault):  # the disk may work again at the next poll
             if self._rows.is_cancelled(self._now.name):
-                self.stop.request()
+                self.stop.cancel()
             elif self._polls % _POLLS_PER_WRITE == 0 and (now := self.now()).state == "running":
                 self._rows.keep(now)
 
@@ -288,7 +288,7 @@ class Downloads:
         if work is None or not work.is_running:
             self._rows.cancel(name)
             return
-        work.stop.request()
+        work.stop.cancel()
         work.join(_STOP_SECONDS)
 
     def all(self) -> list[Download]:

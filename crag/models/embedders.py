@@ -146,13 +146,13 @@ def _open_ollama(model: str, settings: Settings, ledger: OutboundLog | None) -> 
 
     from crag.models.connections import ollama_client_options
 
-    def require_leave(host: str) -> None:
+    def require_consent(host: str) -> None:
         if host not in ("", settings.ollama_host_label) and settings.embedder != f"ollama:{model}":
             raise ModelFault.make("embedder.consent_needed", model=model, host=host)
 
     installed = find_model(settings, model)
-    route = route_to_ollama(installed, settings, ledger, require_leave)
-    require_leave(route.host)
+    route = route_to_ollama(installed, settings, ledger, require_consent)
+    require_consent(route.host)
 
     def translate(error: Exception) -> ModelFault:
         return _as_embedding_fault(translate_ollama_error(error, model, settings), f"{model} on Ollama")

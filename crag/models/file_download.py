@@ -50,7 +50,7 @@ class RemoteFile:
     checksum: str
 
     @classmethod
-    def read(cls, address: str) -> RemoteFile:
+    def from_address(cls, address: str) -> RemoteFile:
         """Parse an address with its checksum as fragment, as in pip: `https://host/file#sha256=…`."""
         url, fragment = urldefrag(address)
         algorithm, _, checksum = fragment.partition("=")
@@ -157,7 +157,7 @@ class PartialFile:
             path.unlink(missing_ok=True)
 
     @contextmanager
-    def opened(self, first: FilePiece) -> Iterator[IO[bytes]]:
+    def open_for_writing(self, first: FilePiece) -> Iterator[IO[bytes]]:
         """Open the partial file for writing from the first piece on, locked against other processes.
 
         Raises `RemoteFileChanged` when the kept bytes are of another version, `ModelFault` when the file is locked or
@@ -279,7 +279,7 @@ def _download_rest(
     first = next(pieces, None)
     if first is None or (first.begin == 0 and not magic.startswith(first.body[: len(magic)])):
         raise ModelFault.make("download.wrong_file", host=file.host)
-    with partial.opened(first) as kept:
+    with partial.open_for_writing(first) as kept:
         for piece in chain([first], pieces):
             if piece.end > _MAX_BYTES:
                 partial.remove()

@@ -53,7 +53,7 @@ def fetch_nomic(settings: Settings, ledger: OutboundLog, report: ProgressCallbac
     def record(host: str, url: str) -> None:
         ledger.record(host, "download", f"{url} (nothing was sent but this address)")
 
-    download_file(RemoteFile.read(settings.nomic_url), weights_path(), _MAGIC, record, report, stop)
+    download_file(RemoteFile.from_address(settings.nomic_url), weights_path(), _MAGIC, record, report, stop)
 
 
 def weights_digest() -> str:

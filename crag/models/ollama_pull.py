@@ -48,7 +48,7 @@ class PullProgress:
     done: dict[str, int] = field(default_factory=dict)
     stage: str = "Asking the registry"
 
-    def note(self, line: dict[str, Any]) -> None:
+    def add_line(self, line: dict[str, Any]) -> None:
         """Record one line of the stream; early lines have no totals."""
         status = str(line.get("status") or "")
         self.stage = next((words for sign, words in _STAGES.items() if status.startswith(sign)), "Receiving")
@@ -116,7 +116,7 @@ def _attempt_pull(
         if error := line.get("error"):
             raise _translate_pull_error(name, str(error))
         total = sum(layers.totals.values())
-        layers.note(line)
+        layers.add_line(line)
         progress = layers.progress()
         if progress.total > total:
             check_disk_space(name, progress.total - progress.done, settings)

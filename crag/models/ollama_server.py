@@ -208,7 +208,7 @@ class OllamaServer:
 
     def close(self) -> None:
         """Cancel models that are still loading."""
-        self._closing.request()
+        self._closing.cancel()
 
     def _wait_for(self, path: str, body: dict[str, Any]) -> None:
         call_cancellable(

@@ -160,7 +160,7 @@ class ThoughtSplitter:
         self._held += piece
         return self._think() if self._reading == "thought" else self._begin()
 
-    def rest(self) -> tuple[str, str]:
+    def flush(self) -> tuple[str, str]:
         """Return the held-back remainder as (text, thought) at the end of the reply."""
         if self._reading == "thought":
             return "", self._held
@@ -222,13 +222,13 @@ class ReplyReader:
             self._note(chunk)
             content, thought = str(chunk.text), str(chunk.additional_kwargs.get("reasoning_content") or "")
             text, thought_in_text = self._splitter.split(content)
-            yield from self._told(text, thought + thought_in_text)
+            yield from self._emit_piece(text, thought + thought_in_text)
             self._runaway = self._guard.read(content)
             if not self._runaway and (astray := self._thought_guard.read(thought)):
                 self._runaway = Runaway(astray.reason)  # the runaway is in the thoughts; the text repeats nothing
             if self._runaway:
                 break
-        yield from self._told(*self._splitter.rest())
+        yield from self._emit_piece(*self._splitter.flush())
         if self._ended_without_mark and not self._runaway:
             self._runaway = self._guard.check_end()
         repeated = min(self._runaway.repeated, self._written) if self._runaway else 0
@@ -241,10 +241,10 @@ class ReplyReader:
             self._prompt_tokens = counted["input_tokens"] or self._prompt_tokens
             self._answer_tokens = counted["output_tokens"] or self._answer_tokens
 
-    def _told(self, text: str, thought: str) -> Iterator[ReplyPiece]:
+    def _emit_piece(self, text: str, thought: str) -> Iterator[ReplyPiece]:
         self._written += len(text)
         self._thought += len(thought.strip())
-        told = thought if self._traits.tells_thoughts else ""
+        told = thought if self._traits.streams_thoughts else ""
         if text or told:
             yield ReplyPiece(replace_surrogates(text), thought=replace_surrogates(told))
 

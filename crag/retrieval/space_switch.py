@@ -281,7 +281,7 @@ class SpaceSwitchWorker:
             self._next = work
             self.progress = self.progress or Progress("Starting")  # set now, so that the next screen refresh shows it
             if at_once:
-                self._stop.request()
+                self._stop.cancel()
         self._worker.wake()
 
     def _run_next(self, closing: Cancellation) -> None:
@@ -289,7 +289,7 @@ class SpaceSwitchWorker:
             work, self._next, stop = self._next, None, Cancellation()
             self._stop = stop
         if work is not None:
-            with closing.on_cancel(stop.request):
+            with closing.on_cancel(stop.cancel):
                 self._run(work, stop)
         with self._lock:
             if self._next is None:

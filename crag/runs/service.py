@@ -176,7 +176,7 @@ class RunService:
     def stop(self, run_id: str) -> None:
         """Stop a run of this process and keep its text so far. Calling this twice, or too late, is harmless."""
         if live := self._live.get(run_id):
-            live.stop.request()
+            live.stop.cancel()
         if run_id not in self._live and (run := self._take_over(run_id)):  # it waits, perhaps only since a moment ago
             self._traces.put(run_id, self._worker.finish(run, RunEnded("stopped", run.elapsed())))
             self._live.pop(run_id, None)
@@ -213,7 +213,7 @@ class RunService:
     def close(self) -> None:
         """Stop every run, wait for them, and close the log."""
         for run in list(self._live.values()):
-            run.stop.request()
+            run.stop.cancel()
         self._workers.shutdown(wait=True)
         self._log.close()
         self._checkpoints.close()

@@ -131,7 +131,7 @@ class Originals:
         except OSError as error:
             raise HomeFault("The file could not be saved: the disk is full or cannot be written to.") from error
 
-    def keep_only(self, used: Iterable[str]) -> None:
+    def remove_unused(self, used: Iterable[str]) -> None:
         """Remove all other originals. Call it within a write transaction, so that nothing can be added meanwhile."""
         wanted = set(used)
         folder = self._home / _ORIGINALS

@@ -299,17 +299,17 @@ class SourceStore:
                 delete_source(connection, source.id)
         return gone
 
-    def release(self, digests: Iterable[str], remove: Callable[[str], None]) -> None:
+    def release_originals(self, digests: Iterable[str], remove: Callable[[str], None]) -> None:
         """Call `remove` for each SHA-256 that no source uses, while no source can be added."""
         with self.database.write() as connection:
             for digest in set(digests):
                 if not connection.scalar(select(func.count()).where(sources.c.sha256 == digest)):
                     remove(digest)
 
-    def keep_used_originals(self, keep_only: Callable[[Sequence[str]], None]) -> None:
-        """Call `keep_only` with every SHA-256 in use, while no source can be added."""
+    def remove_unused_originals(self, remove_unused: Callable[[Sequence[str]], None]) -> None:
+        """Call `remove_unused` with every SHA-256 in use, while no source can be added."""
         with self.database.write() as connection:
-            keep_only(list(connection.scalars(select(sources.c.sha256))))
+            remove_unused(list(connection.scalars(select(sources.c.sha256))))
 
     def counts(self) -> tuple[int, int]:
         """Return the numbers of sources and passages."""

@@ -67,7 +67,7 @@ _LATIN_WORD = re.compile(r"[A-Za-z]+")
 
 @dataclass(frozen=True, slots=True)
 class AnalyzedQuestion:
-    """A question as the scorer sees it. `order` holds its terms in order; `foreign` is true for Chinese and Korean.
+    """A question as the scorer sees it. `order` holds its terms in order; `is_cjk` is true for Chinese and Korean.
 
     `statistics` are those of the searched library, `unseen` is the weight of a term that does not occur in it.
     """
@@ -77,8 +77,8 @@ class AnalyzedQuestion:
     order: tuple[str, ...]
     weights: dict[str, float]
     names: frozenset[str]
-    kind: AnswerType
-    foreign: bool
+    answer_type: AnswerType
+    is_cjk: bool
     statistics: TermStatistics
     unseen_weight: float
 
@@ -187,24 +187,26 @@ def can_recognize_candidates(question: AnalyzedQuestion) -> bool:
 
     Names cannot where there are no capital letters.
     """
-    return question.kind in ("time", "number") or (question.kind in ("person", "place") and not question.foreign)
+    return question.answer_type in ("time", "number") or (
+        question.answer_type in ("person", "place") and not question.is_cjk
+    )
 
 
 def find_candidates(question: AnalyzedQuestion, text: str) -> frozenset[str]:
     """Return the values of the expected answer type in `text` that are not in the question, in a normalized form."""
     said = _RESULT_DATE.sub("", text)
-    if question.kind == "time":
+    if question.answer_type == "time":
         return _find_dates(question, said)
-    if question.kind == "number":
+    if question.answer_type == "number":
         return _find_numbers(question, said)
-    if question.foreign:
+    if question.is_cjk:
         return frozenset(title for title in _QUOTED.findall(said) if title not in question.text)
     return _capitalised_terms(_CAPITALISED.findall(said)) - question.weights.keys()
 
 
 def matches_answer_type(question: AnalyzedQuestion, text: str) -> bool:
     """Return whether `text` certainly contains the expected answer type; True if that cannot be recognized."""
-    if question.kind in ("person", "place") and not question.foreign:
+    if question.answer_type in ("person", "place") and not question.is_cjk:
         return bool(_capitalised_terms(_CERTAIN_NAME.findall(_RESULT_DATE.sub("", text))) - question.weights.keys())
     return not can_recognize_candidates(question) or bool(find_candidates(question, text))
 
@@ -213,7 +215,7 @@ def answer_type_score(question: AnalyzedQuestion, text: str) -> float:
     """Return 1 if the text contains the expected answer type, -1 if it does not, 0 if that cannot be recognized."""
     if can_recognize_candidates(question):
         return 1.0 if matches_answer_type(question, text) else -1.0
-    return 1.0 if question.kind == "list" and _contains_list(text) else 0.0
+    return 1.0 if question.answer_type == "list" and _contains_list(text) else 0.0
 
 
 def _find_dates(question: AnalyzedQuestion, text: str) -> frozenset[str]:

@@ -62,7 +62,7 @@ def sentence_probability(question: AnalyzedQuestion, features: Sequence[float]) 
 
 
 def _weights_key(question: AnalyzedQuestion) -> str:
-    return "characters" if question.foreign else "words"
+    return "characters" if question.is_cjk else "words"
 
 
 def _logistic(odds: float) -> float:
@@ -96,7 +96,7 @@ def score_sentences(question: AnalyzedQuestion, reading: TokenizedText, embedder
     """
     rows = measure_sentences(question, reading, _compute_cosines(question, reading.sentences, embedder))
     scores = [sentence_probability(question, row) for row in rows]
-    if question.kind != "explanation":
+    if question.answer_type != "explanation":
         return scores
     # A sentence that starts with the name in question usually defines it without repeating the rest of the question.
     opens = [bool(question.names.intersection(own[:1])) for own in reading.terms]

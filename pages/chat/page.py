@@ -140,7 +140,7 @@ def _open_clicked_citation() -> None:
     """
     run_id, number = clicked_citation()
     with dialogs.catch_refusals():
-        application().conversations.of_run(run_id, current_owner())
+        application().conversations.find_by_run(run_id, current_owner())
         citations = application().runs.trace(run_id).citations
         if found := next((citation for citation in citations if str(citation.n) == number), None):
             state.open_source(run_id, found.passage_id, found.quote)

@@ -198,7 +198,7 @@ def load_compared_runs(run_ids: tuple[str, str]) -> tuple[ComparedRun, ComparedR
     if run_ids[0] == run_ids[1]:
         raise NotFound("There is one answer only.")
     for run_id in run_ids:
-        application().conversations.of_run(run_id, current_owner())
+        application().conversations.find_by_run(run_id, current_owner())
     versions = application().runs.versions(run_ids[0])
     one, other = run_ids
     if other in {version.run_id for version in versions}:

@@ -166,7 +166,7 @@ def ask_requested_question() -> None:
     run_id = st.session_state.pop(_ASK_AGAIN_KEY, None)
     if run_id is None:
         return
-    conversation = application().conversations.of_run(run_id, current_owner())
+    conversation = application().conversations.find_by_run(run_id, current_owner())
     state.open_conversation(conversation.id if conversation else None)
     if conversation:
         questions.regenerate_answer(run_id, state.current_options())

@@ -67,7 +67,7 @@ def overrule_verdict(run_id: str, passage_id: int, ruling: Ruling) -> None:
 
 def open_chat(run_id: str) -> None:
     """Open the conversation of a run, with the trace shown."""
-    conversation = application().conversations.of_run(run_id, current_owner())
+    conversation = application().conversations.find_by_run(run_id, current_owner())
     if conversation is None:
         st.toast("This question was asked outside of any conversation.", icon=":material/info:")
         return

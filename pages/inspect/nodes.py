@@ -178,7 +178,7 @@ def _explain_missing_prompts(step: Step, trace: Trace, any_calls: bool) -> str:
 
 def _load_history(run_id: str) -> tuple[Turn, ...]:
     """Return the turns before the question, in the branch that is shown; empty outside a conversation."""
-    conversation = application().conversations.of_run(run_id, current_owner())
+    conversation = application().conversations.find_by_run(run_id, current_owner())
     if conversation is None:
         return ()
     family = {version.run_id for version in application().runs.versions(run_id)}

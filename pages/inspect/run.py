@@ -199,7 +199,7 @@ _DIALOGS: dict[str, Callable[[Any], None]] = {
 def draw_run(run_id: str) -> None:
     """Draw a run, every second until it ends; report one that was deleted or belongs to another user as missing."""
     try:
-        application().conversations.of_run(run_id, current_owner())
+        application().conversations.find_by_run(run_id, current_owner())
         trace = application().runs.trace(run_id)
     except NotFound:
         st.title("This answer is no longer there", anchor=False)

@@ -53,7 +53,7 @@ def _draw_export_choices(conversation_id: str) -> None:
 def _draw_share_choices(run_id: str) -> None:
     """Draw the download of one answer, then those of its conversation; neither for another user's run."""
     try:
-        conversation = application().conversations.of_run(run_id, current_owner())
+        conversation = application().conversations.find_by_run(run_id, current_owner())
         question = application().runs.attach(run_id).question
     except CragError as gone:
         st.caption(markdown.escape_line(str(gone)))

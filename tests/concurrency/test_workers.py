@@ -172,7 +172,7 @@ def test_what_is_under_way_stops_with_who_waits_for_it(abandon: bool) -> None:
     if abandon:
         results.close()
     else:
-        stop.request()
+        stop.cancel()
         with pytest.raises(Stopped):
             next(results)
     assert set(ended) <= {1, 2, 3}

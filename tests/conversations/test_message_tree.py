@@ -163,17 +163,17 @@ def test_people_see_only_their_own_conversations(home):
         home.conversations.get(theirs, person="me")
     assert len(home.conversations.list()) == 2
     run_id = home.conversations.messages(theirs)[1].run_id
-    assert home.conversations.of_run(run_id, person="them").id == theirs
+    assert home.conversations.find_by_run(run_id, person="them").id == theirs
     with pytest.raises(NotFound):
-        home.conversations.of_run(run_id, person="me")
+        home.conversations.find_by_run(run_id, person="me")
 
 
 def test_a_run_of_no_conversation_is_nobodys(home):
     run = home.runs.start(None, "One?", RunOptions())
     wait(run)
-    assert home.conversations.of_run(run.id) is None
+    assert home.conversations.find_by_run(run.id) is None
     with pytest.raises(NotFound):
-        home.conversations.of_run(run.id, person="me")
+        home.conversations.find_by_run(run.id, person="me")
 
 
 def test_a_deleted_conversation_takes_no_more_questions(home):

@@ -120,7 +120,7 @@ def test_one_long_document_hides_the_passage_and_its_neighbours(tmp_path):
 
 def test_stopping_stops(library):
     stop = Cancellation()
-    stop.request()
+    stop.cancel()
     with pytest.raises(Stopped):
         list(maker(library).make("", 5, stop))
 

@@ -74,7 +74,7 @@ def test_nothing_to_measure_on_is_said(home):
 def test_it_stops_when_asked(home):
     stop = Cancellation()
     with pytest.raises(Stopped):
-        home.calibration.run(OPTIONS, CalibrationPlan(count=30), lambda _: stop.request(), stop)
+        home.calibration.run(OPTIONS, CalibrationPlan(count=30), lambda _: stop.cancel(), stop)
 
 
 def keep(home, collection, thresholds):

@@ -105,7 +105,7 @@ def test_it_is_stopped_and_gone_on_with(library, tmp_path):
 
     def report(progress):
         if progress.done == 3:
-            stop.request()
+            stop.cancel()
 
     with pytest.raises(Stopped):
         add_corpus(library, written(tmp_path, rows), "set", report, stop)

@@ -125,9 +125,9 @@ def test_runs_of_an_evaluation_can_be_opened_but_are_not_listed(lab):
     done = lab.evaluations.wait(lab.begin(person="a").id)
     run_id = lab.evaluations.results(done.id)[0].run_id
     conversations = Conversations(lab.database)
-    assert conversations.of_run(run_id, "a") is None
+    assert conversations.find_by_run(run_id, "a") is None
     with pytest.raises(NotFound):
-        conversations.of_run(run_id, "b")
+        conversations.find_by_run(run_id, "b")
     assert RunArchive(lab.database).list() == []
     assert lab.runs.recent(10) == []
 
@@ -377,7 +377,7 @@ def test_deleting_removes_the_runs_even_while_it_is_running(lab):
         with pytest.raises(NotFound):
             lab.evaluations.get(one.id)
     with pytest.raises(NotFound):
-        Conversations(lab.database).of_run(run_id)
+        Conversations(lab.database).find_by_run(run_id)
     assert lab.evaluations.wait(lab.begin().id).state == "done", "the next one is not kept from its turn"
     assert len(lab.evaluations.list()) == 1
 

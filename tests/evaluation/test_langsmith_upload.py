@@ -215,7 +215,7 @@ def test_a_closed_port_and_a_server_that_speaks_no_tls(server, ledger, caplog):
 
 def test_a_stop_is_heard_while_the_server_hangs(server, uploads):
     server.delay, stop = threading.Event(), Cancellation()
-    threading.Timer(0.1, stop.request).start()
+    threading.Timer(0.1, stop.cancel).start()
     with pytest.raises(Stopped):
         uploads.upload(EVALUATION, RESULTS, stop=stop)
 

@@ -105,7 +105,7 @@ def test_a_rechunked_library_is_reused_until_documents_change(application, recut
 def test_stopped_or_killed_on_the_way_nothing_half_made_is_used(application, recuts):
     stop = Cancellation()
     with pytest.raises(Stopped):
-        recuts.prepare(OPTIONS, lambda progress: stop.request() if progress.done else None, stop)
+        recuts.prepare(OPTIONS, lambda progress: stop.cancel() if progress.done else None, stop)
     assert cuts(application) == []
     left = application.settings.home / "evaluations" / ".cut-60-abc.1-1-ff.unfinished"
     left.mkdir(parents=True)

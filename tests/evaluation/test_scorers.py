@@ -473,7 +473,7 @@ def test_what_the_person_must_mend_is_told_and_stopping_stops(ollama: ScriptedOl
     with pytest.raises(ModelFault):
         Judge(model).judge(EXAMPLE, "In 1871.", Cancellation())
     stop = Cancellation()
-    stop.request()
+    stop.cancel()
     with pytest.raises(Stopped):
         Judge(model).judge(EXAMPLE, "In 1871.", stop)
 
@@ -492,7 +492,7 @@ def test_a_remote_judge_needs_consent_and_is_logged(ollama: ScriptedOllama) -> N
     ollama.script = lambda asked: Say(RIGHT)
     ledger, leave = ListLedger(), list[str]()
     settings = Settings(ollama_host=ollama.url)
-    model = open_chat_model("ollama:gpt-oss:120b-cloud", settings, ledger, require_leave=leave.append)
+    model = open_chat_model("ollama:gpt-oss:120b-cloud", settings, ledger, require_consent=leave.append)
     assert Judge(model).judge(EXAMPLE, "In 1871.", Cancellation()).score == 0.9
     ((host, kind, what),) = ledger.entries
     assert (host, kind) == ("ollama.com", "model")

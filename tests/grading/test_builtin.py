@@ -142,6 +142,6 @@ def test_a_stop_ends_the_grading(embedder: Embedder) -> None:
     stop = Cancellation()
     grades = BuiltinGrader(embedder, CountedTermStatistics(ENGLISH)).grade("Who built it?", passages(ENGLISH), stop)
     next(grades)
-    stop.request()
+    stop.cancel()
     with pytest.raises(Stopped):
         next(grades)

@@ -98,7 +98,7 @@ def test_a_stop_does_not_wait_for_the_model() -> None:
     release, stop = threading.Event(), Cancellation()
 
     def reply(_: str) -> str:
-        threading.Timer(0.05, stop.request).start()
+        threading.Timer(0.05, stop.cancel).start()
         release.wait(10)
         return "{}"
 

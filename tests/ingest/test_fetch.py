@@ -201,7 +201,7 @@ def test_a_body_that_breaks_off_is_refused(web: WebServer) -> None:
 
 def test_stop_ends_a_slow_fetch_at_once(web: WebServer) -> None:
     stop = Cancellation()
-    threading.Timer(0.2, stop.request).start()
+    threading.Timer(0.2, stop.cancel).start()
     started = time.monotonic()
     with pytest.raises(Stopped):
         get(web.drip("/a", b"x", 0.05, b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"), stop=stop)
@@ -217,7 +217,7 @@ def test_stop_and_deadline_end_a_resolver_that_hangs() -> None:
 
     assert refusal("http://pages.test/", resolver=hang, patience=FetchTimeouts(total=0.2)).code == "too_slow"
     stop = Cancellation()
-    threading.Timer(0.2, stop.request).start()
+    threading.Timer(0.2, stop.cancel).start()
     with pytest.raises(Stopped):
         get("http://pages.test/", resolver=hang, stop=stop)
     never.set()

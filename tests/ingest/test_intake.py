@@ -140,7 +140,7 @@ def test_unpacking_stops_when_asked_and_leaves_no_process() -> None:
     stop = Cancellation()
     unpacking = read_members(packed({f"{n}.txt": bytes(1 << 20) for n in range(50)}), ParseLimits(), stop)
     next(unpacking)
-    stop.request()
+    stop.cancel()
     with pytest.raises(Stopped):
         list(unpacking)
 

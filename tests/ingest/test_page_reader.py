@@ -121,7 +121,7 @@ def test_a_page_that_hangs_is_left_at_the_deadline(ledger: ListLedger, web: WebS
 def test_stop_is_heard_at_once(reader: WebPageReader, web: WebServer) -> None:
     slow = found(web.drip("/slow", b"x", 0.05, b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"))
     stop = Cancellation()
-    threading.Timer(0.3, stop.request).start()
+    threading.Timer(0.3, stop.cancel).start()
     began = time.monotonic()
     with pytest.raises(Stopped):
         reader.read(QUESTION, [slow], stop)

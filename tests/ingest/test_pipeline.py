@@ -229,7 +229,7 @@ def test_a_stopped_crawl_keeps_the_pages_added_so_far(web_library, web):
     stop = Cancellation()
     pages = web_library.pipeline.add_site(web.url("/"), SiteLimits(), stop=stop)
     assert next(pages).status == "added"
-    stop.request()
+    stop.cancel()
     with pytest.raises(Stopped):
         next(pages)
     assert [source.location for source in web_library.sources()] == [web.url("/")]

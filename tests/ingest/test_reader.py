@@ -50,7 +50,7 @@ def test_splitting_can_be_stopped():
     stop = Cancellation()
 
     def count(text):
-        stop.request()
+        stop.cancel()
         return count_words(text)
 
     with pytest.raises(Stopped):

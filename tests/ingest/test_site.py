@@ -210,7 +210,7 @@ def test_robots_txt_may_ask_for_pauses_of_at_most_five_seconds(web: WebServer) -
 def test_stop_ends_a_pause_at_once(web: WebServer) -> None:
     web.page("/robots.txt", b"User-agent: *\nCrawl-delay: 5")
     stop = Cancellation()
-    threading.Timer(0.2, stop.request).start()
+    threading.Timer(0.2, stop.cancel).start()
     started = time.monotonic()
     with pytest.raises(Stopped):
         list(visit(web.url("/"), stop=stop))

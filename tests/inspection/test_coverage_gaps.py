@@ -90,7 +90,7 @@ def test_an_answered_version_or_edit_covers_the_question(house):
     house.grader.scores = GOOD
     wait(house.runs.regenerate(run.id, RunOptions()))
     assert house.listed() == {TURBINE}
-    message = house.conversations.messages(house.conversations.of_run(other.id).id)[0]
+    message = house.conversations.messages(house.conversations.find_by_run(other.id).id)[0]
     wait(house.runs.edit(message.id, "What cools the turbine?", RunOptions()))
     assert house.listed() == set()
 
@@ -132,14 +132,14 @@ def test_each_person_sees_their_own_and_what_was_deleted_nobody(house):
         house.gaps.filter_visible_questions(found_by, "ada"),
         house.gaps.filter_visible_questions(found_by, None),
     ) == ({FINALS}, found_by)
-    house.conversations.delete(house.conversations.of_run(run.id).id)
+    house.conversations.delete(house.conversations.find_by_run(run.id).id)
     assert house.listed("bob") == set()
 
 
 def test_a_follow_up_is_grouped_by_what_it_means(house):
     run = house.ask(FINALS)
     house.grader.scores = POOR
-    wait(house.runs.start(house.conversations.of_run(run.id).id, "And in which city?", RunOptions(web="auto")))
+    wait(house.runs.start(house.conversations.find_by_run(run.id).id, "And in which city?", RunOptions(web="auto")))
     (gap,) = house.gaps.list()
     assert [one.question for one in gap.questions] == ["And in which city?", FINALS]
 

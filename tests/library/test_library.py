@@ -90,7 +90,7 @@ def test_a_model_that_fails_is_said_and_leaves_nothing(library, embedder):
 
 def test_stopping_between_batches_leaves_nothing(library, embedder):
     stop = Cancellation()
-    embedder.before_batch = stop.request
+    embedder.before_batch = stop.cancel
     with pytest.raises(Stopped):
         library.pipeline.add_bytes("notes.md", NOTES, stop=stop)
     assert library.sources() == []
@@ -270,7 +270,7 @@ def test_adding_stops_while_it_is_saved_and_leaves_nothing(library, monkeypatch)
 
     def stop_when_saving(progress):
         if progress.stage == "Saving":
-            monkeypatch.setattr(sources, "_chunk_columns", lambda chunk: (stop.request(), columns(chunk))[1])
+            monkeypatch.setattr(sources, "_chunk_columns", lambda chunk: (stop.cancel(), columns(chunk))[1])
 
     columns = sources._chunk_columns
     with pytest.raises(Stopped):

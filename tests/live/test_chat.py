@@ -73,7 +73,7 @@ def test_cancel_frees_the_server(model: ChatModel):
     def begin(stop: Cancellation) -> None:
         stream = model.stream(COUNT, stop)
         next(stream)
-        stop.request()
+        stop.cancel()
         with suppress(Stopped):
             list(stream)
 

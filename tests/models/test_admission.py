@@ -116,7 +116,7 @@ def test_a_stop_leaves_the_line_at_once(
     wait_until(lambda: queued(second) == [1])
     last = ask(pool, model, third, "third")
     wait_until(lambda: queued(third) == [2])
-    second.request()
+    second.cancel()
     with pytest.raises(Stopped):
         leaving.result(5)
     assert not second.list_waits()

@@ -117,7 +117,7 @@ def test_a_stop_ends_the_answer(embedder: Embedder) -> None:
     )
     next(pieces)
     next(pieces)
-    stop.request()
+    stop.cancel()
     with pytest.raises(Stopped):
         next(pieces)
 

@@ -67,14 +67,14 @@ def test_stop_is_heard_while_the_server_is_silent(ollama: ScriptedOllama, settin
         ollama.wait_until(lambda: ollama.chats and (early or ollama.chats[0].tokens_sent == 2))
         time.sleep(0.05)
         asked_at = time.monotonic()
-        stop.request()
+        stop.cancel()
         assert ended.result(timeout=5) - asked_at < 0.5
     ollama.wait_until(lambda: ollama.chats[0].outcome == "dropped")
 
 
 def test_a_stop_before_the_start_sends_nothing(ollama: ScriptedOllama, settings: Settings) -> None:
     model, stop = open_chat_model("ollama:llama3.1:8b", settings), Cancellation()
-    stop.request()
+    stop.cancel()
     with pytest.raises(Stopped):
         model.complete(ASK, stop)
     assert not ollama.chats
@@ -240,7 +240,7 @@ def test_stop_is_heard_between_attempts(ollama: ScriptedOllama, settings: Settin
     model, stop = open_chat_model("ollama:llama3.1:8b", settings), Cancellation()
     ollama.fail_next(3, 503)
     ollama.script = lambda asked: pytest.fail("asked again after the stop")
-    threading.Thread(target=lambda: (ollama.wait_until(lambda: ollama.chats), stop.request())).start()
+    threading.Thread(target=lambda: (ollama.wait_until(lambda: ollama.chats), stop.cancel())).start()
     with pytest.raises(Stopped):
         model.complete(ASK, stop)
 

@@ -235,7 +235,7 @@ def test_what_was_there_before_says_nothing_of_the_pace() -> None:
     pace = TransferRate(lambda: now[0])
     for seconds, done in ((0.0, 0), (1.0, 1_000_000), (2.0, 1_000_100), (3.0, 1_000_200)):
         now[0] = seconds
-        pace.note(done)
+        pace.add_count(done)
     assert pace.rate() == pytest.approx(100)
     now[0] = 60.0
     assert pace.rate() == 0
@@ -246,7 +246,7 @@ def test_the_pace_is_that_of_the_last_seconds() -> None:
     pace = TransferRate(lambda: now[0])
     for second in range(1, 30):
         now[0] = float(second)
-        pace.note(second * 10 if second < 20 else 200 + (second - 20) * 1000)
+        pace.add_count(second * 10 if second < 20 else 200 + (second - 20) * 1000)
     assert pace.rate() == pytest.approx(1000)
 
 

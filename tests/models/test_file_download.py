@@ -111,7 +111,7 @@ def test_a_stop_is_heard_at_once_and_the_next_start_goes_on(fetching: Fetching) 
     while not any(progress.done > 100_000 for progress in fetching.told):
         time.sleep(0.01)
     stopped = time.monotonic()
-    fetching.stop.request()
+    fetching.stop.cancel()
     thread.join(10)
     assert ended[0] - stopped < 0.5
     (kept,) = fetching.kept()
@@ -136,7 +136,7 @@ def test_a_stop_is_heard_while_the_server_is_silent(fetching: Fetching, silent: 
         fetching.server.closing.wait(10)
 
     fetching.server.scripts["/weights.gguf"] = script
-    threading.Timer(0.3, fetching.stop.request).start()
+    threading.Timer(0.3, fetching.stop.cancel).start()
     began = time.monotonic()
     with pytest.raises(Stopped):
         fetching.fetch()

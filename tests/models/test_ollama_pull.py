@@ -128,7 +128,7 @@ def test_it_is_stopped_while_the_server_is_silent(
     threading.Thread(target=work).start()
     ollama.wait_until(lambda: ollama.asked("/api/pull"))
     time.sleep(0.1)
-    stop.request()
+    stop.cancel()
     assert ended.wait(5)
     ollama.wait_until(lambda: ollama.asked("/api/pull")[0].outcome == "dropped")
 

@@ -87,7 +87,7 @@ def test_stop_is_heard_while_the_provider_is_silent(monkeypatch: pytest.MonkeyPa
     _, model = opened(monkeypatch, "Paris", silence, " is")
     stream = model.stream([Prompt("user", "Capital?")], stop)
     assert next(stream).text == "Paris"
-    threading.Timer(0.1, stop.request).start()
+    threading.Timer(0.1, stop.cancel).start()
     with pytest.raises(Stopped):
         next(stream)
     silence.set()
@@ -199,7 +199,7 @@ def test_a_stop_ends_the_reply_there_too(server: OpenAIServer, model: ChatModel)
     stop = Cancellation()
     stream = model.stream(ASK, stop)
     assert next(stream).text == "word"
-    threading.Timer(0.05, stop.request).start()
+    threading.Timer(0.05, stop.cancel).start()
     with pytest.raises(Stopped):
         list(stream)
     wait_until(lambda: server.dropped == 1, seconds=5)

@@ -39,7 +39,7 @@ LIKELY = {"Yes": -0.1, "No": -2.4, " yes": -5.0}
 
 def split(*pieces: str) -> tuple[str, str]:
     splitter = ThoughtSplitter()
-    told = [*(splitter.split(piece) for piece in pieces), splitter.rest()]
+    told = [*(splitter.split(piece) for piece in pieces), splitter.flush()]
     return "".join(text for text, _ in told), "".join(thought for _, thought in told)
 
 
@@ -300,7 +300,7 @@ def test_faults_and_stops_are_those_of_every_call(ollama: ScriptedOllama, settin
         model.first_token(POLAR, Cancellation())
     ollama.script = lambda asked: Say("Yes", first_token_after=60)
     stop = Cancellation()
-    threading.Timer(0.1, stop.request).start()
+    threading.Timer(0.1, stop.cancel).start()
     with pytest.raises(Stopped):
         model.first_token(POLAR, stop)
 

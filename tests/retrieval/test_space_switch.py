@@ -208,7 +208,7 @@ def test_a_document_stored_after_the_swap_is_embedded_again(filled, reopen, old,
 
 def test_a_build_that_is_stopped_keeps_what_is_done_and_goes_on(switching, reopen, old, new):
     stop = Cancellation()
-    new.before_batch = lambda: new.embedded >= 256 and stop.request()
+    new.before_batch = lambda: new.embedded >= 256 and stop.cancel()
     with pytest.raises(Stopped):
         switching.spaces.apply_choice(quietly, stop)
     assert answers(switching) == OLD

@@ -90,7 +90,7 @@ def test_a_small_library_cannot_tell(library, embedder):
 
 def test_fitting_can_be_stopped(probed):
     *parts, stop = probed(deaf=False)
-    stop.request()
+    stop.cancel()
     with pytest.raises(Stopped):
         fit_vector_weight(*parts, stop)
 
@@ -140,7 +140,7 @@ def test_a_stopped_fit_or_missing_embedder_leaves_the_default(knowing):
     library, model = knowing
     fill(library)
     stop = Cancellation()
-    model.before_query = stop.request
+    model.before_query = stop.cancel
     with pytest.raises(Stopped):
         library.spaces.apply_choice(ignore_progress, stop)
     assert weight_of(library) == VectorWeight(0.5, "default")

@@ -148,7 +148,7 @@ def test_saving_writes_over_nothing_and_can_be_stopped(library, tmp_path):
     with pytest.raises(BadRequest, match="exists already"):
         save(library, tmp_path / "there")
     stop = Cancellation()
-    stop.request()
+    stop.cancel()
     with pytest.raises(Stopped):
         write_backup(library._database, tmp_path / "saved", ignore_progress, stop)
     assert left(tmp_path) == ["home", "there"]

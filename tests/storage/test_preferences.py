@@ -190,7 +190,7 @@ def test_changes_that_are_none_any_longer_do_no_harm(database, preferences, name
     assert preferences.options(preferences.presets()["p"]) == RunOptions()
     if name in SAVED_OPTIONS:
         assert preferences.effective(name, conversations.get(kept).changes).origin == "default"
-    conversations.follow_collection("a", "b")
+    conversations.rename_collection("a", "b")
 
 
 def test_what_is_no_json_does_no_harm(database, preferences):

@@ -146,7 +146,7 @@ def test_nobody_there():
 def test_stop_does_not_wait_for_the_reply():
     stop = Cancellation()
     with TavilyServer(delay=threading.Event()) as server:
-        threading.Timer(0.1, stop.request).start()
+        threading.Timer(0.1, stop.cancel).start()
         began = time.monotonic()
         with pytest.raises(Stopped):
             tavily(server.url).search("q", 3, stop)

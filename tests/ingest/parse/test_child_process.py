@@ -230,7 +230,7 @@ def test_stop_kills_the_child_at_once() -> None:
 
     def stop_at_the_first_page(step: Progress) -> None:
         steps.append(step)
-        stop.request()
+        stop.cancel()
 
     with pytest.raises(Stopped):
         parse_file("a.pdf", drawn(pages=400, lines=50), stop=stop, progress=stop_at_the_first_page)

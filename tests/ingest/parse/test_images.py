@@ -135,7 +135,7 @@ def test_stopping_ends_tesseract_as_well(slow_tesseract: Path) -> None:
     def stop_in_the_middle(step: Progress) -> None:
         if "OCR" in step.stage:
             running.append(psutil.Process(int(slow_tesseract.read_text())))
-            stop.request()
+            stop.cancel()
 
     with pytest.raises(Stopped):
         parse_file("a.pdf", pages(written("Hello")), stop=stop, progress=stop_in_the_middle)
