@@ -47,7 +47,7 @@ def test_a_call_is_left_when_it_is_stopped_or_takes_too_long():
     may_end, stop = threading.Event(), Cancellation()
     with pytest.raises(TimeoutError):
         call_cancellable(lambda: may_end.wait(20), stop, 0.01)
-    threading.Timer(0.01, stop.request).start()
+    threading.Timer(0.01, stop.cancel).start()
     with pytest.raises(Stopped):
         call_cancellable(lambda: may_end.wait(20), stop, 20)
     with pytest.raises(Stopped):
