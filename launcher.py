@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import socket
 import sys
-import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -18,6 +17,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.runtime.pages_manager import PagesManager
 
+from crag.concurrency.workers import run_in_background
 from crag.errors import CragError
 from crag.settings import load_settings
 from crag.types import generate_user_key
@@ -34,7 +34,7 @@ _COOKIE_SECONDS = 400 * 24 * 3600  # the longest lifetime that browsers accept; 
 @asynccontextmanager
 async def lifespan(_app: st.App) -> AsyncIterator[None]:
     """Open the services while the browser loads the page, and close them on shutdown."""
-    threading.Thread(target=preload_application, name="open-early", daemon=True).start()
+    run_in_background("open-early", preload_application)
     yield
     close_application()
 

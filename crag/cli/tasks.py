@@ -14,6 +14,7 @@ from types import FrameType
 from crag.app.application import Application
 from crag.cancellation import Cancellation
 from crag.cli.terminal import ProgressLines
+from crag.concurrency.workers import run_in_background
 from crag.errors import Stopped
 from crag.ingest.intake import is_url, strip_credentials
 from crag.ingest.site import SiteLimits
@@ -81,7 +82,7 @@ def cancel_on_signals() -> Iterator[Cancellation]:
     def request(number: int, _frame: FrameType | None) -> None:
         signal.signal(number, before[signal.Signals(number)])
         # Not in the handler: the interrupted main thread may hold a lock of the cancellation.
-        threading.Thread(target=stop.cancel, name="stop").start()
+        run_in_background("stop", stop.cancel)
 
     for number in before:
         signal.signal(number, request)

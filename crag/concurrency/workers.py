@@ -154,19 +154,23 @@ _ORDERED_WORKERS = 2  # while one document waits for its parser or the disk, the
 
 
 def map_in_order(
-    work: Callable[[Item, Cancellation], Output], items: Iterable[Item], stop: Cancellation
+    work: Callable[[Item, Cancellation], Output],
+    items: Iterable[Item],
+    stop: Cancellation,
+    workers: int = _ORDERED_WORKERS,
 ) -> Iterator[Output]:
-    """Yield `work(item, stop)` for each item, in order. Work in progress is cancelled when the caller stops iterating.
+    """Yield `work(item, stop)` for each item, in order, with at most `workers` at a time.
 
-    Raises the error of the first item that fails.
+    Work in progress is cancelled and waited for when the caller stops iterating. Raises the error of the first item
+    that fails.
     """
     own = Cancellation()
     waiting: deque[Future[Output]] = deque()
-    with ThreadPoolExecutor(_ORDERED_WORKERS) as pool, stop.on_cancel(own.cancel):
+    with ThreadPoolExecutor(workers) as pool, stop.on_cancel(own.cancel):
         try:
             for item in items:
-                waiting.append(pool.submit(work, item, own))
-                if len(waiting) > _ORDERED_WORKERS:
+                waiting.append(pool.submit(copy_context().run, work, item, own))
+                if len(waiting) > workers:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -82,11 +83,10 @@ class Evaluations:
 
     def wait(self, evaluation_id: str, report: ProgressCallback = ignore_progress) -> Evaluation:
         """Wait until it is no longer active, reporting its progress. Raises `NotFound`."""
-        pause = threading.Event()
         while (evaluation := self._rows.get(evaluation_id)).is_under_way:
             stage = "Waiting for its turn" if evaluation.state == "queued" else "Asking"
             report(self.preparation_progress(evaluation_id) or Progress(stage, evaluation.done, evaluation.total))
-            pause.wait(_PROGRESS_POLL_SECONDS)
+            time.sleep(_PROGRESS_POLL_SECONDS)
         report(Progress("Asking", evaluation.done, evaluation.total))
         return evaluation
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextvars import copy_context
 from dataclasses import replace
 
 from crag.cancellation import Cancellation, cancel_after
+from crag.concurrency.workers import map_in_order
 from crag.errors import HomeFault, ModelFault, SourceRefused, Stopped
 from crag.ingest.fetch import FetchTimeouts, fetch
 from crag.ingest.intake import to_raw_document
@@ -56,13 +55,18 @@ class WebPageReader:
         if not linked:
             return list(found), 0
         asked = analyze_question(question, self._statistics)
-        with cancel_after(self._seconds, stop) as own, ThreadPoolExecutor(len(linked)) as pool:
-            read = {
-                passage.id: pool.submit(copy_context().run, self._nearest, asked, passage, own) for passage in linked
-            }
+
+        def read_page(passage: Passage, stop: Cancellation) -> Passage | None:
+            try:
+                return self._nearest(asked, passage, stop)
+            except (SourceRefused, ModelFault, HomeFault, Stopped):
+                return None
+
+        with cancel_after(self._seconds, stop) as own:
+            read = list(map_in_order(read_page, linked, own, workers=len(linked)))
         stop.check()
-        nearest = {number: _result_or_none(future) for number, future in read.items()}
-        unread = sum(passage is None for passage in nearest.values())
+        nearest = {before.id: after for before, after in zip(linked, read, strict=True)}
+        unread = sum(passage is None for passage in read)
         return [nearest.get(passage.id) or passage for passage in found], unread
 
     def _nearest(self, asked: AnalyzedQuestion, passage: Passage, stop: Cancellation) -> Passage:
@@ -96,10 +100,3 @@ class WebPageReader:
         shares = [asked.covered(reading.around.union(*reading.terms)) for reading in readings]
         best = sorted(range(len(texts)), key=lambda index: -shares[index])[:_MAX_SCORED]
         return [texts[index] for index in sorted(best)]
-
-
-def _result_or_none(future: Future[Passage]) -> Passage | None:
-    try:
-        return future.result()
-    except (SourceRefused, ModelFault, HomeFault, Stopped):
-        return None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 import psutil
 
 from crag.cancellation import Cancellation, call_cancellable
+from crag.concurrency.workers import map_in_order
 from crag.errors import ModelFault
 from crag.models.destinations import external_host
 from crag.models.model_choice import model_label
@@ -217,10 +217,9 @@ class OllamaServer:
         )
 
     def _known(self, models: Sequence[InstalledModel]) -> list[ModelFacts]:
-        with ThreadPoolExecutor(_MAX_PARALLEL_REQUESTS, "ollama-facts") as pool:
-            return list(pool.map(self._load_facts_or_none, models))
+        return list(map_in_order(self._load_facts_or_none, models, self._closing, workers=_MAX_PARALLEL_REQUESTS))
 
-    def _load_facts_or_none(self, model: InstalledModel) -> ModelFacts:
+    def _load_facts_or_none(self, model: InstalledModel, _stop: Cancellation) -> ModelFacts:
         """Return the facts, empty on a fault: one broken model must not hide the others."""
         try:
             return load_model_facts(self._settings, model)
